@@ -1,0 +1,42 @@
+# The two commands of the README, and what a developer needs beside them.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test bench lint format clean
+
+run: .venv/installed
+	$(BIN)/snakemake --quiet rules
+	@$(BIN)/odl table results/default
+
+test: .venv/tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: .venv/tested
+	$(BIN)/python benchmarks/run.py
+
+lint: .venv/tested
+	$(BIN)/ruff check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+format: .venv/tested
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/snakefmt Snakefile workflow
+
+# The environment with the versions that were tested together.
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.11')"
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/tested: .venv/installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
+	touch $@
+
+clean:
+	rm -rf .venv results

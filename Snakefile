@@ -1,0 +1,22 @@
+# Online dictionary learning for novel documents: corpus -> batches -> features -> dictionaries and scores -> report.
+import os
+import sys
+from snakemake.utils import min_version
+
+min_version("9.8")
+# Jobs find this interpreter's odl and python first, so no environment need be activated.
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+
+configfile: "config/config.yaml"
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpus.smk"
+include: "workflow/rules/features.smk"
+include: "workflow/rules/learn.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+rule all:
+    default_target: True
+    input:
+        f"{ROOT}/report.html",

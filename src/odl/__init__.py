@@ -1,0 +1,18 @@
+"""Online dictionary learning for novel documents in a stream."""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "NoveltyDetector": "odl.detector",
+    "sparse_code": "odl.coding",
+}
+__all__ = ["NoveltyDetector", "__version__", "sparse_code"]
+
+
+def __getattr__(name):
+    # Lazy, so that a job (and the workflow itself) imports only what it uses.
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'odl' has no attribute {name!r}")

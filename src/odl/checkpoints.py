@@ -1,0 +1,167 @@
+"""Checkpoints: the state of a learner after a timestep, as an HDF5 file that proves what it is.
+
+A checkpoint holds the dictionary, the learner's arrays and the codes of its batch; its attributes name
+the chain it belongs to (corpus, seed, run, atoms, settings), the odl version, the digest of the
+checkpoint before it and a digest of its own content. One that was edited, cut short or belongs to
+another chain is refused by name.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+import odl
+from odl import storage
+from odl.errors import CheckpointError
+
+FIRST = "0" * 64  # digest before the first checkpoint
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One timestep of a chain.
+
+    Parameters
+    ----------
+    t : int
+    chain : dict
+        Settings of the chain: what must be equal for the next timestep to continue it.
+    dictionary : csc_array, shape (n_terms, n_atoms)
+    arrays : dict of str to sparse array or ndarray
+    updates : int
+    codes : csr_array, shape (n_documents, n_atoms)
+        Codes of the batch of this timestep.
+    uncoded : float
+        Share of documents whose code is zero.
+    previous : str
+        Digest of the checkpoint before (`FIRST` for t = 0).
+    digest : str
+        Digest of this one; filled by `read`.
+    """
+
+    t: int
+    chain: dict
+    dictionary: sparse.csc_array
+    arrays: dict
+    updates: int
+    codes: sparse.csr_array
+    uncoded: float
+    previous: str = FIRST
+    digest: str = ""
+
+
+def _store(group, name, value):
+    if sparse.issparse(value):
+        if value.format == "csc":
+            storage.write_csr(group, name, value.T.tocsr())
+        else:
+            storage.write_csr(group, name, value)
+        group[name].attrs["layout"] = value.format
+    else:
+        storage.write_array(group, name, value)
+
+
+def _load(group, name):
+    if "layout" not in group[name].attrs:
+        return group[name][()]
+    matrix = storage.read_csr(group, name)
+    return sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
+
+
+def _digest(file):
+    """Hash every attribute and array of an open checkpoint, except the digest itself."""
+    digest = hashlib.sha256()
+
+    def add(name, item):
+        for key in sorted(item.attrs):
+            if key != "digest":
+                digest.update(f"{name}@{key}={np.asarray(item.attrs[key]).tolist()!r}\n".encode())
+        if hasattr(item, "dtype"):
+            digest.update(f"{name}:{item.dtype.str}{item.shape}\n".encode())
+            digest.update(np.ascontiguousarray(item[()]).tobytes())
+
+    add("/", file)
+    file.visititems(add)
+    return digest.hexdigest()
+
+
+def write(path, checkpoint):
+    """Write a checkpoint atomically; equal states give equal bytes.
+
+    Returns
+    -------
+    str
+        Digest of the content.
+    """
+    attributes = {
+        "t": checkpoint.t,
+        "updates": checkpoint.updates,
+        "uncoded": checkpoint.uncoded,
+        "previous": checkpoint.previous,
+        "chain": json.dumps(checkpoint.chain, sort_keys=True),
+        "odl_version": odl.__version__,
+    }
+    with storage.writing(path, "checkpoint", **attributes) as file:
+        _store(file, "dictionary", checkpoint.dictionary)
+        _store(file, "codes", checkpoint.codes)
+        arrays = file.create_group("arrays")
+        for name in sorted(checkpoint.arrays):
+            _store(arrays, name, checkpoint.arrays[name])
+        digest = _digest(file)
+        file.attrs["digest"] = digest
+    return digest
+
+
+def read(path, chain=None, t=None):
+    """Read a checkpoint and check that it is whole and the one that is meant.
+
+    Parameters
+    ----------
+    path : path-like
+    chain : dict, optional
+        Settings it must have been made with.
+    t : int, optional
+        Timestep it must hold.
+
+    Returns
+    -------
+    Checkpoint
+
+    Raises
+    ------
+    StorageError
+        If the file is truncated or not a checkpoint.
+    CheckpointError
+        If it was edited, or belongs to another chain or timestep.
+    """
+    path = os.fspath(path)
+    with storage.reading(path, "checkpoint") as file:
+        found = str(file.attrs["digest"])
+        if _digest(file) != found:
+            raise _refused(path, "was changed after it was written", "its own digest")
+        checkpoint = Checkpoint(
+            t=int(file.attrs["t"]),
+            chain=json.loads(file.attrs["chain"]),
+            dictionary=_load(file, "dictionary"),
+            arrays={name: _load(file["arrays"], name) for name in file["arrays"]},
+            updates=int(file.attrs["updates"]),
+            codes=_load(file, "codes"),
+            uncoded=float(file.attrs["uncoded"]),
+            previous=str(file.attrs["previous"]),
+            digest=found,
+        )
+    if t is not None and checkpoint.t != t:
+        raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
+    if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
+        keys = [key for key in sorted({*chain, *checkpoint.chain}) if chain.get(key) != checkpoint.chain.get(key)]
+        pairs = ", ".join(f"{key}={checkpoint.chain.get(key)!r} (wanted {chain.get(key)!r})" for key in keys)
+        raise _refused(path, f"belongs to another chain: {pairs}", "a checkpoint of this run")
+    return checkpoint
+
+
+def _refused(path, given, expected):
+    return CheckpointError(f"{path} {given}", expected, f"delete {path} and run the same command again")

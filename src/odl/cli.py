@@ -1,0 +1,196 @@
+"""The ``odl`` command: one subcommand a rule of the workflow. Heavy imports wait until a subcommand needs them."""
+
+import argparse
+import json
+import os
+import sys
+
+import odl
+from odl.errors import OdlError
+
+
+def _json(text):
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+
+
+def download(args):
+    from odl import download
+
+    download.download(args.file, args.output, args.registry, mirror=os.environ.get("ODL_MIRROR"))
+
+
+def read(args):
+    from odl import corpora, documents
+
+    found = corpora.read(args.reader, args.source, args.options)
+    documents.write(args.output, found, reader=args.reader)
+    print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
+
+
+def index(args):
+    from odl import pipeline
+
+    pipeline.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
+
+
+def batch(args):
+    from odl import pipeline
+
+    pipeline.batch(args.documents, args.order, args.output, args.t)
+
+
+def features(args):
+    from odl import pipeline
+
+    pipeline.advance(args.output, args.batch, args.previous)
+
+
+def update(args):
+    from odl import timestep
+
+    timestep.update(
+        args.features,
+        args.state,
+        args.scores,
+        args.timings,
+        run=args.run,
+        previous=args.previous,
+        corpus_features=args.corpus_features,
+    )
+
+
+def baselines(args):
+    from odl import baselines, features
+
+    batch = features.read(args.features)
+    baselines.write(args.output, batch, baselines.score(batch, map(features.read, args.past)))
+
+
+def compile_kernels(args):
+    from odl import coding
+
+    coding.warm_up()
+    if args.stamp:
+        open(args.stamp, "w").close()
+
+
+def schema(args):
+    from odl import learners
+
+    print(json.dumps(learners.schema(), indent=2))
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="odl", description="Online dictionary learning for novel documents: the steps of the workflow."
+    )
+    parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(function, name, help, *arguments):
+        inner = commands.add_parser(name, help=help, description=help)
+        inner.set_defaults(function=function)
+        for flags, options in arguments:
+            inner.add_argument(*flags.split(), **options)
+
+    command(
+        download,
+        "download",
+        "fetch one file of the registry, from ODL_MIRROR first",
+        ("file", {"help": "FOLDER/FILE as in the registry"}),
+        ("output", {}),
+        ("--registry", {"default": "data/corpora.csv"}),
+    )
+    command(
+        read,
+        "read",
+        "read a corpus into the internal form",
+        ("reader", {}),
+        ("output", {}),
+        ("--source", {"nargs": "*", "default": [], "help": "files to read"}),
+        ("--options", {"type": _json, "default": {}, "help": "JSON of the reader's options"}),
+    )
+    command(
+        index,
+        "index",
+        "cut the stream into batches",
+        ("documents", {}),
+        ("table", {"help": "index.tsv to write"}),
+        ("order", {"help": "order.h5 to write"}),
+        ("--seed", {"type": int, "required": True}),
+        ("--stream", {"type": _json, "required": True, "help": "JSON: batches, protocol, topic_entry, ties"}),
+        ("--made", {"help": "folder of the batches made before, to warn of late documents"}),
+    )
+    command(
+        batch,
+        "batch",
+        "write the documents of one timestep",
+        ("documents", {}),
+        ("order", {}),
+        ("output", {}),
+        ("--t", {"type": int, "required": True}),
+    )
+    command(
+        features,
+        "features",
+        "continue the chain of vocabulary and frequencies by one timestep",
+        ("output", {}),
+        ("batch", {}),
+        ("previous", {"nargs": "?"}),
+    )
+    command(
+        update,
+        "update",
+        "score one timestep, then learn from it",
+        ("features", {}),
+        ("--state", {"required": True, "help": "checkpoint to write"}),
+        ("--scores", {"required": True, "help": "score file to write"}),
+        ("--timings", {"required": True, "help": "CPU seconds to write"}),
+        ("--run", {"type": _json, "required": True, "help": "JSON: corpus, seed, run, atoms, learner, features"}),
+        ("--previous", {"help": "checkpoint of the timestep before"}),
+        ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
+    )
+    command(
+        baselines,
+        "baselines",
+        "score one timestep by nearest neighbours, unknown words and length",
+        ("output", {}),
+        ("features", {}),
+        ("--past", {"nargs": "*", "default": [], "help": "features of the earlier timesteps, in order"}),
+    )
+    command(
+        compile_kernels,
+        "compile",
+        "compile the numerical kernels once, before jobs run in parallel",
+        ("--stamp", {"help": "empty file to write when done"}),
+    )
+    command(schema, "schema", "print the configuration schema of the learners")
+    return parser
+
+
+def main(arguments=None):
+    """Run one subcommand; return the exit status."""
+    args = _parser().parse_args(arguments)
+    try:
+        args.function(args)
+    except OdlError as error:
+        print(f"odl {args.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        # A full disk, a folder that may not be written: nothing half-written remains (storage.replacing).
+        print(
+            f"odl {args.command}: {error.strerror or error}: {error.filename or ''}; expected to write; "
+            "check space and permissions.",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

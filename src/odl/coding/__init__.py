@@ -1,0 +1,68 @@
+"""Coders: min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p, one solver a file, one signature."""
+
+import difflib
+import inspect
+
+from odl.coding import admm, exact
+from odl.errors import ParameterError
+
+SOLVERS = {"exact": exact.codes, "admm": admm.codes}
+
+
+def sparse_code(P, A, lam=0.1, solver="exact", return_gap=False, **options):
+    """Code documents on a dictionary.
+
+    Solves ``min_{x >= 0} ||p - A x||_1 + lam ||x||_1`` for every row p of P.
+
+    Parameters
+    ----------
+    P : sparse or dense, shape (n_documents, n_terms)
+        Documents, non-negative; not modified.
+    A : sparse or dense, shape (n_terms, n_atoms)
+        Dictionary, non-negative, atoms in columns; not modified.
+    lam : float
+        Weight of the penalty, at least 0. An atom of unit mass enters a code only if more than (1 + lam)/2 of
+        its mass is on words of the document.
+    solver : {"exact", "admm"}
+        See `odl.coding.exact.codes` and `odl.coding.admm.codes`.
+    return_gap : bool
+        Also return how far each objective can be from the optimum.
+    **options
+        Options of the solver (exact: threads, max_pivots; admm: iterations, phi, gamma, block).
+
+    Returns
+    -------
+    X : csr_array of float64, shape (n_documents, n_atoms)
+        Codes; P is approximated by ``X @ A.T``.
+    objective : ndarray of float64, shape (n_documents,)
+        ``||p - A x||_1 + lam sum(x)``, 0 for an empty document; ``lam * X.sum(axis=1)`` of it is the penalty.
+    gap : ndarray of float64, shape (n_documents,), only with `return_gap`
+        Upper bound on the objective's excess over the optimum.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain; the message says which and what would be right.
+
+    References
+    ----------
+    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, equation for X_t in Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np, odl
+    >>> X, objective = odl.sparse_code(np.array([[0.5, 0.5, 0.0]]), np.eye(3)[:, :1], lam=0.1)
+    >>> X.toarray().round(3), objective.round(3)
+    (array([[0.5]]), array([0.55]))
+    """
+    if not isinstance(solver, str) or solver not in SOLVERS:
+        near = difflib.get_close_matches(str(solver), SOLVERS, n=1)
+        todo = f"did you mean {near[0]!r}" if near else "choose one of them"
+        raise ParameterError(f"solver is {solver!r}", f"one of {', '.join(map(repr, SOLVERS))}", todo)
+    known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in "P A lam return_gap".split()]
+    for name in options:
+        if name not in known:
+            raise ParameterError(
+                f"the coder {solver!r} has no option {name!r}", f"options among {', '.join(known)}", f"remove {name!r}"
+            )
+    return SOLVERS[solver](P, A, lam, return_gap=return_gap, **options)

@@ -1,0 +1,232 @@
+"""The configuration of a study: checked against a closed schema, and what follows from it.
+
+Standard library only: this is the one module of the package that the workflow itself imports.
+"""
+
+import difflib
+import json
+import os
+from pathlib import Path
+
+from odl.errors import ConfigError
+
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+def load_schema(path):
+    """Return the schema in a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def check(config, schema):
+    """Check a configuration against the schema and against itself.
+
+    Parameters
+    ----------
+    config : dict
+        As Snakemake merged it.
+    schema : dict
+        From `load_schema`. The subset of JSON schema used here: type, properties, required,
+        additionalProperties, items, enum, minimum, maximum, exclusiveMinimum, minItems, minLength, pattern
+        (full match), $ref and ``select`` (the schema for a map with that value of its key).
+
+    Raises
+    ------
+    ConfigError
+        At the first key or value that is wrong, naming the nearest key for a typo.
+    """
+    _check(config, schema, "", schema)
+    _check_names(config)
+
+
+def _resolve(schema, root):
+    while "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        schema = root["$defs"][name]
+    return schema
+
+
+def _check(value, schema, path, root):
+    schema = _resolve(schema, root)
+    where = path or "the configuration"
+    kinds = schema.get("type", list(TYPES))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if not any(_is(value, kind) for kind in kinds):
+        raise _wrong(where, value, _describe(schema))
+    if "enum" in schema and value not in schema["enum"]:
+        near = difflib.get_close_matches(str(value), [str(choice) for choice in schema["enum"]], n=1)
+        todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
+        raise ConfigError(f"{where} is {value!r}", "one of " + ", ".join(map(str, schema["enum"])), todo)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not _in_range(value, schema):
+        raise _wrong(where, value, _describe(schema))
+    if isinstance(value, str):
+        import re
+
+        if len(value) < schema.get("minLength", 0) or not re.fullmatch(schema.get("pattern", "(?s:.*)"), value):
+            raise _wrong(where, value, _describe(schema))
+    if isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            raise _wrong(where, value, _describe(schema))
+        for position, item in enumerate(value):
+            _check(item, schema.get("items", {}), f"{where}[{position}]", root)
+    if isinstance(value, dict):
+        _check_map(value, schema, path, root)
+
+
+def _check_map(value, schema, path, root):
+    where = path or "the configuration"
+    if "select" in schema:
+        key = schema["select"]["key"]
+        if key not in value:
+            raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
+        _check(value[key], {"enum": list(schema["select"]["schemas"])}, f"{path}.{key}".lstrip("."), root)
+        schema = _resolve(schema["select"]["schemas"][value[key]], root)
+    known = schema.get("properties", {})
+    others = schema.get("additionalProperties", True)
+    for name, item in value.items():
+        inner = f"{path}.{name}".lstrip(".")
+        if not isinstance(name, str):
+            raise ConfigError(f"the key {name!r} in {where} is not text", "a name", f"write it in quotes: '{name}'")
+        if name in known:
+            _check(item, known[name], inner, root)
+        elif others is False:
+            near = difflib.get_close_matches(name, known, n=1)
+            todo = f"did you mean '{near[0]}'?" if near else "remove it"
+            raise ConfigError(f"'{inner}' is not a key of the configuration", "one of " + ", ".join(known), todo)
+        else:
+            names = schema.get("propertyNames")
+            if names:
+                _check(name, names, f"the name {inner}", root)
+            _check(item, others if isinstance(others, dict) else {}, inner, root)
+    for name in schema.get("required", []):
+        if name not in value:
+            raise ConfigError(f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it")
+
+
+def _is(value, kind):
+    if kind in ("integer", "number") and isinstance(value, bool):
+        return False
+    return isinstance(value, TYPES[kind])
+
+
+def _in_range(value, schema):
+    return (
+        value >= schema.get("minimum", float("-inf"))
+        and value <= schema.get("maximum", float("inf"))
+        and value > schema.get("exclusiveMinimum", float("-inf"))
+        and value == value
+    )
+
+
+def _describe(schema):
+    kinds = schema.get("type", "a value")
+    text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
+    words = " or ".join(text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    for key, phrase in (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most")):
+        if key in schema:
+            words += f" {phrase} {schema[key]}"
+    if schema.get("minItems") or schema.get("minLength"):
+        words += ", not empty"
+    if "pattern" in schema:
+        words += f" matching {schema['pattern']}"
+    return words.replace("a integer", "an integer")
+
+
+def _wrong(where, value, expected):
+    return ConfigError(f"{where} is {value!r}", expected, "correct it")
+
+
+def _check_names(config):
+    for key, table in (("streams", "corpora"), ("runs", "learners")):
+        for name in config[key]:
+            if name not in config[table]:
+                near = difflib.get_close_matches(name, config[table], n=1)
+                todo = f"did you mean '{near[0]}'?" if near else f"add it to {table}"
+                raise ConfigError(f"{key} names '{name}'", f"one of {', '.join(config[table])}", todo)
+    for name in config["report"]["runs"]:
+        if name not in config["runs"]:
+            raise ConfigError(f"report.runs names '{name}'", f"one of {', '.join(config['runs'])}", "add it to runs")
+    for name in config["streams"]:
+        corpus = config["corpora"][name]
+        batches = corpus["batches"]
+        for run in config["runs"]:
+            most = max(atoms_of(config, run))
+            if batches["by"] == "documents" and most > batches["initial"]:
+                raise ConfigError(
+                    f"run '{run}' has {most} atoms and corpora.{name}.batches.initial is {batches['initial']}",
+                    "no more atoms than documents to start from",
+                    "lower atoms or raise initial",
+                )
+        if corpus["reader"] == "documents" and not corpus["sources"]:
+            raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+
+
+def atoms_of(config, run):
+    """Return the dictionary sizes of a run: its own, or those of the study."""
+    return config["learners"][run].get("atoms", config["atoms"])
+
+
+def learner_of(config, run):
+    """Return the algorithm and hyper-parameters of a run."""
+    extra = ("atoms", "features")
+    return {key: value for key, value in config["learners"][run].items() if key not in extra}
+
+
+def features_of(config, run):
+    """Return the weighting of a run: the study's, with what the run changes."""
+    return {**config["features"], **config["learners"][run].get("features", {})}
+
+
+def order_seed(config, corpus, seed):
+    """Return the seed whose batches a seed uses: all share seed 0's if the order is not drawn."""
+    settings = config["corpora"][corpus]
+    drawn = settings["protocol"] == "topic-entry" or settings["ties"] == "seeded"
+    return int(seed) if drawn else 0
+
+
+def mirror_of(config):
+    """Return the mirror: the environment's before the configuration's."""
+    return os.environ.get("ODL_MIRROR") or config["mirror"]
+
+
+def sources_of(config, corpus, registry, data):
+    """Return the files a corpus is read from: the user's own, or those the registry names.
+
+    Parameters
+    ----------
+    config : dict
+    corpus : str
+    registry : list of dict
+        Rows of data/corpora.csv.
+    data : str
+        Folder of downloads.
+
+    Raises
+    ------
+    ConfigError
+        If a source of the user's does not exist.
+    """
+    settings = config["corpora"][corpus]
+    if settings["reader"] != "documents":
+        return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == settings["reader"]]
+    files = []
+    for source in settings["sources"]:
+        if os.path.isdir(source):
+            files += sorted(str(file) for file in Path(source).iterdir() if not file.name.startswith("."))
+        elif os.path.exists(source):
+            files.append(source)
+        else:
+            raise ConfigError(
+                f"corpora.{corpus}.sources names {source}, which does not exist", "a file or a folder", "correct it"
+            )
+    if not files:
+        raise ConfigError(f"corpora.{corpus}.sources holds no files", "at least one", "add files")
+    return files

@@ -1,0 +1,94 @@
+"""arXiv abstracts of 34 computer science categories, to 2 January 2020.
+
+Source: R. S. Geiger, ArXiV Archive, https://doi.org/10.5281/zenodo.1463242.
+"""
+
+import lzma
+from itertools import islice
+
+import numpy as np
+
+from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening
+from odl.corpora.text import count_words, token_options
+from odl.documents import Documents, one_line
+from odl.errors import ConfigError, DataError
+
+N_DOCUMENTS = 105392
+COLUMNS = ["arxiv_id", "created", "primary_cat", "categories", "title", "abstract"]
+DAY_MS = 86_400_000
+
+
+def read(sources, options):
+    """Read arxiv_cs_abstracts.tsv.xz.
+
+    Parameters
+    ----------
+    sources : list of path-like
+        The one file.
+    options : dict
+        ``tokens`` (see `odl.corpora.text`); ``topics``: ``"all"`` (default) or ``"primary"``;
+        ``limit``: read the first so many papers only (for trying things out).
+
+    Returns
+    -------
+    Documents
+        105392 papers by day of creation, then arXiv number; text is title and abstract; topics are
+        the primary category, then the paper's other categories (of any archive); times are
+        midnight UTC of the day.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, incomplete, or has other columns.
+    """
+    check_options("arxiv-cs", options, ("tokens", "topics", "limit"))
+    topics, limit = options.get("topics", "all"), options.get("limit")
+    if topics not in ("all", "primary"):
+        raise ConfigError(f"topics is {topics!r}", "'all' or 'primary'", "correct it")
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise ConfigError(f"limit is {limit!r}", "a whole number from 1, or null", "correct it")
+    tokens = token_options(options.get("tokens"))
+    (path,) = check_sources("arxiv-cs", sources, ["arxiv_cs_abstracts.tsv.xz"])
+    documents = to_documents(path, tokens, topics == "primary", limit)
+    expected = N_DOCUMENTS if limit is None else min(limit, N_DOCUMENTS)
+    check_content(path, {"number of documents": len(documents)}, {"number of documents": expected})
+    return documents
+
+
+def to_documents(path, tokens, primary_only, limit):
+    """Read the table line by line: texts are counted as they come, and not kept."""
+    ids, times, topics, titles = [], [], [], []
+
+    def texts():
+        for number, created, primary, categories, title, abstract in islice(rows(path), limit):
+            others = [] if primary_only else [name for name in categories.split(",") if name and name != primary]
+            ids.append(number)
+            times.append(created)
+            topics.append((primary, *dict.fromkeys(others)))
+            titles.append(one_line(title))
+            yield f"{title}\n{abstract}"
+
+    counts, vocabulary = count_words(texts(), tokens)
+    with opening(path, "days of creation as YYYY-MM-DD"):
+        days = np.array(times, dtype="datetime64[D]")
+    return Documents(
+        counts=counts,
+        vocabulary=vocabulary,
+        ids=ids,
+        times=days.astype(np.int64) * DAY_MS,
+        topics=topics,
+        titles=titles,
+    )
+
+
+def rows(path):
+    """Yield the fields of each line of the table."""
+    with opening(path, "a table packed with xz"), lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        header = file.readline().rstrip("\r\n").split("\t")
+        if header != COLUMNS:
+            raise DataError(f"{path} has the columns {', '.join(header)}", ", ".join(COLUMNS), FETCH)
+        for line_number, line in enumerate(file, start=2):
+            fields = line.rstrip("\r\n").split("\t")
+            if len(fields) != len(COLUMNS):
+                raise DataError(f"{path} line {line_number} has {len(fields)} fields", f"{len(COLUMNS)}", FETCH)
+            yield fields

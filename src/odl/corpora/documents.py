@@ -1,0 +1,189 @@
+"""A person's own documents: text or term counts, in JSONL, CSV or Parquet files."""
+
+from array import array
+from collections import Counter
+
+import numpy as np
+from scipy import sparse
+
+from odl.corpora import fields
+from odl.corpora.checks import check_options, nearest
+from odl.corpora.tables import check_delimiter, find_files, rows
+from odl.corpora.text import analyser
+from odl.documents import Documents, one_line
+from odl.errors import ConfigError, DataError
+
+COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
+
+
+def read(sources, options):
+    """Read files and folders of documents.
+
+    Parameters
+    ----------
+    sources : list of path-like
+        Files ending in .jsonl, .jsonl.gz, .csv, .csv.gz or .parquet, or folders of them (sorted by
+        name; other files there are ignored).
+    options : dict
+        ``columns`` (names of the columns id, time, text, counts, topics, title; null for one that
+        is not to be used; a name other than the default has to occur), ``separator`` between the
+        topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files
+        (default ","), ``tokens`` (see `odl.corpora.text`; for texts only).
+
+    Returns
+    -------
+    Documents
+        In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string)
+        or else text. Without a column of ids, the id is file name and row, such as ``a.csv:12``.
+        White space inside tokens becomes "_", inside ids and topics one space. Times as in
+        `odl.corpora.fields.parse_time`. ``files`` are the file names.
+
+    Raises
+    ------
+    ConfigError
+        If an option is wrong.
+    DataError
+        If a file or row is; the message names both.
+    """
+    check_options("documents", options, ("columns", "separator", "delimiter", "tokens"))
+    columns, separator = check_columns(options.get("columns")), options.get("separator", ";")
+    if separator is not None and (not isinstance(separator, str) or not separator):
+        raise ConfigError(f"separator is {separator!r}", "a string such as ';', or null", "correct it")
+    delimiter = check_delimiter(options.get("delimiter", ","))
+    collection = Collection(columns, separator, analyser(options.get("tokens")))
+    for name, path in find_files(sources):
+        collection.add_file(name, path, delimiter)
+    return collection.finish()
+
+
+def check_columns(columns):
+    """Return role -> column name with the defaults, checked; unused roles are left out."""
+    columns = {} if columns is None else columns
+    if not isinstance(columns, dict):
+        raise ConfigError(f"columns is {columns!r}", "a mapping of " + ", ".join(COLUMNS), "correct it")
+    check_options("columns", columns, COLUMNS)
+    for role, name in columns.items():
+        if name is not None and not isinstance(name, str):
+            raise ConfigError(f"columns.{role} is {name!r}", "the name of a column, or null", "correct it")
+    return {role: name for role, name in {**COLUMNS, **columns}.items() if name is not None}
+
+
+class Collection:
+    """The documents read so far: counts in flat arrays, texts are not kept.
+
+    Parameters
+    ----------
+    columns : dict
+        Role -> column name.
+    separator : str or None
+        Between the topics of a string.
+    words_of : callable
+        Text -> list of tokens.
+    """
+
+    def __init__(self, columns, separator, words_of):
+        self.columns, self.separator, self.words_of = columns, separator, words_of
+        self.ids, self.topics, self.titles, self.files = {}, [], [], []
+        self.times, self.numbers = array("q"), {}
+        self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
+
+    def add_file(self, name, path, delimiter):
+        """Append the documents of one file."""
+        seen, with_ids = set(), None
+        for place, row in rows(path, delimiter):
+            if with_ids is None:
+                check_first_row(path, row, self.columns)
+                with_ids = self.columns.get("id") in row
+            seen.update(row)
+            try:
+                self.add_row(name, place, row, with_ids)
+            except (ValueError, OverflowError) as error:
+                raise DataError(f"{path} {place}: {error}", "a readable document", "correct or remove it") from error
+        check_columns_seen(path, seen, self.columns)
+
+    def add_row(self, name, place, row, with_ids):
+        """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
+        given = {role: row.get(column) for role, column in self.columns.items()}
+        if with_ids == fields.missing(given.get("id")):
+            raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
+        identity = fields.parse_id(given["id"]) if with_ids else f"{name}:{place.split()[-1]}"
+        if identity in self.ids:
+            raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
+        time = fields.parse_time(given.get("time"))
+        topics = fields.parse_topics(given.get("topics"), self.separator)
+        text = ""
+        if not fields.missing(given.get("counts")):
+            counts = fields.parse_counts(given["counts"])
+        elif given.get("text") is not None:
+            text = fields.parse_text(given["text"])
+            counts = Counter(self.words_of(text))
+        else:
+            raise ValueError("it has neither text nor counts")
+        title = given.get("title")
+        self.titles.append(one_line(fields.clean(str(text if fields.missing(title) else title))))
+        self.ids[identity] = f"{name} {place}"
+        self.times.append(time)
+        self.topics.append(topics)
+        self.files.append(name)
+        for token, count in counts.items():
+            self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
+            self.data.append(count)
+        self.indptr.append(len(self.indices))
+
+    def finish(self):
+        """Return the documents, the vocabulary sorted by spelling."""
+        if not self.numbers:
+            raise DataError(
+                f"none of the {len(self.ids)} documents holds a token",
+                "texts that the pattern of tokens fits, or counts",
+                "set tokens.pattern to fit the script of the texts",
+            )
+        vocabulary = sorted(self.numbers)
+        column = np.empty(len(vocabulary), dtype=np.int32)
+        column[[self.numbers[word] for word in vocabulary]] = np.arange(len(vocabulary))
+        indices = column[np.asarray(self.indices)]
+        shape = (len(self.ids), len(vocabulary))
+        return Documents(
+            counts=sparse.csr_array((np.array(self.data), indices, np.array(self.indptr)), shape=shape),
+            vocabulary=vocabulary,
+            ids=list(self.ids),
+            times=np.array(self.times),
+            topics=self.topics,
+            titles=self.titles,
+            files=self.files,
+        )
+
+
+def check_first_row(path, row, columns):
+    """Refuse a file whose first row has neither text nor counts."""
+    wanted = [columns[role] for role in ("text", "counts") if role in columns]
+    if not any(name in row for name in wanted):
+        hint = next((found for name in wanted if (found := nearest(name, row))), "")
+        raise DataError(
+            f"{path} has the columns {_listed(row)}{hint}",
+            " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts",
+            "rename it, or set columns.text or columns.counts",
+        )
+
+
+def check_columns_seen(path, seen, columns):
+    """Refuse a file without a column that was asked for by name, or with a default name misspelt.
+
+    A role under its default name is optional; a column that differs from it in case or outer white
+    space only would be lost silently, so it is refused.
+    """
+    for role, name in columns.items():
+        if name in seen:
+            continue
+        alike = next((str(other) for other in seen if str(other).strip().lower() == name.lower()), None)
+        if name != COLUMNS[role] or alike is not None:
+            raise DataError(
+                f"{path} has the columns {_listed(seen)}{nearest(name, seen)}",
+                f"a column {name!r}",
+                f"rename it, or set columns.{role}",
+            )
+
+
+def _listed(names):
+    names = sorted(str(name) for name in names)
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

@@ -1,0 +1,138 @@
+"""Values of one document's fields, from JSON, CSV or Parquet; `ValueError` says what is wrong."""
+
+import json
+import re
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+
+from odl.documents import NO_TIME
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LARGEST_COUNT = np.iinfo(np.int32).max
+LARGEST_SECONDS, LARGEST_MILLISECONDS = 10**11, 10**14
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+def clean(text):
+    """Replace what UTF-8 cannot hold (half a surrogate pair, which JSON can spell)."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def missing(value):
+    """Say whether a value is null, an empty string or not a number."""
+    return value is None or value == "" or value != value
+
+
+def parse_id(value):
+    """Return an id on one line."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"the id {value!r} is neither a string nor a whole number")
+    identity = " ".join(clean(str(value)).split())
+    if not identity:
+        raise ValueError("the id is empty")
+    return identity
+
+
+def parse_text(value):
+    """Return a text."""
+    if not isinstance(value, str):
+        raise ValueError(f"the text is a {type(value).__name__}, not a string")
+    return clean(value)
+
+
+def parse_counts(value):
+    """Return {token: count} of a mapping, a list of pairs, or either as a JSON string."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the counts are not JSON ({error})") from error
+    try:
+        pairs = list(value.items()) if isinstance(value, dict) else [(token, count) for token, count in value]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the counts are {str(value)[:60]!r}, not {{token: count}}") from error
+    counts = {}
+    for token, count in pairs:
+        if count is None:  # Parquet stores a mapping as columns, with nulls
+            continue
+        if not isinstance(token, str) or not token.strip():
+            raise ValueError(f"the token {token!r} is not a word")
+        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count <= LARGEST_COUNT:
+            raise ValueError(f"the count {count!r} of {token!r} is not a whole number from 0 to {LARGEST_COUNT}")
+        if count != int(count):
+            raise ValueError(f"the count {count!r} of {token!r} is not whole")
+        word = "_".join(clean(token).split())
+        counts[word] = counts.get(word, 0) + int(count)
+        if counts[word] > LARGEST_COUNT:
+            raise ValueError(f"the counts of {word!r} add up to more than {LARGEST_COUNT}")
+    return {word: count for word, count in counts.items() if count}
+
+
+def parse_topics(value, separator):
+    """Return the topics of a string (split at the separator, unless null) or of a list, each once."""
+    if missing(value):
+        return ()
+    if isinstance(value, str | int):
+        value = str(value).split(separator) if separator is not None else [str(value)]
+    if not isinstance(value, list):
+        raise ValueError(f"the topics are {str(value)[:60]!r}, neither a string nor a list")
+    topics = []
+    for topic in value:
+        if isinstance(topic, bool) or not isinstance(topic, str | int):
+            raise ValueError(f"the topic {topic!r} is not a string")
+        topics.append(" ".join(clean(str(topic)).split()))
+    return tuple(topic for topic in dict.fromkeys(topics) if topic)
+
+
+def parse_time(value):
+    """Return milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
+
+    Strings are ISO 8601, without a zone taken as UTC. Numbers, also in strings: 4 digits are a
+    year, 8 a day (YYYYMMDD), from 9 digits on they are seconds since 1970, from 12 milliseconds.
+    """
+    if missing(value):
+        return NO_TIME
+    if isinstance(value, str):
+        value = value.strip()
+    if not isinstance(value, bool) and isinstance(value, str | int | float) and NUMBER.fullmatch(str(value)):
+        moment = _from_digits(str(value))
+        if isinstance(moment, int):
+            return moment
+    elif isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, date):
+        moment = datetime(value.year, value.month, value.day)
+    elif isinstance(value, str):
+        moment = _from_iso(value)
+    else:
+        raise ValueError(f"the time {value!r} is neither a date nor a number of seconds")
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - EPOCH) // timedelta(milliseconds=1)
+
+
+def _from_iso(text):
+    month = re.fullmatch(r"(\d{4})-(\d{2})", text)
+    try:
+        return datetime(int(month[1]), int(month[2]), 1) if month else datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"the time {text!r} is not ISO 8601, such as 1998-04-06 or 1998-04-06T12:30:00Z") from error
+
+
+def _from_digits(digits):
+    try:
+        if len(digits) == 4 and digits.isdigit():
+            return datetime(int(digits), 1, 1)
+        if len(digits) == 8 and digits.isdigit():
+            return datetime.strptime(digits, "%Y%m%d")
+    except ValueError as error:
+        raise ValueError(f"the time {digits!r} is no year and no day YYYYMMDD") from error
+    whole, _, fraction = digits.partition(".")
+    size = abs(int(whole))
+    if 10**8 <= size < LARGEST_SECONDS:
+        thousandths = int(f"{fraction:0<3}"[:3])
+        return int(whole) * 1000 + (-thousandths if whole.startswith("-") else thousandths)
+    if LARGEST_SECONDS <= size < LARGEST_MILLISECONDS:
+        return int(whole)
+    raise ValueError(f"the time {digits!r} is not a year, a day YYYYMMDD, or seconds or milliseconds since 1970")

@@ -1,0 +1,38 @@
+"""Count matrices in MATLAB 5 files."""
+
+import numpy as np
+from scipy import sparse
+
+from odl.corpora.checks import FETCH, opening
+from odl.errors import DataError
+
+
+def load_variable(path, name):
+    """Load one variable of a MATLAB 5 file.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged or does not hold it.
+    """
+    from scipy.io import loadmat
+
+    with opening(path, "a MATLAB 5 file"):
+        variables = loadmat(path, variable_names=[name])
+    if name not in variables:
+        raise DataError(f"{path} holds no variable {name!r}", f"a matrix {name!r}", FETCH)
+    return variables[name]
+
+
+def whole_counts(path, matrix):
+    """Return a matrix as integer counts.
+
+    Raises
+    ------
+    DataError
+        If a value is negative, not whole, or not finite.
+    """
+    matrix = sparse.csr_array(matrix)
+    if matrix.nnz and not (np.all(matrix.data >= 0) and np.all(matrix.data == np.rint(matrix.data))):
+        raise DataError(f"{path} holds values that are not counts", "whole numbers from 0", FETCH)
+    return matrix.astype(np.int32)

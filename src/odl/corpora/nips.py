@@ -1,0 +1,90 @@
+"""NIPS volumes 0 to 12 (conferences of 1987 to 1999): term counts, titles, sections.
+
+Source: G. Heinrich's "NIPS0-12 test collection" (2011), from S. Roweis' nips12raw.
+"""
+
+from itertools import chain
+
+import numpy as np
+from scipy import sparse
+
+from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
+from odl.documents import Documents, one_line
+from odl.errors import DataError
+
+FILES = ("nips.corpus", "nips.docnames", "nips.docs", "nips.labels", "nips.labels.key", "nips.vocab", "nips.vols")
+EXPECTED = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}
+UNLABELLED = "Uncategorised"
+
+
+def read(sources, options):
+    """Read nips_0-12.tar.gz.
+
+    Parameters
+    ----------
+    sources : list of path-like
+        The one archive.
+    options : dict
+        None is known.
+
+    Returns
+    -------
+    Documents
+        1740 papers in the order of the volumes, ids such as ``nips00/0001``, topic the section of
+        the conference (none where it is "Uncategorised"); times are 1 December of the conference's
+        year.
+
+    Raises
+    ------
+    DataError
+        If the archive is damaged or incomplete.
+    """
+    check_options("nips", options, ())
+    (path,) = check_sources("nips", sources, ["nips_0-12.tar.gz"])
+    documents = to_documents(path)
+    found = {
+        "number of documents": len(documents),
+        "number of terms": len(documents.vocabulary),
+        "sum of counts": int(documents.counts.sum()),
+    }
+    check_content(path, found, EXPECTED)
+    return documents
+
+
+def to_documents(path):
+    """Read an archive of the collection's files."""
+    lines = {}
+    for name, data in tar_members(path, FILES.__contains__):
+        lines[name.rpartition("/")[2]] = data.decode("latin-1").split("\n")
+    missing = [name for name in FILES if name not in lines]
+    if missing:
+        raise DataError(f"{path} holds no {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH)
+    for name in FILES:  # every file ends with a line break, nips.corpus with an empty line as well
+        while lines[name] and not lines[name][-1].strip():
+            lines[name].pop()
+    with opening(path, "the files of the NIPS0-12 collection"):
+        vocabulary = [line.split(" = ")[0].strip() for line in lines["nips.vocab"]]
+        keys = [line.strip() for line in lines["nips.labels.key"]]
+        labels = [keys[int(line)] for line in lines["nips.labels"]]
+        years = [f"{1987 + int(line)}-12-01" for line in lines["nips.vols"]]
+        return Documents(
+            counts=parse_counts(lines["nips.corpus"], len(vocabulary)),
+            vocabulary=vocabulary,
+            ids=[line.strip().removesuffix(".txt") for line in lines["nips.docnames"]],
+            times=np.array(years, dtype="datetime64[ms]").astype(np.int64),
+            topics=[() if label == UNLABELLED else (label,) for label in labels],
+            titles=[one_line(line) for line in lines["nips.docs"]],
+        )
+
+
+def parse_counts(lines, n_terms):
+    """Parse lines of ``n term:count term:count ...`` with terms from 0."""
+    rows = [[pair.split(":") for pair in line.split()[1:]] for line in lines]
+    for number, (line, row) in enumerate(zip(lines, rows, strict=True), start=1):
+        if int(line.split()[0]) != len(row):
+            raise ValueError(f"nips.corpus line {number} announces another number of terms than it has")
+    pairs = np.array(list(chain.from_iterable(rows)), dtype=np.int64).reshape(-1, 2)
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    if len(pairs) and not (pairs[:, 0].min() >= 0 and pairs[:, 0].max() < n_terms and pairs[:, 1].min() >= 0):
+        raise ValueError("nips.corpus names a term that nips.vocab lacks, or a negative count")
+    return sparse.csr_array((pairs[:, 1].astype(np.int32), pairs[:, 0], indptr), shape=(len(rows), n_terms))

@@ -1,0 +1,134 @@
+"""Reuters-21578, Distribution 1.0: the original SGML with its dates and all topics.
+
+Source: D. D. Lewis, Reuters-21578 text categorization test collection, Distribution 1.0, 1997.
+"""
+
+import hashlib
+import html
+import re
+
+import numpy as np
+
+from odl.corpora.checks import FETCH, check_content, check_options, check_sources, tar_members
+from odl.corpora.text import count_words, token_options
+from odl.documents import Documents, one_line
+from odl.errors import DataError
+
+N_DOCUMENTS = 21578
+FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-000.sgm are about
+
+ELEMENT = re.compile(r"<REUTERS (.*?)>(.*?)</REUTERS>", re.DOTALL)
+NEWID = re.compile(r'NEWID="(\d+)"')
+# Some dates are followed by codes or a remark, some have two spaces; NEWID 17192 has the hour 605.
+DATE = re.compile(r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})")
+MONTHS = {"FEB": 2, "MAR": 3, "APR": 4, "JUN": 6, "OCT": 10}
+TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
+TEXT = re.compile(r'<TEXT(?: TYPE="(\w+)")?>(.*?)</TEXT>', re.DOTALL)
+CONTROL = re.compile(r"&#\d+;")
+
+
+def read(sources, options):
+    """Read reuters21578.tar.gz.
+
+    Parameters
+    ----------
+    sources : list of path-like
+        The one archive; its members are found by name, whatever their folder and order.
+    options : dict
+        ``tokens`` (see `odl.corpora.text`).
+
+    Returns
+    -------
+    Documents
+        21578 documents in the order of the files; id is the NEWID; text is title and body (the
+        whole text where it was left unprocessed, the title alone for briefs, whose bodies are
+        placeholders); all topics, in the order given; times to 1/100 s, taken as UTC.
+
+    Raises
+    ------
+    DataError
+        If the archive is damaged, incomplete, or an edited copy.
+    """
+    check_options("reuters21578", options, ("tokens",))
+    tokens = token_options(options.get("tokens"))
+    (path,) = check_sources("reuters21578", sources, ["reuters21578.tar.gz"])
+    return to_documents(path, tokens)
+
+
+def to_documents(path, tokens, n_documents=N_DOCUMENTS, first_file_md5=FIRST_FILE_MD5):
+    """Read an archive of SGML files that should hold the given number of documents."""
+    files = {}
+    for name, data in tar_members(path, re.compile(r"reut2-\d{3}\.sgm").fullmatch):
+        files[name.rpartition("/")[2]] = data
+    digest = hashlib.md5(files.get("reut2-000.sgm", b""), usedforsecurity=False).hexdigest()
+    if digest != first_file_md5:
+        raise DataError(
+            f"{path} holds a reut2-000.sgm with md5 {digest}" if files else f"{path} holds no reut2-*.sgm",
+            f"the original with md5 {first_file_md5}",
+            FETCH,
+        )
+    parsed = [document for name in sorted(files) for document in parse(path, files[name].decode("latin-1"))]
+    ids = [newid for newid, *_ in parsed]
+    found = {"number of documents": len(ids), "set of NEWIDs complete": set(ids) == set(range(1, len(ids) + 1))}
+    check_content(path, found, {"number of documents": n_documents, "set of NEWIDs complete": True})
+    counts, vocabulary = count_words((f"{title}\n{body}" for *_, title, body in parsed), tokens)
+    return Documents(
+        counts=counts,
+        vocabulary=vocabulary,
+        ids=[str(newid) for newid in ids],
+        times=np.array([time for _, time, *_ in parsed], dtype=np.int64),
+        topics=[topics for _, _, topics, *_ in parsed],
+        titles=[one_line(title) for *_, title, _ in parsed],
+    )
+
+
+def parse(path, sgml):
+    """Yield (NEWID, time in ms, topics, title, body) of each document of one SGML file."""
+    for attributes, inside in ELEMENT.findall(sgml):
+        newid, text = NEWID.search(attributes), TEXT.search(inside)
+        if not newid or not text:
+            raise DataError(f"{path} holds a document without NEWID or TEXT", "the original SGML", FETCH)
+        topics = TOPICS.search(inside)
+        title, body = title_and_body(*text.groups())
+        yield (
+            int(newid[1]),
+            milliseconds(path, newid[1], inside),
+            tuple(re.findall(r"<D>(.*?)</D>", topics[1])) if topics else (),
+            title,
+            body,
+        )
+
+
+def milliseconds(path, newid, inside):
+    """Return the time of a document in milliseconds since 1970."""
+    match = DATE.search(inside)
+    if not match or match[2] not in MONTHS:
+        raise DataError(f"{path} holds no date for document {newid}", "a date such as 26-FEB-1987 15:01:01.79", FETCH)
+    day, month, year, hour, minute, second, fraction = match.groups()
+    date = f"{year}-{MONTHS[month]:02d}-{int(day):02d}T{hour}:{minute}:{second}.{fraction:0<3}"
+    try:
+        return int(np.datetime64(date, "ms").astype(np.int64))
+    except ValueError as error:
+        raise DataError(f"{path} has the date {date} for document {newid}", "a date of 1987", FETCH) from error
+
+
+def title_and_body(kind, text):
+    """Split a TEXT element into title and body, without markup and control codes."""
+    title = between(text, "TITLE")
+    if kind == "BRIEF":  # the body is "Blah blah blah."
+        return title, ""
+    if kind == "UNPROC":
+        whole = plain(text)
+        return title or next((line.strip() for line in whole.splitlines() if line.strip()), ""), whole
+    return title, between(text, "BODY")
+
+
+def between(text, tag):
+    """Return the plain content of an element, or "" where it is absent."""
+    match = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    return plain(match[1]) if match else ""
+
+
+def plain(text):
+    """Remove references to control characters; resolve the other references."""
+    return html.unescape(CONTROL.sub(" ", text))

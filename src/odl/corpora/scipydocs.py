@@ -1,0 +1,178 @@
+"""The API documentation of the scientific Python packages installed beside odl.
+
+Every docstring of at least 40 words is a document. The sources are parsed, never imported, so the
+corpus depends on the installed versions alone. Docstrings that numpy and scipy attach to compiled
+objects with ``add_newdoc`` are read from those calls.
+"""
+
+import ast
+import importlib.util
+import inspect
+import os
+
+import numpy as np
+
+from odl.corpora.checks import check_options, check_sources
+from odl.corpora.text import count_words, token_options
+from odl.documents import NO_TIME, Documents, one_line
+from odl.errors import ConfigError, DataError
+
+PACKAGES = ("numpy", "scipy", "sklearn", "pandas", "matplotlib")
+# Tests, copies of other people's packages, and numpy.distutils, which only some Python versions get.
+SKIPPED = {"tests", "test", "conftest", "externals", "extern", "vendored", "_vendored", "distutils"}
+SKIPPED |= {"array_api_compat", "array_api_extra", "cobyqa", "pyprima", "uarray", "_uarray"}
+# Layers of a package that say nothing about the subject: the topic is the level below them.
+LAYERS = frozenset({"pandas.core"})
+
+
+def read(sources, options):
+    """Read the docstrings of installed packages.
+
+    Parameters
+    ----------
+    sources : list
+        Empty: the packages are found where Python would import them from.
+    options : dict
+        ``packages`` (list of top-level import names, default numpy, scipy, sklearn, pandas,
+        matplotlib), ``min_words`` (default 40), ``tokens`` (see `odl.corpora.text`).
+
+    Returns
+    -------
+    Documents
+        Sorted by id, the dotted path of the object (a second definition of the same path ends in
+        ``#2``); topic package.subpackage without outer underscores, so that
+        scipy.optimize._lbfgsb_py belongs to scipy.optimize and numpy._core to numpy.core; of equal
+        docstrings the first id is kept; no times.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If an option is wrong, or a package is not installed as Python source.
+    """
+    check_options("scipydocs", options, ("packages", "min_words", "tokens"))
+    check_sources("scipydocs", sources, [])
+    tokens = token_options(options.get("tokens"))
+    packages, min_words = list(options.get("packages", PACKAGES)), options.get("min_words", 40)
+    if not isinstance(min_words, int) or min_words < 1:
+        raise ConfigError(f"min_words is {min_words!r}", "a whole number from 1", "correct it")
+    found = collect(packages, min_words)
+    ids = sorted(found)
+    counts, vocabulary = count_words((found[name][1] for name in ids), tokens)
+    return Documents(
+        counts=counts,
+        vocabulary=vocabulary,
+        ids=ids,
+        times=np.full(len(ids), NO_TIME),
+        topics=[(found[name][0],) for name in ids],
+        titles=[one_line(f"{name}: {first_paragraph(found[name][1])}") for name in ids],
+    )
+
+
+def collect(packages, min_words):
+    """Return {id: (topic, docstring)} of the packages, exact duplicates dropped."""
+    found = {}
+    for package in packages:
+        for module, path in modules(package):
+            for name, text in docstrings(module, path):
+                if len(text.split()) >= min_words:
+                    found[unused(name, found)] = (topic_of(module), text)
+    if not found:
+        raise DataError(f"no docstring of {min_words} words in {packages}", "at least one", "name other packages")
+    first = {}
+    for name in sorted(found):
+        first.setdefault(found[name][1], name)
+    return {name: found[name] for name in first.values()}
+
+
+def modules(package):
+    """Yield (dotted name, path) of every Python source file of an installed package, sorted."""
+    if not isinstance(package, str) or not package.isidentifier():
+        raise ConfigError(f"the package {package!r}", "top-level import names such as 'scipy'", "correct the name")
+    spec = importlib.util.find_spec(package)  # does not execute a top-level package
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError(f"the package {package!r} is not installed as a folder", "an installed package", "install it")
+    (root, *_) = spec.submodule_search_locations
+    paths = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in SKIPPED and name.isidentifier()]
+        paths += [os.path.join(folder, name) for name in files if name.endswith(".py")]
+    for path in sorted(paths):
+        parts = os.path.relpath(path, root)[: -len(".py")].split(os.sep)
+        if parts[-1] == "__init__":
+            parts.pop()
+        if not SKIPPED.intersection(parts):
+            yield ".".join([package, *parts]), path
+
+
+def docstrings(module, path):
+    """Yield (dotted name, cleaned docstring) of a source file, in the order of the source."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        source = file.read()
+    if '"""' not in source and "'''" not in source:
+        return
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):  # a template, or meant for another Python
+        return
+    yield from own_docstring(tree, module)
+    yield from nested_docstrings(tree, module)
+
+
+def own_docstring(node, name):
+    """Yield the docstring of a module, class or function, if it has one."""
+    text = ast.get_docstring(node)
+    if text:
+        yield name, text
+
+
+def nested_docstrings(node, name):
+    """Yield the docstrings below a node: classes, functions (not what is local to them), add_newdoc."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from own_docstring(child, f"{name}.{child.name}")
+            if isinstance(child, ast.ClassDef):
+                yield from nested_docstrings(child, f"{name}.{child.name}")
+        elif isinstance(child, ast.Expr) and isinstance(child.value, ast.Call):
+            yield from newdoc(child.value, name)
+        elif isinstance(child, ast.stmt | ast.ExceptHandler):
+            yield from nested_docstrings(child, name)
+
+
+def newdoc(call, module):
+    """Yield what ``add_newdoc(place, name, doc | (attribute, doc))`` or ``add_newdoc(name, doc)`` says."""
+    if getattr(call.func, "id", getattr(call.func, "attr", None)) != "add_newdoc":
+        return
+    try:
+        arguments = [ast.literal_eval(argument) for argument in call.args]
+    except ValueError:  # computed text
+        return
+    place = arguments.pop(0) if len(arguments) == 3 else module.rpartition(".")[0]
+    if len(arguments) != 2 or str(place).partition(".")[0] != module.partition(".")[0]:
+        return
+    name, documents = arguments
+    for entry in documents if isinstance(documents, list) else [documents]:
+        attribute, text = entry if isinstance(entry, tuple) else (None, entry)
+        if isinstance(text, str):
+            yield ".".join(filter(None, [place, name, attribute])), inspect.cleandoc(text)
+
+
+def topic_of(module):
+    """Return package.subpackage of a dotted module name, without outer underscores."""
+    parts = module.split(".")
+    if len(parts) > 2 and ".".join(parts[:2]) in LAYERS:
+        del parts[1]
+    return ".".join(part.strip("_") for part in parts[:2])
+
+
+def unused(name, taken):
+    """Return name, or name#2, name#3... where it is taken already."""
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}#{number}"
+    return candidate
+
+
+def first_paragraph(text):
+    """Return the summary line of a docstring."""
+    return text.strip().partition("\n\n")[0]

@@ -1,0 +1,121 @@
+"""Text to term counts, with scikit-learn's analyser."""
+
+import re
+
+import numpy as np
+from scipy import sparse
+
+from odl.corpora.checks import check_options
+from odl.errors import ConfigError
+
+TOKENS = {"lowercase": True, "pattern": r"(?u)\b[a-zA-Z][a-zA-Z]+\b", "stop_words": "english"}
+
+
+def token_options(tokens=None):
+    """Return the tokenising options with their defaults, checked.
+
+    Parameters
+    ----------
+    tokens : dict, optional
+        ``lowercase`` (bool), ``pattern`` (regular expression of one token), ``stop_words``
+        (``"english"``, null or a list of words).
+
+    Raises
+    ------
+    ConfigError
+        If a key is unknown or a value cannot be used.
+    """
+    tokens = {} if tokens is None else tokens
+    if not isinstance(tokens, dict):
+        raise ConfigError(f"tokens is {tokens!r}", "a mapping of " + ", ".join(TOKENS), "correct it")
+    check_options("tokens", tokens, TOKENS)
+    merged = {**TOKENS, **tokens}
+    if not isinstance(merged["lowercase"], bool):
+        raise ConfigError(f"tokens.lowercase is {merged['lowercase']!r}", "true or false", "correct it")
+    try:
+        groups = re.compile(merged["pattern"]).groups
+    except (re.error, TypeError) as error:
+        raise ConfigError(
+            f"tokens.pattern {merged['pattern']!r} does not compile ({error})", "a regular expression", "correct it"
+        ) from error
+    if groups > 1:
+        raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
+    stop = merged["stop_words"]
+    if stop not in (None, "english") and not (isinstance(stop, list) and all(isinstance(word, str) for word in stop)):
+        raise ConfigError(f"tokens.stop_words is {stop!r}", "'english', null or a list of words", "correct it")
+    return merged
+
+
+def vectoriser(tokens=None):
+    """Return scikit-learn's `CountVectorizer` with the given tokenising options."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    tokens = token_options(tokens)
+    return CountVectorizer(
+        lowercase=tokens["lowercase"],
+        token_pattern=tokens["pattern"],
+        stop_words=tokens["stop_words"],
+        dtype=np.int32,
+    )
+
+
+def analyser(tokens=None):
+    """Return the function that splits a text into its list of tokens.
+
+    Raises
+    ------
+    ConfigError
+        From that function, if the pattern finds a token with white space in it.
+    """
+    tokens = token_options(tokens)
+    split = vectoriser(tokens).build_analyzer()
+
+    def words_of(text):
+        return check_words(split(text), tokens)
+
+    return words_of
+
+
+def check_words(words, tokens):
+    """Return the words, refusing empty ones and ones with white space inside."""
+    bad = next((word for word in words if word.split() != [word]), None)
+    if bad is not None:
+        raise ConfigError(
+            f"tokens.pattern {tokens['pattern']!r} finds {bad!r}", "tokens without white space", "correct it"
+        )
+    return words
+
+
+def count_words(texts, tokens=None):
+    """Count the terms of each text.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        May be a generator: each text is read once and not kept.
+    tokens : dict, optional
+        See `token_options`.
+
+    Returns
+    -------
+    counts : csr_array of int32, shape (n_texts, n_terms)
+    vocabulary : list of str
+        Sorted.
+    """
+    tokens = token_options(tokens)
+    model = vectoriser(tokens)
+    n_texts = 0
+
+    def counted():
+        nonlocal n_texts
+        for text in texts:
+            n_texts += 1
+            yield text
+
+    try:
+        counts = model.fit_transform(counted())
+    except ValueError as error:
+        if "empty vocabulary" not in str(error):
+            raise
+        return sparse.csr_array((n_texts, 0), dtype=np.int32), []
+    return sparse.csr_array(counts), check_words(model.get_feature_names_out().tolist(), tokens)

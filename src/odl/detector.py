@@ -1,0 +1,184 @@
+"""NoveltyDetector: the mechanism as a scikit-learn estimator, for use without the workflow."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from odl import checkpoints, learners, novelty
+from odl.errors import ParameterError
+
+
+class NoveltyDetector(TransformerMixin, BaseEstimator):
+    """Score documents by how badly a dictionary learned from the earlier ones explains them.
+
+    The score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a document of
+    known topics, 1 for one that no atom explains. **High means novel** (scikit-learn's outlier
+    detectors have it the other way round).
+
+    Parameters
+    ----------
+    learner : {"dual_averaging", "projected_gradient", "online_admm"}, default="dual_averaging"
+        Algorithm that updates the dictionary.
+    n_atoms : int, default=100
+        Size of the dictionary; the first batch needs at least so many non-empty documents.
+    settings : dict, optional
+        Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``.
+    growing : bool, default=False
+        Whether later batches may have more columns (new terms are appended on the right).
+    random_state : int, default=0
+        Seed of the documents that the dictionary starts from.
+
+    Attributes
+    ----------
+    components_ : csr_array, shape (n_atoms, n_features)
+        Atoms in rows, non-negative, of mass at most 1.
+    state_ : odl.learners.State
+        Everything that changes.
+    n_features_in_ : int
+    n_batches_ : int
+        Batches learned from, the first included.
+
+    Notes
+    -----
+    Input rows are non-negative weights (TF-IDF, counts) and are scaled to the learner's norm here.
+    Source: ICASSP 2013, mechanism GENNVL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl import NoveltyDetector
+    >>> known = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
+    >>> detector = NoveltyDetector(n_atoms=2).partial_fit(known).partial_fit(known)
+    >>> new = np.array([[1, 2, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 2, 1, 1]])
+    >>> detector.score_samples(new).argmax()
+    np.int64(1)
+    """
+
+    def __init__(self, learner="dual_averaging", n_atoms=100, settings=None, growing=False, random_state=0):
+        self.learner = learner
+        self.n_atoms = n_atoms
+        self.settings = settings
+        self.growing = growing
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.requires_fit = True
+        return tags
+
+    def fit(self, X, y=None):
+        """Forget everything and learn the first dictionary from a batch.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+        y : ignored
+
+        Returns
+        -------
+        NoveltyDetector
+        """
+        model = self._model()
+        P = self._rows(X, model, reset=True)
+        self.state_ = model.start(P, self.n_atoms, novelty.generator(self.random_state, "start"))
+        self.n_batches_ = 1
+        return self
+
+    def partial_fit(self, X, y=None):
+        """Learn from one more batch; the first call is `fit`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+        y : ignored
+
+        Returns
+        -------
+        NoveltyDetector
+        """
+        if not hasattr(self, "state_"):
+            return self.fit(X)
+        model = self._model()
+        P = self._rows(X, model, reset=False)
+        state = model.fit_terms(self.state_, P.shape[1])
+        self.state_ = model.learn(state, P, model.score(state, P).codes)
+        self.n_batches_ += 1
+        return self
+
+    def score_samples(self, X):
+        """Return the novelty score of each document; high means novel, an empty document has 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_documents,)
+        """
+        return self._score(X).score
+
+    def transform(self, X):
+        """Return the codes of the documents, shape (n_documents, n_atoms), CSR."""
+        return self._score(X).codes
+
+    @property
+    def components_(self):
+        check_is_fitted(self, "state_")
+        return sparse.csr_array(self.state_.dictionary.T)
+
+    def save(self, path):
+        """Write the detector to an HDF5 file (nothing is pickled)."""
+        check_is_fitted(self, "state_")
+        settings = {**self.get_params(), "n_batches": self.n_batches_, "n_features": self.n_features_in_}
+        state = self.state_
+        nothing = sparse.csr_array((0, state.dictionary.shape[1]))
+        point = checkpoints.Checkpoint(0, settings, state.dictionary, state.arrays, state.updates, nothing, 0.0)
+        checkpoints.write(path, point)
+
+    @classmethod
+    def load(cls, path):
+        """Read a detector written by `save`; it scores and learns on as if it had never stopped.
+
+        Raises
+        ------
+        StorageError
+            If the file is damaged, or not a detector's.
+        """
+        point = checkpoints.read(Path(path))
+        settings = dict(point.chain)
+        if not {"n_batches", "n_features", "growing"} <= settings.keys():
+            raise ParameterError(f"{path} is a checkpoint of a workflow", "a file of NoveltyDetector.save", "load that")
+        n_batches, n_features = settings.pop("n_batches"), settings.pop("n_features")
+        detector = cls(**settings)
+        detector.n_batches_, detector.n_features_in_ = n_batches, n_features
+        detector.state_ = learners.State(point.dictionary, point.arrays, point.updates)
+        return detector
+
+    def _model(self):
+        return learners.make(self.learner, **(self.settings or {}))
+
+    def _score(self, X):
+        check_is_fitted(self, "state_")
+        model = self._model()
+        P = self._rows(X, model, reset=False)
+        return novelty.score(model, model.fit_terms(self.state_, P.shape[1]), P)
+
+    def _rows(self, X, model, reset):
+        """Check the input and scale its rows to unit norm."""
+        if self.growing and not reset and X.shape[1] > self.n_features_in_:
+            self.n_features_in_ = X.shape[1]
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        P = sparse.csr_array(X, copy=True)
+        if P.nnz and P.data.min() < 0:
+            raise ValueError("Negative values in data passed to NoveltyDetector: weights of terms are needed.")
+        P.eliminate_zeros()
+        rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+        sizes = np.bincount(rows, P.data if model.norm == "l1" else P.data**2, minlength=P.shape[0])
+        P.data /= (sizes if model.norm == "l1" else np.sqrt(sizes))[rows]
+        return P

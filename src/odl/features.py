@@ -1,0 +1,239 @@
+"""Vocabulary, document frequencies and TF-IDF over a stream, with nothing taken from the future.
+
+A chain of files, one per timestep, holds term counts under global term ids (given in order of first
+appearance, never changed) with the document frequencies *before* the timestep. Weights are computed
+on load, so every learner reads the same chain with its own tf form, idf form and norm.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from odl import documents as docs
+from odl import storage
+from odl.errors import ParameterError, StorageError
+
+UNLABELLED, KNOWN, NOVEL = -1, 0, 1
+
+
+@dataclass
+class FeatureBatch:
+    """One timestep of the feature chain.
+
+    Attributes
+    ----------
+    t : int
+        Timestep; 0 is the initialisation batch.
+    counts : csr_array of int, shape (n_documents, n_terms)
+        Term counts; column = global term id.
+    vocabulary : list of str
+        All terms seen up to and including this batch.
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents before this batch that hold the term.
+    n_before : int
+        Documents before this batch.
+    n_initial : int
+        Terms that occurred in batch 0: ids below it form the fixed vocabulary.
+    novel, novel_dominant : ndarray of int8, shape (n_documents,)
+        1 if no topic (the dominant topic) of the document occurred in an earlier batch, 0 if one
+        did, -1 for a document without topics.
+    seen, seen_dominant : set of str
+        Topics (dominant topics) of the batches before this one.
+    ids, times, topics, titles
+        As in `odl.documents.Documents`.
+    """
+
+    t: int
+    counts: sparse.csr_array
+    vocabulary: list
+    frequencies: np.ndarray
+    n_before: int
+    n_initial: int
+    novel: np.ndarray
+    novel_dominant: np.ndarray
+    seen: set
+    seen_dominant: set
+    ids: list
+    times: np.ndarray
+    topics: list
+    titles: list
+
+    def frequencies_after(self):
+        """Return the document frequencies including this batch."""
+        return self.frequencies + np.bincount(self.counts.indices, minlength=self.counts.shape[1])
+
+    def weigh(self, *, tf="raw", idf="past", norm="l1", min_df=0, vocabulary="growing", corpus=None):
+        """Return the TF-IDF matrix of this batch under one learner's settings.
+
+        Parameters
+        ----------
+        tf, norm, min_df
+            As in `weigh`.
+        idf : {"past", "corpus", "none"}
+            Frequencies of the earlier batches (batch 0: its own), of the whole corpus, or no idf.
+        vocabulary : {"growing", "fixed"}
+            All terms known so far, or those of batch 0 only.
+        corpus : FeatureBatch, optional
+            The last batch of the stream; required by ``idf="corpus"``.
+
+        Returns
+        -------
+        csr_array of float64, shape (n_documents, n_terms)
+        """
+        if idf == "corpus":
+            if corpus is None:
+                raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
+            frequencies, n_documents = corpus.frequencies_after(), corpus.n_before + len(corpus.ids)
+            frequencies = frequencies[: self.counts.shape[1]]
+        elif self.t == 0:
+            frequencies, n_documents = self.frequencies_after(), len(self.ids)
+        else:
+            frequencies, n_documents = self.frequencies, self.n_before
+        counts = self.counts
+        if vocabulary == "fixed":
+            counts = drop_columns(counts, np.arange(counts.shape[1]) < self.n_initial)
+        return weigh(counts, frequencies, n_documents, tf=tf, idf=idf != "none", norm=norm, min_df=min_df)
+
+
+def drop_columns(matrix, keep):
+    """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
+    kept = keep[matrix.indices]
+    totals = np.concatenate([[0], np.cumsum(kept)])
+    shape, indptr = matrix.shape, totals[matrix.indptr].astype(matrix.indptr.dtype)
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
+
+
+def weigh(counts, frequencies, n_documents, *, tf="raw", idf=True, norm="l1", min_df=0):
+    """Weigh term counts by inverse document frequency and normalise each document.
+
+    ``idf_i = log((1 + n) / (1 + df_i)) + 1``, so that a term never seen before has the largest,
+    finite weight; ``log`` tf is ``1 + log(count)``.
+
+    Parameters
+    ----------
+    counts : csr_array, shape (n_documents, n_terms)
+        Term counts.
+    frequencies : ndarray, shape (n_terms,)
+        Document frequency of each term.
+    n_documents : int
+        Documents that the frequencies were counted in.
+    tf : {"raw", "log"}
+    idf : bool
+    norm : {"l1", "l2", None}
+    min_df : int
+        Terms in fewer documents than this are not known yet and are dropped.
+
+    Returns
+    -------
+    csr_array of float64
+        Rows of unit norm; a document without a known term is an empty row.
+    """
+    if min_df > 0:
+        counts = drop_columns(counts, frequencies >= min_df)
+    data = counts.data.astype(np.float64)
+    if tf == "log":
+        data = 1.0 + np.log(data)
+    if idf:
+        data *= (np.log((1.0 + n_documents) / (1.0 + frequencies)) + 1.0)[counts.indices]
+    if norm is not None:
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
+        data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
+    return sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+
+
+def _labels(topics, seen):
+    return np.array(
+        [UNLABELLED if not names else KNOWN if any(name in seen for name in names) else NOVEL for names in topics],
+        dtype=np.int8,
+    )
+
+
+def advance(documents, previous=None):
+    """Continue the feature chain by one batch.
+
+    Parameters
+    ----------
+    documents : odl.documents.Documents
+        The batch.
+    previous : FeatureBatch, optional
+        The timestep before; none for batch 0.
+
+    Returns
+    -------
+    FeatureBatch
+    """
+    vocabulary = list(previous.vocabulary) if previous else []
+    ids = {word: number for number, word in enumerate(vocabulary)}
+    columns = np.empty(len(documents.vocabulary), dtype=np.int32)
+    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
+    for column, word in enumerate(documents.vocabulary):
+        number = ids.get(word)
+        if number is None:
+            number = ids[word] = len(vocabulary)
+            vocabulary.append(word)
+        columns[column] = number
+    counts = sparse.csr_array(
+        (documents.counts.data, columns[documents.counts.indices], documents.counts.indptr),
+        shape=(len(documents), len(vocabulary)),
+    ).sorted_indices()
+    frequencies = np.zeros(len(vocabulary), dtype=np.int64)
+    seen, seen_dominant = set(), set()
+    if previous:
+        frequencies[: len(previous.vocabulary)] = previous.frequencies_after()
+        seen = previous.seen.union(*previous.topics)
+        seen_dominant = previous.seen_dominant | {names[0] for names in previous.topics if names}
+    return FeatureBatch(
+        t=previous.t + 1 if previous else 0,
+        counts=counts,
+        vocabulary=vocabulary,
+        frequencies=frequencies,
+        n_before=previous.n_before + len(previous.ids) if previous else 0,
+        n_initial=previous.n_initial if previous else len(vocabulary),
+        novel=_labels(documents.topics, seen),
+        novel_dominant=_labels([names[:1] for names in documents.topics], seen_dominant),
+        seen=seen,
+        seen_dominant=seen_dominant,
+        ids=documents.ids,
+        times=documents.times,
+        topics=documents.topics,
+        titles=documents.titles,
+    )
+
+
+def write(path, batch):
+    """Write one timestep of the chain."""
+    sizes = {"t": batch.t, "n_before": batch.n_before, "n_initial": batch.n_initial}
+    with storage.writing(path, "features", **sizes) as file:
+        storage.write_csr(file, "counts", batch.counts.astype(np.int32))
+        for name in ("vocabulary", "ids", "titles"):
+            storage.write_strings(file, name, getattr(batch, name))
+        for name in ("seen", "seen_dominant"):
+            storage.write_strings(file, name, sorted(getattr(batch, name)))
+        for name in ("frequencies", "novel", "novel_dominant", "times"):
+            storage.write_array(file, name, getattr(batch, name))
+        docs.write_topics(file, batch.topics)
+
+
+def read(path):
+    """Read one timestep of the chain.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, "features") as file:
+        batch = FeatureBatch(
+            **{name: int(file.attrs[name]) for name in ("t", "n_before", "n_initial")},
+            counts=storage.read_csr(file, "counts"),
+            **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles")},
+            **{name: set(storage.read_strings(file, name)) for name in ("seen", "seen_dominant")},
+            **{name: file[name][:] for name in ("frequencies", "novel", "novel_dominant", "times")},
+            topics=docs.read_topics(file),
+        )
+    n_documents, n_terms = batch.counts.shape
+    if len(batch.frequencies) != n_terms or len(batch.vocabulary) != n_terms or len(batch.ids) != n_documents:
+        raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
+    return batch

@@ -1,0 +1,357 @@
+"""Which data go into which figure: from a plan and its tables to the pictures of every corpus.
+
+A picture is written as PNG and SVG under ``{corpus}-{name}``; ``{corpus}-figures.json`` holds its
+caption, its text alternative and whether there was anything to draw. Only ``time`` is drawn from
+timings; the others are reproducible bytes.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+
+import numpy as np
+import pandas
+
+from odl import metrics, plots, scored, storage, streamplots, study, tables
+
+NAMES = ("auc", "time", "parameters", "timesteps", "novel", "roc", "scores", "topics")
+LINES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
+MOST_RUNS, MOST_PANELS, MOST_ATOMS = 6, 9, 10
+
+
+@dataclass
+class Picture:
+    """A figure with its caption and its text alternative; `drawn` is False where there was no data."""
+
+    figure: object
+    caption: str
+    alt: str
+    drawn: bool = True
+
+
+class Selection:
+    """What the figures of one corpus are drawn from.
+
+    Parameters
+    ----------
+    plan : list of dict
+    found : dict
+        Tables as `odl.study.read_tables` returns them.
+    corpus : str
+    settings : dict, optional
+        ``run``, ``k``, ``seed``: what is shown in detail (default: the best average AUC); ``runs``:
+        the runs drawn as lines (default: those with the most dictionary sizes, at most six);
+        ``topics``: "all" or "dominant".
+    """
+
+    def __init__(self, plan, found, corpus, settings=None):
+        self.settings = dict(settings or {})
+        self.corpus, self.plan = corpus, [entry for entry in plan if entry["corpus"] == corpus]
+        self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in found.items()}
+        asked = {name: self.settings.get(name) for name in ("run", "k", "seed")}
+        self.shown = study.choose_shown(self.plan, self.tables["summary"], corpus, asked)
+        self.runs = self._runs()
+        self._cache = {}
+
+    def _runs(self):
+        learners = [entry for entry in self.plan if entry["algorithm"] != study.BASELINE]
+        sizes = {}
+        for entry in learners:
+            sizes.setdefault(entry["run"], set()).add(entry["k"])
+        asked = [run for run in self.settings.get("runs") or () if run in sizes]
+        if asked:
+            return asked
+        most = max(len(found) for found in sizes.values())
+        runs = [run for run, found in sizes.items() if len(found) == most]
+        best = [self.shown["run"], *(run for run in runs if run != self.shown["run"])][:MOST_RUNS]
+        return [run for run in sizes if run in best]
+
+    def frame(self, name):
+        """Rows of one table about this corpus."""
+        return pandas.DataFrame(self.tables[name])
+
+    def entry(self, run):
+        """The plan's entry of a run at the shown size (or its nearest) and seed."""
+        same = [entry for entry in self.plan if entry["run"] == run and entry["seed"] == self.shown["seed"]]
+        return min(same, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
+
+    def baselines(self):
+        """The plan's entry of the baselines for the shown seed, or for seed 0 where seeds share batches."""
+        found = [entry for entry in self.plan if entry["algorithm"] == study.BASELINE]
+        return next((entry for entry in found if entry["seed"] == self.shown["seed"]), found[0] if found else None)
+
+    def batch(self, entry, t):
+        """Read one score file, once."""
+        path = study.score_path(entry, t)
+        if path not in self._cache:
+            self._cache[path] = scored.read(path)
+        return self._cache[path]
+
+    def labels(self, batch):
+        """Labels of a batch under the study's rule."""
+        return batch.labels(self.settings.get("topics", "all"))
+
+    def listed(self):
+        """Timesteps in the average of the shown run, else all with an AUC."""
+        rows = tables.read_table(os.path.join(self.shown["folder"], "auc.tsv"))
+        listed = [row["t"] for row in rows if row["listed"]]
+        return listed or [row["t"] for row in rows if not np.isnan(row["auc"])]
+
+    def name(self):
+        """The shown run in words."""
+        return f"{self.shown['run']}, k = {self.shown['k']}, seed {self.shown['seed']}"
+
+
+def thin(values, most):
+    """At most `most` of the values, evenly spaced, the first and the last among them."""
+    values = list(values)
+    if len(values) <= most:
+        return values
+    return [values[i] for i in np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
+
+
+def _absent(reason):
+    return Picture(plots.note(reason), reason, reason, drawn=False)
+
+
+def _references(chosen):
+    summary = chosen.frame("summary")
+    values = summary[summary["algorithm"] == study.BASELINE].set_index("run")["average_mean"]
+    found = [(name, float(values[name])) for name in LINES if name in values and not np.isnan(values[name])]
+    return found + [(f"{row['run']}, published", row["average"]) for row in chosen.tables["published"]]
+
+
+def _auc(chosen):
+    frame = chosen.frame("averages")
+    frame = frame[frame["run"].isin(chosen.runs)].dropna(subset=["average"])
+    if frame.empty:
+        return _absent("No timestep has enough novel and known documents for an average AUC.")
+    frame = frame.assign(order=frame["run"].map(chosen.runs.index)).sort_values(["order", "k", "seed"])
+    references = _references(chosen)
+    best = frame.groupby(["run", "k"])["average"].mean()
+    (run, k), n_seeds = best.idxmax(), frame["seed"].nunique()
+    several = frame["k"].nunique() > 1
+    caption = (
+        f"Average AUC {'against the number of atoms k' if several else 'of every run'}: mean and standard deviation "
+        f"over {n_seeds} seed{'s' * (n_seeds > 1)}. Grey: baselines that need no dictionary"
+        + (", and published values of batches of 1000 (as recalled)." if chosen.tables["published"] else ".")
+    )
+    alt = f"Average AUC of {', '.join(chosen.runs)}. Best: {run} with k = {k:g}, {best.max():.3f}. " + "; ".join(
+        f"{name} {value:.3f}" for name, value in references
+    )
+    return Picture(plots.auc_against_k(frame, references), caption, alt)
+
+
+def _time(chosen):
+    frame = chosen.frame("timing")
+    frame = frame[frame["run"].isin(chosen.runs)].dropna(subset=["score_cpu_s", "learn_cpu_s"])
+    if frame.empty:
+        return _absent("No timings were recorded.")
+    frame = frame.assign(order=frame["run"].map(chosen.runs.index)).sort_values(["order", "k"])
+    total = frame["score_cpu_s"] + frame["learn_cpu_s"]
+    caption = "CPU seconds per timestep against the number of atoms, without start-up: mean over timesteps and seeds."
+    alt = f"CPU seconds per timestep to score and to learn, {total.min():.3g} to {total.max():.3g} s in all."
+    return Picture(plots.time_against_k(frame), caption, alt)
+
+
+def find_sweeps(averages):
+    """Find runs of one algorithm and k that differ in one number only.
+
+    Parameters
+    ----------
+    averages : DataFrame
+        algorithm, k, run, seed, parameters (JSON), average.
+
+    Returns
+    -------
+    list of (algorithm, k, parameter, DataFrame with value, seed, average)
+        For each algorithm and parameter the dictionary size with the most values.
+    """
+    rows = []
+    for row in averages.to_dict("records"):
+        flat = _flat(json.loads(row["parameters"]))
+        for name, value in flat.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                others = json.dumps({key: held for key, held in flat.items() if key != name}, sort_keys=True)
+                key = {"parameter": name, "value": float(value), "others": others}
+                rows.append({**{column: row[column] for column in ("algorithm", "k", "seed", "average")}, **key})
+    found = {}
+    if not rows:
+        return []
+    for (algorithm, k, name, _), part in pandas.DataFrame(rows).groupby(["algorithm", "k", "parameter", "others"]):
+        size = part["value"].nunique()
+        if size > 1 and size > found.get((algorithm, name), (0,))[0]:
+            found[algorithm, name] = (size, k, part[["value", "seed", "average"]])
+    return [(algorithm, k, name, part) for (algorithm, name), (_, k, part) in sorted(found.items())]
+
+
+def _flat(parameters, prefix=""):
+    flat = {}
+    for name, value in parameters.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat
+
+
+def _parameters(chosen):
+    averages = chosen.frame("averages")
+    averages = averages[averages["algorithm"] != study.BASELINE].dropna(subset=["average"])
+    sweeps = find_sweeps(averages) if len(averages) else []
+    if not sweeps:
+        return _absent("No parameter was swept: no two runs differ in the value of one parameter only.")
+    panels = [(f"{algorithm.replace('_', ' ')}, k = {k:g}", name, part) for algorithm, k, name, part in sweeps]
+    caption = "Average AUC against one parameter, all else equal: mean and standard deviation over seeds."
+    texts = []
+    for title, name, part in panels:
+        mean = part.groupby("value")["average"].mean()
+        texts.append(f"{title}: {name} from {mean.index.min():g} to {mean.index.max():g}, best at {mean.idxmax():g}")
+    return Picture(plots.sensitivity(panels), caption, "Average AUC against a parameter. " + "; ".join(texts))
+
+
+def _timesteps(chosen):
+    frame = chosen.frame("timesteps")
+    sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
+    drawn = [name for name in LINES if name in set(frame["run"])]
+    keep = [run in drawn or sizes.get(run) == k for run, k in zip(frame["run"], frame["k"], strict=True)]
+    frame = frame[keep].dropna(subset=["auc_mean"])
+    if frame.empty:
+        return _absent("No timestep has both novel and known documents.")
+    order = [*chosen.runs, *drawn]
+    frame = frame.assign(order=frame["run"].map(order.index)).sort_values(["order", "t"])
+    names = {run: f"{run}, k = {k}" for run, k in sizes.items()}
+    frame = frame.assign(run=frame["run"].replace(names))
+    caption = (
+        "AUC at every timestep that has novel and known documents, mean and standard deviation over seeds. "
+        "Hollow marks: timesteps with too few of either to be in the average. Grey: baselines."
+    )
+    low, high = frame["auc_mean"].min(), frame["auc_mean"].max()
+    alt = f"AUC over {frame['t'].nunique()} timesteps for {', '.join(dict.fromkeys(frame['run']))}: {low:.2f} to {high:.2f}."
+    return Picture(streamplots.auc_by_timestep(frame, drawn), caption, alt)
+
+
+def _novel(chosen):
+    frame = chosen.frame("novel")
+    if frame.empty:
+        return _absent("The stream has one batch only, which is not evaluated.")
+    caption = (
+        "Novel documents in every batch, that is documents of topics that no earlier batch has: mean and range over "
+        "seeds. Dark: timesteps in the average AUC."
+    )
+    alt = "Novel documents per batch: " + ", ".join(
+        f"{t}: {mean:.3g}" for t, mean in zip(frame["t"], frame["novel_mean"], strict=True)
+    )
+    return Picture(streamplots.novel_by_batch(frame), caption, alt)
+
+
+def _roc(chosen):
+    panels, listed = [], thin(chosen.listed(), MOST_PANELS)
+    runs = [chosen.shown["run"], *(run for run in chosen.runs if run != chosen.shown["run"])][:3]
+    base = chosen.baselines()
+    for t in listed:
+        curves = []
+        for run in [run for run in [*chosen.runs, chosen.shown["run"]] if run in runs]:
+            if run not in [curve[0] for curve in curves]:
+                batch = chosen.batch(chosen.entry(run), t)
+                curves.append(_curve(run, batch.scores[run], chosen.labels(batch), False))
+        if base:
+            batch = chosen.batch(base, t)
+            curves.append(_curve(LINES[0], batch.scores[LINES[0]], chosen.labels(batch), True))
+        panels.append((f"t = {t} ({int((chosen.labels(batch) == 1).sum())} novel)", curves))
+    if not panels:
+        return _absent("No timestep has both novel and known documents.")
+    caption = f"ROC curves with their AUC, seed {chosen.shown['seed']}" + (
+        f"; {len(panels)} of {len(chosen.listed())} timesteps." if len(listed) < len(chosen.listed()) else "."
+    )
+    alt = "; ".join(f"{title}: " + ", ".join(f"{c[0]} {c[3]:.2f}" for c in curves) for title, curves in panels)
+    return Picture(streamplots.roc(panels), caption, "ROC curves. " + alt)
+
+
+def _curve(name, score, labels, reference):
+    false, true, _ = metrics.roc_curve(score, labels)
+    return name, false, true, metrics.auc(score, labels), reference
+
+
+def _scores(chosen):
+    batches = [chosen.batch(chosen.shown, t) for t in chosen.shown["timesteps"] if t > 0]
+    if not batches:
+        return _absent("The stream has one batch only, which is not evaluated.")
+    score = np.concatenate([batch.scores[chosen.shown["run"]] for batch in batches])
+    labels = np.concatenate([chosen.labels(batch) for batch in batches])
+    starts = np.cumsum([0] + [len(batch.ids) for batch in batches[:-1]])
+    ticks = [f"t = {batch.t}\n{tables.iso(batch.times.min())[:10]}" for batch in batches]
+    caption = (
+        f"Novelty score of every document ({chosen.name()}). Documents that no atom helps to explain score exactly 1 "
+        f"and tie: {np.mean(score == 1):.0%} of all."
+    )
+    medians = [f"{np.median(score[labels == label]):.2f} for {name}" for label, name in ((1, "novel"), (0, "known"))
+               if (labels == label).any()]  # fmt: skip
+    alt = f"Novelty scores of {len(score)} documents in {len(batches)} batches. Median " + ", ".join(medians) + "."
+    return Picture(streamplots.scores_over_time(score, labels, starts, ticks), caption, alt)
+
+
+def topic_strip(chosen, most=MOST_ATOMS):
+    """Words of the most used atoms at the first, middle and last timestep, and their use over time.
+
+    Returns
+    -------
+    use : ndarray, shape (n_atoms, n_timesteps)
+    steps : list of int
+    words : list of list of str
+        By atom and shown timestep.
+    shown_steps : list of int
+    atoms : ndarray of int
+    """
+    steps = list(chosen.shown["timesteps"])
+    batches = [chosen.batch(chosen.shown, t) for t in steps]
+    use = np.array([[weight for _, _, weight in batch.atoms] for batch in batches]).T
+    share = use / np.maximum(use.sum(axis=0), 1e-300)
+    atoms = np.argsort(-share.mean(axis=1), kind="stable")[:most]
+    atoms = atoms[share[atoms].sum(axis=1) > 0]
+    shown_steps = thin(steps, 3)
+    words = [[batches[steps.index(t)].atoms[atom][0] for t in shown_steps] for atom in atoms]
+    return share[atoms], steps, words, shown_steps, atoms
+
+
+def _topics(chosen):
+    use, steps, words, shown_steps, atoms = topic_strip(chosen)
+    if not len(atoms):
+        return _absent("No atom is used by any document.")
+    caption = (
+        f"The {len(atoms)} most used atoms of {chosen.shown['k']} ({chosen.name()}): their share of the codes at every "
+        "timestep, and their top words as they change."
+    )
+    alt = "Top words of the most used atoms: " + "; ".join(row[-1] or "(empty)" for row in words)
+    return Picture(streamplots.topics(use, steps, words, shown_steps), caption, alt)
+
+
+def draw(name, chosen):
+    """Draw one picture of `NAMES` for a `Selection`."""
+    return globals()[f"_{name}"](chosen)
+
+
+def write(plan, tables_folder, output_folder, settings=None, names=NAMES):
+    """Draw the pictures of every corpus of a plan.
+
+    Parameters
+    ----------
+    plan : list of dict or path-like
+        As for `odl.study.summarise`.
+    tables_folder : path-like
+        What `odl.study.summarise` wrote.
+    output_folder : path-like
+        Receives ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. Where there is nothing
+        to draw the picture says so, so that the files always exist.
+    settings : dict, optional
+        As for `Selection`.
+    names : sequence of str
+        Which pictures to draw.
+    """
+    plan, found = study.load_plan(plan), study.read_tables(tables_folder)
+    for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
+        chosen, held = Selection(plan, found, corpus, settings), {}
+        for name in names:
+            picture = draw(name, chosen)
+            plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
+            held[name] = {"caption": picture.caption, "alt": picture.alt, "drawn": picture.drawn}
+        path = os.path.join(output_folder, f"{corpus}-figures.json")
+        with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            file.write(json.dumps(held, indent=1) + "\n")

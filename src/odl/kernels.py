@@ -1,0 +1,657 @@
+"""Compiled kernels: exact L1 codes, projections, largest eigenvalue.
+
+Functions that call each other share this file and constants are arguments: a cached kernel does not notice a
+change in another file, and freezes module globals. Arrays come in checked (see `odl.coding.exact`).
+
+The coding kernel solves, for one document p with support S and the atoms that pass the screen,
+
+    min_{x >= 0}  sum_{i in S} |p_i - a_i x| + sum_j d_j x_j,      d_j = c_j - g_j + lam,
+
+with c_j the mass of atom j and g_j its mass on S. It is a simplex method in the manner of Barrodale and Roberts
+(SIAM J. Numer. Anal. 1973): a vertex is given by as many *forms* held at zero as there are atoms, each form a
+residual r_i = p_i - a_i x or a code x_j; an edge lets go of one form, and a piecewise linear line search follows
+it through sign changes of residuals to the lowest point. The columns of `edges` are the directions along which
+one form grows by one and the others stay.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Work(NamedTuple):
+    """Arrays reused from document to document; compact rows i (terms) and atoms j of the current document."""
+
+    start: np.ndarray  # entries of row i are start[i]:start[i + 1]
+    atom: np.ndarray  # compact atom of an entry
+    weight: np.ndarray  # its value, scaled
+    target: np.ndarray  # p_i, scaled
+    residual: np.ndarray  # r_i = p_i - a_i x
+    side: np.ndarray  # sign of r_i; a free choice where r_i = 0
+    held: np.ndarray  # r_i is a form held at zero
+    speed: np.ndarray  # growth of a_i x along the edge
+    hit: np.ndarray  # step at which r_i changes sign
+    when: np.ndarray  # finite hits, in any order
+    turn: np.ndarray  # change of slope at each
+    names: np.ndarray  # compact atom -> atom
+    cost: np.ndarray  # d_j
+    bound: np.ndarray  # c_j + lam
+    gradient: np.ndarray  # d_j - sum of side_i a_ij over rows not held
+    code: np.ndarray  # x_j
+    move: np.ndarray  # direction in x
+    price: np.ndarray  # gradient along each edge
+    image: np.ndarray  # a row seen from each edge
+    active: np.ndarray  # x_j is not a form held at zero
+    form: np.ndarray  # row i of a held residual, or -1 - j of a held code
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _allocate(rows, entries, atoms):
+    real, whole = np.float64, np.int64
+    return Work(
+        np.zeros(rows + 1, whole),
+        np.empty(entries, whole),
+        np.empty(entries, real),
+        np.empty(rows, real),
+        np.empty(rows, real),
+        np.empty(rows, real),
+        np.zeros(rows, np.bool_),
+        np.empty(rows, real),
+        np.empty(rows, real),
+        np.empty(rows, real),
+        np.empty(rows, real),
+        np.empty(atoms, whole),
+        np.empty(atoms, real),
+        np.empty(atoms, real),
+        np.empty(atoms, real),
+        np.empty(atoms, real),
+        np.empty(atoms, real),
+        np.empty(atoms, real),
+        np.empty(atoms, real),
+        np.zeros(atoms, np.bool_),
+        np.empty(atoms, whole),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _power_of_two(value, lowest):
+    """Return the power of two with value / power in [1, 2), at least `lowest`."""
+    _, exponent = math.frexp(value)
+    return max(math.ldexp(1.0, exponent - 1), lowest)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, names):
+    """Sum each atom's mass inside supp(p); list the atoms with 2 g_j > c_j + lam (no other needs to be in a code)."""
+    inside[:] = 0.0
+    for position in range(len(terms)):
+        if values[position] > 0.0:
+            term = terms[position]
+            for entry in range(a_start[term], a_start[term + 1]):
+                inside[a_atom[entry]] += a_weight[entry]
+    kept = 0
+    for j in range(len(mass)):
+        if 2.0 * inside[j] > mass[j] + lam:
+            names[kept] = j
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _compact(terms, values, a_start, a_atom, a_weight, scale, unit, tiny, local, work):
+    """Copy the rows of supp(p) that a kept atom touches, in units where atoms and document are of order one.
+
+    Returns the number of rows and the mass of p on the rows left out, in the given units.
+    """
+    rows = entries = 0
+    rest = 0.0
+    for position in range(len(terms)):
+        if values[position] > 0.0:
+            term, before = terms[position], entries
+            for entry in range(a_start[term], a_start[term + 1]):
+                j = local[a_atom[entry]]
+                if j >= 0:
+                    weight = a_weight[entry] / scale[a_atom[entry]]
+                    if weight > tiny:
+                        work.atom[entries] = j
+                        work.weight[entries] = weight
+                        entries += 1
+            if entries > before:
+                value = values[position] / unit
+                work.target[rows] = value if value > tiny else 0.0
+                rows += 1
+                work.start[rows] = entries
+            else:
+                rest += values[position]
+    return rows, rest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_gradient(rows, atoms, work):
+    for j in range(atoms):
+        work.gradient[j] = work.cost[j]
+    for i in range(rows):
+        if not work.held[i]:
+            for entry in range(work.start[i], work.start[i + 1]):
+                work.gradient[work.atom[entry]] -= work.side[i] * work.weight[entry]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_row(i, factor, work):
+    for entry in range(work.start[i], work.start[i + 1]):
+        work.gradient[work.atom[entry]] += factor * work.weight[entry]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_origin(rows, atoms, work, edges):
+    """Start at x = 0, where every code is a held form."""
+    for i in range(rows):
+        work.residual[i] = work.target[i]
+        work.side[i] = 1.0
+        work.held[i] = False
+    _clear_edges(atoms, work, edges)
+    for j in range(atoms):
+        work.code[j] = 0.0
+        work.active[j] = False
+    _set_gradient(rows, atoms, work)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _clear_edges(atoms, work, edges):
+    for j in range(atoms):
+        for k in range(atoms):
+            edges[j * atoms + k] = 0.0
+        edges[j * atoms + j] = 1.0
+        work.form[j] = -1 - j
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_prices(atoms, work, edges):
+    for k in range(atoms):
+        work.price[k] = 0.0
+    for j in range(atoms):
+        factor = work.gradient[j]
+        for k in range(atoms):
+            work.price[k] += factor * edges[j * atoms + k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _choose_edge(rows, atoms, work, tolerance, first_found):
+    """Return the edge of steepest descent (or the first one, by Bland's order) as (edge, direction, slope)."""
+    best, chosen, direction, order = -tolerance, -1, 1.0, 2 * rows + atoms
+    for k in range(atoms):
+        form, price = work.form[k], work.price[k]
+        slope, name, sign = price, -1 - form, 1.0
+        if form >= 0:
+            slope = 1.0 - abs(price)
+            sign = 1.0 if price < 0.0 else -1.0
+            name = atoms + 2 * form + (1 if sign > 0.0 else 0)
+        if first_found:
+            if slope < -tolerance and name < order:
+                best, chosen, direction, order = slope, k, sign, name
+        elif slope < best:
+            best, chosen, direction = slope, k, sign
+    return chosen, direction, best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_speed(rows, atoms, edge, direction, work, edges, noise):
+    """Fill `move`, `speed` and `hit` for the edge; return the number of finite hits, also listed in `when`, `turn`."""
+    for j in range(atoms):
+        work.move[j] = direction * edges[j * atoms + edge]
+    hits = 0
+    for i in range(rows):
+        work.hit[i] = np.inf
+        if not work.held[i]:
+            speed = size = 0.0
+            for entry in range(work.start[i], work.start[i + 1]):
+                part = work.weight[entry] * work.move[work.atom[entry]]
+                speed += part
+                size += abs(part)
+            if abs(speed) <= noise * size:
+                speed = 0.0
+            work.speed[i] = speed
+            if speed * work.side[i] > 0.0:
+                work.hit[i] = work.residual[i] / speed
+                work.when[hits] = work.hit[i]
+                work.turn[hits] = 2.0 * abs(speed)
+                hits += 1
+    return hits
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lowest_point(when, turn, count, slope):
+    """Return the smallest step at which slope + sum(turn up to there) >= 0, infinite if there is none.
+
+    A weighted selection: three-way partitions around a middle value, O(count) on average.
+    """
+    low, high = 0, count
+    while low < high:
+        a, b, c = when[low], when[(low + high) // 2], when[high - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        below, position, above = low, low, high
+        left = middle = 0.0
+        while position < above:
+            value, change = when[position], turn[position]
+            if value < pivot:
+                when[position], turn[position] = when[below], turn[below]
+                when[below], turn[below] = value, change
+                left += change
+                below += 1
+                position += 1
+            elif value > pivot:
+                above -= 1
+                when[position], turn[position] = when[above], turn[above]
+                when[above], turn[above] = value, change
+            else:
+                middle += change
+                position += 1
+        if slope + left >= 0.0 and below > low:
+            high = below
+        elif slope + left + middle >= 0.0:
+            return pivot
+        else:
+            slope += left + middle
+            low = above
+    return np.inf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _blocking(rows, atoms, hits, slope, work, nearness, first_found):
+    """Return (step, form): how far to go along the edge and the form that is held at zero from there on.
+
+    Codes are hard bounds. Of forms that block together the fastest is taken (the stablest pivot), or the first in
+    Bland's order. A step that is infinite means that rounding hides the bound.
+    """
+    limit = np.inf
+    for j in range(atoms):
+        if work.active[j] and work.move[j] < 0.0:
+            limit = min(limit, work.code[j] / -work.move[j])
+    if first_found:
+        step = limit
+        for position in range(hits):
+            step = min(step, work.when[position])
+    else:
+        step = min(limit, _lowest_point(work.when, work.turn, hits, slope))
+    if step == np.inf:
+        return step, 0
+    margin = step * nearness
+    best, form, order = 0.0, 0, 2 * rows + atoms
+    for j in range(atoms):
+        if work.active[j] and work.move[j] < 0.0 and work.code[j] / -work.move[j] <= step + margin:
+            if first_found and j < order:
+                form, order = -1 - j, j
+            elif not first_found and -work.move[j] > best:
+                best, form = -work.move[j], -1 - j
+    if form < 0 and (first_found or limit <= step):
+        return step, form
+    best, form = 0.0, 0
+    for i in range(rows):
+        if abs(work.hit[i] - step) <= margin:
+            name = atoms + 2 * i + (0 if work.side[i] > 0.0 else 1)
+            if first_found and name < order:
+                form, order = i, name
+            elif not first_found and abs(work.speed[i]) > best:
+                best, form = abs(work.speed[i]), i
+    return step, form
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(rows, atoms, step, slope, form, work, rounding, first_found):
+    """Move codes and residuals by `step`; the sides of residuals that changed sign flip."""
+    for j in range(atoms):
+        if work.move[j] != 0.0:
+            change = step * work.move[j]
+            value = work.code[j] + change
+            work.code[j] = value if value > rounding * abs(change) else 0.0
+    zeros = 0
+    for i in range(rows):
+        if not work.held[i] and work.speed[i] != 0.0:
+            change, before = step * work.speed[i], work.residual[i]
+            value = before - change
+            if abs(value) <= rounding * (work.target[i] + abs(before) + abs(change)):
+                value = 0.0
+                zeros += 1
+            work.residual[i] = value
+            if value * work.side[i] < 0.0:
+                slope += 2.0 * abs(work.speed[i])
+                _add_row(i, 2.0 * work.side[i], work)
+                work.side[i] = -work.side[i]
+    if zeros > 1 and not first_found:
+        for i in range(rows):
+            if work.residual[i] == 0.0 and i != form and not work.held[i] and work.side[i] * work.speed[i] > 0.0:
+                turn = 2.0 * abs(work.speed[i])
+                if slope + turn <= 0.0:
+                    slope += turn
+                    _add_row(i, 2.0 * work.side[i], work)
+                    work.side[i] = -work.side[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _see(form, atoms, work, edges):
+    """Fill `image`: how much a form grows along each edge."""
+    if form < 0:
+        row = (-1 - form) * atoms
+        for k in range(atoms):
+            work.image[k] = edges[row + k]
+        return
+    for k in range(atoms):
+        work.image[k] = 0.0
+    for entry in range(work.start[form], work.start[form + 1]):
+        row, factor = work.atom[entry] * atoms, work.weight[entry]
+        for k in range(atoms):
+            work.image[k] += factor * edges[row + k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _exchange(edge, form, atoms, work, edges):
+    """Let go of the form at `edge` and hold `form`, whose `image` is set: one elimination step on `edges`."""
+    pivot = work.image[edge]
+    for j in range(atoms):
+        factor = edges[j * atoms + edge]
+        if factor != 0.0:
+            factor /= pivot
+            for k in range(atoms):
+                edges[j * atoms + k] -= factor * work.image[k]
+            edges[j * atoms + edge] = factor
+    work.form[edge] = form
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _let_go(edge, direction, work):
+    form = work.form[edge]
+    if form < 0:
+        work.active[-1 - form] = True
+    else:
+        work.held[form] = False
+        work.residual[form] = 0.0
+        work.side[form] = -direction
+        _add_row(form, direction, work)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _hold(edge, form, atoms, work, edges):
+    _see(form, atoms, work, edges)
+    _exchange(edge, form, atoms, work, edges)
+    if form >= 0:
+        work.held[form] = True
+        work.residual[form] = 0.0
+        _add_row(form, work.side[form], work)
+        return
+    j = -1 - form
+    work.active[j] = False
+    work.code[j] = 0.0
+    for k in range(atoms):
+        edges[j * atoms + k] = 0.0
+    edges[j * atoms + edge] = 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _descend(rows, atoms, work, edges, limit, patience, careful, tolerance, rounding):
+    """Follow edges until none descends; after `patience` steps of length zero Bland's rule ends any cycle."""
+    idle = 0
+    for _ in range(limit):
+        first_found = careful or idle > patience
+        _set_prices(atoms, work, edges)
+        edge, direction, slope = _choose_edge(rows, atoms, work, tolerance, first_found)
+        if edge < 0:
+            return
+        _let_go(edge, direction, work)
+        hits = _set_speed(rows, atoms, edge, direction, work, edges, rounding)
+        step, form = _blocking(rows, atoms, hits, slope, work, rounding, first_found)
+        if step == np.inf:
+            break
+        _advance(rows, atoms, step, slope, form, work, rounding, first_found)
+        _hold(edge, form, atoms, work, edges)
+        idle = idle + 1 if step <= 0.0 else 0
+    _set_prices(atoms, work, edges)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _refresh(rows, atoms, work, edges, rounding):
+    """Recompute edges, codes, residuals and gradient of the current vertex from the data."""
+    _clear_edges(atoms, work, edges)
+    for i in range(rows):
+        if work.held[i]:
+            _see(i, atoms, work, edges)
+            edge, size = -1, 0.0
+            for k in range(atoms):
+                if work.form[k] < 0 and work.active[-1 - work.form[k]] and abs(work.image[k]) > size:
+                    edge, size = k, abs(work.image[k])
+            if edge < 0:
+                work.held[i], work.side[i] = False, 1.0
+            else:
+                _exchange(edge, i, atoms, work, edges)
+    for j in range(atoms):
+        value = 0.0
+        for k in range(atoms):
+            if work.form[k] >= 0:
+                value += edges[j * atoms + k] * work.target[work.form[k]]
+        work.code[j] = max(value, 0.0)
+    for k in range(atoms):
+        if work.form[k] < 0:
+            work.active[-1 - work.form[k]] = False
+            work.code[-1 - work.form[k]] = 0.0
+    for i in range(rows):
+        value, size = _residual(i, work)
+        work.residual[i] = value if abs(value) > rounding * size and not work.held[i] else 0.0
+        if work.residual[i] != 0.0:
+            work.side[i] = 1.0 if value > 0.0 else -1.0
+    _set_gradient(rows, atoms, work)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _residual(i, work):
+    """Return (p_i - a_i x, p_i + a_i x)."""
+    fitted = 0.0
+    for entry in range(work.start[i], work.start[i + 1]):
+        fitted += work.weight[entry] * work.code[work.atom[entry]]
+    return work.target[i] - fitted, work.target[i] + fitted
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _certify(rows, atoms, work):
+    """Return the primal objective of the codes, and its distance from a feasible dual value.
+
+    Dual: max p^T y - ||p||_1 over 0 <= y <= 2, A^T y <= c + lam; y = 1 + side, or 1 + price where held, is
+    clipped and scaled until it is feasible.
+    """
+    for k in range(atoms):
+        if work.form[k] >= 0:
+            work.side[work.form[k]] = min(max(work.price[k], -1.0), 1.0)
+    primal = total = value = 0.0
+    for j in range(atoms):
+        primal += work.cost[j] * work.code[j]
+        work.image[j] = 0.0
+    for i in range(rows):
+        primal += abs(_residual(i, work)[0])
+        y = 1.0 + work.side[i]
+        total += work.target[i]
+        value += work.target[i] * y
+        if y > 0.0:
+            for entry in range(work.start[i], work.start[i + 1]):
+                work.image[work.atom[entry]] += y * work.weight[entry]
+    shrink = 1.0
+    for j in range(atoms):
+        if shrink * work.image[j] > work.bound[j]:
+            shrink = work.bound[j] / work.image[j]
+    return primal, max(primal - (shrink * value - total), 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solve(rows, atoms, work, edges, limit, tolerance, rounding, accepted):
+    """Fill `code`; return (objective on the compact rows, gap). Three routes, each checked by its certificate."""
+    primal, gap = np.inf, np.inf
+    for route in range(3):
+        if route == 1:
+            _refresh(rows, atoms, work, edges, rounding)
+        else:
+            _set_origin(rows, atoms, work, edges)
+        steps = limit if limit >= 0 else 100 + 20 * (rows + atoms)
+        _descend(rows, atoms, work, edges, steps, 10 + atoms, route == 2, tolerance, rounding)
+        primal, gap = _certify(rows, atoms, work)
+        if gap <= accepted:
+            break
+    return primal, gap
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _capacity(first, last, p_start, p_term, a_start):
+    """Return the largest number of rows and of dictionary entries that one document needs."""
+    rows = entries = 0
+    for document in range(first, last):
+        rows = max(rows, p_start[document + 1] - p_start[document])
+        count = 0
+        for position in range(p_start[document], p_start[document + 1]):
+            count += a_start[p_term[position] + 1] - a_start[p_term[position]]
+        entries = max(entries, count)
+    return rows, entries
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _norm(values, epsilon):
+    """Return (l1 norm, largest value); a norm that differs from one by rounding only is one."""
+    total = largest = 0.0
+    for value in values:
+        total += value
+        largest = max(largest, value)
+    if abs(total - 1.0) <= (4 + len(values)) * epsilon:
+        total = 1.0
+    return total, largest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _prepare(terms, values, a_start, a_atom, a_weight, mass, scale, lam, unit, tiny, inside, local, work):
+    """Screen and compact one document; return (rows, atoms, mass left out)."""
+    atoms = _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, work.names)
+    if atoms == 0:
+        return 0, 0, 0.0
+    for position in range(atoms):
+        j = work.names[position]
+        work.cost[position] = (max(mass[j] - inside[j], 0.0) + lam) / scale[j]
+        work.bound[position] = (mass[j] + lam) / scale[j]
+        local[j] = position
+    rows, rest = _compact(terms, values, a_start, a_atom, a_weight, scale, unit, tiny, local, work)
+    for position in range(atoms):
+        local[work.names[position]] = -1
+    return rows, atoms, rest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def code_documents(first, last, p_start, p_term, p_value, a_start, a_atom, a_weight, mass, lam, limit, settings):
+    """Code documents first..last-1 of a CSR batch on a CSR dictionary (terms x atoms).
+
+    `settings` is (tolerance, rounding, accepted, tiny, smallest, epsilon); `limit` bounds the pivots (-1: by size).
+    Returns row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
+    """
+    tolerance, rounding, accepted, tiny, smallest, epsilon = settings
+    rows, entries = _capacity(first, last, p_start, p_term, a_start)
+    work, count, used = _allocate(rows, entries, len(mass)), last - first, 0
+    scale = np.array([_power_of_two(value, smallest) for value in mass])
+    inside, local, edges = np.zeros(len(mass)), np.full(len(mass), -1), np.empty(64)
+    lengths, objective, gaps, failed = np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count) > 0
+    out_atom, out_value = np.empty(16 + 4 * count, np.int32), np.empty(16 + 4 * count)
+    for d in range(count):
+        terms = p_term[p_start[first + d] : p_start[first + d + 1]]
+        values = p_value[p_start[first + d] : p_start[first + d + 1]]
+        objective[d], largest = _norm(values, epsilon)
+        unit = _power_of_two(largest, smallest)
+        rows, atoms, rest = _prepare(
+            terms, values, a_start, a_atom, a_weight, mass, scale, lam, unit, tiny, inside, local, work
+        )
+        if atoms == 0:
+            continue
+        if atoms * atoms > len(edges):
+            edges = np.empty(2 * atoms * atoms)
+        enough = accepted * (objective[d] / unit)
+        primal, gap = _solve(rows, atoms, work, edges, limit, tolerance, rounding, enough)
+        gaps[d], failed[d], value = gap * unit, not gap <= enough, rest + primal * unit
+        if value >= objective[d]:
+            continue
+        objective[d] = value
+        if used + atoms > len(out_atom):
+            out_atom = np.concatenate((out_atom, np.empty(len(out_atom) + atoms, np.int32)))
+            out_value = np.concatenate((out_value, np.empty(len(out_value) + atoms)))
+        lengths[d] = _write(atoms, unit, scale, work, out_atom[used:], out_value[used:])
+        used += lengths[d]
+    return lengths, out_atom[:used], out_value[:used], objective, gaps, failed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write(atoms, unit, scale, work, out_atom, out_value):
+    """Write the positive codes in the given units; return their number."""
+    used = 0
+    for j in range(atoms):
+        if work.code[j] > 0.0:
+            out_atom[used] = work.names[j]
+            out_value[used] = work.code[j] * (unit / scale[work.names[j]])
+            used += 1
+    return used
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def project_columns(start, values, epsilon):
+    """Project each column values[start[j]:start[j + 1]] on {a >= 0, sum(a) <= 1}, in place (see `odl.prox`)."""
+    for j in range(len(start) - 1):
+        column = values[start[j] : start[j + 1]]
+        total, largest = 0.0, 0.0
+        for i in range(len(column)):
+            if not column[i] > 0.0:
+                column[i] = 0.0
+            total += column[i]
+            largest = max(largest, column[i])
+        count = 0
+        for value in column:
+            count += value > 0.0
+        if total > 1.0 + count * epsilon:
+            _project_on_simplex(column, largest, epsilon)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _project_on_simplex(column, largest, epsilon):
+    """Subtract theta and clip, where theta makes the sum one; values are taken from the largest, against rounding."""
+    distance = np.sort(largest - column[column > largest - 1.0])
+    total, theta = 0.0, 0.0
+    for count in range(len(distance)):
+        total += distance[count]
+        candidate = (1.0 + total) / (count + 1)
+        if count + 1 == len(distance) or distance[count + 1] >= candidate:
+            theta = candidate
+            break
+    for i in range(len(column)):
+        column[i] = max(theta - (largest - column[i]), 0.0)
+    while True:
+        total, count, top = 0.0, 0, 0
+        for i in range(len(column)):
+            total += column[i]
+            count += column[i] > 0.0
+            if column[i] > column[top]:
+                top = i
+        if total <= 1.0 + count * epsilon:
+            return
+        column[top] -= max(total - 1.0, epsilon)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def largest_eigenvalue(start, index, value, columns, limit, tolerance):
+    """Return the largest eigenvalue of M^T M, M a non-negative CSR matrix, by power iteration from ones."""
+    vector, before = np.ones(columns), 0.0
+    for _ in range(limit):
+        image = np.zeros(columns)
+        for i in range(len(start) - 1):
+            product = 0.0
+            for entry in range(start[i], start[i + 1]):
+                product += value[entry] * vector[index[entry]]
+            for entry in range(start[i], start[i + 1]):
+                image[index[entry]] += value[entry] * product
+        length = np.sqrt(np.sum(image * image))
+        if length == 0.0:
+            return 0.0
+        estimate = np.sum(image * vector) / np.sum(vector * vector)
+        vector = image / length
+        if abs(estimate - before) <= tolerance * estimate:
+            return estimate
+        before = estimate
+    return before

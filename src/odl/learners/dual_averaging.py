@@ -1,0 +1,56 @@
+"""Dual averaging, DA: ICASSP 2013 section 2.1 (1), after Nesterov 2009."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from odl.learners.base import State, SubgradientLearner, domain, widen
+from odl.prox import project_columns
+
+
+@dataclass(frozen=True)
+class DualAveraging(SubgradientLearner):
+    """G_{t+1} = G_t + sign(X_t A_t^T - P_t)^T X_t;  A_{t+1} = Proj(-c_t G_{t+1}).
+
+    Parameters
+    ----------
+    gamma : float
+        Parameter of the step.
+    step : {"gamma_over_sqrt_t", "one_over_gamma_sqrt_t"}
+        c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)): two readings of a fraction that the scan of the
+        paper lost. t counts the updates from 1.
+    """
+
+    gamma: float = 4.0
+    step: str = "gamma_over_sqrt_t"
+
+    algorithm: ClassVar[str] = "dual_averaging"
+    choices: ClassVar[dict] = {
+        **SubgradientLearner.choices,
+        "step": ("gamma_over_sqrt_t", "one_over_gamma_sqrt_t"),
+    }
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self.gamma > 0:
+            raise domain(f"DualAveraging: gamma={self.gamma!r}", "a number above 0")
+
+    def fresh(self, dictionary):
+        """Return the state with a zero sum of subgradients."""
+        return State(dictionary, {"gradient_sum": sparse.csc_array(dictionary.shape)})
+
+    def fit_terms(self, state, n_terms):
+        """Return the state with zero rows for new terms."""
+        state = super().fit_terms(state, n_terms)
+        return replace(state, arrays={"gradient_sum": widen(state.arrays["gradient_sum"], n_rows=n_terms)})
+
+    def update(self, state, statistics):
+        """Add the subgradient to the sum and project the scaled sum."""
+        updates = state.updates + 1
+        total = sparse.csc_array(state.arrays["gradient_sum"] + statistics)
+        total.eliminate_zeros()
+        scale = self.gamma if self.step == "gamma_over_sqrt_t" else 1.0 / self.gamma
+        dictionary = project_columns(total * (-scale / np.sqrt(updates)))
+        return State(dictionary, {"gradient_sum": total}, updates)

@@ -1,0 +1,118 @@
+"""Online ADMM: ICASSP 2013 section 2.1 (3); OIADMM of the NIPS 2012 paper, Algorithm 1."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.learners.base import L1Learner, State, domain, widen
+from odl.prox import project_columns
+
+
+class Statistics(NamedTuple):
+    """What one batch gives: the ADMM step before scaling, X^T X, and what the dual update needs."""
+
+    step: sparse.csc_array
+    gram: sparse.csr_array
+    clipped: sparse.csr_array
+    X: sparse.csr_array
+
+
+@dataclass(frozen=True)
+class OnlineADMM(L1Learner):
+    """Linearised ADMM on min ||Gamma||_1 such that Gamma = P_t - X_t A^T, one step a batch.
+
+    With R = P_t - X_t A_t^T and C = clip(R + D_t/beta, -1/beta, 1/beta), which is
+    R + D_t/beta - Gamma_{t+1} of the paper:
+
+        A_{t+1} = Proj(A_t + tau C^T X_t),       tau = 1/(2 Psi_max(X_t))
+        D_{t+1} = beta (C - X_t (A_{t+1} - A_t)^T)
+
+    (the second line is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}) with Gamma_{t+1} put in).
+
+    Parameters
+    ----------
+    beta : float
+        Penalty of the augmented Lagrangian (alpha in ICASSP 2013).
+    dual_terms : int
+        Entries kept in each row of the dual, the largest in size; 0 keeps all. The dual pairs document i
+        of one batch with document i of the next, so its support is the union of all past supports:
+        without a bound it grows with the stream.
+
+    Notes
+    -----
+    The dual is kept in single precision (also in memory, so that resuming is exact).
+    """
+
+    beta: float = 9.0
+    dual_terms: int = 500
+
+    algorithm: ClassVar[str] = "online_admm"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self.beta > 0 or self.dual_terms < 0:
+            raise domain(f"OnlineADMM: beta={self.beta!r}, dual_terms={self.dual_terms!r}", "beta > 0, dual_terms >= 0")
+
+    def fresh(self, dictionary):
+        """Return the state with a zero dual."""
+        return State(dictionary, {"dual": sparse.csr_array((0, dictionary.shape[0]), dtype=np.float32)})
+
+    def fit_terms(self, state, n_terms):
+        """Return the state with room for new terms."""
+        state = super().fit_terms(state, n_terms)
+        return replace(state, arrays={"dual": widen(state.arrays["dual"], n_columns=n_terms)})
+
+    def accumulate(self, state, block, X):
+        """Return the statistics of a block; rows of the dual pair with positions in the batch."""
+        dual = state.arrays["dual"][block.start : block.start + block.P.shape[0]]
+        scaled = widen(dual.astype(np.float64), n_rows=block.P.shape[0]) / self.beta
+        clipped = sparse.csr_array(block.P - X @ state.dictionary.T + scaled)
+        clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
+        return Statistics(sparse.csc_array(clipped.T @ X), sparse.csr_array(X.T @ X), clipped, X)
+
+    def merge(self, parts):
+        """Sum steps and Gram matrices, stack the rest."""
+        step, gram = parts[0].step, parts[0].gram
+        for part in parts[1:]:
+            step, gram = step + part.step, gram + part.gram
+        stacked = [sparse.vstack([part[position] for part in parts], format="csr") for position in (2, 3)]
+        return Statistics(step, gram, *stacked)
+
+    def update(self, state, statistics):
+        """Take one step of the dictionary, then one of the dual."""
+        psi_max = largest_eigenvalue(statistics.gram)
+        old = state.dictionary
+        new = old
+        if psi_max > 0:
+            new = project_columns(sparse.csc_array(old + statistics.step / (2.0 * psi_max)))
+        dual = sparse.csr_array(self.beta * (statistics.clipped - statistics.X @ (new - old).T))
+        # Rows that this batch is too short to reach see an empty document: D <- clip(D, -1, 1) (footnote 6).
+        rest = state.arrays["dual"][dual.shape[0] :].astype(np.float64)
+        rest.data = np.clip(rest.data, -1.0, 1.0)
+        dual = sparse.vstack([dual, rest], format="csr").astype(np.float32)
+        dual.eliminate_zeros()
+        return State(new, {"dual": largest_per_row(dual, self.dual_terms)}, state.updates + 1)
+
+
+def largest_eigenvalue(gram):
+    """Return Psi_max of a sparse positive semi-definite matrix (0 for an empty or zero one)."""
+    used = np.flatnonzero(gram.diagonal())
+    if not len(used):
+        return 0.0
+    return float(np.linalg.eigvalsh(gram[used][:, used].toarray())[-1])
+
+
+def largest_per_row(matrix, most):
+    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column."""
+    sizes = np.diff(matrix.indptr)
+    if most == 0 or not len(sizes) or sizes.max() <= most:
+        return matrix.sorted_indices()
+    matrix = matrix.sorted_indices()
+    keep = np.ones(matrix.nnz, dtype=bool)
+    for row in np.flatnonzero(sizes > most):
+        span = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        keep[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
+    totals = np.concatenate([[0], np.cumsum(keep)])
+    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape)

@@ -1,0 +1,213 @@
+"""How well scores separate novel from known documents: AUC with ties, ROC curves, bootstrap intervals.
+
+Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Where no document is novel, or none is
+known, nothing can be measured: the functions return nan rather than a number. numpy only, because
+the job of every timestep imports this module.
+"""
+
+import numpy as np
+
+from odl.errors import ParameterError
+
+_BLOCK = 2_000_000  # resampled documents held at once by the bootstrap
+
+
+def _split(scores, labels):
+    """Return the scores of the novel and of the known documents, checked."""
+    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
+    if scores.ndim != 1 or scores.shape != labels.shape:
+        raise ParameterError(
+            f"scores of shape {scores.shape} and labels of shape {labels.shape}",
+            "one score and one label for each document",
+            "pass two lists of one length",
+        )
+    if not np.isin(labels, (-1, 0, 1)).all():
+        raise ParameterError(
+            f"labels {sorted(set(labels.tolist()))[:5]}",
+            "1 (novel), 0 (known) or -1 (unlabelled)",
+            "convert the labels",
+        )
+    novel, known = scores[labels == 1], scores[labels == 0]
+    if np.isnan(novel).any() or np.isnan(known).any():
+        raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
+    return novel, known
+
+
+def _slots(novel, known):
+    """Place known scores between the distinct novel scores.
+
+    Slot 2i + 1 holds the known scores equal to the i-th smallest novel score, slot 2i those between
+    its neighbours: all that AUC asks of a known score, in 2m + 1 slots for m distinct novel scores.
+    """
+    values, ranks = np.unique(novel, return_inverse=True)
+    slots = np.searchsorted(values, known, side="left") + np.searchsorted(values, known, side="right")
+    return ranks, slots, len(values)
+
+
+def auc(scores, labels):
+    """Area under the ROC curve: P(novel > known) + P(novel = known) / 2 over all pairs.
+
+    Parameters
+    ----------
+    scores : array-like of float, shape (n_documents,)
+        Larger means more novel; infinities are allowed.
+    labels : array-like of int, shape (n_documents,)
+        1 novel, 0 known, -1 ignored.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, or nan where no document is novel or none is known. Pairs are counted in
+        integers, O(n log n), so that the value does not depend on the order of the documents.
+
+    Raises
+    ------
+    ParameterError
+        If lengths differ, a label is unknown, or the score of a labelled document is nan.
+    """
+    novel, known = _split(scores, labels)
+    if not len(novel) or not len(known):
+        return float("nan")
+    ranks, slots, n_values = _slots(novel, known)
+    found = np.bincount(slots, minlength=2 * n_values + 1)
+    at_most = np.cumsum(found)
+    twice = (at_most[2 * ranks] + at_most[2 * ranks + 1]).sum()  # 2 * below + equal
+    return float(int(twice) / (2 * len(novel) * len(known)))
+
+
+def roc_curve(scores, labels):
+    """Points of the ROC curve, from (0, 0) to (1, 1), one per distinct score.
+
+    Returns
+    -------
+    false_positives, true_positives : ndarray of float, shape (n_points,)
+        Shares of the known and of the novel documents with a score of at least the threshold. Tied
+        scores are one step, so the trapezoids under the points have the area `auc` returns.
+    thresholds : ndarray of float, shape (n_points,)
+        From inf downwards.
+
+    Raises
+    ------
+    ParameterError
+        As `auc`. Without novel or without known documents all three arrays are empty.
+    """
+    novel, known = _split(scores, labels)
+    if not len(novel) or not len(known):
+        return np.empty(0), np.empty(0), np.empty(0)
+    values, inverse = np.unique(np.concatenate([novel, known]), return_inverse=True)
+    hits = np.bincount(inverse[: len(novel)], minlength=len(values))[::-1].cumsum()
+    alarms = np.bincount(inverse[len(novel) :], minlength=len(values))[::-1].cumsum()
+    start = np.zeros(1)
+    return (
+        np.concatenate([start, alarms / len(known)]),
+        np.concatenate([start, hits / len(novel)]),
+        np.concatenate([[np.inf], values[::-1]]),
+    )
+
+
+def _resampled(placed, n_novel, n_known, replicates, seed):
+    """Exact AUC of every replicate for each of several scores on the same resampled documents."""
+    rng = np.random.default_rng(seed)
+    values = np.empty((len(placed), replicates))
+    step = max(1, _BLOCK // (n_novel + n_known))
+    for first in range(0, replicates, step):
+        rows = min(step, replicates - first)
+        novel = rng.integers(0, n_novel, size=(rows, n_novel))
+        known = rng.integers(0, n_known, size=(rows, n_known))
+        for position, (ranks, slots, n_values) in enumerate(placed):
+            width = 2 * n_values + 1
+            keys = slots[known] + (np.arange(rows) * width)[:, None]
+            at_most = np.bincount(keys.ravel(), minlength=rows * width).reshape(rows, width).cumsum(axis=1)
+            pairs = at_most[:, 0:-1:2] + at_most[:, 1::2]
+            twice = np.take_along_axis(pairs, ranks[novel], axis=1).sum(axis=1)
+            values[position, first : first + rows] = twice / (2 * n_novel * n_known)
+    return values
+
+
+def bootstrap(scores, labels, *, replicates=1000, seed=0):
+    """AUC of documents drawn again with replacement, novel and known separately (stratified).
+
+    Parameters
+    ----------
+    scores, labels : array-like, shape (n_documents,)
+        As for `auc`.
+    replicates : int
+        Number of resamples.
+    seed : int or SeedSequence
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray of float, shape (replicates,)
+        Exact AUC (ties half) of every resample; nan where `auc` is nan.
+    """
+    novel, known = _split(scores, labels)
+    if not len(novel) or not len(known) or replicates < 1:
+        return np.full(max(replicates, 0), np.nan)
+    return _resampled([_slots(novel, known)], len(novel), len(known), replicates, seed)[0]
+
+
+def interval(values, level=0.95):
+    """Percentile interval of bootstrap replicates: (low, high), nan where there are none."""
+    values = np.asarray(values, dtype=np.float64)
+    if not values.size or np.isnan(values).any():
+        return float("nan"), float("nan")
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def auc_interval(scores, labels, *, replicates=1000, seed=0, level=0.95):
+    """AUC with its stratified percentile bootstrap interval: (auc, low, high)."""
+    low, high = interval(bootstrap(scores, labels, replicates=replicates, seed=seed), level)
+    return auc(scores, labels), low, high
+
+
+def auc_difference(scores, others, labels, *, replicates=1000, seed=0, level=0.95):
+    """Difference of two AUCs on the same documents, with a paired bootstrap interval.
+
+    Both scores see the same resampled documents, so what makes a document easy or hard for both
+    cancels.
+
+    Parameters
+    ----------
+    scores, others : array-like of float, shape (n_documents,)
+        Two scores of each document.
+    labels : array-like of int, shape (n_documents,)
+        As for `auc`.
+
+    Returns
+    -------
+    difference, low, high : float
+        AUC of `scores` minus AUC of `others` and its interval; nan where undefined.
+    """
+    novel, known = _split(scores, labels)
+    other_novel, other_known = _split(others, labels)
+    if not len(novel) or not len(known):
+        return float("nan"), float("nan"), float("nan")
+    placed = [_slots(novel, known), _slots(other_novel, other_known)]
+    first, second = _resampled(placed, len(novel), len(known), replicates, seed)
+    low, high = interval(first - second, level)
+    return auc(scores, labels) - auc(others, labels), low, high
+
+
+def pooled_auc(batches, *, replicates=1000, seed=0, level=0.95):
+    """AUC over the documents of all batches together, with its interval.
+
+    A pair of documents from different timesteps counts too, so one threshold has to serve them all.
+
+    Parameters
+    ----------
+    batches : sequence of (scores, labels)
+        One pair per timestep.
+
+    Returns
+    -------
+    value, low, high : float
+    """
+    batches = list(batches)
+    if not batches:
+        return float("nan"), float("nan"), float("nan")
+    scores = np.concatenate([np.asarray(scores, dtype=np.float64) for scores, _ in batches])
+    labels = np.concatenate([np.asarray(labels) for _, labels in batches])
+    return auc_interval(scores, labels, replicates=replicates, seed=seed, level=level)

@@ -1,0 +1,84 @@
+"""The stages from the documents to the features: each reads files, calls one module, writes files."""
+
+import csv
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from odl import documents, features, storage, stream
+from odl.errors import DataError, StorageError
+
+
+def index(source, table, order, *, seed, batches, protocol, topic_entry, ties, made=None):
+    """Cut the stream into batches and write one row for each, with the sha256 of its documents.
+
+    Parameters
+    ----------
+    source : path-like
+        Documents.
+    table, order : path-like
+        Written: index.tsv (t, documents, first, last, sha256) and the rows of each batch.
+    seed : int
+    batches : dict
+        by, documents, period, initial, flush of `odl.stream.split`.
+    protocol : {"by-date", "topic-entry"}
+    topic_entry : dict
+        held_back, first, last of `odl.stream.Entry`.
+    ties : {"seeded", "source"}
+    made : path-like, optional
+        Folder of the batches made before: one that changes although it was complete is warned of.
+    """
+    with storage.reading(source, "documents") as file:
+        ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
+        topics, times, digests = documents.read_topics(file), file["times"][:], file["digests"][:]
+    entry = stream.Entry(**topic_entry) if protocol == "topic-entry" else None
+    rows = stream.order(ids, times, seed, ties)
+    parts = stream.split(rows, times, files, topics, entry=entry, seed=seed, **batches)
+    sums = [stream.fingerprint(digests[part]) for part in parts]
+    _warn_of_late_documents(made, sums)
+    with storage.writing(order, "order") as file:
+        storage.write_array(file, "rows", np.concatenate(parts))
+        storage.write_array(file, "starts", np.cumsum([0] + [len(part) for part in parts]))
+    with storage.replacing(table) as temporary, open(temporary, "w", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(["t", "documents", "first", "last", "sha256"])
+        for t, (part, digest) in enumerate(zip(parts, sums, strict=True)):
+            writer.writerow([t, len(part), ids[part[0]], ids[part[-1]], digest])
+
+
+def _warn_of_late_documents(made, sums):
+    """Say which finished batches no longer hold the same documents (the newest may just have grown)."""
+    stored = {}
+    for path in Path(made).glob("*.h5") if made and os.path.isdir(made) else []:
+        try:
+            with storage.reading(path, "batch") as file:
+                stored[int(path.stem)] = str(file.attrs["sha256"])
+        except (StorageError, ValueError):
+            continue
+    changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
+    if changed and changed[0] != max(stored):
+        print(
+            f"odl index: the documents of batch {changed[0]} changed (late, edited or removed ones); "
+            f"it and every later timestep are computed again",
+            file=sys.stderr,
+        )
+
+
+def batch(source, order, output, t):
+    """Write the documents of one batch, with nothing in the file that depends on other documents."""
+    with storage.reading(order, "order") as file:
+        starts = file["starts"][:]
+        if not 0 <= t < len(starts) - 1:
+            raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
+        rows = file["rows"][int(starts[t]) : int(starts[t + 1])]
+    part = documents.read_rows(source, rows)
+    documents.write(output, part, kind="batch", t=t, sha256=stream.fingerprint(part.digests()))
+
+
+def advance(output, source, previous=None):
+    """Continue the feature chain by the batch in `source`."""
+    before = features.read(previous) if previous else None
+    result = features.advance(documents.read(source, "batch"), before)
+    features.write(output, result)

@@ -1,0 +1,79 @@
+"""One job of a learner: read the features and the last checkpoint, score, learn, write."""
+
+import time
+
+import numpy as np
+
+from odl import checkpoints, features, learners, novelty, scores, storage
+from odl.errors import DataError
+
+SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
+
+
+def update(source, state, score_file, timings, *, run, previous=None, corpus_features=None):
+    """Score one timestep and learn from it; timestep 0 initialises the dictionary.
+
+    Parameters
+    ----------
+    source : path-like
+        Features of the timestep.
+    state, score_file, timings : path-like
+        Written: checkpoint, scores and CPU seconds.
+    run : dict
+        corpus, seed, run, atoms, learner (algorithm and hyper-parameters), features (weighting).
+    previous : path-like, optional
+        Checkpoint of the timestep before; none for timestep 0.
+    corpus_features : path-like, optional
+        Last features of the stream, for ``idf: corpus``.
+    """
+    begin = time.process_time()
+    learner = learners.make(**run["learner"])
+    data = features.read(source)
+    whole = features.read(corpus_features) if corpus_features else None
+    P = data.weigh(**run["features"], norm=learner.norm, corpus=whole)
+    digest = checkpoints.FIRST
+    if (previous is None) != (data.t == 0):
+        raise DataError(
+            f"timestep {data.t} {'without' if previous is None else 'with'} a checkpoint before it",
+            "a checkpoint before every timestep but 0",
+            "pass --previous accordingly",
+        )
+    start = time.process_time()
+    if previous is None:
+        current = learner.start(P, run["atoms"], novelty.generator(run["seed"], "start"))
+    else:
+        before = checkpoints.read(previous, chain=run, t=data.t - 1)
+        digest = before.digest
+        current = learners.State(before.dictionary, before.arrays, before.updates)
+    started = time.process_time()
+    current = learner.fit_terms(current, P.shape[1])
+    found = novelty.score(learner, current, P)
+    scored = time.process_time()
+    after = learner.learn(current, P, found.codes) if previous else current
+    learned = time.process_time()
+    top = np.argsort(-found.score, kind="stable")[:SHOWN]
+    missing = novelty.unexplained(P, current.dictionary, found.codes, top)
+    checkpoint = checkpoints.Checkpoint(
+        data.t, run, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, digest
+    )
+    checkpoints.write(state, checkpoint)
+    settings = run["learner"]
+    scores.write(
+        score_file,
+        data,
+        found,
+        top=top,
+        missing=missing,
+        top_atoms=novelty.top_terms(after.dictionary),
+        atom_use=np.asarray(found.codes.sum(axis=0)).ravel(),
+        vocabulary=data.vocabulary,
+        algorithm=settings["algorithm"],
+        solver=learner.solver,
+        atoms=run["atoms"],
+        **{name: run[name] for name in ("corpus", "seed", "run")},
+    )
+    phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
+    phases["job"] = time.process_time() - begin
+    with storage.replacing(timings) as temporary, open(temporary, "w") as file:
+        file.write("phase\tcpu_s\tdocuments\n")
+        file.writelines(f"{phase}\t{seconds:.6f}\t{P.shape[0]}\n" for phase, seconds in phases.items())

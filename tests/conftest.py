@@ -1,0 +1,24 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def rng():
+    """A generator with a fixed seed."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def corpora():
+    """The folder of the real corpora, in the layout of a mirror."""
+    folder = Path(os.environ.get("ODL_CORPORA", ROOT.parent / "shared" / "corpora"))
+    if not (folder / "tdt2" / "TDT2_with_time.mat").exists():
+        pytest.skip(f"no corpora in {folder}: set ODL_CORPORA to a mirror folder")
+    return folder.resolve()

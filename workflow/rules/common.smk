@@ -1,0 +1,77 @@
+# What all rules share: the checked configuration, the paths, the sources a result depends on.
+import csv
+import json
+from pathlib import Path
+
+import odl.config as study
+
+try:
+    study.check(config, study.load_schema(workflow.source_path("../schemas/config.schema.json")))
+    with open("data/corpora.csv", newline="", encoding="utf-8") as table:
+        REGISTRY = list(csv.DictReader(table))
+    os.environ["ODL_MIRROR"] = study.mirror_of(config)
+    CORPUS_FILES = {name: study.sources_of(config, name, REGISTRY, "data") for name in config["streams"]}
+except study.ConfigError as error:
+    sys.exit(f"odl: {error}")
+
+ROOT = f"{config['results']}/{config['study']}"
+STREAM = ROOT + "/{corpus}/seed{seed}"
+RUN = STREAM + "/{run}/k{k}"
+
+
+wildcard_constraints:
+    t=r"\d+",
+    k=r"\d+",
+    seed=r"\d+",
+    corpus=r"[a-z0-9-]+",
+    run=r"[a-z0-9.-]+",
+
+
+# Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
+SHARED = ["errors", "storage", "documents", "features"]
+CODING = ["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"]
+STEP = ["novelty", "checkpoints", "scores", "metrics", "timestep", "learners/__init__", "learners/base"]
+PACKAGE = os.path.relpath(Path(study.__file__).parent)
+
+
+def sources(*names):
+    return [f"{PACKAGE}/{name}.py" for name in names]
+
+
+def index(wildcards):
+    """Rows of the batch index; waits for the checkpoint that makes it."""
+    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
+    path = checkpoints.index.get(corpus=wildcards.corpus, seed=seed).output.table
+    with open(path, newline="") as table:
+        return list(csv.DictReader(table, delimiter="\t"))
+
+
+def row(column):
+    """A column of this timestep's row, from the index as it lies there, so that direct targets do not rerun."""
+
+    def value(wildcards):
+        path = Path(f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/index.tsv")
+        rows = []
+        if path.exists():
+            with path.open(newline="") as table:
+                rows = list(csv.DictReader(table, delimiter="\t"))
+        if int(wildcards.t) >= len(rows):
+            rows = index(wildcards)
+        return rows[int(wildcards.t)][column]
+
+    return value
+
+
+def before(pattern):
+    """The same file of the timestep before; none for timestep 0."""
+    return lambda wildcards: pattern.format(**{**wildcards, "t": int(wildcards.t) - 1}) if int(wildcards.t) else []
+
+
+def timesteps(wildcards):
+    return range(len(index(wildcards)))
+
+
+def stream_of(wildcards):
+    """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
+    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
+    return f"{ROOT}/{wildcards.corpus}/seed{seed}"

@@ -1,0 +1,98 @@
+# Corpus: downloads -> documents -> order of the stream -> batches.
+# REQUIRED INPUTS: data/corpora.csv, or the user's own files
+# OUTPUTS: data/{folder}/{file}, {corpus}/documents.h5, {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
+import importlib.metadata
+
+
+def versions(wildcards):
+    """Versions of the packages whose documentation is read; other corpora do not depend on them."""
+    options = config["corpora"][wildcards.corpus]["options"]
+    found = {}
+    for package in options.get("packages", []):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "missing"
+    return found
+
+
+rule download:
+    input:
+        registry=ancient("data/corpora.csv"),
+    output:
+        "data/{folder}/{file}",
+    log:
+        "results/logs/download/{folder}/{file}.log",
+    wildcard_constraints:
+        folder=r"[a-z0-9_]+",
+        file=r"[^/]+",
+    retries: 2
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl download {wildcards.folder}/{wildcards.file} {output:q} --registry {input.registry:q} 2> >(tee {log:q} >&2)"
+
+
+rule read:
+    input:
+        sources=lambda wildcards: CORPUS_FILES[wildcards.corpus],
+        code=lambda wildcards: [
+            *sources("errors", "storage", "documents", "corpora/__init__", "corpora/checks"),
+            *sorted(f"{PACKAGE}/corpora/{name}.py" for name in ("text",)),
+            f"{PACKAGE}/corpora/{config['corpora'][wildcards.corpus]['reader'].replace('-', '_')}.py",
+        ],
+    output:
+        ROOT + "/{corpus}/documents.h5",
+    log:
+        ROOT + "/logs/{corpus}/read.log",
+    benchmark:
+        ROOT + "/benchmarks/{corpus}/read.tsv"
+    params:
+        reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
+        options=lambda wildcards: json.dumps(config["corpora"][wildcards.corpus]["options"]),
+        versions=versions,
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl read {params.reader} {output:q} --source {input.sources:q} --options {params.options:q} > {log:q} 2>&1"
+
+
+checkpoint index:
+    input:
+        documents=ROOT + "/{corpus}/documents.h5",
+        code=sources("errors", "storage", "documents", "stream"),
+    output:
+        table=STREAM + "/index.tsv",
+        order=STREAM + "/order.h5",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/index.log",
+    params:
+        stream=lambda wildcards: json.dumps(
+            {
+                key: config["corpora"][wildcards.corpus][key]
+                for key in ("batches", "protocol", "topic_entry", "ties")
+            }
+        ),
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed}"
+        " --stream {params.stream:q} --made $(dirname {output.table:q})/batches 2> >(tee {log:q} >&2)"
+
+
+# ancient: a batch is made again only when the sha256 of its own documents changes.
+rule batch:
+    input:
+        documents=ancient(ROOT + "/{corpus}/documents.h5"),
+        order=ancient(STREAM + "/order.h5"),
+        table=ancient(STREAM + "/index.tsv"),
+    output:
+        STREAM + "/batches/{t}.h5",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/batches/{t}.log",
+    params:
+        sha256=row("sha256"),
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t} > {log:q} 2>&1"

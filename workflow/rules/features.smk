@@ -1,0 +1,18 @@
+# Features: one chain of vocabulary, counts and document frequencies per corpus and seed.
+# REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5
+# OUTPUTS: features/{t}.h5
+
+
+rule features:
+    input:
+        batch=STREAM + "/batches/{t}.h5",
+        previous=before(STREAM + "/features/{t}.h5"),
+        code=sources(*SHARED),
+    output:
+        STREAM + "/features/{t}.h5",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/features/{t}.log",
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl features {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"

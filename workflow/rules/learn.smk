@@ -1,0 +1,96 @@
+# Learning: one job a timestep scores the batch with the dictionary of the past, then updates it.
+# REQUIRED INPUTS: features/{t}.h5, {run}/k{k}/{t-1}.h5
+# OUTPUTS: {run}/k{k}/{t}.h5 (checkpoint), scores/{t}.h5, timings/{t}.tsv; baselines/{t}.h5
+
+
+def run_of(wildcards):
+    """Everything that the chain of a run depends on; nothing that only says where or how fast it runs."""
+    return json.dumps(
+        {
+            "corpus": wildcards.corpus,
+            "seed": int(wildcards.seed),
+            "run": wildcards.run,
+            "atoms": int(wildcards.k),
+            "learner": study.learner_of(config, wildcards.run),
+            "features": study.features_of(config, wildcards.run),
+        }
+    )
+
+
+def last_features(wildcards):
+    """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
+    if study.features_of(config, wildcards.run)["idf"] != "corpus":
+        return []
+    return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
+
+
+def previous_option(option, name):
+    return lambda wildcards, input: f"{option} {input[name]}" if input.get(name) else ""
+
+
+def window(wildcards):
+    """Features of the timesteps that the nearest neighbours are looked for in."""
+    t, length = int(wildcards.t), config["baselines"]["window"]
+    first = max(0, t - length) if length else 0
+    return [f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/features/{earlier}.h5" for earlier in range(first, t)]
+
+
+# Compiled once before the jobs start in parallel; the stamp says nothing about results.
+rule kernels:
+    input:
+        sources(*CODING),
+    output:
+        touch(ROOT + "/.kernels"),
+    log:
+        ROOT + "/logs/kernels.log",
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl compile > {log:q} 2>&1"
+
+
+rule update:
+    input:
+        features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
+        previous=before(RUN + "/{t}.h5"),
+        corpus=last_features,
+        kernels=ancient(ROOT + "/.kernels"),
+        code=lambda wildcards: sources(
+            *SHARED, *CODING, *STEP, f"learners/{config['learners'][wildcards.run]['algorithm']}"
+        ),
+    output:
+        state=RUN + "/{t}.h5",
+        scores=RUN + "/scores/{t}.h5",
+        timings=RUN + "/timings/{t}.tsv",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
+    benchmark:
+        RUN + "/benchmarks/{t}.tsv"
+    params:
+        run=run_of,
+        previous=previous_option("--previous", "previous"),
+        corpus=previous_option("--corpus-features", "corpus"),
+    group:
+        "chain"
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
+        " --timings {output.timings:q} {params.previous} {params.corpus} --run {params.run:q} > {log:q} 2>&1"
+
+
+rule baselines:
+    input:
+        features=STREAM + "/features/{t}.h5",
+        past=window,
+        code=sources(*SHARED, "baselines"),
+    output:
+        STREAM + "/baselines/{t}.h5",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/baselines/{t}.log",
+    benchmark:
+        STREAM + "/baselines/benchmarks/{t}.tsv"
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl baselines {output:q} {input.features:q} --past {input.past:q} > {log:q} 2>&1"

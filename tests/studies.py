@@ -54,8 +54,8 @@ def write_scores(path, batch, *, run, corpus, seed, k, skill, rng):
     """A score file with plausible scores: the more skill, the better novel documents stand out."""
     n = len(batch.ids)
     empty = np.asarray(batch.counts.sum(axis=1)).ravel() == 0
-    score = np.clip(0.45 + 0.08 * rng.normal(size=n) + skill * (batch.novel == 1), 0.1, 1.0)
-    score[(score > 0.8) | empty] = 1.0
+    score = np.clip(0.6 + 0.16 * rng.normal(size=n) + skill * (batch.novel == 1), 0.1, 1.0)
+    score[(score > 0.95) | empty] = 1.0
     top = np.argsort(-score, kind="stable")[:20]
     missing, span = [], batch.counts.indptr
     for row in top:
@@ -130,7 +130,7 @@ def make_study(
                         corpus=corpus,
                         seed=seed,
                         k=k,
-                        skill=skill + k / 500,
+                        skill=skill + k / 3000,
                         rng=rng,
                     )
                     write_jobs(folder, t, rng, k)

@@ -1,11 +1,13 @@
 """Downloads against a real HTTP server on loopback, and the registry."""
 
+import contextlib
 import gzip
 import hashlib
 import http.server
 import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -28,10 +30,8 @@ class Server:
             def do_GET(self):
                 outer.requests.append((self.path, dict(self.headers)))
                 position = min(len(outer.requests), len(outer.behaviours)) - 1
-                try:
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     outer.behaviours[position](self)
-                except (BrokenPipeError, ConnectionResetError):
-                    pass
                 self.close_connection = True
 
             def log_message(self, *args):
@@ -308,14 +308,57 @@ def test_unknown_sum_is_accepted_from_the_canonical_address_only(server, tmp_pat
 @pytest.mark.parametrize("content", [b"<html>moved</html>", PACKED[:-9], PACKED[:2000] + b"?" + PACKED[2001:]])
 def test_unknown_sum_needs_a_whole_archive(server, tmp_path, content):
     server.behaviours = [send(content)]
-    with pytest.raises(DownloadError, match="no whole gzip archive"):
+    with pytest.raises(DownloadError, match="no whole gz file"):
         fetch(tmp_path, registry(server.url + "/f.tar.gz", "unknown", "f.tar.gz"))
 
 
 def test_file_that_is_only_on_mirrors(server, tmp_path):
-    with pytest.raises(DownloadError, match="it was made from http://x/originals") as caught:
-        fetch(tmp_path, registry("http://x/originals", route="build"))
+    with pytest.raises(DownloadError, match="it comes from http://x/page") as caught:
+        fetch(tmp_path, registry("http://x/page", route="mirror"))
     assert "ODL_MIRROR" in str(caught.value)
+
+
+def test_file_is_built_of_its_originals(server, tmp_path, monkeypatch):
+    from odl.corpora import originals
+
+    def join(paths, output):
+        Path(output).write_bytes(b"+".join(Path(path).read_bytes() for path in paths))
+
+    monkeypatch.setitem(originals.BUILDERS, "d/f.bin", join)
+    rows = registry(server.url + "/{one,two}.txt", route="build")
+    server.behaviours = [send(b"1"), send(b"2")]
+    assert fetch(tmp_path, rows) == b"1+2"
+    assert [path for path, _ in server.requests] == ["/one.txt", "/two.txt"]
+    mirror = place(tmp_path / "m")
+    (tmp_path / "out" / "f").unlink()
+    assert fetch(tmp_path, rows, mirror=str(mirror)) == CONTENT
+    (tmp_path / "out" / "f").unlink()
+    server.behaviours = [status(404)]
+    with pytest.raises(DownloadError, match=r"made of its originals: original http\S+one\.txt: HTTP 404"):
+        fetch(tmp_path, rows)
+
+
+def test_wrong_originals_are_refused(server, tmp_path, monkeypatch):
+    import io
+    import zipfile
+
+    from odl.corpora import originals
+
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x/nips.vocab", "word " * 1000)
+    content = memory.getvalue()
+    monkeypatch.setitem(originals.BUILDERS, "d/f.bin", originals.nips_archive)
+    rows = registry(server.url + "/n.zip", route="build")
+    server.behaviours = [send(content)]
+    with pytest.raises(DownloadError, match=r"holds no nips\.corpus"):
+        fetch(tmp_path, rows)
+    server.behaviours = [send(content[:60] + b"?" + content[61:])]
+    with pytest.raises(DownloadError, match="zip"):
+        fetch(tmp_path, rows)
+    server.behaviours = [send(content[:-10])]
+    with pytest.raises(DownloadError, match="no whole zip file"):
+        fetch(tmp_path, rows)
 
 
 @pytest.mark.parametrize("address", ["ftp://127.0.0.1/x", "data:,x", "gopher://x"])
@@ -366,6 +409,13 @@ def test_committed_registry(request):
         assert row["url"] and row["licence"] and row["citation"]
     files = [row["file"] for row in download.files_of("20news", rows)]
     assert files == ["20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz"]
+
+
+def test_every_build_has_a_builder(request):
+    from odl.corpora.originals import BUILDERS
+
+    rows = download.load_registry(request.config.rootpath / COMMITTED)
+    assert {f"{row['folder']}/{row['file']}" for row in rows if row["route"] == "build"} == set(BUILDERS)
 
 
 def test_every_reader_with_sources_is_in_the_registry(request):

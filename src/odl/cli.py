@@ -70,9 +70,9 @@ def baselines(args):
 
 
 def compile_kernels(args):
-    from odl import coding
+    from odl import timestep
 
-    coding.warm_up()
+    timestep.warm_up()
     if args.stamp:
         open(args.stamp, "w").close()
 

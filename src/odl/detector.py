@@ -173,7 +173,8 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         """Check the input and scale its rows to unit norm."""
         if self.growing and not reset and X.shape[1] > self.n_features_in_:
             self.n_features_in_ = X.shape[1]
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        least = self.n_atoms if reset else 1
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=least)
         P = sparse.csr_array(X, copy=True)
         if P.nnz and P.data.min() < 0:
             raise ValueError("Negative values in data passed to NoveltyDetector: weights of terms are needed.")

@@ -3,8 +3,9 @@
 The registry (data/corpora.csv) has one row a file. `sha256` holds the accepted values; the word
 ``unknown`` among them says that the sum of the canonical archive is not known, so that whatever
 whole archive comes from there is taken and the reader checks what is in it. `route` is
-``download`` (the address is the file), ``build`` (it was made from what is at the address) or
-``mirror``; only ``download`` is fetched from its address.
+``download`` (the address is the file; of several, separated by spaces, the first that answers),
+``build`` (it is made from what is at the addresses, by `odl.corpora.originals`; ``{a,b}`` in an
+address stands for one address each) or ``mirror`` (the address only says where it comes from).
 """
 
 import csv
@@ -12,13 +13,14 @@ import os
 import socket
 import ssl
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from http.client import HTTPException
 
-from odl.errors import DownloadError
+from odl.errors import DataError, DownloadError
 from odl.storage import replacing, sha256_of
 
 REGISTRY = "data/corpora.csv"
@@ -109,20 +111,28 @@ def download(
         show(f"{folder_file}: already there")
         return
     mirror = mirror or os.environ.get("ODL_MIRROR") or ""
+    patience = {"retries": retries, "wait": wait, "timeout": timeout}
     sources = [(_mirrored(mirror, folder_file), False)] if mirror else []
     if row["route"] == "download":
         sources += [(url, UNKNOWN in accepted) for url in row["url"].split()]
+    elif row["route"] == "build":
+        sources += [(row["url"], None)]
     answers = []
     with replacing(output) as part:
         for source, any_sum in sources:
             try:
-                _fetch(source, part, show, retries, wait, timeout)
-                _check(part, folder_file, accepted, any_sum)
-            except _Refused as refusal:
-                answers.append(f"{source}: {refusal}")
+                if any_sum is None:
+                    _build(folder_file, source, part, show, patience)
+                else:
+                    _fetch(source, part, show, **patience)
+                    _check(part, folder_file, accepted, any_sum)
+            except (_Refused, DataError) as refusal:
+                where = "made of its originals" if any_sum is None else source
+                answers.append(f"{where}: {refusal}")
                 show(f"{folder_file}: {answers[-1]}")
                 continue
-            show(f"{folder_file}: {os.path.getsize(part)} bytes from {source}, checked")
+            origin = "made of its originals" if any_sum is None else f"from {source}"
+            show(f"{folder_file}: {os.path.getsize(part)} bytes, {origin}, checked")
             return
         raise _failure(folder_file, output, row, answers)
 
@@ -151,7 +161,7 @@ def _failure(folder_file, output, row, answers):
     elif row["route"] == "download":
         given = f"{folder_file} has no address in the registry"
     else:
-        given = f"{folder_file} cannot be downloaded as it is (it was made from {row['url']}) and no mirror is set"
+        given = f"{folder_file} is only on mirrors (it comes from {row['url']}) and none is set"
     return DownloadError(
         given,
         "a source that holds the right file",
@@ -167,16 +177,53 @@ def _check(part, folder_file, accepted, any_sum):
         return
     if not any_sum:
         raise _Refused(f"another file, with sha256 {digest}")
-    if folder_file.endswith(".gz"):  # an error page or half an archive; the reader checks the rest
-        import gzip
-        import zlib
+    _check_whole(part, folder_file)  # not an error page, not half an archive; the reader checks the rest
 
-        try:
-            with gzip.open(part) as file:
+
+def _check_whole(path, name):
+    """Refuse a packed file (by its name) that is damaged or truncated."""
+    import gzip
+    import lzma
+    import zipfile
+    import zlib
+
+    form = name.rpartition(".")[2]
+    try:
+        if form == "zip":
+            with zipfile.ZipFile(path) as archive:
+                if archive.testzip() is not None:
+                    raise _Refused("a damaged zip archive")
+        elif form in ("gz", "xz"):
+            with {"gz": gzip, "xz": lzma}[form].open(path) as file:
                 while file.read(CHUNK):
                     pass
-        except (OSError, EOFError, zlib.error) as error:
-            raise _Refused(f"no whole gzip archive ({error})") from error
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        raise _Refused(f"no whole {form} file ({error})") from error
+
+
+def _build(folder_file, addresses, part, show, patience):
+    """Fetch the originals of a file and make it of them."""
+    from odl.corpora.originals import BUILDERS  # heavy, and seldom needed
+
+    urls = [url for address in addresses.split() for url in _expanded(address)]
+    with tempfile.TemporaryDirectory(prefix=".originals.", dir=os.path.dirname(part)) as folder:
+        paths = []
+        for number, url in enumerate(urls, start=1):
+            show(f"{folder_file}: original {number} of {len(urls)}, {url}")
+            paths.append(os.path.join(folder, url.rpartition("/")[2]))
+            try:
+                _fetch(url, paths[-1], show, **patience)
+                _check_whole(paths[-1], url)
+            except _Refused as refusal:
+                raise _Refused(f"original {url}: {refusal}") from refusal
+        BUILDERS[folder_file](paths, part)
+
+
+def _expanded(address):
+    """Return the addresses that one with ``{a,b}`` stands for."""
+    before, opened, rest = address.partition("{")
+    inside, _, after = rest.partition("}")
+    return [before + name + after for name in inside.split(",")] if opened else [address]
 
 
 def _fetch(source, part, show, retries, wait, timeout):

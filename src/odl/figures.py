@@ -39,16 +39,16 @@ class Selection:
         Tables as `odl.study.read_tables` returns them.
     corpus : str
     settings : dict, optional
-        ``run``, ``k``, ``seed``: what is shown in detail (default: the best average AUC); ``runs``:
-        the runs drawn as lines (default: those with the most dictionary sizes, at most six);
-        ``topics``: "all" or "dominant".
+        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most
+        six); ``run``, ``k``, ``seed``: what is shown in detail (default: the best average AUC of
+        these runs); ``topics``: "all" or "dominant".
     """
 
     def __init__(self, plan, found, corpus, settings=None):
         self.settings = dict(settings or {})
         self.corpus, self.plan = corpus, [entry for entry in plan if entry["corpus"] == corpus]
         self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in found.items()}
-        asked = {name: self.settings.get(name) for name in ("run", "k", "seed")}
+        asked = {name: self.settings.get(name) for name in ("run", "runs", "k", "seed")}
         self.shown = study.choose_shown(self.plan, self.tables["summary"], corpus, asked)
         self.runs = self._runs()
         self._cache = {}
@@ -68,7 +68,7 @@ class Selection:
 
     def frame(self, name):
         """Rows of one table about this corpus."""
-        return pandas.DataFrame(self.tables[name])
+        return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
 
     def entry(self, run):
         """The plan's entry of a run at the shown size (or its nearest) and seed."""
@@ -118,7 +118,8 @@ def _references(chosen):
     summary = chosen.frame("summary")
     values = summary[summary["algorithm"] == study.BASELINE].set_index("run")["average_mean"]
     found = [(name, float(values[name])) for name in LINES if name in values and not np.isnan(values[name])]
-    return found + [(f"{row['run']}, published", row["average"]) for row in chosen.tables["published"]]
+    known = [row for row in chosen.tables["published"] if not row["run"].startswith("L2")]
+    return found + [(f"{row['run']}, published", row["average"]) for row in known]
 
 
 def _auc(chosen):
@@ -154,13 +155,15 @@ def _time(chosen):
     return Picture(plots.time_against_k(frame), caption, alt)
 
 
-def find_sweeps(averages):
+def find_sweeps(averages, prefer=None):
     """Find runs of one algorithm and k that differ in one number only.
 
     Parameters
     ----------
     averages : DataFrame
         algorithm, k, run, seed, parameters (JSON), average.
+    prefer : int, optional
+        Dictionary size to take where several have equally many values.
 
     Returns
     -------
@@ -179,10 +182,14 @@ def find_sweeps(averages):
     if not rows:
         return []
     for (algorithm, k, name, _), part in pandas.DataFrame(rows).groupby(["algorithm", "k", "parameter", "others"]):
-        size = part["value"].nunique()
-        if size > 1 and size > found.get((algorithm, name), (0,))[0]:
-            found[algorithm, name] = (size, k, part[["value", "seed", "average"]])
-    return [(algorithm, k, name, part) for (algorithm, name), (_, k, part) in sorted(found.items())]
+        rank = (part["value"].nunique(), k == prefer)
+        if rank[0] > 1 and rank > found.get((algorithm, name), ((0, False),))[0]:
+            found[algorithm, name] = (rank, k, part[["value", "seed", "average"]])
+    return [(algorithm, k, name, found[algorithm, name][2]) for algorithm, name, k in _swept(found)]
+
+
+def _swept(found):
+    return sorted((algorithm, name, k) for (algorithm, name), (_, k, _) in found.items())
 
 
 def _flat(parameters, prefix=""):
@@ -195,7 +202,7 @@ def _flat(parameters, prefix=""):
 def _parameters(chosen):
     averages = chosen.frame("averages")
     averages = averages[averages["algorithm"] != study.BASELINE].dropna(subset=["average"])
-    sweeps = find_sweeps(averages) if len(averages) else []
+    sweeps = find_sweeps(averages, chosen.shown["k"]) if len(averages) else []
     if not sweeps:
         return _absent("No parameter was swept: no two runs differ in the value of one parameter only.")
     panels = [(f"{algorithm.replace('_', ' ')}, k = {k:g}", name, part) for algorithm, k, name, part in sweeps]
@@ -212,7 +219,7 @@ def _timesteps(chosen):
     sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
     drawn = [name for name in LINES if name in set(frame["run"])]
     keep = [run in drawn or sizes.get(run) == k for run, k in zip(frame["run"], frame["k"], strict=True)]
-    frame = frame[keep].dropna(subset=["auc_mean"])
+    frame = frame[np.array(keep, dtype=bool)].dropna(subset=["auc_mean"])
     if frame.empty:
         return _absent("No timestep has both novel and known documents.")
     order = [*chosen.runs, *drawn]
@@ -224,7 +231,8 @@ def _timesteps(chosen):
         "Hollow marks: timesteps with too few of either to be in the average. Grey: baselines."
     )
     low, high = frame["auc_mean"].min(), frame["auc_mean"].max()
-    alt = f"AUC over {frame['t'].nunique()} timesteps for {', '.join(dict.fromkeys(frame['run']))}: {low:.2f} to {high:.2f}."
+    runs = ", ".join(dict.fromkeys(frame["run"]))
+    alt = f"AUC over {frame['t'].nunique()} timesteps for {runs}: {low:.2f} to {high:.2f}."
     return Picture(streamplots.auc_by_timestep(frame, drawn), caption, alt)
 
 
@@ -242,19 +250,29 @@ def _novel(chosen):
     return Picture(streamplots.novel_by_batch(frame), caption, alt)
 
 
+def _different(chosen, most):
+    """The shown run and some others, those of other algorithms first, in the order of the plan."""
+    algorithms = {entry["run"]: entry["algorithm"] for entry in chosen.plan}
+    picked = [chosen.shown["run"]]
+    for fresh in (True, False):
+        for run in chosen.runs:
+            used = {algorithms[name] for name in picked}
+            if run not in picked and len(picked) < most and (not fresh or algorithms[run] not in used):
+                picked.append(run)
+    return [run for run in algorithms if run in picked]
+
+
 def _roc(chosen):
     panels, listed = [], thin(chosen.listed(), MOST_PANELS)
-    runs = [chosen.shown["run"], *(run for run in chosen.runs if run != chosen.shown["run"])][:3]
     base = chosen.baselines()
     for t in listed:
         curves = []
-        for run in [run for run in [*chosen.runs, chosen.shown["run"]] if run in runs]:
-            if run not in [curve[0] for curve in curves]:
-                batch = chosen.batch(chosen.entry(run), t)
-                curves.append(_curve(run, batch.scores[run], chosen.labels(batch), False))
+        for run in _different(chosen, 3):
+            batch = chosen.batch(chosen.entry(run), t)
+            curves.append(_curve(run, batch.scores[run], chosen.labels(batch), False))
         if base:
-            batch = chosen.batch(base, t)
-            curves.append(_curve(LINES[0], batch.scores[LINES[0]], chosen.labels(batch), True))
+            held = chosen.batch(base, t)
+            curves.append(_curve(LINES[0], held.scores[LINES[0]], chosen.labels(held), True))
         panels.append((f"t = {t} ({int((chosen.labels(batch) == 1).sum())} novel)", curves))
     if not panels:
         return _absent("No timestep has both novel and known documents.")
@@ -280,7 +298,7 @@ def _scores(chosen):
     ticks = [f"t = {batch.t}\n{tables.iso(batch.times.min())[:10]}" for batch in batches]
     caption = (
         f"Novelty score of every document ({chosen.name()}). Documents that no atom helps to explain score exactly 1 "
-        f"and tie: {np.mean(score == 1):.0%} of all."
+        f"and tie: {100 * np.mean(score == 1):.1f} % of all."
     )
     medians = [f"{np.median(score[labels == label]):.2f} for {name}" for label, name in ((1, "novel"), (0, "known"))
                if (labels == label).any()]  # fmt: skip

@@ -30,6 +30,7 @@ class Work(NamedTuple):
     target: np.ndarray  # p_i, scaled
     residual: np.ndarray  # r_i = p_i - a_i x
     side: np.ndarray  # sign of r_i; a free choice where r_i = 0
+    saved: np.ndarray  # p_i while the targets are shaken
     held: np.ndarray  # r_i is a form held at zero
     speed: np.ndarray  # growth of a_i x along the edge
     hit: np.ndarray  # step at which r_i changes sign
@@ -54,6 +55,7 @@ def _allocate(rows, entries, atoms):
         np.zeros(rows + 1, whole),
         np.empty(entries, whole),
         np.empty(entries, real),
+        np.empty(rows, real),
         np.empty(rows, real),
         np.empty(rows, real),
         np.empty(rows, real),
@@ -198,8 +200,16 @@ def _choose_edge(rows, atoms, work, tolerance, first_found):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _set_speed(rows, atoms, edge, direction, work, edges, noise):
-    """Fill `move`, `speed` and `hit` for the edge; return the number of finite hits, also listed in `when`, `turn`."""
+    """Fill `move`, `speed` and `hit` for the edge; return the number of finite hits, also listed in `when`, `turn`.
+
+    Moves and speeds that are zero but for rounding become zero: as pivots they would ruin the edges.
+    """
+    largest = 0.0
     for j in range(atoms):
+        largest = max(largest, abs(edges[j * atoms + edge]))
+    for j in range(atoms):
+        if abs(edges[j * atoms + edge]) <= noise * largest:
+            edges[j * atoms + edge] = 0.0
         work.move[j] = direction * edges[j * atoms + edge]
     hits = 0
     for i in range(rows):
@@ -389,17 +399,22 @@ def _hold(edge, form, atoms, work, edges):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _descend(rows, atoms, work, edges, limit, patience, careful, tolerance, rounding):
-    """Follow edges until none descends; after `patience` steps of length zero Bland's rule ends any cycle."""
+def _descend(rows, atoms, work, edges, limit, route, tolerance, rounding, noise):
+    """Follow edges until none descends, or `limit` pivots.
+
+    A long run of steps of length zero ends route 0; later routes go on by Bland's rule, which ends any cycle.
+    """
     idle = 0
     for _ in range(limit):
-        first_found = careful or idle > patience
+        first_found = idle > 10 + atoms
+        if first_found and route == 0:
+            break
         _set_prices(atoms, work, edges)
         edge, direction, slope = _choose_edge(rows, atoms, work, tolerance, first_found)
         if edge < 0:
             return
         _let_go(edge, direction, work)
-        hits = _set_speed(rows, atoms, edge, direction, work, edges, rounding)
+        hits = _set_speed(rows, atoms, edge, direction, work, edges, noise)
         step, form = _blocking(rows, atoms, hits, slope, work, rounding, first_found)
         if step == np.inf:
             break
@@ -407,6 +422,16 @@ def _descend(rows, atoms, work, edges, limit, patience, careful, tolerance, roun
         _hold(edge, form, atoms, work, edges)
         idle = idle + 1 if step <= 0.0 else 0
     _set_prices(atoms, work, edges)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shake(rows, work, size):
+    """Move the targets by up to `size` in all, always in the same way, so that no two events coincide."""
+    state = 1
+    for i in range(rows):
+        state = state * 48271 % 2147483647
+        work.saved[i] = work.target[i]
+        work.target[i] += size * (state / 2147483647) / rows
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -481,17 +506,28 @@ def _certify(rows, atoms, work):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve(rows, atoms, work, edges, limit, tolerance, rounding, accepted):
-    """Fill `code`; return (objective on the compact rows, gap). Three routes, each checked by its certificate."""
+def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted):
+    """Fill `code`; return (objective on the compact rows, gap).
+
+    Three routes, each checked by its certificate: plain; on shaken targets, whose last vertex is then read with
+    the true ones; plain again with Bland's rule. Each has a second try after recomputing its last vertex.
+    """
     primal, gap = np.inf, np.inf
+    steps = limit if limit >= 0 else 100 + 20 * (rows + atoms)
     for route in range(3):
         if route == 1:
-            _refresh(rows, atoms, work, edges, rounding)
-        else:
-            _set_origin(rows, atoms, work, edges)
-        steps = limit if limit >= 0 else 100 + 20 * (rows + atoms)
-        _descend(rows, atoms, work, edges, steps, 10 + atoms, route == 2, tolerance, rounding)
+            _shake(rows, work, 0.1 * accepted)
+        _set_origin(rows, atoms, work, edges)
+        _descend(rows, atoms, work, edges, steps, route, tolerance, rounding, noise)
+        if route == 1:
+            work.target[:rows] = work.saved[:rows]
+            _refresh(rows, atoms, work, edges, 1000.0 * rounding)
+            _set_prices(atoms, work, edges)
         primal, gap = _certify(rows, atoms, work)
+        if gap > accepted:
+            _refresh(rows, atoms, work, edges, rounding)
+            _descend(rows, atoms, work, edges, steps, route, tolerance, rounding, noise)
+            primal, gap = _certify(rows, atoms, work)
         if gap <= accepted:
             break
     return primal, gap
@@ -543,10 +579,10 @@ def _prepare(terms, values, a_start, a_atom, a_weight, mass, scale, lam, unit, t
 def code_documents(first, last, p_start, p_term, p_value, a_start, a_atom, a_weight, mass, lam, limit, settings):
     """Code documents first..last-1 of a CSR batch on a CSR dictionary (terms x atoms).
 
-    `settings` is (tolerance, rounding, accepted, tiny, smallest, epsilon); `limit` bounds the pivots (-1: by size).
+    `settings` is (tolerance, rounding, noise, accepted, tiny, smallest, epsilon); `limit` bounds the pivots (-1: by size).
     Returns row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
     """
-    tolerance, rounding, accepted, tiny, smallest, epsilon = settings
+    tolerance, rounding, noise, accepted, tiny, smallest, epsilon = settings
     rows, entries = _capacity(first, last, p_start, p_term, a_start)
     work, count, used = _allocate(rows, entries, len(mass)), last - first, 0
     scale = np.array([_power_of_two(value, smallest) for value in mass])
@@ -566,7 +602,7 @@ def code_documents(first, last, p_start, p_term, p_value, a_start, a_atom, a_wei
         if atoms * atoms > len(edges):
             edges = np.empty(2 * atoms * atoms)
         enough = accepted * (objective[d] / unit)
-        primal, gap = _solve(rows, atoms, work, edges, limit, tolerance, rounding, enough)
+        primal, gap = _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, enough)
         gaps[d], failed[d], value = gap * unit, not gap <= enough, rest + primal * unit
         if value >= objective[d]:
             continue
@@ -574,19 +610,20 @@ def code_documents(first, last, p_start, p_term, p_value, a_start, a_atom, a_wei
         if used + atoms > len(out_atom):
             out_atom = np.concatenate((out_atom, np.empty(len(out_atom) + atoms, np.int32)))
             out_value = np.concatenate((out_value, np.empty(len(out_value) + atoms)))
-        lengths[d] = _write(atoms, unit, scale, work, out_atom[used:], out_value[used:])
+        lengths[d] = _write(atoms, unit, scale, work, smallest, out_atom[used:], out_value[used:])
         used += lengths[d]
     return lengths, out_atom[:used], out_value[:used], objective, gaps, failed
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _write(atoms, unit, scale, work, out_atom, out_value):
-    """Write the positive codes in the given units; return their number."""
+def _write(atoms, unit, scale, work, smallest, out_atom, out_value):
+    """Write the positive codes in the given units, infinite if they leave the normal numbers; return how many."""
     used = 0
     for j in range(atoms):
         if work.code[j] > 0.0:
             out_atom[used] = work.names[j]
-            out_value[used] = work.code[j] * (unit / scale[work.names[j]])
+            value = work.code[j] * (unit / scale[work.names[j]])
+            out_value[used] = value if value >= smallest else np.inf
             used += 1
     return used
 

@@ -23,7 +23,7 @@ MARKERS = "osD^vPX*"
 LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
 INK, GREY, PALE = "0.15", "0.45", "0.8"
 RC = {
-    **seaborn.axesstyle("ticks"),
+    **seaborn.axes_style("ticks"),
     **seaborn.plotting_context("paper", font_scale=1.15),
     "font.family": "DejaVu Sans",
     "axes.titlesize": 10.5,
@@ -113,7 +113,8 @@ def _label_right(axis, labels):
         axis.annotate(
             text, (1.0, target), (1.05, y), xycoords="axes fraction", textcoords="axes fraction", va="center",
             fontsize=8.5, color=colour, annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 0},
+            arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8,
+                        "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)},
         )  # fmt: skip
 
 

@@ -19,9 +19,9 @@ def roc(panels):
     ----------
     panels : list of (title, list of (name, false positives, true positives, auc, is_reference))
     """
-    columns = min(3, len(panels))
+    columns = 2 if len(panels) == 4 else min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure, axes = new_figure(max(3.6, 2.6 * columns), 2.7 * rows + 0.4, rows, columns, sharex=True, sharey=True)
+    figure, axes = new_figure(max(3.8, 2.6 * columns), 2.7 * rows + 0.7, rows, columns, sharex=True, sharey=True)
     for position, axis in enumerate(axes.flat):
         if position >= len(panels):
             axis.axis("off")
@@ -37,6 +37,9 @@ def roc(panels):
         axis.set(
             title=title, xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1], aspect="equal"
         )
+        axis.tick_params(labelbottom=position + columns >= len(panels))
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=min(4, len(handles[1])))
     figure.supxlabel("known documents above the threshold", fontsize=10)
     figure.supylabel("novel documents above the threshold", fontsize=10)
     seaborn.despine(figure)
@@ -96,12 +99,15 @@ def auc_by_timestep(steps, references=()):
     figure, axes = new_figure(7.6, 4.0)
     axis, steps = axes[0, 0], steps.dropna(subset=["auc_mean"])
     learners = [run for run in dict.fromkeys(steps["run"]) if run not in references]
-    for number, run in enumerate([*learners, *references]):
+    names = [*learners, *references]
+    shift = 0.006 * max(np.ptp(steps["t"]), 1)
+    for number, run in enumerate(names):
         part = steps[steps["run"] == run].sort_values("t")
         look = look_of(number)
         if run in references:
             look = {**look, "color": GREY}
         spread = part["auc_sd"].fillna(0.0)
+        part = part.assign(t=part["t"] + shift * (number - (len(names) - 1) / 2))
         axis.errorbar(part["t"], part["auc_mean"], yerr=spread, capsize=2, linewidth=1.4, zorder=3,
                       **{**look, "marker": ""})  # fmt: skip
         for listed, fill in ((True, look["color"]), (False, "white")):
@@ -139,6 +145,7 @@ def novel_by_batch(novel):
             axis.annotate(f"{value:.3g}", (t, top), (0, 2), textcoords="offset points", ha="center", fontsize=8)
     axis.set(xlabel="timestep t", ylabel="novel documents")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=24, min_n_ticks=1))
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axis.margins(x=0.01, y=0.12)
     seaborn.despine(figure)
     return figure
@@ -164,8 +171,8 @@ def topics(use, steps, words, shown_steps):
     grid = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.1 * n_shown]})
     heat, table = grid
     seaborn.heatmap(
-        100 * use, ax=heat, cmap="Greys", vmin=0,
-        cbar_kws={"label": "share of the codes, %", "location": "left", "pad": 0.04}, xticklabels=False, yticklabels=False,
+        100 * use, ax=heat, cmap="Greys", vmin=0, xticklabels=False, yticklabels=False,
+        cbar_kws={"label": "share of the codes, %", "location": "left", "pad": 0.04},
         linewidths=0.4 if len(steps) <= 40 else 0, linecolor="white",
     )  # fmt: skip
     thin = max(1, -(-len(steps) // 9))
@@ -176,7 +183,7 @@ def topics(use, steps, words, shown_steps):
     for column, t in enumerate(shown_steps):
         table.text(column + 0.03, -0.2, f"top words after timestep {t}", fontsize=9.5, fontweight="bold", va="bottom")
         for row in range(n_atoms):
-            text = "\n".join(textwrap.wrap(words[row][column], 44, max_lines=2, placeholder=" ...")) or "(empty)"
+            text = "\n".join(textwrap.wrap(words[row][column], 40, max_lines=2, placeholder=" ...")) or "(empty)"
             table.text(column + 0.03, row + 0.5, text, fontsize=8.5, va="center", linespacing=1.1)
     for row in range(n_atoms + 1):
         table.axhline(row, color="0.9", linewidth=0.6)

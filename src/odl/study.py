@@ -53,6 +53,15 @@ NOVEL_COLUMNS = ("corpus", "t", "first_time", "last_time", "seeds", "documents",
 NOVEL_COLUMNS += ("novel_max", "known", "unlabelled", "empty", "seeds_listed")
 TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "learn_cpu_s", "job_cpu_s", "start_cpu_s")
 TIMING_COLUMNS += ("wall_s", "max_rss_mb")
+PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
+COLUMNS = {
+    "averages": AVERAGE_COLUMNS,
+    "summary": SUMMARY_COLUMNS,
+    "timesteps": TIMESTEP_COLUMNS,
+    "novel": NOVEL_COLUMNS,
+    "published": PUBLISHED_COLUMNS,
+    "timing": TIMING_COLUMNS,
+}
 
 
 def load_plan(plan):
@@ -247,26 +256,22 @@ def summarise(plan, output_folder):
     """
     plan = load_plan(plan)
     averages, rows = _collect(plan, "summary.tsv"), _collect(plan, "auc.tsv")
-    known = [
-        {**row, **{f"t{t}": value for t, value in row["auc"].items()}, "k": "", "algorithm": "published"}
-        for row in published(plan)
-    ]
-    steps = sorted({name for row in known for name in row if name[0] == "t" and name[1:].isdigit()})
-    for name, table, columns in (
-        ("averages", averages, AVERAGE_COLUMNS),
-        ("summary", _summaries(averages), SUMMARY_COLUMNS),
-        ("timesteps", _timesteps(rows), TIMESTEP_COLUMNS),
-        ("novel", _novel(rows), NOVEL_COLUMNS),
-        ("published", known, ("corpus", "run", *steps, "average", "source")),
-        ("timing", _timing(plan), TIMING_COLUMNS),
-    ):
-        write_table(os.path.join(output_folder, f"{name}.tsv"), table, columns)
+    known = [{**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)]
+    found = {
+        "averages": averages,
+        "summary": _summaries(averages),
+        "timesteps": _timesteps(rows),
+        "novel": _novel(rows),
+        "published": known,
+        "timing": _timing(plan),
+    }
+    for name, columns in COLUMNS.items():
+        write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)
 
 
 def read_tables(folder):
     """Read what `summarise` wrote: a dict of name -> list of rows."""
-    names = ("averages", "summary", "timesteps", "novel", "published", "timing")
-    return {name: read_table(os.path.join(folder, f"{name}.tsv")) for name in names}
+    return {name: read_table(os.path.join(folder, f"{name}.tsv")) for name in COLUMNS}
 
 
 def choose_shown(plan, summary, corpus, shown=None):
@@ -278,8 +283,8 @@ def choose_shown(plan, summary, corpus, shown=None):
         The plan and the rows of ``summary.tsv``.
     corpus : str
     shown : dict, optional
-        Any of ``run``, ``k``, ``seed``; what is missing is the best average AUC over seeds (then
-        over all batches), and the first seed.
+        Any of ``run``, ``k``, ``seed``, and ``runs`` to choose among; what is missing is the best
+        average AUC over seeds (then over all batches), and the first seed.
 
     Returns
     -------
@@ -292,12 +297,14 @@ def choose_shown(plan, summary, corpus, shown=None):
         If the plan has no such run.
     """
     shown = {name: value for name, value in (shown or {}).items() if value is not None}
+    among = shown.pop("runs", None)
     entries = [entry for entry in plan if entry["corpus"] == corpus and entry["algorithm"] != BASELINE]
+    entries = [entry for entry in entries if not among or entry["run"] in among]
     matching = [entry for entry in entries if all(entry[name] == value for name, value in shown.items())]
     if not matching:
         given = ", ".join(f"{name} {value}" for name, value in shown.items()) or "nothing"
         runs = ", ".join(sorted({f"{entry['run']} (k {entry['k']})" for entry in entries})) or "a learner's run"
-        raise ConfigError(f"{given} to show of {corpus}", f"one of {runs}", "correct report.shown")
+        raise ConfigError(f"{given} to show of {corpus}", f"one of {runs}", "correct the report settings")
     rows = {(row["run"], row["k"]): row for row in summary if row["corpus"] == corpus}
 
     def rank(entry):

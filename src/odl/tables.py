@@ -133,9 +133,8 @@ def _summary(run, rows, draws, pooled):
 
 
 def _read_series(paths):
-    """Read the evaluated batches of one run in the order of time."""
-    batches = [batch for batch in map(scored.read, paths) if not batch.initialisation and batch.t > 0]
-    batches.sort(key=lambda batch: batch.t)
+    """Read the batches of one run: the names in the files, and what is evaluated in the order of time."""
+    batches = sorted(map(scored.read, paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
     if len(set(steps)) != len(steps) or len(names) > 1:
@@ -144,7 +143,7 @@ def _read_series(paths):
             "one file per timestep, all of one run",
             "give the files of one folder",
         )
-    return batches
+    return next(iter(names), ()), [batch for batch in batches if not batch.initialisation and batch.t > 0]
 
 
 def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics="all", bootstrap=1000, seed=0):
@@ -155,7 +154,7 @@ def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics=
     score_paths : list of path-like
         Score files of one learner's run, or files of baselines, in any order; t = 0 is left out.
     timesteps : list of int, optional
-        Timesteps the average is over, as published for TDT2: [1, 2, 5, 6, 8]. By default those
+        Timesteps the average is over, as published for TDT2: [1, 2, 5, 6, 8]. None or empty: those
         with at least `min_novel` novel and `min_known` known documents.
     min_novel, min_known : int
     topics : {"all", "dominant"}
@@ -186,8 +185,7 @@ def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics=
     """
     if topics not in ("all", "dominant"):
         raise ParameterError(f"topics {topics!r}", "'all' or 'dominant'", "correct evaluate.topics")
-    batches = _read_series(score_paths)
-    names = list(batches[0].scores) if batches else []
+    names, batches = _read_series(score_paths)
     rows, summary = [], []
     for run in names:
         draws, found = {}, []
@@ -195,8 +193,8 @@ def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics=
             labels = batch.labels(topics)
             draws[batch.t] = metrics.bootstrap(batch.scores[run], labels, replicates=bootstrap, seed=[seed, batch.t])
             row = _batch_row(batch, run, labels, draws[batch.t])
-            enough = row["novel"] >= min_novel and row["known"] >= min_known if timesteps is None else None
-            row["listed"] = int(not np.isnan(row["auc"]) and (batch.t in timesteps if enough is None else enough))
+            enough = batch.t in timesteps if timesteps else row["novel"] >= min_novel and row["known"] >= min_known
+            row["listed"] = int(enough and not np.isnan(row["auc"]))
             found.append(row)
         pairs = [(batch.scores[run], batch.labels(topics)) for batch in batches]
         pooled = metrics.pooled_auc(pairs, replicates=bootstrap, seed=[seed, 0])

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+from scipy import sparse
 
 from odl import checkpoints, features, learners, novelty, scores, storage
 from odl.errors import DataError
@@ -77,3 +78,13 @@ def update(source, state, score_file, timings, *, run, previous=None, corpus_fea
     with storage.replacing(timings) as temporary, open(temporary, "w") as file:
         file.write("phase\tcpu_s\tdocuments\n")
         file.writelines(f"{phase}\t{seconds:.6f}\t{P.shape[0]}\n" for phase, seconds in phases.items())
+
+
+def warm_up():
+    """Run every kernel once on a few documents, so that their compiled code lies in the cache."""
+    rng = np.random.default_rng(0)
+    P = sparse.csr_array(rng.random((8, 6)))
+    P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
+    for solver in ("exact", "admm"):
+        learner = learners.make("projected_gradient", rounds=1, solver=solver, iterations=1)
+        learner.score(learner.start(P, 2, rng), P)

@@ -16,8 +16,9 @@ from odl import kernels
 from odl.errors import OdlError, ParameterError
 from odl.prox import EPSILON, parts, real_matrix
 
-# pricing tolerance, rounding of residuals, accepted relative gap, weights dropped (relative), smallest unit, epsilon
-SETTINGS = (1e-12, 1e-14, 1e-11, 2.0**-66, 2.0**-1000, EPSILON)
+# Relative to documents and atoms of order one: tolerance of slopes, rounding of residuals, noise in directions,
+# accepted gap, weights dropped; then the smallest unit and epsilon.
+SETTINGS = (1e-12, 1e-14, 1e-10, 1e-11, 2.0**-66, 2.0**-1000, EPSILON)
 LARGEST_GAP = 1e-9
 LARGEST_WEIGHT = 1e300
 
@@ -124,7 +125,7 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     if failed.any():
         X = _repair(P, A, lam, mass, X, objective, gap, np.flatnonzero(failed))
     if not (np.isfinite(objective).all() and np.isfinite(X.data).all()):
-        raise ParameterError("codes or objectives exceed 1e308", "documents and atoms of like size", "rescale P or A")
+        raise ParameterError("codes leave the range 1e-300 to 1e300", "documents and atoms of like size", "rescale P or A")
     return (X, objective, gap) if return_gap else (X, objective)
 
 

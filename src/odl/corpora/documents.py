@@ -9,7 +9,7 @@ from scipy import sparse
 from odl.corpora import fields
 from odl.corpora.checks import check_options, nearest
 from odl.corpora.tables import check_delimiter, find_files, rows
-from odl.corpora.text import analyser
+from odl.corpora.text import analyser, check_words, token_options
 from odl.documents import Documents, one_line
 from odl.errors import ConfigError, DataError
 
@@ -50,7 +50,7 @@ def read(sources, options):
     if separator is not None and (not isinstance(separator, str) or not separator):
         raise ConfigError(f"separator is {separator!r}", "a string such as ';', or null", "correct it")
     delimiter = check_delimiter(options.get("delimiter", ","))
-    collection = Collection(columns, separator, analyser(options.get("tokens")))
+    collection = Collection(columns, separator, token_options(options.get("tokens")))
     for name, path in find_files(sources):
         collection.add_file(name, path, delimiter)
     return collection.finish()
@@ -77,12 +77,12 @@ class Collection:
         Role -> column name.
     separator : str or None
         Between the topics of a string.
-    words_of : callable
-        Text -> list of tokens.
+    tokens : dict
+        How texts are split (see `odl.corpora.text`).
     """
 
-    def __init__(self, columns, separator, words_of):
-        self.columns, self.separator, self.words_of = columns, separator, words_of
+    def __init__(self, columns, separator, tokens):
+        self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
         self.ids, self.topics, self.titles, self.files = {}, [], [], []
         self.times, self.numbers = array("q"), {}
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
@@ -138,7 +138,7 @@ class Collection:
                 "texts that the pattern of tokens fits, or counts",
                 "set tokens.pattern to fit the script of the texts",
             )
-        vocabulary = sorted(self.numbers)
+        vocabulary = check_words(sorted(self.numbers), self.tokens)
         column = np.empty(len(vocabulary), dtype=np.int32)
         column[[self.numbers[word] for word in vocabulary]] = np.arange(len(vocabulary))
         indices = column[np.asarray(self.indices)]

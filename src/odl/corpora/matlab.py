@@ -32,7 +32,9 @@ def whole_counts(path, matrix):
     DataError
         If a value is negative, not whole, or not finite.
     """
-    matrix = sparse.csr_array(matrix)
-    if matrix.nnz and not (np.all(matrix.data >= 0) and np.all(matrix.data == np.rint(matrix.data))):
+    with opening(path, "a matrix of numbers"):
+        matrix = sparse.csr_array(matrix).astype(float)
+    data = matrix.data
+    if not np.all((data >= 0) & (data == np.rint(data)) & (data <= np.iinfo(np.int32).max)):
         raise DataError(f"{path} holds values that are not counts", "whole numbers from 0", FETCH)
     return matrix.astype(np.int32)

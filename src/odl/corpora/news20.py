@@ -62,9 +62,9 @@ def to_documents(archive, table, tokens, quotes, expected):
         match = MEMBER.search(name)
         if match:
             split, group, number = match.groups()
-            if (split, group, number) not in times:
-                raise DataError(f"{table} has no date for {split} {group}/{number}", "one for each post", FETCH)
-            posts.append((split == "test", group, int(number), times[split, group, number], *split_post(data)))
+            if times.get((group, number)) is None:
+                raise DataError(f"{table} has no date for {group}/{number}", "one for each post", FETCH)
+            posts.append((split == "test", group, int(number), times[group, number], *split_post(data)))
     posts.sort(key=lambda post: post[:3])
     found = {
         "number of documents": len(posts),
@@ -85,13 +85,13 @@ def to_documents(archive, table, tokens, quotes, expected):
 
 
 def read_dates(path):
-    """Return {(split, newsgroup, number): milliseconds since 1970}."""
+    """Return {(newsgroup, number): milliseconds since 1970, or None where there is no date}."""
     times = {}
     with opening(path, "a gzipped table"), gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            date = row["date_utc"] or CORRECTED[f"{row['newsgroup']}/{row['id']}"]
-            time = np.datetime64(date.removesuffix("Z"), "ms").astype(np.int64)
-            times[row["split"], row["newsgroup"], row["id"]] = int(time)
+            date = row["date_utc"] or CORRECTED.get(f"{row['newsgroup']}/{row['id']}")
+            time = int(np.datetime64(date.removesuffix("Z"), "ms").astype(np.int64)) if date else None
+            times[row["newsgroup"], row["id"]] = time
     return times
 
 

@@ -19,11 +19,13 @@ FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-00
 
 ELEMENT = re.compile(r"<REUTERS (.*?)>(.*?)</REUTERS>", re.DOTALL)
 NEWID = re.compile(r'NEWID="(\d+)"')
-# Some dates are followed by codes or a remark, some have two spaces; NEWID 17192 has the hour 605.
+# Some dates are followed by codes or a remark, some have two spaces. NEWID 17192 has the hour 605: its
+# number on the wire, f0391, lies between those of 05:07 and 05:17 of that day, so the 6 is a slip.
 DATE = re.compile(r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})")
 MONTHS = {"FEB": 2, "MAR": 3, "APR": 4, "JUN": 6, "OCT": 10}
 TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 TEXT = re.compile(r'<TEXT(?: TYPE="(\w+)")?>(.*?)</TEXT>', re.DOTALL)
+MARKUP = re.compile(r"</?(?:TITLE|DATELINE|AUTHOR|BODY)>")
 CONTROL = re.compile(r"&#\d+;")
 
 
@@ -71,7 +73,7 @@ def to_documents(path, tokens, n_documents=N_DOCUMENTS, first_file_md5=FIRST_FIL
     ids = [newid for newid, *_ in parsed]
     found = {"number of documents": len(ids), "set of NEWIDs complete": set(ids) == set(range(1, len(ids) + 1))}
     check_content(path, found, {"number of documents": n_documents, "set of NEWIDs complete": True})
-    counts, vocabulary = count_words((f"{title}\n{body}" for *_, title, body in parsed), tokens)
+    counts, vocabulary = count_words((text for *_, text in parsed), tokens)
     return Documents(
         counts=counts,
         vocabulary=vocabulary,
@@ -83,19 +85,19 @@ def to_documents(path, tokens, n_documents=N_DOCUMENTS, first_file_md5=FIRST_FIL
 
 
 def parse(path, sgml):
-    """Yield (NEWID, time in ms, topics, title, body) of each document of one SGML file."""
+    """Yield (NEWID, time in ms, topics, title, text) of each document of one SGML file."""
     for attributes, inside in ELEMENT.findall(sgml):
-        newid, text = NEWID.search(attributes), TEXT.search(inside)
-        if not newid or not text:
+        newid, element = NEWID.search(attributes), TEXT.search(inside)
+        if not newid or not element:
             raise DataError(f"{path} holds a document without NEWID or TEXT", "the original SGML", FETCH)
         topics = TOPICS.search(inside)
-        title, body = title_and_body(*text.groups())
+        title, text = title_and_text(*element.groups())
         yield (
             int(newid[1]),
             milliseconds(path, newid[1], inside),
             tuple(re.findall(r"<D>(.*?)</D>", topics[1])) if topics else (),
             title,
-            body,
+            text,
         )
 
 
@@ -112,15 +114,15 @@ def milliseconds(path, newid, inside):
         raise DataError(f"{path} has the date {date} for document {newid}", "a date of 1987", FETCH) from error
 
 
-def title_and_body(kind, text):
-    """Split a TEXT element into title and body, without markup and control codes."""
-    title = between(text, "TITLE")
+def title_and_text(kind, element):
+    """Return title and text (the title with it) of a TEXT element, without markup and control codes."""
+    title = between(element, "TITLE")
     if kind == "BRIEF":  # the body is "Blah blah blah."
-        return title, ""
+        return title, title
     if kind == "UNPROC":
-        whole = plain(text)
+        whole = MARKUP.sub(" ", plain(element))
         return title or next((line.strip() for line in whole.splitlines() if line.strip()), ""), whole
-    return title, between(text, "BODY")
+    return title, title + "\n" + between(element, "BODY")
 
 
 def between(text, tag):

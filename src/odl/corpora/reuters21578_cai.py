@@ -49,7 +49,7 @@ def read(sources, options):
 
 def from_matrix(path, fea, gnd):
     """Make documents of counts (documents x terms) and classes (documents x 1, from 1)."""
-    counts, classes = whole_counts(path, fea), np.asarray(gnd).ravel().tolist()
+    counts, classes = whole_counts(path, fea), whole_counts(path, gnd).toarray().ravel().tolist()
     n_documents, n_terms = counts.shape
     if len(classes) != n_documents:
         raise DataError(f"{path} holds {len(classes)} classes for {n_documents} documents", "one for each", FETCH)

@@ -52,7 +52,9 @@ def read(sources, options):
     check_options("scipydocs", options, ("packages", "min_words", "tokens"))
     check_sources("scipydocs", sources, [])
     tokens = token_options(options.get("tokens"))
-    packages, min_words = list(options.get("packages", PACKAGES)), options.get("min_words", 40)
+    packages, min_words = options.get("packages", list(PACKAGES)), options.get("min_words", 40)
+    if not isinstance(packages, list) or not packages:
+        raise ConfigError(f"packages is {packages!r}", "a list of import names", "correct it")
     if not isinstance(min_words, int) or min_words < 1:
         raise ConfigError(f"min_words is {min_words!r}", "a whole number from 1", "correct it")
     found = collect(packages, min_words)

@@ -60,30 +60,18 @@ def vectoriser(tokens=None):
 
 
 def analyser(tokens=None):
-    """Return the function that splits a text into its list of tokens.
-
-    Raises
-    ------
-    ConfigError
-        From that function, if the pattern finds a token with white space in it.
-    """
-    tokens = token_options(tokens)
-    split = vectoriser(tokens).build_analyzer()
-
-    def words_of(text):
-        return check_words(split(text), tokens)
-
-    return words_of
+    """Return the function that splits a text into its list of tokens (check these by `check_words`)."""
+    return vectoriser(tokens).build_analyzer()
 
 
-def check_words(words, tokens):
-    """Return the words, refusing empty ones and ones with white space inside."""
-    bad = next((word for word in words if word.split() != [word]), None)
+def check_words(vocabulary, tokens):
+    """Return the vocabulary, refusing words that are empty or hold white space."""
+    bad = next((word for word in vocabulary if word.split() != [word]), None)
     if bad is not None:
         raise ConfigError(
             f"tokens.pattern {tokens['pattern']!r} finds {bad!r}", "tokens without white space", "correct it"
         )
-    return words
+    return vocabulary
 
 
 def count_words(texts, tokens=None):

@@ -74,6 +74,20 @@ def widen(matrix, n_rows=None, n_columns=None):
     return matrix
 
 
+def largest_per_row(matrix, most):
+    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column."""
+    sizes = np.diff(matrix.indptr)
+    if most == 0 or not len(sizes) or sizes.max() <= most:
+        return matrix.sorted_indices()
+    matrix = matrix.sorted_indices()
+    keep = np.ones(matrix.nnz, dtype=bool)
+    for row in np.flatnonzero(sizes > most):
+        span = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        keep[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
+    totals = np.concatenate([[0], np.cumsum(keep)])
+    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape)
+
+
 @dataclass(frozen=True)
 class L1Learner:
     """Common part of the learners of min ||P - X A^T||_1 + lam ||X||_1, A and X non-negative.
@@ -84,6 +98,10 @@ class L1Learner:
         Weight of the l1 penalty on the codes.
     rounds : int
         Alternations of coding and updating on the first batch.
+    start_terms : int
+        Heaviest terms of a document that its atom starts from; 0 takes the whole document. An atom enters a
+        code only if more than (1 + lam)/2 of its mass is on words of the document, so an atom made of a
+        whole document explains hardly any other one and gives the learner little to learn from.
     carry : bool
         Whether the algorithm's own memory and update count go on from the initialisation.
     solver : {"exact", "admm"}
@@ -99,6 +117,7 @@ class L1Learner:
 
     lam: float = 0.1
     rounds: int = 30
+    start_terms: int = 10
     carry: bool = False
     solver: str = "exact"
     iterations: int = 100
@@ -113,10 +132,9 @@ class L1Learner:
         name = type(self).__name__
         if not (np.isfinite(self.lam) and self.lam >= 0):
             raise domain(f"{name}: lam={self.lam!r}", "a finite number of at least 0")
-        if self.rounds < 0 or self.iterations < 1:
-            raise domain(
-                f"{name}: rounds={self.rounds!r}, iterations={self.iterations!r}", "rounds >= 0, iterations >= 1"
-            )
+        for key, least in (("rounds", 0), ("start_terms", 0), ("iterations", 1)):
+            if getattr(self, key) < least:
+                raise domain(f"{name}: {key}={getattr(self, key)!r}", f"a number of at least {least}")
         for key, allowed in self.choices.items():
             if getattr(self, key) not in allowed:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
@@ -149,7 +167,9 @@ class L1Learner:
                 "lower atoms or raise batches.initial",
             )
         rows = np.sort(rng.choice(filled, size=n_atoms, replace=False))
-        state = self.fresh(sparse.csc_array(P[rows].T))
+        atoms = largest_per_row(P[rows], self.start_terms)
+        atoms.data /= np.repeat(np.asarray(atoms.sum(axis=1)), np.diff(atoms.indptr))
+        state = self.fresh(sparse.csc_array(atoms.T))
         for _ in range(self.rounds):
             state = self.learn(state, P, self.score(state, P).codes)
         return state if self.carry else self.fresh(state.dictionary)

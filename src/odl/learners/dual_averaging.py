@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import State, SubgradientLearner, domain, widen
+from odl.learners.base import State, SubgradientLearner, domain, largest_per_row, widen
 from odl.prox import project_columns
 
 
@@ -21,10 +21,18 @@ class DualAveraging(SubgradientLearner):
     step : {"gamma_over_sqrt_t", "one_over_gamma_sqrt_t"}
         c_t = gamma / sqrt(t) or 1 / (gamma sqrt(t)): two readings of a fraction that the scan of the
         paper lost. t counts the updates from 1.
+    gradient_terms : int
+        Entries of the sum kept for each atom, the largest in size; 0 keeps all. The support of the sum is the
+        union of all documents that used the atom: without a bound it grows with the stream.
+
+    Notes
+    -----
+    The sum is kept in single precision (also in memory, so that resuming is exact).
     """
 
     gamma: float = 4.0
     step: str = "gamma_over_sqrt_t"
+    gradient_terms: int = 20000
 
     algorithm: ClassVar[str] = "dual_averaging"
     choices: ClassVar[dict] = {
@@ -34,12 +42,13 @@ class DualAveraging(SubgradientLearner):
 
     def __post_init__(self):
         super().__post_init__()
-        if not self.gamma > 0:
-            raise domain(f"DualAveraging: gamma={self.gamma!r}", "a number above 0")
+        if not self.gamma > 0 or self.gradient_terms < 0:
+            given = f"DualAveraging: gamma={self.gamma!r}, gradient_terms={self.gradient_terms!r}"
+            raise domain(given, "gamma > 0, gradient_terms >= 0")
 
     def fresh(self, dictionary):
         """Return the state with a zero sum of subgradients."""
-        return State(dictionary, {"gradient_sum": sparse.csc_array(dictionary.shape)})
+        return State(dictionary, {"gradient_sum": sparse.csc_array(dictionary.shape, dtype=np.float32)})
 
     def fit_terms(self, state, n_terms):
         """Return the state with zero rows for new terms."""
@@ -49,8 +58,9 @@ class DualAveraging(SubgradientLearner):
     def update(self, state, statistics):
         """Add the subgradient to the sum and project the scaled sum."""
         updates = state.updates + 1
-        total = sparse.csc_array(state.arrays["gradient_sum"] + statistics)
+        total = sparse.csc_array(state.arrays["gradient_sum"] + statistics).astype(np.float32)
         total.eliminate_zeros()
+        total = sparse.csc_array(largest_per_row(sparse.csr_array(total.T), self.gradient_terms).T)
         scale = self.gamma if self.step == "gamma_over_sqrt_t" else 1.0 / self.gamma
-        dictionary = project_columns(total * (-scale / np.sqrt(updates)))
+        dictionary = project_columns(total.astype(np.float64) * (-scale / np.sqrt(updates)))
         return State(dictionary, {"gradient_sum": total}, updates)

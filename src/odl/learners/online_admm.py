@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import L1Learner, State, domain, widen
+from odl.learners.base import L1Learner, State, domain, largest_per_row, widen
 from odl.prox import project_columns
 
 
@@ -102,17 +102,3 @@ def largest_eigenvalue(gram):
     if not len(used):
         return 0.0
     return float(np.linalg.eigvalsh(gram[used][:, used].toarray())[-1])
-
-
-def largest_per_row(matrix, most):
-    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column."""
-    sizes = np.diff(matrix.indptr)
-    if most == 0 or not len(sizes) or sizes.max() <= most:
-        return matrix.sorted_indices()
-    matrix = matrix.sorted_indices()
-    keep = np.ones(matrix.nnz, dtype=bool)
-    for row in np.flatnonzero(sizes > most):
-        span = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        keep[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
-    totals = np.concatenate([[0], np.cumsum(keep)])
-    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape)

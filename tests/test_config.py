@@ -1,0 +1,119 @@
+"""The configuration is refused at the first wrong key or value, in one sentence."""
+
+import copy
+
+import pytest
+import yaml
+from conftest import ROOT
+
+from odl import config
+from odl.errors import ConfigError
+
+SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
+DEFAULT = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+
+
+def merged(path):
+    """Merge a study's file over the default, as Snakemake does: maps deep, lists replaced."""
+
+    def update(old, new):
+        for key, value in new.items():
+            if isinstance(value, dict) and isinstance(old.get(key), dict):
+                update(old[key], value)
+            else:
+                old[key] = value
+        return old
+
+    return update(copy.deepcopy(DEFAULT), yaml.safe_load(path.read_text()))
+
+
+def broken(keys, value):
+    changed = copy.deepcopy(DEFAULT)
+    node = changed
+    for key in keys[:-1]:
+        node = node[key]
+    if value is None:
+        del node[keys[-1]]
+    else:
+        node[keys[-1]] = value
+    return changed
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
+def test_committed_configurations_are_valid(path):
+    config.check(merged(path), SCHEMA)
+
+
+def test_studies_have_results_of_their_own():
+    names = [merged(path)["study"] for path in (ROOT / "config").glob("*.yaml")]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (["atms"], [3], "did you mean 'atoms'?"),
+        (["learners", "admm", "bta"], 3.0, "did you mean 'beta'?"),
+        (["learners", "admm", "algorithm"], "online_adm", "did you mean 'online_admm'?"),
+        (["runs"], ["adm"], "did you mean 'admm'?"),
+        (["streams"], ["scipydoc"], "did you mean 'scipydocs'?"),
+        (["evaluate", "topics"], "dominan", "did you mean 'dominant'?"),
+        (["corpora", "scipydocs", "reader"], "scipydoc", "did you mean 'scipydocs'?"),
+        (["corpora", "scipydocs", "batches", "documents"], 0, "an integer at least 1"),
+        (["corpora", "scipydocs", "batches", "documents"], True, "an integer at least 1"),
+        (["seeds"], [], "a list, not empty"),
+        (["seeds"], ["a"], "seeds[0] is 'a'"),
+        (["seeds"], None, "has no 'seeds'"),
+        (["features", "min_df"], "2", "an integer at least 0"),
+        (["learners", "admm", "lam"], float("nan"), "a number"),
+        (["study"], "My study", "matching"),
+        (["atoms"], [2000], "lower atoms or raise initial"),
+        (["report", "runs"], ["other"], "report.runs names 'other'"),
+        (["learners", 3], {"algorithm": "online_admm"}, "write it in quotes: '3'"),
+    ],
+)
+def test_wrong_values_are_named(keys, value, message):
+    with pytest.raises(ConfigError) as caught:
+        config.check(broken(keys, value), SCHEMA)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_follows_from_a_run():
+    changed = copy.deepcopy(DEFAULT)
+    changed["learners"]["small"] = {
+        "algorithm": "projected_gradient",
+        "eta": 5.0,
+        "atoms": [7],
+        "features": {"tf": "log"},
+    }
+    changed["runs"].append("small")
+    config.check(changed, SCHEMA)
+    assert config.atoms_of(changed, "small") == [7]
+    assert config.atoms_of(changed, "admm") == changed["atoms"]
+    assert config.learner_of(changed, "small") == {"algorithm": "projected_gradient", "eta": 5.0}
+    assert config.features_of(changed, "small") == {**changed["features"], "tf": "log"}
+
+
+def test_seeds_share_batches_when_nothing_is_drawn():
+    changed = copy.deepcopy(DEFAULT)
+    assert config.order_seed(changed, "scipydocs", "2") == 2
+    changed["corpora"]["scipydocs"] |= {"protocol": "by-date", "ties": "source"}
+    assert config.order_seed(changed, "scipydocs", "2") == 0
+
+
+def test_own_files_are_found_or_refused(tmp_path):
+    (tmp_path / "b.jsonl").write_text("")
+    (tmp_path / "a.jsonl").write_text("")
+    settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
+    assert config.sources_of(settings, "mine", [], "data") == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+    settings["corpora"]["mine"]["sources"] = [str(tmp_path / "absent")]
+    with pytest.raises(ConfigError, match="does not exist"):
+        config.sources_of(settings, "mine", [], "data")
+
+
+def test_the_environment_names_the_mirror_first(monkeypatch):
+    monkeypatch.delenv("ODL_MIRROR", raising=False)
+    assert config.mirror_of({"mirror": "there"}) == "there"
+    monkeypatch.setenv("ODL_MIRROR", "here")
+    assert config.mirror_of({"mirror": "there"}) == "here"

@@ -1,0 +1,336 @@
+"""A person's own documents: files, fields, and one sentence for each thing that can be wrong."""
+
+import csv
+import gzip
+import json
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from odl import corpora
+from odl.corpora import fields
+from odl.documents import NO_TIME
+from odl.errors import ConfigError, DataError
+
+ROWS = [
+    {"id": "a", "time": "1998-04-06T12:00:00Z", "text": "Storm over Lima", "topics": "storm; peru", "title": "One"},
+    {"id": "b", "time": "1998-04-07", "text": "Quiet day,\nno storm", "topics": "calm", "title": ""},
+    {"id": "c", "time": "", "text": "", "topics": "", "title": ""},
+]
+EXPECTED = {
+    "ids": ["a", "b", "c"],
+    "times": [891864000000, 891907200000, NO_TIME],
+    "topics": [("storm", "peru"), ("calm",), ()],
+    "titles": ["One", "Quiet day, no storm", ""],
+    "vocabulary": ["day", "lima", "quiet", "storm"],
+    "counts": [[0, 1, 0, 1], [1, 0, 1, 1], [0, 0, 0, 0]],
+}
+
+
+def write(path, rows):
+    """Write rows in the form that the name of the file says."""
+    name = path.name
+    if name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        return path
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(path, "wt", encoding="utf-8", newline="") as file:
+        if ".csv" in name:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+        else:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
+
+
+def lines(path, *texts):
+    path.write_text("".join(text + "\n" for text in texts), encoding="utf-8")
+    return path
+
+
+def read(*sources, **options):
+    return corpora.read("documents", sources, options)
+
+
+def refused(said, *sources, error=DataError, **options):
+    with pytest.raises(error, match=said) as caught:
+        read(*sources, **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.jsonl.gz", "d.csv", "d.csv.gz", "d.parquet", "D.JSONL"])
+def test_every_form_gives_the_same_documents(tmp_path, name):
+    documents = read(write(tmp_path / name, ROWS))
+    found = {key: getattr(documents, key) for key in EXPECTED}
+    found |= {"times": documents.times.tolist(), "counts": documents.counts.toarray().tolist()}
+    assert found == EXPECTED
+    assert documents.files == [name] * 3
+
+
+def test_folder_is_read_by_name_and_the_rest_ignored(tmp_path):
+    write(tmp_path / "b.jsonl", ROWS[:1])
+    write(tmp_path / "a.csv", ROWS[1:2])
+    write(tmp_path / ".hidden.jsonl", ROWS[2:])
+    lines(tmp_path / "README.md", "not a document")
+    (tmp_path / "sub.jsonl").mkdir()
+    documents = read(tmp_path)
+    assert documents.ids == ["b", "a"] and documents.files == ["a.csv", "b.jsonl"]
+    assert read(tmp_path / "b.jsonl", tmp_path / "a.csv").ids == ["a", "b"]
+
+
+def test_a_further_file_leaves_the_earlier_documents_as_they_are(tmp_path):
+    write(tmp_path / "1.jsonl", ROWS[:2])
+    before = read(tmp_path).digests()
+    write(tmp_path / "2.jsonl", [{"id": "z", "text": "aardvark storm zebra"}])
+    assert (read(tmp_path).digests()[:2] == before).all()
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.csv", "d.parquet"])
+def test_counts_in_every_form(tmp_path, name):
+    counts = [{"new york": 2, "Storm": 1, "zero": 0}, {"Storm": 3}]
+    rows = [
+        {"id": str(row), "counts": json.dumps(value) if ".csv" in name else value} for row, value in enumerate(counts)
+    ]
+    documents = read(write(tmp_path / name, rows))
+    assert documents.vocabulary == ["Storm", "new_york"]
+    assert documents.counts.toarray().tolist() == [[1, 2], [3, 0]]
+
+
+def test_counts_in_a_parquet_map(tmp_path):
+    kind = pa.map_(pa.string(), pa.int32())
+    table = pa.table({"counts": pa.array([[("x", 2), ("y", 1)], []], type=kind), "topics": [["t", "u"], []]})
+    pq.write_table(table, tmp_path / "d.parquet")
+    documents = read(tmp_path)
+    assert documents.counts.toarray().tolist() == [[2, 1], [0, 0]]
+    assert documents.topics == [("t", "u"), ()]
+
+
+def test_text_and_counts_may_be_mixed(tmp_path):
+    path = lines(tmp_path / "d.jsonl", '{"text": "storm storm"}', "", '{"counts": {"storm": 5}, "text": "ignored"}')
+    documents = read(path)
+    assert documents.counts.toarray().tolist() == [[2], [5]]
+    assert documents.ids == ["d.jsonl:1", "d.jsonl:3"]
+
+
+def test_ids_without_a_column_are_places(tmp_path):
+    path = lines(tmp_path / "d.csv", "text", '"storm', 'over two lines"', "lima")
+    assert read(path).ids == ["d.csv:2", "d.csv:4"]
+    pq.write_table(pa.table({"text": ["storm", "lima"]}), tmp_path / "d.parquet")
+    assert read(tmp_path / "d.parquet").ids == ["d.parquet:1", "d.parquet:2"]
+
+
+def test_column_names_are_configurable(tmp_path):
+    row = {"doc": 7, "when": 891864000, "body": "storm", "tags": "a b|c", "head": "Head", "text": "not this"}
+    columns = {"id": "doc", "time": "when", "text": "body", "topics": "tags", "title": "head"}
+    documents = read(write(tmp_path / "d.jsonl", [row]), columns=columns, separator="|")
+    assert documents.ids == ["7"] and documents.topics == [("a b", "c")] and documents.titles == ["Head"]
+    assert documents.vocabulary == ["storm"] and documents.times.tolist() == [891864000000]
+    columns = {"text": "body", "title": None, "time": None}
+    assert read(tmp_path / "d.jsonl", columns=columns).times.tolist() == [NO_TIME]
+
+
+def test_separator_and_delimiter(tmp_path):
+    path = lines(tmp_path / "d.csv", "id;text;topics", "a;storm;x, y", "b;lima;z")
+    assert read(path, delimiter=";", separator=",").topics == [("x", "y"), ("z",)]
+    assert read(path, delimiter=";", separator=None).topics == [("x, y",), ("z",)]
+
+
+def test_long_fields_and_byte_order_mark(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"\xef\xbb\xbfid,text\r\na," + b"storm " * 100_000 + b"\r\n")
+    limit = csv.field_size_limit()
+    assert read(path).counts.toarray().tolist() == [[100_000]]
+    assert csv.field_size_limit() == limit
+    (tmp_path / "d.jsonl").write_bytes(b'\xef\xbb\xbf{"id": "a", "text": "storm"}')
+    assert read(tmp_path / "d.jsonl").ids == ["a"]
+
+
+def test_half_a_surrogate_pair_can_be_stored(tmp_path):
+    from odl import documents as store
+
+    path = lines(tmp_path / "d.jsonl", r'{"id": "a\ud800", "text": "storm \ud800", "topics": ["t\ud800"]}')
+    store.write(tmp_path / "d.h5", read(path, tokens={"pattern": r"\S+"}))
+    assert store.read(tmp_path / "d.h5").ids == ["a?"]
+
+
+def test_parquet_times(tmp_path):
+    moment = datetime(1998, 4, 6, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
+    columns = {
+        "date": pa.array([date(1998, 4, 6), None], pa.date32()),
+        "zone": pa.array([moment, None], pa.timestamp("us", tz="Europe/Berlin")),
+        "plain": pa.array([datetime(1998, 4, 6, 12), None], pa.timestamp("ns")),
+        "number": pa.array([891864000, None], pa.int64()),
+        "real": pa.array([891864000.5, float("nan")], pa.float64()),
+    }
+    pq.write_table(pa.table({**columns, "text": ["storm", "lima"]}), tmp_path / "d.parquet")
+    found = {name: read(tmp_path, columns={"time": name}).times.tolist() for name in columns}
+    assert found == {
+        "date": [891820800000, NO_TIME],
+        "zone": [891856800123, NO_TIME],
+        "plain": [891864000000, NO_TIME],
+        "number": [891864000000, NO_TIME],
+        "real": [891864000500, NO_TIME],
+    }
+
+
+def test_many_parquet_rows_come_in_order(tmp_path):
+    n_rows = 2500  # more than one batch of rows
+    pq.write_table(pa.table({"id": range(n_rows), "text": ["storm"] * n_rows}), tmp_path / "d.parquet")
+    assert read(tmp_path).ids == [str(number) for number in range(n_rows)]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("1998-04-06", 891820800000),
+        ("1998-04", "1998-04-01"),
+        ("1998-04-06T12:30:15.123456", "1998-04-06T12:30:15.123"),
+        ("1998-04-06 12:30:15+02:00", "1998-04-06T10:30:15"),
+        ("19980406T123015Z", "1998-04-06T12:30:15"),
+        ("1969-12-31T23:59:59.9995", -1),
+        (datetime(1998, 4, 6, tzinfo=UTC), 891820800000),
+        (date(1998, 4, 6), 891820800000),
+        (1998, "1998-01-01"),
+        ("1998", "1998-01-01"),
+        (19980406, 891820800000),
+        (" 19980406 ", 891820800000),
+        (891820800, 891820800000),
+        ("891820800.25", 891820800250),
+        (-891820800.25, -891820800250),
+        (891820800123, 891820800123),
+        (100000000000, 100000000000),
+        (99999999999, 99999999999000),
+        (None, NO_TIME),
+        ("", NO_TIME),
+        (float("nan"), NO_TIME),
+    ],
+)
+def test_times(value, expected):
+    expected = int(np.datetime64(expected, "ms").astype(np.int64)) if isinstance(expected, str) else expected
+    assert fields.parse_time(value) == expected
+
+
+@pytest.mark.parametrize(
+    "value", ["yesterday", "1998-13", "06.04.1998", 12, 0, 10**14, "99999999", True, [1998], "0000"]
+)
+def test_wrong_times(value):
+    with pytest.raises(ValueError, match="the time"):
+        fields.parse_time(value)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('{"id": "b"}', "line 2: it has neither text nor counts"),
+        ('{"id": "b", "text": null}', "neither text nor counts"),
+        ('{"id": "b", "text": 5}', "the text is a int"),
+        ('{"id": "b", "counts": [1, 2]}', "not {token: count}"),
+        ('{"id": "b", "counts": {"x": -1}}', "the count -1 of 'x' is not a whole number"),
+        ('{"id": "b", "counts": {"x": 0.5}}', "0.5 of 'x' is not whole"),
+        ('{"id": "b", "counts": {"x": true}}', "the count True"),
+        ('{"id": "b", "counts": {"x": "1"}}', "the count '1'"),
+        ('{"id": "b", "counts": {"x": 2147483648}}', "not a whole number from 0 to 2147483647"),
+        ('{"id": "b", "counts": {"x": 2147483647, " x": 1}}', "add up to more than"),
+        ('{"id": "b", "counts": {" ": 1}}', "the token ' ' is not a word"),
+        ('{"id": "b", "counts": "{"}', "the counts are not JSON"),
+        ('{"id": "b", "text": "x", "time": "soon"}', "the time 'soon' is not ISO 8601"),
+        ('{"id": "b", "text": "x", "topics": {"a": 1}}', "neither a string nor a list"),
+        ('{"id": "b", "text": "x", "topics": [null]}', "the topic None is not a string"),
+        ('{"id": "a", "text": "x"}', "the id 'a' occurs twice, first in d.jsonl line 1"),
+        ('{"id": " a ", "text": "x"}', "the id 'a' occurs twice"),
+        ('{"text": "x"}', "line 2: it has no id"),
+        ('{"id": "", "text": "x"}', "it has no id"),
+        ('{"id": "  ", "text": "x"}', "the id is empty"),
+        ('{"id": 1.5, "text": "x"}', "the id 1.5 is neither"),
+        ('{"id": "b", "text": "x"', "line 2 is not JSON"),
+        ('{"id": "b", "time": NaN, "text": "x"}', "NaN is not a number in JSON"),
+        ('["b", "x"]', "line 2 is a JSON list"),
+        ("[" * 100_000, "line 2 is not JSON"),
+    ],
+)
+def test_bad_row_is_named_by_file_and_line(tmp_path, row, said):
+    import re
+
+    path = lines(tmp_path / "d.jsonl", '{"id": "a", "text": "storm"}', row)
+    refused(r"d\.jsonl line 2", path)
+    refused(re.escape(said), path)
+
+
+def test_id_in_a_later_row_only(tmp_path):
+    path = lines(tmp_path / "d.jsonl", '{"text": "storm"}', '{"id": "b", "text": "x"}')
+    refused("it has an id, but the first row has none", path)
+
+
+def test_same_id_in_two_files(tmp_path):
+    write(tmp_path / "a.jsonl", ROWS[:1])
+    write(tmp_path / "b.csv", ROWS[:1])
+    refused(r"b\.csv line 2: the id 'a' occurs twice, first in a\.jsonl line 1", tmp_path)
+
+
+def test_wrong_columns_name_what_is_there(tmp_path):
+    path = lines(tmp_path / "d.csv", "id,Texts", "a,storm")
+    refused(
+        r"d\.csv has the columns Texts, id \(nearest: 'Texts'\); expected a column 'text' or a column 'counts'", path
+    )
+    path = lines(tmp_path / "d.csv", "id,text", "a,storm")
+    refused(r"columns id, text \(nearest: 'text'\); expected a column 'texts'", path, columns={"title": "texts"})
+    path = lines(tmp_path / "d.jsonl", '{"text": "storm", "Time": "1998"}')
+    refused("expected a column 'time'; rename it, or set columns.time", path)
+    assert len(read(path, columns={"time": "Time"})) == 1
+
+
+def test_damaged_files(tmp_path, rng):
+    refused("absent does not exist", tmp_path / "absent")
+    refused("is of another kind; expected files ending in .jsonl", lines(tmp_path / "d.txt", "x"))
+    refused("holds no document files", tmp_path)
+    refused("no source was given")
+    for name in ("e.jsonl", "e.csv", "e.parquet", "e.csv.gz"):
+        (tmp_path / name).write_bytes(b"")
+        refused(rf"e\.{name[2:]} (holds no documents|cannot be read)", tmp_path / name)
+    refused(r"h\.csv holds no documents", lines(tmp_path / "h.csv", "id,text"))
+    (tmp_path / "l.csv").write_bytes("id,text\na,caf\xe9\n".encode("latin-1"))
+    refused("is not UTF-8 \\(byte 0xe9\\)", tmp_path / "l.csv")
+    (tmp_path / "l.jsonl").write_bytes(b'{"text": "ok"}\n{"text": "caf\xe9"}\n')
+    refused(r"l\.jsonl line 2 is not UTF-8 \(byte 0xe9\)", tmp_path / "l.jsonl")
+    refused(r"two columns 'id'", lines(tmp_path / "c.csv", "id,id,text", "a,b,c"))
+    refused(r"line 3 has 3 fields; expected 2", lines(tmp_path / "c.csv", "id,text", "a,b", "a,b,c"))
+    refused(r"line 3 is not CSV", lines(tmp_path / "c.csv", "id,text", "a,b", 'c,"d" e'))
+    noise = [{"id": str(row), "text": "storm " + rng.bytes(50).hex()} for row in range(300)]
+    for name in ("t.jsonl.gz", "t.csv.gz", "t.parquet"):
+        whole = write(tmp_path / name, noise).read_bytes()
+        for length in (10, len(whole) // 2, len(whole) - 4):
+            (tmp_path / name).write_bytes(whole[:length])
+            refused(rf"t\.{name[2:]} cannot be read", tmp_path / name)
+
+
+def test_two_files_of_one_name(tmp_path):
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "d.jsonl", [{"text": folder}])
+    refused("has the same name as", tmp_path / "x", tmp_path / "y")
+
+
+def test_text_in_another_script_needs_another_pattern(tmp_path):
+    path = lines(tmp_path / "d.jsonl", '{"text": "\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440"}')
+    refused("none of the 1 documents holds a token", path)
+    assert len(read(path, tokens={"pattern": r"\w\w+"}).vocabulary) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"columns": {"topic": "x"}}, r"'topic' of columns is unknown \(nearest: 'topics'\)"),
+        ({"columns": {"topics": 3}}, "columns.topics is 3"),
+        ({"columns": ["id"]}, "a mapping"),
+        ({"separator": ""}, "separator is ''"),
+        ({"delimiter": "||"}, "one character"),
+        ({"delimiter": '"'}, "one character"),
+        ({"tokens": {"pattern": r".+"}}, "tokens without white space"),
+    ],
+)
+def test_wrong_options(tmp_path, options, said):
+    refused(said, lines(tmp_path / "d.jsonl", '{"text": "a storm"}'), error=ConfigError, **options)

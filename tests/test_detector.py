@@ -1,0 +1,73 @@
+"""NoveltyDetector is a scikit-learn estimator and the same mechanism as the workflow."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import check_estimator
+
+from odl import NoveltyDetector, learners, metrics
+from odl.errors import OdlError
+
+
+def stream(rng, n=120, words=60, new=False):
+    counts = np.zeros((n, words))
+    for row in range(n):
+        topic = 5 if new and row % 4 == 0 else row % 5
+        np.add.at(counts[row], rng.integers(0, 10, 15) + 10 * topic, 1.0)
+    return sparse.csr_array(counts), np.array([new and row % 4 == 0 for row in range(n)])
+
+
+@pytest.mark.parametrize("learner", sorted(learners.LEARNERS))
+def test_scikit_learn_checks(learner):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(NoveltyDetector(learner=learner, n_atoms=2, settings={"rounds": 2}))
+
+
+@pytest.mark.parametrize("learner", sorted(learners.LEARNERS))
+def test_new_topics_score_high(learner, rng):
+    detector = NoveltyDetector(learner=learner, n_atoms=40)
+    for _ in range(3):
+        detector.partial_fit(stream(rng)[0])
+    X, novel = stream(rng, new=True)
+    assert metrics.auc(detector.score_samples(X), novel.astype(np.int8)) > 0.95
+    assert detector.components_.shape == (40, 60) and detector.transform(X).shape == (120, 40)
+    assert detector.n_batches_ == 3
+
+
+def test_saved_detectors_go_on_exactly(tmp_path, rng):
+    batches = [stream(rng)[0] for _ in range(3)]
+    whole = NoveltyDetector(n_atoms=10).partial_fit(batches[0]).partial_fit(batches[1])
+    whole.save(tmp_path / "detector.h5")
+    loaded = NoveltyDetector.load(tmp_path / "detector.h5")
+    assert loaded.get_params() == whole.get_params() and loaded.n_batches_ == 2
+    for detector in (whole, loaded):
+        detector.partial_fit(batches[2])
+    assert np.array_equal(whole.score_samples(batches[0]), loaded.score_samples(batches[0]))
+    (tmp_path / "detector.h5").write_bytes(b"something else")
+    with pytest.raises(OdlError, match=r"detector\.h5"):
+        NoveltyDetector.load(tmp_path / "detector.h5")
+
+
+def test_the_vocabulary_grows_when_asked(rng):
+    X, _ = stream(rng)
+    wide = sparse.csr_array(sparse.hstack([X, sparse.csr_array(np.ones((120, 3)))]))
+    detector = NoveltyDetector(n_atoms=10, growing=True).partial_fit(X).partial_fit(wide)
+    assert detector.components_.shape == (10, 63)
+    with pytest.raises(ValueError, match="60 features"):
+        NoveltyDetector(n_atoms=10).partial_fit(X).partial_fit(wide)
+
+
+def test_bad_input_is_refused(rng):
+    X, _ = stream(rng)
+    with pytest.raises(ValueError, match="a minimum of 121 is required"):
+        NoveltyDetector(n_atoms=121).fit(X)
+    with pytest.raises(ValueError, match="did you mean 'dual_averaging'"):
+        NoveltyDetector(learner="dual_averagin").fit(X)
+    with pytest.raises(ValueError, match="Negative values"):
+        NoveltyDetector(n_atoms=5).fit(-X)
+    detector = NoveltyDetector(n_atoms=10).fit(X)
+    empty = sparse.csr_array((2, 60))
+    assert list(detector.score_samples(empty)) == [1.0, 1.0]

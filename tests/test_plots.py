@@ -1,0 +1,190 @@
+"""Figures: what they show, equal bytes for equal data, and every edge a study can have."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
+
+import numpy as np
+import pandas
+import pytest
+import studies
+from matplotlib.text import Text
+
+from odl import figures, plots, scored, storage, streamplots, study
+
+pytestmark = pytest.mark.filterwarnings("error::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("plots")
+    plan = studies.make_study(root)
+    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
+    plan += studies.make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
+    study.summarise(plan, root / "tables")
+    figures.write(plan, root / "tables", root / "figures")
+    return root, plan
+
+
+def select(made, corpus="wires", **settings):
+    return figures.Selection(made[1], study.read_tables(made[0] / "tables"), corpus, settings)
+
+
+def texts(figure):
+    figure.draw_without_rendering()
+    return [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")) if text.get_text()]
+
+
+def curve(axis, name):
+    """Points of the line with a label."""
+    containers = {container.get_label(): container.lines[0] for container in axis.containers}
+    return containers[name].get_xydata()
+
+
+def test_every_picture_of_every_corpus_is_written_twice_over(made):
+    for corpus in ("wires", "small"):
+        held = json.loads((made[0] / "figures" / f"{corpus}-figures.json").read_text())
+        assert set(held) == set(figures.NAMES)
+        for name, found in held.items():
+            assert len(found["alt"]) > 20 and found["caption"].endswith("."), name
+            stem = made[0] / "figures" / f"{corpus}-{name}"
+            assert stem.with_suffix(".png").read_bytes()[:4] == b"\x89PNG"
+            assert ElementTree.parse(stem.with_suffix(".svg")).getroot().tag.endswith("svg")
+    assert json.loads((made[0] / "figures" / "wires-figures.json").read_text())["parameters"]["drawn"]
+    assert not json.loads((made[0] / "figures" / "small-figures.json").read_text())["parameters"]["drawn"]
+
+
+def test_bytes_are_reproducible_and_say_nothing_of_when_and_with_what(made, tmp_path):
+    root, plan = made
+    figures.write(plan, root / "tables", tmp_path)
+    for path in sorted((root / "figures").iterdir()):
+        assert storage.sha256_of(path) == storage.sha256_of(tmp_path / path.name), path.name
+        content = path.read_bytes()
+        assert b"Matplotlib v" not in content and b"matplotlib.org" not in content
+        assert b"<dc:date>" not in content
+
+
+def test_auc_against_k_shows_the_means_of_the_table(made):
+    chosen = select(made)
+    axis = figures.draw("auc", chosen).figure.axes[0]
+    summary = {(row["run"], row["k"]): row["average_mean"] for row in chosen.tables["summary"]}
+    for run in chosen.runs:
+        points = curve(axis, run)
+        np.testing.assert_allclose(points[:, 1], [summary[run, 10], summary[run, 20]], atol=2e-6)
+        np.testing.assert_allclose(points[:, 0], [10, 20], atol=0.5)
+    said = texts(axis.figure)
+    assert any(text.startswith("nearest5-logtf 0.") for text in said)
+    assert "BATCH-IMPL, published 0.788" in said
+
+
+def test_labels_of_reference_lines_do_not_overlap():
+    frame = pandas.DataFrame([{"run": "a", "k": k, "seed": 0, "average": 0.5 + k / 1e3} for k in (100, 200)])
+    references = [("one", 0.900), ("two", 0.901), ("three", 0.902), ("four", 0.903)]
+    figure = plots.auc_against_k(frame, references)
+    figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(text) for text in figure.axes[0].texts]  # without the arrow
+    assert len(boxes) == 4
+    boxes.sort(key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["one 0.900", "two 0.901", "three 0.902", "four 0.903"]
+
+
+def test_one_size_gives_a_ranking(made):
+    said = texts(figures.draw("auc", select(made, "small")).figure)
+    assert {"da", "pg", "nearest5-logtf", "average AUC (k = 20)"} <= set(said)
+
+
+def test_runs_differ_without_colour():
+    looks = [(plots.look_of(i)["marker"], str(plots.look_of(i)["linestyle"])) for i in range(8)]
+    assert len({marker for marker, _ in looks}) == len({line for _, line in looks}) == 8
+
+
+def test_sweeps_are_runs_that_differ_in_one_number():
+    rows = [
+        {"algorithm": "a", "k": k, "run": f"a{gamma}", "seed": 0, "average": gamma / 10, "parameters": text}
+        for gamma in (1, 2, 4)
+        for k, text in ((10, f'{{"features":{{"min_df":1}},"gamma":{gamma}}}'), (20, f'{{"gamma":{gamma}}}'))
+    ]
+    rows += [{"algorithm": "b", "k": 10, "run": "b1", "seed": 0, "average": 0.5, "parameters": '{"eta":1,"on":true}'}]
+    rows += [{"algorithm": "b", "k": 10, "run": "b2", "seed": 0, "average": 0.6, "parameters": '{"eta":2,"on":false}'}]
+    sweeps = figures.find_sweeps(pandas.DataFrame(rows), prefer=20)
+    assert [(algorithm, k, name) for algorithm, k, name, _ in sweeps] == [("a", 20, "gamma")]
+    assert sweeps[0][3]["value"].tolist() == [1, 2, 4]
+    assert figures.find_sweeps(pandas.DataFrame(rows), prefer=10)[0][1] == 10
+    assert figures.find_sweeps(pandas.DataFrame(rows[:1])) == []
+
+
+def test_figure_2_has_a_panel_for_each_algorithm(made):
+    figure = figures.draw("parameters", select(made)).figure
+    assert [axis.get_title() for axis in figure.axes] == ["dual averaging, k = 20"]
+    assert [axis.get_xlabel() for axis in figure.axes] == ["gamma"]
+
+
+def test_scores_figure_marks_the_novel_and_rasterises_the_points(made):
+    chosen = select(made, run="da", k=20)
+    picture = figures.draw("scores", chosen)
+    labels = np.concatenate([scored.read(study.score_path(chosen.shown, t)).novel for t in range(1, 6)])
+    collections = {found.get_label(): found for found in picture.figure.axes[0].collections}
+    drawn = collections[f"truly novel ({(labels == 1).sum()})"]
+    assert len(drawn.get_offsets()) == (labels == 1).sum() and drawn.get_rasterized()
+    np.testing.assert_array_equal(drawn.get_offsets()[:, 0], np.flatnonzero(labels == 1))
+
+
+def test_scores_figure_stays_small_with_many_points(tmp_path, rng):
+    scores, labels = rng.random(30_000), (rng.random(30_000) < 0.02).astype(int)
+    figure = streamplots.scores_over_time(scores, labels, range(0, 30_000, 1000), [f"t = {t}\n2000" for t in range(30)])
+    plots.save(figure, tmp_path / "many")
+    assert (tmp_path / "many.svg").stat().st_size < 1_000_000
+    assert len(figure.axes[0].get_xticks()) <= 12
+
+
+def test_roc_panels_are_the_listed_timesteps(made):
+    chosen = select(made)
+    figure = figures.draw("roc", chosen).figure
+    titles = [axis.get_title() for axis in figure.axes if axis.get_title()]
+    assert [int(title.split()[2]) for title in titles] == chosen.listed()
+    assert any(text.startswith("nearest5-logtf 0.9") for text in texts(figure))
+
+
+def test_timesteps_out_of_the_average_are_hollow():
+    rows = [{"run": "a", "t": t, "auc_mean": 0.5, "auc_sd": np.nan, "seeds_listed": int(t == 1)} for t in (1, 2)]
+    axis = streamplots.auc_by_timestep(pandas.DataFrame(rows)).axes[0]
+    fills = {
+        line.get_xdata()[0]: line.get_markerfacecolor()
+        for line in axis.lines
+        if line.get_marker() == "o" and len(line.get_xdata())
+    }
+    assert fills[2] == "white" != fills[1]
+
+
+def test_topics_show_use_and_words(made):
+    chosen = select(made)
+    use, steps, words, shown, atoms = figures.topic_strip(chosen)
+    batches = [scored.read(study.score_path(chosen.shown, t)) for t in steps]
+    assert shown == [0, 2, 5] or shown == [0, 3, 5]
+    assert words[0][1] == batches[shown[1]].atoms[atoms[0]][0]
+    total = sum(weight for _, _, weight in batches[2].atoms)
+    assert use[0, 2] == pytest.approx(batches[2].atoms[atoms[0]][2] / total)
+    assert np.all(np.diff(use.mean(axis=1)) <= 1e-12)
+    assert any("top words after timestep 5" in text for text in texts(figures.draw("topics", chosen).figure))
+
+
+def test_settings_choose_runs_and_detail(made):
+    chosen = select(made, run="pg", k=10, seed=1, runs=["admm", "pg"])
+    assert (chosen.runs, chosen.shown["run"], chosen.shown["seed"]) == (["admm", "pg"], "pg", 1)
+    assert "pg, k = 10, seed 1" in figures.draw("scores", chosen).caption
+
+
+def test_a_stream_without_novel_documents_gets_notes(tmp_path):
+    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2)}
+    plan = studies.make_study(tmp_path, seeds=1, steps=1, sizes=(20,), runs=one)
+    plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
+    study.summarise(plan, tmp_path / "tables")
+    figures.write(plan, tmp_path / "tables", tmp_path / "figures")
+    held = json.loads((tmp_path / "figures" / "wires-figures.json").read_text())
+    assert [name for name in held if held[name]["drawn"]] == ["topics"]
+
+
+def test_thin_keeps_both_ends():
+    assert figures.thin(range(100), 3) == [0, 50, 99]
+    assert figures.thin([1, 2], 3) == [1, 2]

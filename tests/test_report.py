@@ -1,0 +1,148 @@
+"""The page: well formed, self-contained, escaped, and saying what the tables say."""
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+import studies
+
+from odl import figures, page, report, study
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Checker(HTMLParser):
+    """Collects elements and attributes and insists that every element is closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.found, self.words = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.found if name == tag]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("report")
+    plan = studies.make_study(root, bootstrap=50)
+    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2)}
+    plan += studies.make_study(root, seeds=1, sizes=(20,), runs=one, reader="scipydocs", corpus="small", bootstrap=50)
+    study.summarise(plan, root / "tables")
+    figures.write(plan, root / "tables", root / "figures")
+    config = {"mirror": "https://mirror.example/x", "note": "a <b>bold</b> & 'quoted' value"}
+    report.write(root / "report.html", plan, root / "tables", root / "figures", title="A <study>", config=config)
+    return root, plan, (root / "report.html").read_text(encoding="utf-8")
+
+
+def test_page_is_well_formed_and_accessible(made):
+    found = Checker(made[2])
+    names = [name for name, _ in found.found]
+    assert dict(found.all("html")[0]) == {"lang": "en"} and names.count("h1") == names.count("title") == 1
+    levels = [int(name[1]) for name in names if re.fullmatch("h[1-6]", name)]
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(len(image["alt"]) > 20 for image in found.all("img")) and len(found.all("img")) >= 13
+    assert names.count("caption") == names.count("table") > 20
+    assert all("scope" in cell for cell in found.all("th"))
+    identifiers = [attributes["id"] for _, attributes in found.found if "id" in attributes]
+    assert len(set(identifiers)) == len(identifiers)
+    assert {link["href"][1:] for link in found.all("a")} <= set(identifiers)
+
+
+def test_page_loads_nothing(made):
+    found = Checker(made[2])
+    assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & {name for name, _ in found.found}
+    for _, attributes in found.found:
+        for name in ("src", "srcset", "href", "data", "style", "background", "poster"):
+            assert re.match("data:image/|#", attributes.get(name) or "#"), attributes
+        assert not any(name.startswith("on") for name in attributes)
+    assert "url(" not in page.CSS and "@import" not in page.CSS
+    assert "http" not in re.sub(r"data:image/[^\"]+", "", made[2])
+
+
+def test_text_of_documents_and_config_is_escaped(made):
+    found = Checker(made[2])
+    assert "<deal>" not in made[2] and "&lt;deal&gt;" in made[2]
+    assert "<b>bold" not in made[2] and any("<b>bold</b> & 'quoted'" in text for text in found.words)
+    assert any(re.match(r"Report & notes <\d+> on", text) for text in found.words)
+    assert "A <study>" in found.words and "mirror.example" not in made[2]
+
+
+def test_page_says_what_the_tables_say(made):
+    root, _, text = made
+    words = "\n".join(Checker(text).words)
+    for row in study.read_tables(root / "tables")["summary"]:
+        assert page.mean_sd(row["average_mean"], row["average_sd"]) in words
+    assert "NIPS 2012" in words and "not checked" in words and "BATCH-IMPL" in words
+    assert "A baseline without a dictionary is better here: " in words
+    assert '"gamma":4.0' in words
+    assert "of the 20 highest scores are novel" in words
+    assert re.search(r"grain\xa0\d+\.\d\xa0%", words)
+    assert "\nnovel\n" in words and "\nknown\n" in words
+
+
+def test_verdict_follows_the_numbers(made):
+    plan, found = made[1], study.read_tables(made[0] / "tables")
+    for row in found["summary"]:
+        if row["algorithm"] == "baseline":
+            row["average_mean"] = 0.01
+    chosen = figures.Selection(plan, found, "wires")
+    assert report.verdict(chosen).startswith("The best learner, da with k = 20")
+    for row in found["summary"]:
+        row["average_mean"] = float("nan")
+    assert "No timestep" in report.verdict(figures.Selection(plan, found, "wires"))
+
+
+def test_the_rule_for_labels_follows_the_settings(made):
+    settings = {"run": "pg", "k": 10, "seed": 1, "topics": "dominant"}
+    chosen = figures.Selection(made[1], study.read_tables(made[0] / "tables"), "wires", settings)
+    batch = chosen.batch(chosen.shown, 1)
+    assert chosen.labels(batch) is batch.novel_dominant
+
+
+def test_main_table_for_the_terminal(made):
+    text = report.main_table(made[0] / "tables")
+    wires, small = text.split("\n\n")
+    summary = study.read_tables(made[0] / "tables")["summary"]
+    row = next(row for row in summary if row["run"] == "da" and row["k"] == 20)
+    line = next(line for line in wires.splitlines() if line.startswith("da "))
+    assert line.split("  ")[-1].strip() == page.mean_sd(row["average_mean"], row["average_sd"])
+    assert "mean ± sd over 2 seeds" in wires and "over 1 seed\n" in small
+    assert "ONLINE (OIADMM) (published, as recalled)  0.771" in wires and "published" not in small
+    assert max(map(len, text.splitlines())) < 120
+    assert not any(line != line.rstrip() for line in text.splitlines())
+
+
+def test_report_of_a_stream_without_evaluation(tmp_path):
+    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2)}
+    plan = studies.make_study(tmp_path, seeds=1, steps=1, sizes=(20,), runs=one)
+    plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
+    study.summarise(plan, tmp_path / "tables")
+    figures.write(plan, tmp_path / "tables", tmp_path / "figures")
+    report.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="empty")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    Checker(text)
+    assert "No timestep has enough novel and known documents" in text
+    assert "-" in report.main_table(tmp_path / "tables")
+
+
+def test_pieces_of_the_page():
+    assert (
+        page.element("p", "<x>", page.Markup("<b>y</b>"), class_='a"b') == '<p class="a&quot;b">&lt;x&gt;<b>y</b></p>'
+    )
+    assert page.escape(None) == page.escape(float("nan")) == ""
+    assert (page.mean_sd(0.5, float("nan")), page.mean_sd(float("nan"), 0.1)) == ("0.500", "")

@@ -1,0 +1,182 @@
+"""Imports point one way, the rerun triggers name what is really imported, and the schema is the dataclasses'."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+
+from conftest import ROOT
+
+from odl import learners
+
+PACKAGE = ROOT / "src" / "odl"
+# Each layer may import the layers before it.
+LAYERS = [
+    ["errors"],
+    ["storage", "config"],
+    ["documents"],
+    ["kernels"],
+    ["prox"],
+    ["coding/exact"],
+    ["coding/admm"],
+    ["coding/__init__"],
+    ["learners/base"],
+    ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
+    ["learners/__init__"],
+    ["novelty"],
+]
+# What these may import of the package beside themselves; the mathematics stays out of the data's way.
+DATA = {"errors", "storage", "documents", "features", "metrics", "stream"}
+LIGHT = {"numpy", "scipy", "h5py", "numba"}
+
+
+def modules():
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        found[path.relative_to(PACKAGE).with_suffix("").as_posix()] = ast.parse(path.read_text())
+    return found
+
+
+def name_of(dotted, known):
+    """Return the file of a dotted module name inside the package, or None."""
+    if not dotted.startswith("odl"):
+        return None
+    inner = dotted.removeprefix("odl").lstrip(".").replace(".", "/")
+    if inner in known:
+        return inner
+    package = f"{inner}/__init__".lstrip("/")
+    return package if package in known else None
+
+
+def imports(tree, known, top_only=False):
+    """Return (files of the package, other top-level packages) that a module imports."""
+    inside, outside = set(), set()
+    for node in ast.walk(tree) if not top_only else tree.body:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            # `from odl.coding import exact` imports a file of the package, not the package's own names.
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name_of(name, known) else node.module for name in inner]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == "odl":
+                inside.add(name_of(name, known))
+            else:
+                outside.add(name.split(".")[0])
+    return inside - {None}, outside
+
+
+def closure(start, known):
+    """Return every file of the package that importing one of them loads."""
+    seen, todo = set(), list(start)
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += imports(known[name], known)[0]
+            if "/" in name:
+                todo.append(name.split("/")[0] + "/__init__")
+    return seen
+
+
+def table(name):
+    """Return a list of sources written in the workflow."""
+    text = (ROOT / "workflow" / "rules" / "common.smk").read_text()
+    return ast.literal_eval(re.search(rf"^{name} = (\[.*?\])", text, re.M | re.S).group(1))
+
+
+def test_imports_point_one_way():
+    known = modules()
+    level = {name: number for number, layer in enumerate(LAYERS) for name in layer}
+    for name in level:
+        for other in imports(known[name], known)[0] - {"__init__"}:
+            assert other in level, f"{name} imports {other}"
+            assert level[other] < level[name] or other == name, f"{name} imports {other}"
+
+
+def test_data_and_pictures_do_not_import_the_mathematics():
+    known = modules()
+    mathematics = {name for layer in LAYERS[3:] for name in layer}
+    for name, tree in known.items():
+        if name.startswith("corpora/") or name in DATA | {"baselines", "checkpoints", "plots", "report", "tables"}:
+            assert not imports(tree, known)[0] & mathematics, name
+
+
+def test_config_needs_the_standard_library_only():
+    known = modules()
+    for name in ("config", "errors", "__init__"):
+        assert imports(known[name], known)[1] <= set(sys.stdlib_module_names), name
+
+
+def test_the_timestep_job_imports_light_packages_only():
+    known = modules()
+    allowed = LIGHT | set(sys.stdlib_module_names)
+    for name in closure(["timestep", "cli"], known) & closure(["timestep"], known):
+        assert imports(known[name], known)[1] <= allowed, name
+    assert imports(known["cli"], known, top_only=True)[1] <= set(sys.stdlib_module_names)
+
+
+def test_sources_of_an_update_are_its_imports():
+    """SHARED + CODING + STEP + the learner's own file = what the job imports, the other learners' files apart."""
+    known = modules()
+    listed = set(table("SHARED") + table("CODING") + table("STEP"))
+    own = {f"learners/{algorithm}" for algorithm in learners.LEARNERS}
+    assert listed == closure(["timestep"], known) - own - {"__init__"}
+    assert own <= set(known)
+
+
+def test_sources_of_the_other_stages_are_their_imports():
+    known = modules()
+    rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    for entry, extra in {"features": set(), "stream": set()}.items():
+        needed = closure([entry], known) - {"__init__"} - set(table("SHARED")) - extra
+        assert all(f'"{name}"' in rules for name in needed), needed
+
+
+def test_the_workflow_imports_only_config():
+    texts = [path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]]
+    found = re.findall(r"^\s*(?:from|import)\s+(odl\S*)", "\n".join(texts), re.M)
+    assert found == ["odl.config"]
+
+
+def test_schema_is_the_dataclasses():
+    schema = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
+    for algorithm, properties in learners.schema().items():
+        listed = dict(schema["$defs"][algorithm]["properties"])
+        for extra in ("algorithm", "atoms", "features"):
+            listed.pop(extra)
+        assert listed == properties, f"run `odl schema` and copy {algorithm} into the schema"
+        assert schema["$defs"][algorithm]["additionalProperties"] is False
+
+
+def test_every_map_of_the_schema_is_closed():
+    schema = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
+
+    def visit(node, path):
+        if isinstance(node, dict):
+            if node.get("type") == "object" and "select" not in node:
+                assert "additionalProperties" in node, path
+                assert node["additionalProperties"] is not True, path
+            for key, value in node.items():
+                visit(value, f"{path}/{key}")
+
+    visit(schema, "")
+
+
+def test_importing_the_package_is_light():
+    code = "import sys, odl, odl.config; print(sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "numpy" not in loaded
+
+
+def test_nothing_of_the_machine_is_in_the_repository():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.split() if listed.returncode == 0 else []
+    folder = str(ROOT.parent) + "/"
+    for name in names:
+        path = ROOT / name
+        if path.is_file() and path.suffix in {".py", ".smk", ".md", ".yaml", ".toml", ".txt", ".json", ".csv", ".rst"}:
+            assert folder not in path.read_text(encoding="utf-8"), name

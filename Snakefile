@@ -7,7 +7,9 @@ min_version("9.8")
 # Jobs find this interpreter's odl and python first, so no environment need be activated.
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
 
+
 configfile: "config/config.yaml"
+
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpus.smk"
@@ -15,6 +17,7 @@ include: "workflow/rules/features.smk"
 include: "workflow/rules/learn.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
+
 
 rule all:
     default_target: True

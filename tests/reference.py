@@ -1,5 +1,8 @@
 """Slow, obvious solvers that share no code with the package."""
 
+from fractions import Fraction
+from itertools import combinations
+
 import numpy as np
 from scipy.optimize import linprog
 
@@ -27,6 +30,25 @@ def optimum(p, A, lam):
     result = linprog(cost, A_eq=equal, b_eq=p, bounds=(0, None), method="highs")
     assert result.status == 0, result.message
     return result.fun
+
+
+def optimum_by_enumeration(p, A, lam):
+    """Return the optimum as an exact fraction: the best of all vertices, for two atoms and any range of weights.
+
+    A vertex is where two of the lines ``(A x)_i = p_i`` and ``x_j = 0`` meet.
+    """
+    p, lam = [Fraction(value) for value in p], Fraction(lam)
+    A = [[Fraction(value) for value in row] for row in dense(A)]
+    lines = [(*row, target) for row, target in zip(A, p, strict=True)] + [(1, 0, 0), (0, 1, 0)]
+    best = None
+    for (a, b, e), (c, d, f) in combinations(lines, 2):
+        determinant = a * d - b * c
+        if determinant:
+            x = Fraction(e * d - b * f) / determinant, Fraction(a * f - e * c) / determinant
+            if min(x) >= 0:
+                value = lam * sum(x) + sum(abs(t - r[0] * x[0] - r[1] * x[1]) for r, t in zip(A, p, strict=True))
+                best = value if best is None else min(best, value)
+    return best
 
 
 def project_column(a):

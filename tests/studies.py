@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import baselines, features, scores, study, tables
-from odl.documents import Documents
+from odl.documents import NO_TIME, Documents
 
 TOPICS = {
     "harvest": "wheat grain tonnes crop export maize barley silo farmer acre",
@@ -20,14 +20,14 @@ COMMON = ("said", "year", "new", "government", "company", "report", "week", "off
 DAY = 86_400_000
 
 
-def batch_of(rng, t, n, names, corpus="wires"):
-    """One batch: every document has a topic of `names` and words of it among common ones."""
+def batch_of(rng, t, n, names, corpus="wires", plain=False):
+    """One batch: every document has a topic of `names` and words of it among common ones; plain: bare text."""
     words = sorted({*COMMON, *" ".join(TOPICS.values()).split()})
     column = {word: position for position, word in enumerate(words)}
     rows, columns, topics = [], [], []
     for row in range(n):
         name = names[int(rng.integers(len(names)))]
-        topics.append((name,) if rng.random() > 0.05 else ())
+        topics.append((name,) if rng.random() > 0.05 and not plain else ())
         own, size = TOPICS[name].split(), int(rng.integers(8, 30)) if rng.random() > 0.03 else 0
         drawn = [own[i] if rng.random() < 0.6 else COMMON[i] for i in rng.integers(0, 10, size=size)]
         columns += [column[word] for word in drawn]
@@ -35,17 +35,18 @@ def batch_of(rng, t, n, names, corpus="wires"):
     counts = sparse.csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, len(words)))
     ids = [f"{corpus}-{t}-{row}" for row in range(n)]
     times = 883_612_800_000 + DAY * (7 * t + np.sort(rng.integers(0, 7, size=n)))
+    times = np.full(n, NO_TIME) if plain else times
     titles = [f"Report & notes <{row}> on {' / '.join(topics[row]) or 'nothing'}" for row in range(n)]
     return Documents(counts, words, ids, times, topics, titles).select(list(range(n)))
 
 
-def chain_of(seed, steps, n, corpus="wires"):
+def chain_of(seed, steps, n, corpus="wires", plain=False):
     """Feature chain in which some timesteps bring a new topic and some do not."""
     rng = np.random.default_rng(seed)
     entering = {0: 2, 1: 3, 2: 3, 3: 4, 4: 5, 5: 6}
     names, chain = list(TOPICS), []
     for t in range(steps):
-        documents = batch_of(rng, t, n, names[: entering.get(t, 6)], corpus)
+        documents = batch_of(rng, t, n, names[: entering.get(t, 6)], corpus, plain)
         chain.append(features.advance(documents, chain[-1] if chain else None))
     return chain
 
@@ -93,7 +94,17 @@ def write_jobs(folder, t, rng, k):
 
 
 def make_study(
-    root, *, seeds=2, steps=6, n=60, sizes=(10, 20), runs=None, reader="tdt2", corpus="wires", bootstrap=100
+    root,
+    *,
+    seeds=2,
+    steps=6,
+    n=60,
+    sizes=(10, 20),
+    runs=None,
+    reader="tdt2",
+    corpus="wires",
+    bootstrap=100,
+    plain=False,
 ):
     """Write score files and evaluations below `root`; return the plan."""
     runs = runs or {
@@ -105,7 +116,7 @@ def make_study(
     }
     plan = []
     for seed in range(seeds):
-        chain = chain_of(seed, steps, n, corpus)
+        chain = chain_of(seed, steps, n, corpus, plain)
         base = root / corpus / f"seed{seed}"
         common = {
             "corpus": corpus,

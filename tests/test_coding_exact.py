@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from reference import objective, optimum
+from reference import objective, optimum, optimum_by_enumeration
 from scipy import sparse
 from scipy.io import loadmat
 
@@ -43,14 +43,8 @@ def documents(rng, terms, atoms):
     return P.astype(float), np.hstack([P.T, P.T, (rng.random((terms, atoms)) < 0.3)]).astype(float)
 
 
-def wide(rng, terms, atoms):
-    """Weights over twelve orders of magnitude."""
-    P, A = real(rng, terms, atoms)
-    return P * 10.0 ** rng.uniform(-12, 0, P.shape), A * 10.0 ** rng.uniform(-12, 0, A.shape)
-
-
 @pytest.mark.parametrize("lam", [0.0, 0.1, 0.7])
-@pytest.mark.parametrize("kind", [real, whole, span, twins, documents, wide])
+@pytest.mark.parametrize("kind", [real, whole, span, twins, documents])
 def test_equals_the_linear_program(rng, kind, lam):
     for trial in range(15):
         P, A = kind(rng, *rng.integers(1, 30, 2))
@@ -64,6 +58,18 @@ def test_equals_the_linear_program(rng, kind, lam):
         np.testing.assert_allclose(value, objective(P, A, lam, X), rtol=1e-12, atol=1e-13 * norm.max())
 
 
+@pytest.mark.parametrize("orders", [4, 12, 25, 300])
+def test_weights_of_many_orders_of_magnitude(rng, orders):
+    """Against exact fractions: a solver of linear programs drops what is below 1e-9."""
+    for lam in (0.0, 1e-3, 0.1) * 8:
+        P = rng.random((3, 6)) * 10.0 ** rng.uniform(-orders, 0, (3, 6)) * (rng.random((3, 6)) < 0.8)
+        A = rng.random((6, 2)) * 10.0 ** rng.uniform(-orders / 2, 0, (6, 2))
+        value, gap = exact.codes(P, A, lam, return_gap=True)[1:]
+        best = np.array([float(optimum_by_enumeration(p, A, lam)) for p in P])
+        assert (np.abs(value - best) <= 1e-11 * P.sum(axis=1)).all()
+        assert (gap <= 1e-11 * P.sum(axis=1)).all()
+
+
 small = st.integers(0, 3).map(float)
 
 
@@ -71,7 +77,7 @@ small = st.integers(0, 3).map(float)
 @settings(max_examples=150, deadline=None)
 def test_any_small_problem(data):
     terms, atoms = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
-    weights = data.draw(st.sampled_from([small, st.floats(0, 2, allow_subnormal=False)]))
+    weights = data.draw(st.sampled_from([small, st.just(0.0) | st.floats(0.01, 2)]))
     P = data.draw(arrays(np.float64, (2, terms), elements=weights))
     A = data.draw(arrays(np.float64, (terms, atoms), elements=weights))
     lam = data.draw(st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]))
@@ -161,11 +167,10 @@ def test_the_certificate_is_not_empty(rng):
     from odl import kernels
     from odl.prox import parts
 
-    P, A, lam = exact.check(rng.random((30, 50)), rng.random((50, 20)) * (rng.random((50, 20)) < 0.4), 0.1)
-    mass = np.asarray(A.sum(axis=0))
+    P, A, lam, mass = exact.check(rng.random((30, 50)), rng.random((50, 20)) * (rng.random((50, 20)) < 0.4), 0.1)
     best = exact.codes(P, A, lam)[1]
     for limit in (0, 1, 2):
-        result = kernels.code_documents(0, 30, *parts(P), *parts(A), mass, lam, limit, exact.SETTINGS)
+        result = kernels.code_documents(0, 30, parts(P), parts(A), parts(A.tocsc()), mass, lam, limit, exact.SETTINGS)
         objective_, gap, failed = result[3:]
         assert failed.any() and (objective_[failed] - gap[failed] <= best[failed] + 1e-10).all()
         assert (gap[failed] > 0).all()
@@ -197,13 +202,14 @@ def test_every_tdt2_document_is_certified(tdt2, rounds, lam):
     X, value, gap = sparse_code(tdt2, A, lam, return_gap=True)
     assert gap.max() <= 1e-9
     assert X.nnz > 400 and (value <= 1.0).all() and (value >= lam - 1e-12).all()
-    some = np.flatnonzero(np.diff(X.indptr) > 1)[:: 400 if lam else 2000]
+    some = np.flatnonzero(np.diff(X.indptr) > 1)[::250]
     residual = abs(tdt2[some] - X[some] @ A.T).sum(axis=1) + lam * X[some].sum(axis=1)
     np.testing.assert_allclose(value[some], residual, rtol=1e-12)
     if rounds:
         assert len(some) > 3
         for row in some[:3]:
-            used = np.flatnonzero(np.diff(A.tocsr().indptr) + (tdt2[[row]].toarray().ravel() > 0))
-            rows = A.tocsr()[used][:, np.flatnonzero(tdt2[[row]] @ A)]
-            best = optimum(tdt2[[row]].toarray().ravel()[used], rows, lam)
-            assert value[row] == pytest.approx(best, abs=1e-9)
+            document = tdt2[[row]].toarray().ravel()
+            near = A.tocsr()[:, np.flatnonzero((A.T @ (document > 0)) > 0.3)]
+            used = np.flatnonzero(np.diff(near.indptr) + (document > 0))
+            assert near.shape[1] > 2
+            assert value[row] == pytest.approx(optimum(document[used], near[used], lam), abs=1e-9)

@@ -237,7 +237,7 @@ def test_short_docstrings_are_left_out(package):
     [
         ({"packages": ["no_such_package"]}, DataError, "'no_such_package' is not installed"),
         ({"packages": ["csv"]}, DataError, "'csv' is not installed as a folder"),
-        ({"packages": ["scipy.stats"]}, ConfigError, "top-level import names"),
+        ({"packages": ["scipy.stats"]}, ConfigError, "names such as 'scipy'"),
         ({"packages": "scipy"}, ConfigError, "a list of"),
         ({"packages": ["odl"], "min_words": 10**6}, DataError, "no docstring of 1000000 words"),
         ({"min_words": 0}, ConfigError, "a whole number from 1"),
@@ -246,6 +246,12 @@ def test_short_docstrings_are_left_out(package):
 def test_wrong_packages_are_refused(options, error, said):
     with pytest.raises(error, match=said):
         corpora.read("scipydocs", [], options)
+
+
+def test_packages_may_be_named_by_distribution():
+    (name, folder), *others = scipydocs.package_folders("scikit-learn").items()
+    assert name == "sklearn" and others == []
+    assert scipydocs.package_folders("sklearn") == {"sklearn": folder}
 
 
 def test_topics_are_subpackages():

@@ -10,7 +10,7 @@ import pytest
 import studies
 from matplotlib.text import Text
 
-from odl import figures, plots, scored, storage, streamplots, study
+from odl import figures, plots, scored, selection, storage, streamplots, study
 
 pytestmark = pytest.mark.filterwarnings("error::UserWarning")
 
@@ -27,7 +27,7 @@ def made(tmp_path_factory):
 
 
 def select(made, corpus="wires", **settings):
-    return figures.Selection(made[1], study.read_tables(made[0] / "tables"), corpus, settings)
+    return selection.Selection(made[1], study.read_tables(made[0] / "tables"), corpus, settings)
 
 
 def texts(figure):
@@ -138,6 +138,18 @@ def test_scores_figure_stays_small_with_many_points(tmp_path, rng):
     assert len(figure.axes[0].get_xticks()) <= 12
 
 
+def test_few_low_scores_do_not_set_the_axis(rng):
+    scores, labels = 0.9 + 0.1 * rng.random(2000), np.zeros(2000, dtype=int)
+    assert streamplots.lower_limit(scores, labels) == scores.min()
+    scores[7] = 0.1
+    low = streamplots.lower_limit(scores, labels)
+    assert 0.9 < low < 0.902
+    axis = streamplots.scores_over_time(scores, labels, [0], ["t = 1"]).axes[0]
+    assert axis.get_ylim()[0] > 0.88 and axis.collections[0].get_offsets()[7, 1] == low
+    labels[7] = 1
+    assert streamplots.lower_limit(scores, labels) == 0.1
+
+
 def test_roc_panels_are_the_listed_timesteps(made):
     chosen = select(made)
     figure = figures.draw("roc", chosen).figure
@@ -159,7 +171,7 @@ def test_timesteps_out_of_the_average_are_hollow():
 
 def test_topics_show_use_and_words(made):
     chosen = select(made)
-    use, steps, words, shown, atoms = figures.topic_strip(chosen)
+    use, steps, words, shown, atoms = selection.topic_strip(chosen)
     batches = [scored.read(study.score_path(chosen.shown, t)) for t in steps]
     assert shown == [0, 2, 5] or shown == [0, 3, 5]
     assert words[0][1] == batches[shown[1]].atoms[atoms[0]][0]
@@ -186,5 +198,5 @@ def test_a_stream_without_novel_documents_gets_notes(tmp_path):
 
 
 def test_thin_keeps_both_ends():
-    assert figures.thin(range(100), 3) == [0, 50, 99]
-    assert figures.thin([1, 2], 3) == [1, 2]
+    assert selection.thin(range(100), 3) == [0, 50, 99]
+    assert selection.thin([1, 2], 3) == [1, 2]

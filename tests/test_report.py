@@ -1,5 +1,6 @@
 """The page: well formed, self-contained, escaped, and saying what the tables say."""
 
+import json
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -7,7 +8,7 @@ from itertools import pairwise
 import pytest
 import studies
 
-from odl import figures, page, report, study
+from odl import figures, page, report, selection, study
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -90,7 +91,7 @@ def test_page_says_what_the_tables_say(made):
     assert "NIPS 2012" in words and "not checked" in words and "BATCH-IMPL" in words
     assert "A baseline without a dictionary is better here: " in words
     assert '"gamma":4.0' in words
-    assert "of the 20 highest scores are novel" in words
+    assert "of the 20 shown are novel" in words
     assert re.search(r"grain\xa0\d+\.\d\xa0%", words)
     assert "\nnovel\n" in words and "\nknown\n" in words
 
@@ -100,16 +101,16 @@ def test_verdict_follows_the_numbers(made):
     for row in found["summary"]:
         if row["algorithm"] == "baseline":
             row["average_mean"] = 0.01
-    chosen = figures.Selection(plan, found, "wires")
+    chosen = selection.Selection(plan, found, "wires")
     assert report.verdict(chosen).startswith("The best learner, da with k = 20")
     for row in found["summary"]:
         row["average_mean"] = float("nan")
-    assert "No timestep" in report.verdict(figures.Selection(plan, found, "wires"))
+    assert "No timestep" in report.verdict(selection.Selection(plan, found, "wires"))
 
 
 def test_the_rule_for_labels_follows_the_settings(made):
     settings = {"run": "pg", "k": 10, "seed": 1, "topics": "dominant"}
-    chosen = figures.Selection(made[1], study.read_tables(made[0] / "tables"), "wires", settings)
+    chosen = selection.Selection(made[1], study.read_tables(made[0] / "tables"), "wires", settings)
     batch = chosen.batch(chosen.shown, 1)
     assert chosen.labels(batch) is batch.novel_dominant
 
@@ -121,7 +122,7 @@ def test_main_table_for_the_terminal(made):
     row = next(row for row in summary if row["run"] == "da" and row["k"] == 20)
     line = next(line for line in wires.splitlines() if line.startswith("da "))
     assert line.split("  ")[-1].strip() == page.mean_sd(row["average_mean"], row["average_sd"])
-    assert "mean ± sd over 2 seeds" in wires and "over 1 seed\n" in small
+    assert "mean ± sd over 2 seeds" in wires and "average AUC, one seed\n" in small
     assert "ONLINE (OIADMM) (published, as recalled)  0.771" in wires and "published" not in small
     assert max(map(len, text.splitlines())) < 120
     assert not any(line != line.rstrip() for line in text.splitlines())
@@ -138,6 +139,18 @@ def test_report_of_a_stream_without_evaluation(tmp_path):
     Checker(text)
     assert "No timestep has enough novel and known documents" in text
     assert "-" in report.main_table(tmp_path / "tables")
+
+
+def test_report_of_documents_without_topics_and_dates(tmp_path):
+    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
+    plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(20,), runs=one, reader="documents", plain=True)
+    study.summarise(plan, tmp_path / "tables")
+    figures.write(plan, tmp_path / "tables", tmp_path / "figures")
+    held = json.loads((tmp_path / "figures" / "wires-figures.json").read_text())
+    assert [name for name in held if held[name]["drawn"]] == ["time", "scores", "topics"]
+    report.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="plain")
+    words = Checker((tmp_path / "r.html").read_text(encoding="utf-8")).words
+    assert "unlabelled" in words and "novel" not in words[words.index("rank") :]
 
 
 def test_pieces_of_the_page():

@@ -9,6 +9,7 @@ import sys
 from conftest import ROOT
 
 from odl import learners
+from odl.corpora import READERS
 
 PACKAGE = ROOT / "src" / "odl"
 # Each layer may import the layers before it.
@@ -134,6 +135,17 @@ def test_sources_of_the_other_stages_are_their_imports():
     for entry, extra in {"features": set(), "stream": set()}.items():
         needed = closure([entry], known) - {"__init__"} - set(table("SHARED")) - extra
         assert all(f'"{name}"' in rules for name in needed), needed
+
+
+def test_sources_of_a_reader_are_its_imports():
+    known = modules()
+    text = (ROOT / "workflow" / "rules" / "corpus.smk").read_text()
+    listed = ast.literal_eval(re.search(r"^READERS = (\{.*?^\})", text, re.M | re.S).group(1))
+    shared = {"__init__", "errors", "storage", "documents", "corpora/__init__", "corpora/checks"}
+    assert listed.keys() == READERS.keys()
+    for name, module in READERS.items():
+        file = module.removeprefix("odl.").replace(".", "/")
+        assert set(listed[name]) == closure([file], known) - shared, name
 
 
 def test_the_workflow_imports_only_config():

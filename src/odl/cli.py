@@ -69,6 +69,45 @@ def baselines(args):
     baselines.write(args.output, batch, baselines.score(batch, map(features.read, args.past)))
 
 
+def evaluate(args):
+    from odl import tables
+
+    tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
+
+
+def plan(args):
+    from odl import config, pipeline, study
+
+    study.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
+
+
+def summarise(args):
+    from odl import study
+
+    study.summarise(args.plan, args.folder)
+
+
+def figures(args):
+    from odl import figures
+
+    figures.write(args.plan, args.tables, args.folder, args.settings)
+
+
+def page(args):
+    from odl import report
+
+    report.write(
+        args.output, args.plan, args.tables, args.figures, title=args.title, config=args.config, settings=args.settings
+    )
+
+
+def table(args):
+    from odl import report
+
+    print(report.main_table(f"{args.folder}/tables"))
+    print(f"Report: {args.folder}/report.html")
+
+
 def compile_kernels(args):
     from odl import timestep
 
@@ -161,6 +200,51 @@ def _parser():
         ("features", {}),
         ("--past", {"nargs": "*", "default": [], "help": "features of the earlier timesteps, in order"}),
     )
+    command(
+        evaluate,
+        "evaluate",
+        "AUC per timestep and on average of one run",
+        ("auc", {"help": "table per timestep to write"}),
+        ("summary", {"help": "table of averages to write"}),
+        ("--options", {"type": _json, "required": True, "help": "JSON: timesteps, min_novel, topics, bootstrap ..."}),
+        ("--scores", {"nargs": "+", "required": True}),
+    )
+    command(
+        plan,
+        "plan",
+        "list what a study runs",
+        ("output", {}),
+        ("--config", {"type": _json, "required": True, "help": "JSON of the configuration"}),
+    )
+    command(
+        summarise,
+        "summarise",
+        "gather the runs of a study over seeds",
+        ("plan", {}),
+        ("folder", {"help": "folder of tables to write"}),
+    )
+    command(
+        figures,
+        "figures",
+        "draw the figures of a study",
+        ("plan", {}),
+        ("tables", {}),
+        ("folder", {"help": "folder of figures to write"}),
+        ("--settings", {"type": _json, "default": {}}),
+    )
+    command(
+        page,
+        "page",
+        "write the page of a study",
+        ("output", {}),
+        ("plan", {}),
+        ("tables", {}),
+        ("figures", {}),
+        ("--title", {"default": "Novel documents"}),
+        ("--config", {"type": _json, "default": {}}),
+        ("--settings", {"type": _json, "default": {}}),
+    )
+    command(table, "table", "print the main table of a finished study", ("folder", {"help": "results/STUDY"}))
     command(
         compile_kernels,
         "compile",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from odl.errors import ConfigError
 
+SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
 TYPES = {
     "object": dict,
     "array": list,
@@ -220,7 +221,7 @@ def sources_of(config, corpus, registry, data):
     files = []
     for source in settings["sources"]:
         if os.path.isdir(source):
-            files += sorted(str(file) for file in Path(source).iterdir() if not file.name.startswith("."))
+            files += sorted(str(file) for file in Path(source).iterdir() if file.name.endswith(SUFFIXES))
         elif os.path.exists(source):
             files.append(source)
         else:
@@ -228,5 +229,55 @@ def sources_of(config, corpus, registry, data):
                 f"corpora.{corpus}.sources names {source}, which does not exist", "a file or a folder", "correct it"
             )
     if not files:
-        raise ConfigError(f"corpora.{corpus}.sources holds no files", "at least one", "add files")
+        raise ConfigError(f"corpora.{corpus}.sources holds no files", f"some of {', '.join(SUFFIXES)}", "add files")
     return files
+
+
+def plan(config, lengths):
+    """List what a study runs: one entry for each run, size and seed, and for the baselines of each seed.
+
+    Parameters
+    ----------
+    config : dict
+    lengths : dict
+        (corpus, seed) to the number of timesteps of that seed's stream.
+
+    Returns
+    -------
+    list of dict
+        As `odl.study` describes it.
+    """
+    root, entries = f"{config['results']}/{config['study']}", []
+    for corpus in config["streams"]:
+        settings = config["corpora"][corpus]
+        common = {"corpus": corpus, "reader": settings["reader"], "protocol": settings["protocol"]}
+        orders = {order_seed(config, corpus, seed) for seed in config["seeds"]}
+        for run in config["runs"]:
+            learner = learner_of(config, run)
+            chosen = {
+                "run": run,
+                "algorithm": learner.pop("algorithm"),
+                "parameters": {**learner, "features": features_of(config, run)},
+            }
+            for k in atoms_of(config, run):
+                for seed in config["seeds"]:
+                    steps = range(lengths[corpus, order_seed(config, corpus, seed)])
+                    folder = f"{root}/{corpus}/seed{seed}/{run}/k{k}"
+                    entries.append(
+                        {**common, **chosen, "k": k, "seed": seed, "folder": folder, "timesteps": list(steps)}
+                    )
+        if config["baselines"]["enabled"]:
+            for seed in sorted(orders):
+                entries.append(
+                    {
+                        **common,
+                        "run": "baselines",
+                        "algorithm": "baseline",
+                        "k": None,
+                        "parameters": {},
+                        "seed": seed,
+                        "folder": f"{root}/{corpus}/seed{seed}/baselines",
+                        "timesteps": list(range(lengths[corpus, seed])),
+                    }
+                )
+    return entries

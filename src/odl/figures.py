@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas
 
-from odl import metrics, plots, scored, storage, streamplots, study, tables
+from odl import metrics, plots, storage, streamplots, study, tables
+from odl.selection import LINES, Selection, thin, topic_strip
 
-NAMES = ("auc", "time", "parameters", "timesteps", "novel", "roc", "scores", "topics")
-LINES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
-MOST_RUNS, MOST_PANELS, MOST_ATOMS = 6, 9, 10
+MOST_PANELS = 9  # ROC curves
 
 
 @dataclass
@@ -27,87 +26,6 @@ class Picture:
     caption: str
     alt: str
     drawn: bool = True
-
-
-class Selection:
-    """What the figures of one corpus are drawn from.
-
-    Parameters
-    ----------
-    plan : list of dict
-    found : dict
-        Tables as `odl.study.read_tables` returns them.
-    corpus : str
-    settings : dict, optional
-        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most
-        six); ``run``, ``k``, ``seed``: what is shown in detail (default: the best average AUC of
-        these runs); ``topics``: "all" or "dominant".
-    """
-
-    def __init__(self, plan, found, corpus, settings=None):
-        self.settings = dict(settings or {})
-        self.corpus, self.plan = corpus, [entry for entry in plan if entry["corpus"] == corpus]
-        self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in found.items()}
-        asked = {name: self.settings.get(name) for name in ("run", "runs", "k", "seed")}
-        self.shown = study.choose_shown(self.plan, self.tables["summary"], corpus, asked)
-        self.runs = self._runs()
-        self._cache = {}
-
-    def _runs(self):
-        learners = [entry for entry in self.plan if entry["algorithm"] != study.BASELINE]
-        sizes = {}
-        for entry in learners:
-            sizes.setdefault(entry["run"], set()).add(entry["k"])
-        asked = [run for run in self.settings.get("runs") or () if run in sizes]
-        if asked:
-            return asked
-        most = max(len(found) for found in sizes.values())
-        runs = [run for run, found in sizes.items() if len(found) == most]
-        best = [self.shown["run"], *(run for run in runs if run != self.shown["run"])][:MOST_RUNS]
-        return [run for run in sizes if run in best]
-
-    def frame(self, name):
-        """Rows of one table about this corpus."""
-        return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
-
-    def entry(self, run):
-        """The plan's entry of a run at the shown size (or its nearest) and seed."""
-        same = [entry for entry in self.plan if entry["run"] == run and entry["seed"] == self.shown["seed"]]
-        return min(same, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
-
-    def baselines(self):
-        """The plan's entry of the baselines for the shown seed, or for seed 0 where seeds share batches."""
-        found = [entry for entry in self.plan if entry["algorithm"] == study.BASELINE]
-        return next((entry for entry in found if entry["seed"] == self.shown["seed"]), found[0] if found else None)
-
-    def batch(self, entry, t):
-        """Read one score file, once."""
-        path = study.score_path(entry, t)
-        if path not in self._cache:
-            self._cache[path] = scored.read(path)
-        return self._cache[path]
-
-    def labels(self, batch):
-        """Labels of a batch under the study's rule."""
-        return batch.labels(self.settings.get("topics", "all"))
-
-    def listed(self):
-        """Timesteps in the average of the shown run, else all with an AUC."""
-        rows = tables.read_table(os.path.join(self.shown["folder"], "auc.tsv"))
-        listed = [row["t"] for row in rows if row["listed"]]
-        return listed or [row["t"] for row in rows if not np.isnan(row["auc"])]
-
-    def name(self):
-        """The shown run in words."""
-        return f"{self.shown['run']}, k = {self.shown['k']}, seed {self.shown['seed']}"
-
-
-def thin(values, most):
-    """At most `most` of the values, evenly spaced, the first and the last among them."""
-    values = list(values)
-    if len(values) <= most:
-        return values
-    return [values[i] for i in np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
 
 
 def _absent(reason):
@@ -133,8 +51,9 @@ def _auc(chosen):
     (run, k), n_seeds = best.idxmax(), frame["seed"].nunique()
     several = frame["k"].nunique() > 1
     caption = (
-        f"Average AUC {'against the number of atoms k' if several else 'of every run'}: mean and standard deviation "
-        f"over {n_seeds} seed{'s' * (n_seeds > 1)}. Grey: baselines that need no dictionary"
+        f"Average AUC {'against the number of atoms k' if several else 'of every run'}, "
+        + (f"mean and standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed")
+        + ". Grey: baselines that need no dictionary"
         + (", and published values of batches of 1000 (as recalled)." if chosen.tables["published"] else ".")
     )
     alt = f"Average AUC of {', '.join(chosen.runs)}. Best: {run} with k = {k:g}, {best.max():.3f}. " + "; ".join(
@@ -205,7 +124,10 @@ def _parameters(chosen):
     sweeps = find_sweeps(averages, chosen.shown["k"]) if len(averages) else []
     if not sweeps:
         return _absent("No parameter was swept: no two runs differ in the value of one parameter only.")
-    panels = [(f"{algorithm.replace('_', ' ')}, k = {k:g}", name, part) for algorithm, k, name, part in sweeps]
+    panels = [
+        (f"{algorithm.replace('_', ' ').replace('admm', 'ADMM')}, k = {k:g}", name, part)
+        for algorithm, k, name, part in sweeps
+    ]
     caption = "Average AUC against one parameter, all else equal: mean and standard deviation over seeds."
     texts = []
     for title, name, part in panels:
@@ -240,6 +162,8 @@ def _novel(chosen):
     frame = chosen.frame("novel")
     if frame.empty:
         return _absent("The stream has one batch only, which is not evaluated.")
+    if frame["novel_mean"].sum() + frame["known"].sum() == 0:
+        return _absent("No document has a topic: there is nothing to evaluate.")
     caption = (
         "Novel documents in every batch, that is documents of topics that no earlier batch has: mean and range over "
         "seeds. Dark: timesteps in the average AUC."
@@ -300,33 +224,14 @@ def _scores(chosen):
         f"Novelty score of every document ({chosen.name()}). Documents that no atom helps to explain score exactly 1 "
         f"and tie: {100 * np.mean(score == 1):.1f} % of all."
     )
+    low = streamplots.lower_limit(score, labels)
+    below = int((score < low).sum())
+    if below:
+        caption += f" {below} documents of known or no topic below the axis are drawn on its lower edge."
     medians = [f"{np.median(score[labels == label]):.2f} for {name}" for label, name in ((1, "novel"), (0, "known"))
                if (labels == label).any()]  # fmt: skip
     alt = f"Novelty scores of {len(score)} documents in {len(batches)} batches. Median " + ", ".join(medians) + "."
     return Picture(streamplots.scores_over_time(score, labels, starts, ticks), caption, alt)
-
-
-def topic_strip(chosen, most=MOST_ATOMS):
-    """Words of the most used atoms at the first, middle and last timestep, and their use over time.
-
-    Returns
-    -------
-    use : ndarray, shape (n_atoms, n_timesteps)
-    steps : list of int
-    words : list of list of str
-        By atom and shown timestep.
-    shown_steps : list of int
-    atoms : ndarray of int
-    """
-    steps = list(chosen.shown["timesteps"])
-    batches = [chosen.batch(chosen.shown, t) for t in steps]
-    use = np.array([[weight for _, _, weight in batch.atoms] for batch in batches]).T
-    share = use / np.maximum(use.sum(axis=0), 1e-300)
-    atoms = np.argsort(-share.mean(axis=1), kind="stable")[:most]
-    atoms = atoms[share[atoms].sum(axis=1) > 0]
-    shown_steps = thin(steps, 3)
-    words = [[batches[steps.index(t)].atoms[atom][0] for t in shown_steps] for atom in atoms]
-    return share[atoms], steps, words, shown_steps, atoms
 
 
 def _topics(chosen):
@@ -341,9 +246,22 @@ def _topics(chosen):
     return Picture(streamplots.topics(use, steps, words, shown_steps), caption, alt)
 
 
+_DRAWN = {
+    "auc": _auc,
+    "time": _time,
+    "parameters": _parameters,
+    "timesteps": _timesteps,
+    "novel": _novel,
+    "roc": _roc,
+    "scores": _scores,
+    "topics": _topics,
+}
+NAMES = tuple(_DRAWN)
+
+
 def draw(name, chosen):
-    """Draw one picture of `NAMES` for a `Selection`."""
-    return globals()[f"_{name}"](chosen)
+    """Draw one picture of `NAMES` for a `odl.selection.Selection`."""
+    return _DRAWN[name](chosen)
 
 
 def write(plan, tables_folder, output_folder, settings=None, names=NAMES):
@@ -359,7 +277,7 @@ def write(plan, tables_folder, output_folder, settings=None, names=NAMES):
         Receives ``{corpus}-{name}.png``, ``.svg`` and ``{corpus}-figures.json``. Where there is nothing
         to draw the picture says so, so that the files always exist.
     settings : dict, optional
-        As for `Selection`.
+        As for `odl.selection.Selection`.
     names : sequence of str
         Which pictures to draw.
     """

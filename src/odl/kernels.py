@@ -20,6 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+_compiled = njit(cache=True, nogil=True, error_model="numpy")
+# Where a call would cost as much as its work: all of Work is passed by value.
+_inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+
 
 class Work(NamedTuple):
     """Arrays reused from document to document; compact rows i (terms) and atoms j of the current document."""
@@ -27,6 +31,10 @@ class Work(NamedTuple):
     start: np.ndarray  # entries of row i are start[i]:start[i + 1]
     atom: np.ndarray  # compact atom of an entry
     weight: np.ndarray  # its value, scaled
+    found_at: np.ndarray  # position in the document of an entry, before sorting by rows
+    found_atom: np.ndarray
+    found_weight: np.ndarray
+    count: np.ndarray  # entries at a position, then the place of the next one
     target: np.ndarray  # p_i, scaled
     residual: np.ndarray  # r_i = p_i - a_i x
     side: np.ndarray  # sign of r_i; a free choice where r_i = 0
@@ -48,13 +56,17 @@ class Work(NamedTuple):
     form: np.ndarray  # row i of a held residual, or -1 - j of a held code
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _allocate(rows, entries, atoms):
     real, whole = np.float64, np.int64
     return Work(
         np.zeros(rows + 1, whole),
         np.empty(entries, whole),
         np.empty(entries, real),
+        np.empty(entries, whole),
+        np.empty(entries, whole),
+        np.empty(entries, real),
+        np.empty(rows, whole),
         np.empty(rows, real),
         np.empty(rows, real),
         np.empty(rows, real),
@@ -77,14 +89,14 @@ def _allocate(rows, entries, atoms):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _power_of_two(value, lowest):
     """Return the power of two with value / power in [1, 2), at least `lowest`."""
     _, exponent = math.frexp(value)
     return max(math.ldexp(1.0, exponent - 1), lowest)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, names):
     """Sum each atom's mass inside supp(p); list the atoms with 2 g_j > c_j + lam (no other needs to be in a code)."""
     inside[:] = 0.0
@@ -101,36 +113,57 @@ def _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, names):
     return kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _compact(terms, values, a_start, a_atom, a_weight, scale, unit, tiny, local, work):
-    """Copy the rows of supp(p) that a kept atom touches, in units where atoms and document are of order one.
-
-    Returns the number of rows and the mass of p on the rows left out, in the given units.
-    """
-    rows = entries = 0
-    rest = 0.0
+@_compiled
+def _collect(terms, values, c_start, c_term, c_weight, scale, tiny, place, atoms, work):
+    """List the entries of the kept atoms on supp(p), atom by atom; count them by position. Return their number."""
     for position in range(len(terms)):
-        if values[position] > 0.0:
-            term, before = terms[position], entries
-            for entry in range(a_start[term], a_start[term + 1]):
-                j = local[a_atom[entry]]
-                if j >= 0:
-                    weight = a_weight[entry] / scale[a_atom[entry]]
-                    if weight > tiny:
-                        work.atom[entries] = j
-                        work.weight[entries] = weight
-                        entries += 1
-            if entries > before:
-                value = values[position] / unit
-                work.target[rows] = value if value > tiny else 0.0
-                rows += 1
-                work.start[rows] = entries
-            else:
-                rest += values[position]
+        work.count[position] = 0
+        place[terms[position]] = position + 1 if values[position] > 0.0 else 0
+    found = 0
+    for j in range(atoms):
+        name = work.names[j]
+        inverse = 1.0 / scale[name]
+        for entry in range(c_start[name], c_start[name + 1]):
+            position = place[c_term[entry]] - 1
+            if position >= 0 and c_weight[entry] * inverse > tiny:
+                work.found_at[found] = position
+                work.found_atom[found] = j
+                work.found_weight[found] = c_weight[entry] * inverse
+                work.count[position] += 1
+                found += 1
+    for position in range(len(terms)):
+        place[terms[position]] = 0
+    return found
+
+
+@_compiled
+def _compact(values, unit, tiny, found, work):
+    """Sort what was found by rows, in units where atoms and document are of order one.
+
+    Returns the number of rows and the mass of p on the rows without entries, in the given units.
+    """
+    rows = total = 0
+    rest = 0.0
+    for position in range(len(values)):
+        if work.count[position]:
+            value = values[position] / unit
+            work.target[rows] = value if value > tiny else 0.0
+            work.start[rows] = total
+            rows += 1
+            total, work.count[position] = total + work.count[position], total
+        else:
+            rest += values[position]
+    work.start[rows] = total
+    for entry in range(found):
+        position = work.found_at[entry]
+        target = work.count[position]
+        work.atom[target] = work.found_atom[entry]
+        work.weight[target] = work.found_weight[entry]
+        work.count[position] = target + 1
     return rows, rest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _set_gradient(rows, atoms, work):
     for j in range(atoms):
         work.gradient[j] = work.cost[j]
@@ -140,13 +173,13 @@ def _set_gradient(rows, atoms, work):
                 work.gradient[work.atom[entry]] -= work.side[i] * work.weight[entry]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _add_row(i, factor, work):
     for entry in range(work.start[i], work.start[i + 1]):
         work.gradient[work.atom[entry]] += factor * work.weight[entry]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _set_origin(rows, atoms, work, edges):
     """Start at x = 0, where every code is a held form."""
     for i in range(rows):
@@ -160,7 +193,7 @@ def _set_origin(rows, atoms, work, edges):
     _set_gradient(rows, atoms, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _clear_edges(atoms, work, edges):
     for j in range(atoms):
         for k in range(atoms):
@@ -169,7 +202,7 @@ def _clear_edges(atoms, work, edges):
         work.form[j] = -1 - j
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _set_prices(atoms, work, edges):
     for k in range(atoms):
         work.price[k] = 0.0
@@ -179,7 +212,7 @@ def _set_prices(atoms, work, edges):
             work.price[k] += factor * edges[j * atoms + k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _choose_edge(rows, atoms, work, tolerance, first_found):
     """Return the edge of steepest descent (or the first one, by Bland's order) as (edge, direction, slope)."""
     best, chosen, direction, order = -tolerance, -1, 1.0, 2 * rows + atoms
@@ -198,7 +231,7 @@ def _choose_edge(rows, atoms, work, tolerance, first_found):
     return chosen, direction, best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _set_speed(rows, atoms, edge, direction, work, edges, noise):
     """Fill `move`, `speed` and `hit` for the edge; return the number of finite hits, also listed in `when`, `turn`.
 
@@ -231,7 +264,7 @@ def _set_speed(rows, atoms, edge, direction, work, edges, noise):
     return hits
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _lowest_point(when, turn, count, slope):
     """Return the smallest step at which slope + sum(turn up to there) >= 0, infinite if there is none.
 
@@ -268,7 +301,7 @@ def _lowest_point(when, turn, count, slope):
     return np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _blocking(rows, atoms, hits, slope, work, nearness, first_found):
     """Return (step, form): how far to go along the edge and the form that is held at zero from there on.
 
@@ -308,7 +341,7 @@ def _blocking(rows, atoms, hits, slope, work, nearness, first_found):
     return step, form
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _advance(rows, atoms, step, slope, form, work, rounding, first_found):
     """Move codes and residuals by `step`; the sides of residuals that changed sign flip."""
     for j in range(atoms):
@@ -339,7 +372,7 @@ def _advance(rows, atoms, step, slope, form, work, rounding, first_found):
                     work.side[i] = -work.side[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _see(form, atoms, work, edges):
     """Fill `image`: how much a form grows along each edge."""
     if form < 0:
@@ -355,7 +388,7 @@ def _see(form, atoms, work, edges):
             work.image[k] += factor * edges[row + k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _exchange(edge, form, atoms, work, edges):
     """Let go of the form at `edge` and hold `form`, whose `image` is set: one elimination step on `edges`."""
     pivot = work.image[edge]
@@ -369,7 +402,7 @@ def _exchange(edge, form, atoms, work, edges):
     work.form[edge] = form
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _let_go(edge, direction, work):
     form = work.form[edge]
     if form < 0:
@@ -381,7 +414,7 @@ def _let_go(edge, direction, work):
         _add_row(form, direction, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_inlined
 def _hold(edge, form, atoms, work, edges):
     _see(form, atoms, work, edges)
     _exchange(edge, form, atoms, work, edges)
@@ -398,7 +431,7 @@ def _hold(edge, form, atoms, work, edges):
     edges[j * atoms + edge] = 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _descend(rows, atoms, work, edges, limit, route, tolerance, rounding, noise):
     """Follow edges until none descends, or `limit` pivots.
 
@@ -424,7 +457,7 @@ def _descend(rows, atoms, work, edges, limit, route, tolerance, rounding, noise)
     _set_prices(atoms, work, edges)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _shake(rows, work, size):
     """Move the targets by up to `size` in all, always in the same way, so that no two events coincide."""
     state = 1
@@ -434,7 +467,7 @@ def _shake(rows, work, size):
         work.target[i] += size * (state / 2147483647) / rows
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _refresh(rows, atoms, work, edges, rounding):
     """Recompute edges, codes, residuals and gradient of the current vertex from the data."""
     _clear_edges(atoms, work, edges)
@@ -467,7 +500,7 @@ def _refresh(rows, atoms, work, edges, rounding):
     _set_gradient(rows, atoms, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _residual(i, work):
     """Return (p_i - a_i x, p_i + a_i x)."""
     fitted = 0.0
@@ -476,7 +509,7 @@ def _residual(i, work):
     return work.target[i] - fitted, work.target[i] + fitted
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _certify(rows, atoms, work):
     """Return the primal objective of the codes, and its distance from a feasible dual value.
 
@@ -505,7 +538,7 @@ def _certify(rows, atoms, work):
     return primal, max(primal - (shrink * value - total), 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted):
     """Fill `code`; return (objective on the compact rows, gap).
 
@@ -533,7 +566,7 @@ def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted
     return primal, gap
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _capacity(first, last, p_start, p_term, a_start):
     """Return the largest number of rows and of dictionary entries that one document needs."""
     rows = entries = 0
@@ -546,7 +579,7 @@ def _capacity(first, last, p_start, p_term, a_start):
     return rows, entries
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _norm(values, epsilon):
     """Return (l1 norm, largest value); a norm that differs from one by rounding only is one."""
     total = largest = 0.0
@@ -558,35 +591,36 @@ def _norm(values, epsilon):
     return total, largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _prepare(terms, values, a_start, a_atom, a_weight, mass, scale, lam, unit, tiny, inside, local, work):
+@_compiled
+def _prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, inside, place, work):
     """Screen and compact one document; return (rows, atoms, mass left out)."""
-    atoms = _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, work.names)
+    atoms = _screen(terms, values, by_term[0], by_term[1], by_term[2], mass, lam, inside, work.names)
     if atoms == 0:
         return 0, 0, 0.0
     for position in range(atoms):
         j = work.names[position]
         work.cost[position] = (max(mass[j] - inside[j], 0.0) + lam) / scale[j]
         work.bound[position] = (mass[j] + lam) / scale[j]
-        local[j] = position
-    rows, rest = _compact(terms, values, a_start, a_atom, a_weight, scale, unit, tiny, local, work)
-    for position in range(atoms):
-        local[work.names[position]] = -1
+    found = _collect(terms, values, by_atom[0], by_atom[1], by_atom[2], scale, tiny, place, atoms, work)
+    rows, rest = _compact(values, unit, tiny, found, work)
     return rows, atoms, rest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def code_documents(first, last, p_start, p_term, p_value, a_start, a_atom, a_weight, mass, lam, limit, settings):
-    """Code documents first..last-1 of a CSR batch on a CSR dictionary (terms x atoms).
+@_compiled
+def code_documents(first, last, documents, by_term, by_atom, mass, lam, limit, settings):
+    """Code documents first..last-1 on a dictionary (terms x atoms).
 
-    `settings` is (tolerance, rounding, noise, accepted, tiny, smallest, epsilon); `limit` bounds the pivots (-1: by size).
+    `documents` are the arrays (indptr, indices, data) of a CSR batch, `by_term` and `by_atom` those of the dictionary
+    as CSR and as CSC. `settings` is (tolerance, rounding, noise, accepted, tiny, smallest, epsilon); `limit` bounds
+    pivots (-1: by size).
     Returns row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
     """
     tolerance, rounding, noise, accepted, tiny, smallest, epsilon = settings
-    rows, entries = _capacity(first, last, p_start, p_term, a_start)
+    p_start, p_term, p_value = documents
+    rows, entries = _capacity(first, last, p_start, p_term, by_term[0])
     work, count, used = _allocate(rows, entries, len(mass)), last - first, 0
     scale = np.array([_power_of_two(value, smallest) for value in mass])
-    inside, local, edges = np.zeros(len(mass)), np.full(len(mass), -1), np.empty(64)
+    inside, place, edges = np.zeros(len(mass)), np.zeros(len(by_term[0]), np.int32), np.empty(64)
     lengths, objective, gaps, failed = np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count) > 0
     out_atom, out_value = np.empty(16 + 4 * count, np.int32), np.empty(16 + 4 * count)
     for d in range(count):
@@ -594,9 +628,7 @@ def code_documents(first, last, p_start, p_term, p_value, a_start, a_atom, a_wei
         values = p_value[p_start[first + d] : p_start[first + d + 1]]
         objective[d], largest = _norm(values, epsilon)
         unit = _power_of_two(largest, smallest)
-        rows, atoms, rest = _prepare(
-            terms, values, a_start, a_atom, a_weight, mass, scale, lam, unit, tiny, inside, local, work
-        )
+        rows, atoms, rest = _prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, inside, place, work)
         if atoms == 0:
             continue
         if atoms * atoms > len(edges):
@@ -610,25 +642,25 @@ def code_documents(first, last, p_start, p_term, p_value, a_start, a_atom, a_wei
         if used + atoms > len(out_atom):
             out_atom = np.concatenate((out_atom, np.empty(len(out_atom) + atoms, np.int32)))
             out_value = np.concatenate((out_value, np.empty(len(out_value) + atoms)))
-        lengths[d] = _write(atoms, unit, scale, work, smallest, out_atom[used:], out_value[used:])
+        lengths[d] = _write(atoms, unit, scale, work, out_atom[used:], out_value[used:])
         used += lengths[d]
     return lengths, out_atom[:used], out_value[:used], objective, gaps, failed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _write(atoms, unit, scale, work, smallest, out_atom, out_value):
+@_compiled
+def _write(atoms, unit, scale, work, out_atom, out_value):
     """Write the positive codes in the given units, infinite if they leave the normal numbers; return how many."""
     used = 0
     for j in range(atoms):
         if work.code[j] > 0.0:
             out_atom[used] = work.names[j]
             value = work.code[j] * (unit / scale[work.names[j]])
-            out_value[used] = value if value >= smallest else np.inf
+            out_value[used] = value if value >= 2.0**-1022 else np.inf
             used += 1
     return used
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def project_columns(start, values, epsilon):
     """Project each column values[start[j]:start[j + 1]] on {a >= 0, sum(a) <= 1}, in place (see `odl.prox`)."""
     for j in range(len(start) - 1):
@@ -646,7 +678,7 @@ def project_columns(start, values, epsilon):
             _project_on_simplex(column, largest, epsilon)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def _project_on_simplex(column, largest, epsilon):
     """Subtract theta and clip, where theta makes the sum one; values are taken from the largest, against rounding."""
     distance = np.sort(largest - column[column > largest - 1.0])
@@ -671,7 +703,7 @@ def _project_on_simplex(column, largest, epsilon):
         column[top] -= max(total - 1.0, epsilon)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@_compiled
 def largest_eigenvalue(start, index, value, columns, limit, tolerance):
     """Return the largest eigenvalue of M^T M, M a non-negative CSR matrix, by power iteration from ones."""
     vector, before = np.ones(columns), 0.0

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from odl import documents, features, storage, stream
+from odl.config import order_seed
 from odl.errors import DataError, StorageError
 
 
@@ -82,3 +83,27 @@ def advance(output, source, previous=None):
     before = features.read(previous) if previous else None
     result = features.advance(documents.read(source, "batch"), before)
     features.write(output, result)
+
+
+def lengths(config):
+    """Count the timesteps of every stream of a study from its index.
+
+    Returns
+    -------
+    dict
+        (corpus, seed) to the number of timesteps, as `odl.config.plan` takes it.
+
+    Raises
+    ------
+    DataError
+        If an index is missing.
+    """
+    found = {}
+    for corpus in config["streams"]:
+        for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
+            path = f"{config['results']}/{config['study']}/{corpus}/seed{seed}/index.tsv"
+            if not os.path.exists(path):
+                raise DataError(f"{path} does not exist", "the index of the stream", "make it first")
+            with open(path, newline="") as file:
+                found[corpus, seed] = len(list(csv.DictReader(file, delimiter="\t")))
+    return found

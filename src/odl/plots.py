@@ -235,6 +235,8 @@ def sensitivity(sweeps):
         values = mean.index.to_numpy(dtype=float)
         if values.min() > 0 and values.max() / values.min() > 30:
             axis.set_xscale("log")
+            axis.set_xticks(values, [f"{value:g}" for value in values])
+            axis.minorticks_off()
         axis.set(title=title, xlabel=parameter)
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")

@@ -6,8 +6,8 @@ import os
 import numpy as np
 
 from odl import metrics, page, sections, storage, study
-from odl.figures import Selection, thin
 from odl.page import Markup, details, element, mean_sd, number
+from odl.selection import Selection, thin
 
 
 def _key(corpus, name):
@@ -44,7 +44,7 @@ def main_table(tables_folder):
         lines += [[f"{row['run']} (published, as recalled)", number(row["average"])] for row in published]
         widths = [max(len(line[i]) for line in lines if len(line) > i) for i in range(len(sizes) + 1)]
         seeds = max((row["seeds"] for row in summary), default=0)
-        head = f"{corpus}: average AUC, mean ± sd over {seeds} seed{'s' * (seeds != 1)}"
+        head = f"{corpus}: average AUC, " + (f"mean ± sd over {seeds} seeds" if seeds > 1 else "one seed")
         body = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip() for line in lines
         ]
@@ -103,10 +103,11 @@ def _facts(chosen):
     documents = sum(row["documents"] for row in novel)
     listed = [row["t"] for row in novel if row["seeds_listed"] > 0]
     total = sum(row["novel_mean"] for row in novel)
+    several = "seeds" if len(seeds) > 1 else "seed"
     text = (
-        f"Corpus reader {entry['reader']}, protocol {entry['protocol']}; seeds {', '.join(map(str, seeds))}; {steps} "
-        f"batches, the first only starts the dictionary. {documents:.0f} documents are scored, {total:.0f} of them are "
-        f"novel in the mean over seeds. "
+        f"Corpus reader {entry['reader']}, protocol {entry['protocol']}; {several} {', '.join(map(str, seeds))}; "
+        f"{steps} batches, the first only starts the dictionary. {documents:.0f} documents are scored, {total:.0f} of "
+        "them are novel" + (" in the mean over seeds. " if len(seeds) > 1 else ". ")
     )
     if not listed:
         return text + "No timestep is in the average."
@@ -181,7 +182,7 @@ def write(path, plan, tables_folder, figures_folder, *, title, config=None, sett
     config : dict, optional
         The configuration, shown as it is (but for the mirror, which changes nothing).
     settings : dict, optional
-        As for `odl.figures.Selection`; the same that the figures were drawn with.
+        As for `odl.selection.Selection`; the same that the figures were drawn with.
 
     Raises
     ------

@@ -1,12 +1,12 @@
-"""The tables and lists of the page about one corpus, each made from a `odl.figures.Selection`."""
+"""The tables and lists of the page about one corpus, each made from a `odl.selection.Selection`."""
 
 import os
 
 import numpy as np
 
 from odl import study
-from odl.figures import LINES, thin, topic_strip
 from odl.page import Markup, details, element, mean_sd, number, table
+from odl.selection import LINES, thin, topic_strip
 from odl.tables import read_table
 
 MOST_STEPS = 60  # timesteps whose most novel documents are listed
@@ -159,7 +159,10 @@ def top(chosen):
             name = batch.titles[row] or batch.ids[row]
             rows.append([rank, number(score[row]), novel, name, ", ".join(batch.topics[row]), _words(words)])
         hits, total = sum(int(labels[row]) == 1 for row, _ in batch.top), int((labels == 1).sum())
-        summary = f"Timestep {t}: {hits} of the {len(rows)} highest scores are novel ({total} in the batch)"
+        summary = f"Timestep {t}: {hits} of the {len(rows)} shown are novel ({total} in the batch)"
+        tied = score == score.max(initial=0.0)
+        if tied.sum() > 1:
+            summary += f"; {int(tied.sum())} documents tie at the highest score, {int((labels[tied] == 1).sum())} novel"
         headers = ["rank", "score", "truth", "document", "topics", "unexplained words, share of the document"]
         caption = f"Most novel documents of timestep {t}, ties in the order of the stream"
         blocks.append(details(summary, table(headers, rows, caption, text=(2, 4), wide=(3, 5)), opened=not blocks))

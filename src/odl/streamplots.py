@@ -46,6 +46,17 @@ def roc(panels):
     return figure
 
 
+def lower_limit(scores, labels):
+    """Where to cut the axis of scores: few low scores shall not press the others into a line.
+
+    Never above a truly novel document, and only where it gains at least a quarter of the axis.
+    """
+    if not len(scores):
+        return 0.0
+    low = min(np.quantile(scores, 0.005), scores[labels == 1].min(initial=np.inf))
+    return float(low if low - scores.min() > 0.25 * np.ptp(scores) else scores.min())
+
+
 @styled
 def scores_over_time(scores, labels, starts, ticks):
     """Novelty score of every document in the order of the stream, truly novel ones marked.
@@ -55,6 +66,7 @@ def scores_over_time(scores, labels, starts, ticks):
     scores : ndarray of float, shape (n_documents,)
     labels : ndarray of int, shape (n_documents,)
         1 novel, 0 known, -1 unlabelled.
+        Scores below `lower_limit` are drawn on the lower edge.
     starts : sequence of int
         Position of the first document of each batch.
     ticks : sequence of str
@@ -62,6 +74,7 @@ def scores_over_time(scores, labels, starts, ticks):
     """
     figure, axes = new_figure(9.5, 3.8)
     axis, position = axes[0, 0], np.arange(len(scores))
+    scores = np.maximum(scores, lower_limit(scores, labels))
     size = float(np.clip(20_000 / max(len(scores), 1), 1.5, 14))
     for start in starts[1:] if len(starts) <= 40 else []:
         axis.axvline(start - 0.5, color=PALE, linewidth=0.8, zorder=0)
@@ -75,7 +88,7 @@ def scores_over_time(scores, labels, starts, ticks):
         if chosen.any():
             text = f"{name} ({chosen.sum()})"
             axis.scatter(position[chosen], scores[chosen], label=text, rasterized=True, zorder=2 + label, **style)
-    thin = max(1, -(-len(starts) // 12))
+    thin = max(1, -(-len(starts) // 10))
     axis.set_xticks(np.asarray(starts)[::thin], list(ticks)[::thin], ha="left", fontsize=8.5)
     axis.set(xlabel="documents in the order of the stream, by batch", ylabel="novelty score")
     axis.margins(x=0.005)

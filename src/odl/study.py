@@ -296,7 +296,7 @@ def choose_shown(plan, summary, corpus, shown=None):
     ConfigError
         If the plan has no such run.
     """
-    shown = {name: value for name, value in (shown or {}).items() if value is not None}
+    shown = {name: value for name, value in (shown or {}).items() if value not in (None, "")}
     among = shown.pop("runs", None)
     entries = [entry for entry in plan if entry["corpus"] == corpus and entry["algorithm"] != BASELINE]
     entries = [entry for entry in entries if not among or entry["run"] in among]

@@ -6,11 +6,16 @@ from pathlib import Path
 import odl.config as study
 
 try:
-    study.check(config, study.load_schema(workflow.source_path("../schemas/config.schema.json")))
+    study.check(
+        config, study.load_schema(workflow.source_path("../schemas/config.schema.json"))
+    )
     with open("data/corpora.csv", newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
     os.environ["ODL_MIRROR"] = study.mirror_of(config)
-    CORPUS_FILES = {name: study.sources_of(config, name, REGISTRY, "data") for name in config["streams"]}
+    CORPUS_FILES = {
+        name: study.sources_of(config, name, REGISTRY, "data")
+        for name in config["streams"]
+    }
 except study.ConfigError as error:
     sys.exit(f"odl: {error}")
 
@@ -30,7 +35,15 @@ wildcard_constraints:
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
 SHARED = ["errors", "storage", "documents", "features"]
 CODING = ["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"]
-STEP = ["novelty", "checkpoints", "scores", "metrics", "timestep", "learners/__init__", "learners/base"]
+STEP = [
+    "novelty",
+    "checkpoints",
+    "scores",
+    "metrics",
+    "timestep",
+    "learners/__init__",
+    "learners/base",
+]
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 
 
@@ -64,7 +77,11 @@ def row(column):
 
 def before(pattern):
     """The same file of the timestep before; none for timestep 0."""
-    return lambda wildcards: pattern.format(**{**wildcards, "t": int(wildcards.t) - 1}) if int(wildcards.t) else []
+    return lambda wildcards: (
+        pattern.format(**{**wildcards, "t": int(wildcards.t) - 1})
+        if int(wildcards.t)
+        else []
+    )
 
 
 def timesteps(wildcards):

@@ -1,0 +1,144 @@
+# Evaluation: AUC per timestep and on average, with intervals; then means and spread over seeds.
+# REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, baselines/{t}.h5
+# OUTPUTS: {run}/k{k}/{auc,summary}.tsv, baselines/{auc,summary}.tsv, tables/*.tsv
+TABLES = ["averages", "summary", "timesteps", "novel", "published", "timing"]
+PLAN_KEYS = [
+    "study",
+    "results",
+    "streams",
+    "corpora",
+    "seeds",
+    "features",
+    "atoms",
+    "runs",
+    "learners",
+    "baselines",
+]
+
+
+def evaluation(wildcards):
+    return json.dumps(
+        {
+            **config["evaluate"],
+            "timesteps": config["corpora"][wildcards.corpus]["timesteps"],
+        }
+    )
+
+
+def scored(wildcards):
+    """Score files of a run after the initialisation, which is not evaluated."""
+    return [
+        f"{RUN}/scores/{t}.h5".format(**wildcards) for t in timesteps(wildcards) if t
+    ]
+
+
+def compared(wildcards):
+    return [
+        f"{STREAM}/baselines/{t}.h5".format(**wildcards)
+        for t in timesteps(wildcards)
+        if t
+    ]
+
+
+def streams():
+    """Every corpus with the seeds that order it."""
+    return [
+        (corpus, seed)
+        for corpus in config["streams"]
+        for seed in sorted(
+            {study.order_seed(config, corpus, seed) for seed in config["seeds"]}
+        )
+    ]
+
+
+def entries(wildcards):
+    """The plan of the study, once the indices say how many timesteps there are."""
+    lengths = {}
+    for corpus, seed in streams():
+        with checkpoints.index.get(
+            corpus=corpus, seed=seed
+        ).output.table.open() as table:
+            lengths[corpus, seed] = len(list(csv.DictReader(table, delimiter="\t")))
+    return study.plan(config, lengths)
+
+
+def results_of(*names):
+    return lambda wildcards: [
+        f"{entry['folder']}/{name}" for entry in entries(wildcards) for name in names
+    ]
+
+
+def measured(wildcards):
+    """What the timing table is made from: every job's own clock and Snakemake's."""
+    return [
+        f"{entry['folder']}/{kind}/{t}.tsv"
+        for entry in entries(wildcards)
+        for kind in (
+            ["benchmarks"]
+            if entry["algorithm"] == "baseline"
+            else ["timings", "benchmarks"]
+        )
+        for t in entry["timesteps"]
+        if t or entry["algorithm"] != "baseline"
+    ]
+
+
+rule evaluate:
+    input:
+        scores=scored,
+        code=sources("errors", "storage", "documents", "metrics", "scored", "tables"),
+    output:
+        auc=RUN + "/auc.tsv",
+        summary=RUN + "/summary.tsv",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/evaluate.log",
+    conda:
+        "../envs/odl.yaml"
+    params:
+        options=evaluation,
+    shell:
+        "odl evaluate {output.auc:q} {output.summary:q} --options {params.options:q} --scores {input.scores:q}"
+        " > {log:q} 2>&1"
+
+
+use rule evaluate as evaluate_baselines with:
+    input:
+        scores=compared,
+        code=sources("errors", "storage", "documents", "metrics", "scored", "tables"),
+    output:
+        auc=STREAM + "/baselines/auc.tsv",
+        summary=STREAM + "/baselines/summary.tsv",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/baselines/evaluate.log",
+
+
+rule plan:
+    input:
+        tables=[f"{ROOT}/{corpus}/seed{seed}/index.tsv" for corpus, seed in streams()],
+        code=sources("errors", "storage", "config", "tables", "study"),
+    output:
+        ROOT + "/plan.json",
+    log:
+        ROOT + "/logs/plan.log",
+    conda:
+        "../envs/odl.yaml"
+    params:
+        config=json.dumps({key: config[key] for key in PLAN_KEYS}),
+    shell:
+        "odl plan {output:q} --config {params.config:q} > {log:q} 2>&1"
+
+
+rule tables:
+    input:
+        plan=ROOT + "/plan.json",
+        results=results_of("auc.tsv", "summary.tsv"),
+        measured=measured,
+        code=sources("errors", "storage", "tables", "study"),
+    output:
+        expand(ROOT + "/tables/{name}.tsv", name=TABLES),
+    log:
+        ROOT + "/logs/tables.log",
+    conda:
+        "../envs/odl.yaml"
+    shell:
+        "odl summarise {input.plan:q} $(dirname {output[0]:q}) > {log:q} 2>&1"

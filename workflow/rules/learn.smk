@@ -32,7 +32,10 @@ def window(wildcards):
     """Features of the timesteps that the nearest neighbours are looked for in."""
     t, length = int(wildcards.t), config["baselines"]["window"]
     first = max(0, t - length) if length else 0
-    return [f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/features/{earlier}.h5" for earlier in range(first, t)]
+    return [
+        f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/features/{earlier}.h5"
+        for earlier in range(first, t)
+    ]
 
 
 # Compiled once before the jobs start in parallel; the stamp says nothing about results.
@@ -56,7 +59,10 @@ rule update:
         corpus=last_features,
         kernels=ancient(ROOT + "/.kernels"),
         code=lambda wildcards: sources(
-            *SHARED, *CODING, *STEP, f"learners/{config['learners'][wildcards.run]['algorithm']}"
+            *SHARED,
+            *CODING,
+            *STEP,
+            f"learners/{config['learners'][wildcards.run]['algorithm']}",
         ),
     output:
         state=RUN + "/{t}.h5",
@@ -66,14 +72,14 @@ rule update:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
     benchmark:
         RUN + "/benchmarks/{t}.tsv"
-    params:
-        run=run_of,
-        previous=previous_option("--previous", "previous"),
-        corpus=previous_option("--corpus-features", "corpus"),
     group:
         "chain"
     conda:
         "../envs/odl.yaml"
+    params:
+        run=run_of,
+        previous=previous_option("--previous", "previous"),
+        corpus=previous_option("--corpus-features", "corpus"),
     shell:
         "odl update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
         " --timings {output.timings:q} {params.previous} {params.corpus} --run {params.run:q} > {log:q} 2>&1"

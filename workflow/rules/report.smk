@@ -1,0 +1,90 @@
+# Report: figures (PNG and SVG) and one page that needs nothing else.
+# REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that are shown
+# OUTPUTS: figures/{corpus}-{name}.{png,svg}, report.html
+FIGURES = ["auc", "time", "parameters", "timesteps", "novel", "roc", "scores", "topics"]
+PAGE = [
+    "plots",
+    "streamplots",
+    "figures",
+    "study",
+    "tables",
+    "scored",
+    "metrics",
+    "storage",
+    "errors",
+]
+DRAWN = expand(
+    ROOT + "/figures/{corpus}-{name}.{form}",
+    corpus=config["streams"],
+    name=FIGURES,
+    form=["png", "svg"],
+)
+HELD = expand(ROOT + "/figures/{corpus}-figures.json", corpus=config["streams"])
+
+
+def shown():
+    """Report settings under the names that the figures use."""
+    settings = config["report"]
+    return json.dumps(
+        {
+            "runs": settings["runs"],
+            "run": settings["run"],
+            "k": settings["atoms"],
+            "seed": settings["seed"],
+            "topics": config["evaluate"]["topics"],
+        }
+    )
+
+
+rule figures:
+    input:
+        plan=ROOT + "/plan.json",
+        tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
+        code=sources(*PAGE),
+    output:
+        report(
+            expand(
+                ROOT + "/figures/{corpus}-{name}.png",
+                corpus=config["streams"],
+                name=FIGURES,
+            ),
+            category="Figures",
+        ),
+        expand(
+            ROOT + "/figures/{corpus}-{name}.svg",
+            corpus=config["streams"],
+            name=FIGURES,
+        ),
+        HELD,
+    log:
+        ROOT + "/logs/figures.log",
+    conda:
+        "../envs/odl.yaml"
+    params:
+        settings=shown(),
+    shell:
+        "odl figures {input.plan:q} $(dirname {input.tables[0]:q}) $(dirname {output[0]:q})"
+        " --settings {params.settings:q} > {log:q} 2>&1"
+
+
+rule page:
+    input:
+        plan=ROOT + "/plan.json",
+        tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
+        figures=DRAWN + HELD,
+        code=sources("page", "sections", "report", *PAGE),
+    output:
+        report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
+    log:
+        ROOT + "/logs/page.log",
+    conda:
+        "../envs/odl.yaml"
+    params:
+        settings=shown(),
+        config=json.dumps(
+            {key: value for key, value in config.items() if key != "mirror"}
+        ),
+        title=f"Novel documents: {config['study']}",
+    shell:
+        "odl page {output:q} {input.plan:q} $(dirname {input.tables[0]:q}) $(dirname {input.figures[0]:q})"
+        " --settings {params.settings:q} --config {params.config:q} --title {params.title:q} > {log:q} 2>&1"

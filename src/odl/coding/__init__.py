@@ -7,6 +7,7 @@ from odl.coding import admm, exact
 from odl.errors import ParameterError
 
 SOLVERS = {"exact": exact.codes, "admm": admm.codes}
+_SHARED = ("P", "A", "lam", "return_gap")
 
 
 def sparse_code(P, A, lam=0.1, solver="exact", return_gap=False, **options):
@@ -59,7 +60,7 @@ def sparse_code(P, A, lam=0.1, solver="exact", return_gap=False, **options):
         near = difflib.get_close_matches(str(solver), SOLVERS, n=1)
         todo = f"did you mean {near[0]!r}" if near else "choose one of them"
         raise ParameterError(f"solver is {solver!r}", f"one of {', '.join(map(repr, SOLVERS))}", todo)
-    known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in "P A lam return_gap".split()]
+    known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in _SHARED]
     for name in options:
         if name not in known:
             raise ParameterError(

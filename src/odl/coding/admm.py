@@ -80,7 +80,7 @@ def codes(P, A, lam, *, return_gap=False, iterations=100, phi=5.0, gamma=1.89, b
     ----------
     Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement, Algorithm 2.
     """
-    P, A, lam = exact.check(P, A, lam)
+    P, A, lam, _ = exact.check(P, A, lam)
     _check_options(iterations, phi, gamma, block)
     psi, X = psi_max(A), sparse.csr_array((P.shape[0], A.shape[1]))
     if psi > 0.0 and P.shape[0]:

@@ -8,6 +8,7 @@ simplex method with a piecewise linear line search, and certified by the dual
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +25,7 @@ LARGEST_WEIGHT = 1e300
 
 
 def check(P, A, lam):
-    """Return (P, A, lam) as canonical CSR, CSR and float, or refuse them.
+    """Return P and A as canonical CSR, lam as float, and the mass of each atom, or refuse them.
 
     Parameters
     ----------
@@ -60,7 +61,10 @@ def check(P, A, lam):
         raise ParameterError(f"lam is {lam!r}", "a real number of at least 0", "set lam, for instance to 0.1")
     if not 0.0 <= lam <= LARGEST_WEIGHT:
         raise ParameterError(f"lam is {lam}", "a finite number of at least 0", "set lam, for instance to 0.1")
-    return P, A, float(lam)
+    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1])
+    if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
+        raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
+    return P, A, float(lam), mass
 
 
 def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
@@ -106,26 +110,24 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     ----------
     Barrodale and Roberts, SIAM J. Numer. Anal. 10 (1973), for the line search.
     """
-    P, A, lam = check(P, A, lam)
-    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1])
-    if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
-        raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
-    count, arrays = P.shape[0], (*parts(P), *parts(A), mass, lam, -1 if max_pivots is None else max_pivots, SETTINGS)
+    P, A, lam, mass = check(P, A, lam)
+    limit = -1 if max_pivots is None else max_pivots
+    count, arrays = P.shape[0], (parts(P), parts(A), parts(A.tocsc()), mass, lam, limit, SETTINGS)
     cuts = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(np.int64)
     if len(cuts) == 2:
         results = [kernels.code_documents(0, count, *arrays)]
     else:
         with ThreadPoolExecutor(len(cuts) - 1) as pool:
-            jobs = [pool.submit(kernels.code_documents, *cut, *arrays) for cut in zip(cuts, cuts[1:], strict=False)]
+            jobs = [pool.submit(kernels.code_documents, *cut, *arrays) for cut in pairwise(cuts)]
             results = [job.result() for job in jobs]
     lengths, atoms, values, objective, gap, failed = (np.concatenate(part) for part in zip(*results, strict=True))
-    X = sparse.csr_array(
-        (values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(count, A.shape[1])
-    )
+    X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(count, A.shape[1]))
     if failed.any():
         X = _repair(P, A, lam, mass, X, objective, gap, np.flatnonzero(failed))
     if not (np.isfinite(objective).all() and np.isfinite(X.data).all()):
-        raise ParameterError("codes leave the range 1e-300 to 1e300", "documents and atoms of like size", "rescale P or A")
+        raise ParameterError(
+            "codes leave the range 1e-300 to 1e300", "documents and atoms of like size", "rescale P or A"
+        )
     return (X, objective, gap) if return_gap else (X, objective)
 
 

@@ -6,6 +6,7 @@ objects with ``add_newdoc`` are read from those calls.
 """
 
 import ast
+import importlib.metadata
 import importlib.util
 import inspect
 import os
@@ -17,7 +18,7 @@ from odl.corpora.text import count_words, token_options
 from odl.documents import NO_TIME, Documents, one_line
 from odl.errors import ConfigError, DataError
 
-PACKAGES = ("numpy", "scipy", "sklearn", "pandas", "matplotlib")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 # Tests, copies of other people's packages, and numpy.distutils, which only some Python versions get.
 SKIPPED = {"tests", "test", "conftest", "externals", "extern", "vendored", "_vendored", "distutils"}
 SKIPPED |= {"array_api_compat", "array_api_extra", "cobyqa", "pyprima", "uarray", "_uarray"}
@@ -33,8 +34,9 @@ def read(sources, options):
     sources : list
         Empty: the packages are found where Python would import them from.
     options : dict
-        ``packages`` (list of top-level import names, default numpy, scipy, sklearn, pandas,
-        matplotlib), ``min_words`` (default 40), ``tokens`` (see `odl.corpora.text`).
+        ``packages`` (names of distributions or of top-level packages; default numpy, scipy,
+        scikit-learn, pandas, matplotlib), ``min_words`` (default 40), ``tokens`` (see
+        `odl.corpora.text`).
 
     Returns
     -------
@@ -54,7 +56,7 @@ def read(sources, options):
     tokens = token_options(options.get("tokens"))
     packages, min_words = options.get("packages", list(PACKAGES)), options.get("min_words", 40)
     if not isinstance(packages, list) or not packages:
-        raise ConfigError(f"packages is {packages!r}", "a list of import names", "correct it")
+        raise ConfigError(f"packages is {packages!r}", "a list of names", "correct it")
     if not isinstance(min_words, int) or min_words < 1:
         raise ConfigError(f"min_words is {min_words!r}", "a whole number from 1", "correct it")
     found = collect(packages, min_words)
@@ -74,10 +76,11 @@ def collect(packages, min_words):
     """Return {id: (topic, docstring)} of the packages, exact duplicates dropped."""
     found = {}
     for package in packages:
-        for module, path in modules(package):
-            for name, text in docstrings(module, path):
-                if len(text.split()) >= min_words:
-                    found[unused(name, found)] = (topic_of(module), text)
+        for top, folder in package_folders(package).items():
+            for module, path in modules(top, folder):
+                for name, text in docstrings(module, path):
+                    if len(text.split()) >= min_words:
+                        found[unused(name, found)] = (topic_of(module), text)
     if not found:
         raise DataError(f"no docstring of {min_words} words in {packages}", "at least one", "name other packages")
     first = {}
@@ -86,14 +89,26 @@ def collect(packages, min_words):
     return {name: found[name] for name in first.values()}
 
 
-def modules(package):
-    """Yield (dotted name, path) of every Python source file of an installed package, sorted."""
-    if not isinstance(package, str) or not package.isidentifier():
-        raise ConfigError(f"the package {package!r}", "top-level import names such as 'scipy'", "correct the name")
-    spec = importlib.util.find_spec(package)  # does not execute a top-level package
-    if spec is None or not spec.submodule_search_locations:
-        raise DataError(f"the package {package!r} is not installed as a folder", "an installed package", "install it")
-    (root, *_) = spec.submodule_search_locations
+def package_folders(name):
+    """Return {import name: folder} of a top-level package, or of the packages of a distribution."""
+    if not isinstance(name, str) or not name or "." in name:
+        raise ConfigError(f"the package {name!r}", "names such as 'scipy' or 'scikit-learn'", "correct the name")
+    spec = importlib.util.find_spec(name)  # does not execute a top-level package
+    if spec is not None and spec.submodule_search_locations:
+        return {name: next(iter(spec.submodule_search_locations))}
+    try:
+        distribution = importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        distribution = None
+    files = (distribution.files or []) if distribution else []
+    inits = sorted(str(file) for file in files if len(file.parts) == 2 and file.name == "__init__.py")
+    if not inits:
+        raise DataError(f"the package {name!r} is not installed as a folder", "an installed package", "install it")
+    return {os.path.dirname(init): os.path.dirname(str(distribution.locate_file(init))) for init in inits}
+
+
+def modules(package, root):
+    """Yield (dotted name, path) of every Python source file below a package's folder, sorted."""
     paths = []
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in SKIPPED and name.isidentifier()]

@@ -1,6 +1,7 @@
 # Online dictionary learning for novel documents: corpus -> batches -> features -> dictionaries and scores -> report.
 import os
 import sys
+import threading
 from snakemake.utils import min_version
 
 min_version("9.8")
@@ -23,3 +24,18 @@ rule all:
     default_target: True
     input:
         f"{ROOT}/report.html",
+
+
+def drop_timers():
+    """The scheduler's pending timers (profiles/default) would delay the end by up to their timespan."""
+    for timer in threading.enumerate():
+        if isinstance(timer, threading.Timer):
+            timer.cancel()
+
+
+onsuccess:
+    drop_timers()
+
+
+onerror:
+    drop_timers()

@@ -7,7 +7,6 @@ from scipy import sparse
 
 import odl
 from odl.coding import SOLVERS, sparse_code
-from odl.coding.admm import psi_max, soft
 from odl.errors import ParameterError
 
 pytestmark = pytest.mark.parametrize("solver", list(SOLVERS))
@@ -135,49 +134,3 @@ def test_lam_above_one_is_allowed(rng, solver):
     P, A = problem(rng)
     X, value = sparse_code(P, A, 1.5, solver)
     assert X.nnz == 0 and np.array_equal(value, [1.0] * 3 + [0.0] + [1.0] * 5)
-
-
-class TestAdmm:
-    """The papers' coder alone."""
-
-    @pytest.fixture(autouse=True)
-    def _only_once(self, solver):
-        if solver != "admm":
-            pytest.skip("about the coder 'admm'")
-
-    def test_follows_the_papers_recursion(self, rng, solver):
-        """Dense, on all terms, in the papers' orientation: S2, Algorithm 2."""
-        documents, A = problem(rng)
-        P, D, phi, gamma, lam = documents.toarray().T, A.toarray(), 5.0, 1.89, 0.05
-        kappa = 1.0 / np.linalg.eigvalsh(D.T @ D).max()
-        X, E, rho = np.zeros((12, 9)), P.copy(), np.zeros_like(P)
-        for _ in range(30):
-            Z = P - D @ X + rho / phi
-            E = np.sign(Z) * np.maximum(np.abs(Z) - 1 / phi, 0)
-            G = D.T @ (D @ X + E - P - rho / phi)
-            X = np.maximum(X - kappa * G - lam * kappa / phi, 0)
-            rho = rho + gamma * phi * (P - D @ X - E)
-        for block in (1, 4, 64):
-            codes = sparse_code(documents, A, lam, solver, iterations=30, block=block)[0]
-            np.testing.assert_allclose(codes.toarray(), X.T, atol=1e-12)
-
-    def test_approaches_the_optimum(self, rng, solver):
-        P, A = problem(rng)
-        gaps = [sparse_code(P, A, 0.05, solver, True, iterations=n)[2].max() for n in (10, 100, 3000)]
-        assert gaps[0] > gaps[1] > gaps[2] and gaps[2] < 1e-4
-
-    @pytest.mark.parametrize(
-        "option", [{"iterations": 0}, {"iterations": 2.5}, {"phi": 0}, {"gamma": -1}, {"block": 0}]
-    )
-    def test_options_refused(self, option, solver):
-        with pytest.raises(ParameterError, match=next(iter(option))):
-            sparse_code(np.eye(2), np.eye(2), 0.1, solver, **option)
-
-    def test_largest_eigenvalue(self, rng, solver):
-        A = problem(rng)[1]
-        expected = np.linalg.eigvalsh((A.T @ A).toarray())[-1]
-        assert psi_max(A) == pytest.approx(expected, rel=1e-7)
-        assert psi_max(np.eye(5)) == 1.0 and psi_max(np.zeros((3, 2))) == 0.0 and psi_max(np.zeros((3, 0))) == 0.0
-
-    def test_soft_threshold(self, solver):
-        assert np.array_equal(soft(np.array([-3.0, -0.5, 0.0, 0.5, 3.0]), 1.0), [-2.0, 0.0, 0.0, 0.0, 2.0])

@@ -148,6 +148,12 @@ def test_threads_do_not_matter(rng):
         assert all(np.array_equal(*pair) for pair in zip(alone[1:], several[1:], strict=True))
 
 
+@pytest.mark.parametrize("option", [{"threads": 0}, {"threads": "2"}, {"max_pivots": -1}, {"max_pivots": 1.5}])
+def test_options_refused(option):
+    with pytest.raises(ParameterError, match=f"{next(iter(option))} is"):
+        sparse_code(np.eye(2), np.eye(2), **option)
+
+
 def test_what_the_kernel_cannot_prove_is_solved_again(rng, monkeypatch):
     """Without pivots nothing is proved: HiGHS takes over, and codes and certificates are as good."""
     P, A = rng.random((6, 30)), rng.random((30, 12)) * (rng.random((30, 12)) < 0.3)
@@ -160,6 +166,17 @@ def test_what_the_kernel_cannot_prove_is_solved_again(rng, monkeypatch):
     monkeypatch.setattr(exact, "_solve_by_highs", lambda *_: (None, np.inf, np.inf))
     with pytest.raises(OdlError, match="row 0 of P is solved only to a gap"):
         exact.codes(P, A, 0.1, max_pivots=0)
+
+
+@pytest.mark.parametrize("kind", [whole, span, twins, documents])
+def test_degenerate_documents_need_no_other_solver(rng, kind, monkeypatch):
+    """Zero steps and ties by the hundred: the kernel's own routes get through."""
+    monkeypatch.setattr(exact, "_solve_by_highs", lambda *_: pytest.fail("the kernel gave up"))
+    for lam in (0.0, 0.01):
+        for _ in range(4):
+            P, A = kind(rng, 150, 50)
+            gap = exact.codes(P, A, lam, return_gap=True)[2]
+            assert (gap <= 1e-11 * P.sum(axis=1)).all()
 
 
 def test_the_certificate_is_not_empty(rng):

@@ -51,9 +51,11 @@ class Work(NamedTuple):
     code: np.ndarray  # x_j
     move: np.ndarray  # direction in x
     price: np.ndarray  # gradient along each edge
+    length: np.ndarray  # squared length of each edge, or 1
     image: np.ndarray  # a row seen from each edge
     active: np.ndarray  # x_j is not a form held at zero
     form: np.ndarray  # row i of a held residual, or -1 - j of a held code
+    slot: np.ndarray  # edge of a held code
 
 
 @_compiled
@@ -84,7 +86,9 @@ def _allocate(rows, entries, atoms):
         np.empty(atoms, real),
         np.empty(atoms, real),
         np.empty(atoms, real),
+        np.empty(atoms, real),
         np.zeros(atoms, np.bool_),
+        np.empty(atoms, whole),
         np.empty(atoms, whole),
     )
 
@@ -200,22 +204,32 @@ def _clear_edges(atoms, work, edges):
             edges[j * atoms + k] = 0.0
         edges[j * atoms + j] = 1.0
         work.form[j] = -1 - j
+        work.slot[j] = j
 
 
 @_inlined
 def _set_prices(atoms, work, edges):
+    """Fill `price` and, where many atoms make it worth while (steepest edges need fewer pivots), `length`."""
+    many = atoms > 16
     for k in range(atoms):
-        work.price[k] = 0.0
+        held_code = work.form[k] < 0
+        work.price[k] = work.gradient[-1 - work.form[k]] if held_code else 0.0
+        work.length[k] = 0.0 if many and not held_code else 1.0
     for j in range(atoms):
-        factor = work.gradient[j]
-        for k in range(atoms):
-            work.price[k] += factor * edges[j * atoms + k]
+        if work.active[j]:
+            factor = work.gradient[j]
+            for k in range(atoms):
+                work.price[k] += factor * edges[j * atoms + k]
+            if many:
+                for k in range(atoms):
+                    work.length[k] += edges[j * atoms + k] * edges[j * atoms + k]
 
 
 @_inlined
 def _choose_edge(rows, atoms, work, tolerance, first_found):
     """Return the edge of steepest descent (or the first one, by Bland's order) as (edge, direction, slope)."""
-    best, chosen, direction, order = -tolerance, -1, 1.0, 2 * rows + atoms
+    best, chosen, direction, order = 0.0, -1, 1.0, 2 * rows + atoms
+    found = 0.0
     for k in range(atoms):
         form, price = work.form[k], work.price[k]
         slope, name, sign = price, -1 - form, 1.0
@@ -225,10 +239,10 @@ def _choose_edge(rows, atoms, work, tolerance, first_found):
             name = atoms + 2 * form + (1 if sign > 0.0 else 0)
         if first_found:
             if slope < -tolerance and name < order:
-                best, chosen, direction, order = slope, k, sign, name
-        elif slope < best:
-            best, chosen, direction = slope, k, sign
-    return chosen, direction, best
+                found, chosen, direction, order = slope, k, sign, name
+        elif slope < -tolerance and slope * slope > best * work.length[k]:
+            best, found, chosen, direction = slope * slope / work.length[k], slope, k, sign
+    return chosen, direction, found
 
 
 @_inlined
@@ -383,9 +397,12 @@ def _see(form, atoms, work, edges):
     for k in range(atoms):
         work.image[k] = 0.0
     for entry in range(work.start[form], work.start[form + 1]):
-        row, factor = work.atom[entry] * atoms, work.weight[entry]
-        for k in range(atoms):
-            work.image[k] += factor * edges[row + k]
+        j, factor = work.atom[entry], work.weight[entry]
+        if work.active[j]:
+            for k in range(atoms):
+                work.image[k] += factor * edges[j * atoms + k]
+        else:
+            work.image[work.slot[j]] += factor
 
 
 @_inlined
@@ -425,6 +442,7 @@ def _hold(edge, form, atoms, work, edges):
         return
     j = -1 - form
     work.active[j] = False
+    work.slot[j] = edge
     work.code[j] = 0.0
     for k in range(atoms):
         edges[j * atoms + k] = 0.0

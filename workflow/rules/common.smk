@@ -33,22 +33,33 @@ wildcard_constraints:
 
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
-SHARED = ["errors", "storage", "documents", "features"]
+BASE = ["errors", "storage", "documents"]
 CODING = ["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"]
-STEP = [
-    "novelty",
-    "checkpoints",
-    "scores",
-    "metrics",
-    "timestep",
-    "learners/__init__",
-    "learners/base",
-]
+TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
+SHOWN = [*TABLED, "study", "selection"]
+SOURCES = {
+    "read": [*BASE, "corpora/__init__", "corpora/checks"],
+    "index": [*BASE, "stream"],
+    "batch": [*BASE, "stream"],
+    "features": [*BASE, "features"],
+    "kernels": CODING,
+    "update": [
+        *[*BASE, "features", "metrics", "scores", "checkpoints", "novelty", "timestep"],
+        *["learners/__init__", "learners/base", *CODING],
+    ],
+    "baselines": [*BASE, "features", "baselines"],
+    "evaluate": TABLED,
+    "plan": ["errors", "storage", "config", "study"],
+    "tables": [*TABLED, "study"],
+    "figures": [*SHOWN, "plots", "streamplots", "figures"],
+    "page": [*SHOWN, "page", "sections", "report"],
+}
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 
 
-def sources(*names):
-    return [f"{PACKAGE}/{name}.py" for name in names]
+def sources(stage, *more):
+    """Files of the package that a stage depends on."""
+    return [f"{PACKAGE}/{name}.py" for name in [*SOURCES[stage], *more]]
 
 
 def index(wildcards):

@@ -53,12 +53,7 @@ rule read:
     input:
         sources=lambda wildcards: CORPUS_FILES[wildcards.corpus],
         code=lambda wildcards: sources(
-            "errors",
-            "storage",
-            "documents",
-            "corpora/__init__",
-            "corpora/checks",
-            *READERS[config["corpora"][wildcards.corpus]["reader"]],
+            "read", *READERS[config["corpora"][wildcards.corpus]["reader"]]
         ),
     output:
         ROOT + "/{corpus}/documents.h5",
@@ -86,7 +81,7 @@ rule read:
 checkpoint index:
     input:
         documents=ROOT + "/{corpus}/documents.h5",
-        code=sources("errors", "storage", "documents", "stream"),
+        code=sources("index"),
     output:
         table=STREAM + "/index.tsv",
         order=STREAM + "/order.h5",
@@ -112,6 +107,7 @@ rule batch:
         documents=ancient(ROOT + "/{corpus}/documents.h5"),
         order=ancient(STREAM + "/order.h5"),
         table=ancient(STREAM + "/index.tsv"),
+        code=sources("batch"),
     output:
         STREAM + "/batches/{t}.h5",
     log:

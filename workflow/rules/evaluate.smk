@@ -86,7 +86,7 @@ def measured(wildcards):
 rule evaluate:
     input:
         scores=scored,
-        code=sources("errors", "storage", "documents", "metrics", "scored", "tables"),
+        code=sources("evaluate"),
     output:
         auc=RUN + "/auc.tsv",
         summary=RUN + "/summary.tsv",
@@ -104,7 +104,7 @@ rule evaluate:
 use rule evaluate as evaluate_baselines with:
     input:
         scores=compared,
-        code=sources("errors", "storage", "documents", "metrics", "scored", "tables"),
+        code=sources("evaluate"),
     output:
         auc=STREAM + "/baselines/auc.tsv",
         summary=STREAM + "/baselines/summary.tsv",
@@ -115,7 +115,7 @@ use rule evaluate as evaluate_baselines with:
 rule plan:
     input:
         tables=[f"{ROOT}/{corpus}/seed{seed}/index.tsv" for corpus, seed in streams()],
-        code=sources("errors", "storage", "config", "tables", "study"),
+        code=sources("plan"),
     output:
         ROOT + "/plan.json",
     log:
@@ -133,7 +133,7 @@ rule tables:
         plan=ROOT + "/plan.json",
         results=results_of("auc.tsv", "summary.tsv"),
         measured=measured,
-        code=sources("errors", "storage", "tables", "study"),
+        code=sources("tables"),
     output:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
     log:

@@ -7,7 +7,7 @@ rule features:
     input:
         batch=STREAM + "/batches/{t}.h5",
         previous=before(STREAM + "/features/{t}.h5"),
-        code=sources(*SHARED),
+        code=sources("features"),
     output:
         STREAM + "/features/{t}.h5",
     log:

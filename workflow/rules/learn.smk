@@ -41,7 +41,7 @@ def window(wildcards):
 # Compiled once before the jobs start in parallel; the stamp says nothing about results.
 rule kernels:
     input:
-        sources(*CODING),
+        sources("kernels"),
     output:
         touch(ROOT + "/.kernels"),
     log:
@@ -59,9 +59,7 @@ rule update:
         corpus=last_features,
         kernels=ancient(ROOT + "/.kernels"),
         code=lambda wildcards: sources(
-            *SHARED,
-            *CODING,
-            *STEP,
+            "update",
             f"learners/{config['learners'][wildcards.run]['algorithm']}",
         ),
     output:
@@ -89,7 +87,7 @@ rule baselines:
     input:
         features=STREAM + "/features/{t}.h5",
         past=window,
-        code=sources(*SHARED, "baselines"),
+        code=sources("baselines"),
     output:
         STREAM + "/baselines/{t}.h5",
     log:

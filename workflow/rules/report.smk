@@ -2,17 +2,6 @@
 # REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that are shown
 # OUTPUTS: figures/{corpus}-{name}.{png,svg}, report.html
 FIGURES = ["auc", "time", "parameters", "timesteps", "novel", "roc", "scores", "topics"]
-PAGE = [
-    "plots",
-    "streamplots",
-    "figures",
-    "study",
-    "tables",
-    "scored",
-    "metrics",
-    "storage",
-    "errors",
-]
 DRAWN = expand(
     ROOT + "/figures/{corpus}-{name}.{form}",
     corpus=config["streams"],
@@ -40,7 +29,7 @@ rule figures:
     input:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
-        code=sources(*PAGE),
+        code=sources("figures"),
     output:
         report(
             expand(
@@ -72,7 +61,7 @@ rule page:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
         figures=DRAWN + HELD,
-        code=sources("page", "sections", "report", *PAGE),
+        code=sources("page"),
     output:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
     log:

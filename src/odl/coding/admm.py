@@ -123,8 +123,7 @@ def _iterate(P, A, lam, kappa, iterations, phi, gamma):
 
 def _check_options(iterations, phi, gamma, block):
     for name, value in (("iterations", iterations), ("block", block)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise ParameterError(f"{name} is {value!r}", "a whole number of at least 1", f"set {name}")
+        exact.check_whole(name, value, 1)
     for name, value in (("phi", phi), ("gamma", gamma)):
-        if not np.isreal(value) or not 0.0 < value < np.inf:
+        if isinstance(value, str) or not np.isscalar(value) or not np.isreal(value) or not 0.0 < value < np.inf:
             raise ParameterError(f"{name} is {value!r}", "a positive number", f"set {name}")

@@ -67,6 +67,12 @@ def check(P, A, lam):
     return P, A, float(lam), mass
 
 
+def check_whole(name, value, least):
+    """Refuse an option that is not a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ParameterError(f"{name} is {value!r}", f"a whole number of at least {least}", f"set {name}")
+
+
 def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     """Code every document exactly.
 
@@ -111,9 +117,11 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     Barrodale and Roberts, SIAM J. Numer. Anal. 10 (1973), for the line search.
     """
     P, A, lam, mass = check(P, A, lam)
-    limit = -1 if max_pivots is None else max_pivots
+    check_whole("threads", threads, 1)
+    check_whole("max_pivots", 0 if max_pivots is None else max_pivots, 0)
+    limit = -1 if max_pivots is None else int(max_pivots)
     count, arrays = P.shape[0], (parts(P), parts(A), parts(A.tocsc()), mass, lam, limit, SETTINGS)
-    cuts = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(np.int64)
+    cuts = np.linspace(0, count, max(1, min(int(threads), count)) + 1).astype(np.int64)
     if len(cuts) == 2:
         results = [kernels.code_documents(0, count, *arrays)]
     else:

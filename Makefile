@@ -12,7 +12,7 @@ test: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 bench: .venv/tested
 	$(BIN)/python benchmarks/run.py

@@ -5,7 +5,8 @@ import threading
 from snakemake.utils import min_version
 
 min_version("9.8")
-# Jobs find this interpreter's odl and python first, so no environment need be activated.
+# Jobs end when this process is gone, and find this interpreter's odl first, so no environment need be activated.
+os.environ["ODL_PARENT"] = str(os.getpid())
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
 
 

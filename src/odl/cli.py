@@ -3,10 +3,36 @@
 import argparse
 import json
 import os
+import signal
 import sys
+import threading
+import time
 
 import odl
 from odl.errors import OdlError
+
+
+def _end_cleanly():
+    """Turn SIGTERM into an exit that removes temporary files, and end when the workflow that started us is gone.
+
+    A killed Snakemake cannot stop its jobs; the Snakefile names its process in ODL_PARENT.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    parent = os.environ.get("ODL_PARENT", "")
+    if parent.isdigit():
+        threading.Thread(target=_watch, args=(int(parent),), daemon=True).start()
+
+
+def _watch(parent):
+    while True:
+        try:
+            os.kill(parent, 0)
+        except ProcessLookupError:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        except PermissionError:
+            return
+        time.sleep(0.5)
 
 
 def _json(text):
@@ -207,7 +233,7 @@ def _parser():
         ("auc", {"help": "table per timestep to write"}),
         ("summary", {"help": "table of averages to write"}),
         ("--options", {"type": _json, "required": True, "help": "JSON: timesteps, min_novel, topics, bootstrap ..."}),
-        ("--scores", {"nargs": "+", "required": True}),
+        ("--scores", {"nargs": "*", "default": []}),
     )
     command(
         plan,
@@ -258,6 +284,8 @@ def _parser():
 def main(arguments=None):
     """Run one subcommand; return the exit status."""
     args = _parser().parse_args(arguments)
+    if arguments is None:
+        _end_cleanly()
     try:
         args.function(args)
     except OdlError as error:

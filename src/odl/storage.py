@@ -6,9 +6,10 @@ is one compressed UTF-8 block with a newline between entries (h5py reads that ma
 than an array of variable-length strings, and it compresses).
 """
 
+import glob
 import hashlib
 import os
-import tempfile
+import platform
 from contextlib import contextmanager
 
 import h5py
@@ -23,22 +24,36 @@ COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 
 @contextmanager
 def replacing(path):
-    """Yield a temporary path beside `path`; rename it to `path` if the block ends well."""
+    """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
+
+    The name carries host and process, so that two writers never share it; what a killed process of this
+    host left behind for the same file is removed.
+    """
     path = os.fspath(path)
-    folder = os.path.dirname(path) or "."
-    os.makedirs(folder, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", suffix=".part", dir=folder)
-    os.close(handle)
+    folder, name = os.path.split(path)
+    os.makedirs(folder or ".", exist_ok=True)
+    host = platform.node() or "host"
+    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
+        if not _alive(left.rsplit("-", 1)[1].removesuffix(".part")):
+            os.unlink(left)
+    temporary = os.path.join(folder, f".{name}.{host}-{os.getpid()}.part")
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, path)
     except BaseException:
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise
+
+
+def _alive(process):
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager

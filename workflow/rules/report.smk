@@ -38,6 +38,7 @@ rule figures:
                 name=FIGURES,
             ),
             category="Figures",
+            caption="../report/figures.rst",
         ),
         expand(
             ROOT + "/figures/{corpus}-{name}.svg",

@@ -106,8 +106,8 @@ class L1Learner:
         Whether the algorithm's own memory and update count go on from the initialisation.
     solver : {"exact", "admm"}
         Sparse coder.
-    iterations : int
-        Iterations of the ADMM coder.
+    iterations, phi, relaxation : int, float, float
+        Iterations, penalty and step of the dual (gamma in NIPS 2012) of the ADMM coder.
 
     Notes
     -----
@@ -121,6 +121,8 @@ class L1Learner:
     carry: bool = False
     solver: str = "exact"
     iterations: int = 100
+    phi: float = 5.0
+    relaxation: float = 1.89
 
     algorithm: ClassVar[str] = ""
     norm: ClassVar[str] = "l1"
@@ -135,6 +137,8 @@ class L1Learner:
         for key, least in (("rounds", 0), ("start_terms", 0), ("iterations", 1)):
             if getattr(self, key) < least:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"a number of at least {least}")
+        if not (self.phi > 0 and self.relaxation > 0):
+            raise domain(f"{name}: phi={self.phi!r}, relaxation={self.relaxation!r}", "numbers above 0")
         for key, allowed in self.choices.items():
             if getattr(self, key) not in allowed:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
@@ -189,12 +193,12 @@ class L1Learner:
         -------
         Scores
         """
-        options = {"iterations": self.iterations} if self.solver == "admm" else {}
         A = widen(state.dictionary, n_rows=P.shape[1])
         gap = 0.0
         if self.solver == "exact":
             X, objective = sparse_code(P, A, self.lam, solver="exact")
         else:
+            options = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
             X, objective, gaps = sparse_code(P, A, self.lam, solver=self.solver, return_gap=True, **options)
             gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
         penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()

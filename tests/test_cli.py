@@ -1,0 +1,140 @@
+"""The command: one sentence for every mistake, no traceback, nothing half-written, no orphan."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import ROOT
+
+STREAM = json.dumps(
+    {
+        "batches": {"by": "documents", "documents": 2, "period": "day", "initial": 2, "flush": True},
+        "protocol": "by-date",
+        "topic_entry": {},
+        "ties": "seeded",
+    }
+)
+
+
+def odl(*arguments, **options):
+    command = [sys.executable, "-m", "odl", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, **options)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    lines = [json.dumps({"id": f"d{n}", "time": 1990 + n, "text": f"word{chr(97 + n)} same words"}) for n in range(6)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
+    found = odl("read", "documents", tmp_path / "documents.h5", "--source", tmp_path / "mine.jsonl")
+    assert found.returncode == 0, found.stderr
+    return tmp_path
+
+
+def test_stages_by_hand(corpus):
+    assert (
+        odl(
+            "index", corpus / "documents.h5", corpus / "i.tsv", corpus / "o.h5", "--seed", 0, "--stream", STREAM
+        ).returncode
+        == 0
+    )
+    for t in range(3):
+        assert odl("batch", corpus / "documents.h5", corpus / "o.h5", corpus / f"b{t}.h5", "--t", t).returncode == 0
+        previous = [corpus / f"f{t - 1}.h5"] if t else []
+        assert odl("features", corpus / f"f{t}.h5", corpus / f"b{t}.h5", *previous).returncode == 0
+    run = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_averaging"}, "features": {}}
+    names = ["--state", corpus / "s0.h5", "--scores", corpus / "sc0.h5", "--timings", corpus / "t0.tsv"]
+    found = odl("update", corpus / "f0.h5", *names, "--run", json.dumps(run))
+    assert found.returncode == 0, found.stderr
+    assert (corpus / "s0.h5").exists() and (corpus / "t0.tsv").read_text().startswith("phase\tcpu_s")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["read", "documens", "x.h5"], "documents"),
+        (["read", "documents", "x.h5", "--source", "absent.jsonl"], "absent.jsonl"),
+        (["index", "absent.h5", "i.tsv", "o.h5", "--seed", "0", "--stream", STREAM], "absent.h5 does not exist"),
+        (["features", "x.h5", "README.md"], "README.md"),
+        (["download", "tdt2/absent.mat", "x.mat"], "absent.mat"),
+        (["summarise", "README.md", "x"], "README.md"),
+        (["table", "absent"], "absent"),
+    ],
+)
+def test_mistakes_are_one_sentence(arguments, message):
+    found = odl(*arguments, env={**os.environ, "ODL_MIRROR": ""})
+    assert found.returncode != 0
+    assert message in found.stderr and "expected" in found.stderr
+    assert "Traceback" not in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+def test_arguments_that_are_no_json_are_refused():
+    found = odl("read", "documents", "x.h5", "--options", "{")
+    assert found.returncode == 2 and "not JSON" in found.stderr and "Traceback" not in found.stderr
+
+
+def test_unknown_learner_names_the_nearest(corpus):
+    test_stages_by_hand(corpus)
+    run = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_average"}, "features": {}}
+    names = ["--state", corpus / "s.h5", "--scores", corpus / "sc.h5", "--timings", corpus / "t.tsv"]
+    found = odl("update", corpus / "f0.h5", *names, "--run", json.dumps(run))
+    assert found.returncode == 1 and "did you mean 'dual_averaging'?" in found.stderr
+    assert not (corpus / "s.h5").exists()
+
+
+def test_a_folder_that_cannot_be_written(corpus):
+    (corpus / "file").write_text("")
+    found = odl("read", "documents", corpus / "file" / "x.h5", "--source", corpus / "mine.jsonl")
+    assert found.returncode == 1 and "Traceback" not in found.stderr and "check space and permissions" in found.stderr
+
+
+CODE = """
+import sys, time
+from odl import cli, storage
+cli._end_cleanly()
+with storage.replacing(sys.argv[1]) as temporary:
+    open(temporary, "w").close()
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def start(path, **environment):
+    command = [sys.executable, "-c", CODE, str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_a_stopped_job_removes_its_temporary_file(tmp_path):
+    process = start(tmp_path / "x.h5", ODL_PARENT="")
+    assert len(list(tmp_path.iterdir())) == 1
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_ends_when_its_workflow_is_gone(tmp_path):
+    workflow = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    process = start(tmp_path / "x.h5", ODL_PARENT=str(workflow.pid))
+    workflow.kill()
+    workflow.wait()
+    assert process.wait(timeout=20) == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_job_left_is_removed_by_the_next(tmp_path):
+    process = start(tmp_path / "x.h5", ODL_PARENT="")
+    process.kill()
+    process.wait()
+    assert len(list(tmp_path.iterdir())) == 1
+    other = start(tmp_path / "x.h5", ODL_PARENT="")
+    time.sleep(0.1)
+    assert len(list(tmp_path.iterdir())) == 1
+    other.terminate()
+    other.wait(timeout=20)
+    assert list(tmp_path.iterdir()) == []

@@ -38,7 +38,8 @@ def window(wildcards):
     ]
 
 
-# Compiled once before the jobs start in parallel; the stamp says nothing about results.
+# Compiled once before the jobs start in parallel. Its sources are some of those of the updates, which must not
+# call the stamp ancient: Snakemake does not look at what else changed for jobs behind one that has to run.
 rule kernels:
     input:
         sources("kernels"),
@@ -57,7 +58,7 @@ rule update:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
         corpus=last_features,
-        kernels=ancient(ROOT + "/.kernels"),
+        kernels=ROOT + "/.kernels",
         code=lambda wildcards: sources(
             "update",
             f"learners/{config['learners'][wildcards.run]['algorithm']}",

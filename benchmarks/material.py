@@ -1,0 +1,173 @@
+"""What is measured: TDT2 in batches with the dictionaries of each learner, or a made stream of like size."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import yaml
+from measure import ROOT, say
+from scipy import sparse
+
+from odl import config, corpora, features, learners, novelty, stream
+from odl.documents import Documents
+
+RUNS = {"DA": "dual-averaging", "PG": "projected-gradient", "ADMM": "admm"}
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run.
+
+    Parameters
+    ----------
+    atoms : tuple of int
+        Two sizes of dictionary: the one that the limits name, and the larger one compared with it.
+    repeats : int
+        Repetitions that a median is taken of.
+    batch, batches, terms, topics, own, tokens : int
+        Of the made stream, `own` being the words of a topic; `batch` also of the real one.
+    highs, admm : int
+        Documents a batch that highspy gets; documents in all that the dense ADMM gets.
+    rounds : int, optional
+        Alternations of the initialisation; as in the configuration if None.
+    """
+
+    atoms: tuple = (200, 500)
+    repeats: int = 5
+    batch: int = 1000
+    batches: int = 10
+    terms: int = 36_000
+    topics: int = 30
+    own: int = 400
+    tokens: int = 190
+    highs: int = 50
+    admm: int = 4
+    rounds: int | None = None
+
+
+FULL = Size()
+QUICK = Size(
+    atoms=(6, 12), repeats=1, batch=60, batches=4, terms=300, topics=8, own=30, tokens=60, highs=4, admm=2, rounds=2
+)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One learner over the whole stream.
+
+    Attributes
+    ----------
+    learner : odl.learners.L1Learner
+    run : dict
+        What `odl update` takes as --run.
+    states : list of odl.learners.State
+        states[t] is what batch t is scored with: at 0 the initialised one, then what timestep t - 1 left.
+    P : list of csr_array
+        Weighted batches.
+    """
+
+    learner: learners.L1Learner
+    run: dict
+    states: list
+    P: list
+
+
+@dataclass
+class Material:
+    """The stream and everything learned from it; chains are learned when first asked for.
+
+    Parameters
+    ----------
+    size : Size
+    folder : Path, optional
+        Folder of the corpora, in the layout of a mirror.
+    """
+
+    size: Size = FULL
+    folder: Path | None = None
+    chains: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.settings = yaml.safe_load((ROOT / "config" / "tdt2.yaml").read_text())
+        source = self.folder / "tdt2" / "TDT2_with_time.mat" if self.folder else None
+        self.real = bool(source and source.exists() and self.size is FULL)
+        self.name = "TDT2" if self.real else "made stream"
+        documents = corpora.read("tdt2", [source]) if self.real else made(self.size)
+        rows = stream.order(documents.ids, documents.times, SEED, "seeded")
+        cut = {"by": "documents", "documents": self.size.batch, "initial": self.size.batch, "period": "month"}
+        parts = stream.split(rows, documents.times, documents.files, documents.topics, flush=True, **cut)
+        self.batches = []
+        for part in parts:
+            previous = self.batches[-1] if self.batches else None
+            self.batches.append(features.advance(documents.select(part), previous))
+
+    def full(self):
+        """Return the timesteps after the initialisation that have a whole batch."""
+        return [batch.t for batch in self.batches[1:] if len(batch.ids) == self.size.batch]
+
+    def chain(self, name, atoms):
+        """Return the chain of one learner (a key of `RUNS`) at one size of dictionary."""
+        if (name, atoms) not in self.chains:
+            say(f"{name}, k = {atoms}: learning from {len(self.batches)} batches")
+            self.chains[name, atoms] = self._learn(name, atoms)
+        return self.chains[name, atoms]
+
+    def _learn(self, name, atoms):
+        chosen = config.learner_of(self.settings, RUNS[name])
+        if self.size.rounds is not None:
+            chosen["rounds"] = self.size.rounds
+        weighting = config.features_of(self.settings, RUNS[name])
+        run = {"corpus": "tdt2", "seed": SEED, "run": RUNS[name], "atoms": atoms}
+        run |= {"learner": chosen, "features": weighting}
+        learner = learners.make(**chosen)
+        P = [batch.weigh(**weighting, norm=learner.norm) for batch in self.batches]
+        state = learner.start(P[0], atoms, novelty.generator(SEED, "start"))
+        states = [state, state]
+        for batch in P[1:]:
+            states.append(step(learner, states[-1], batch)[0])
+        return Chain(learner, run, states, P)
+
+
+def step(learner, state, P):
+    """Score a batch and learn from it, as one timestep does; return (state, codes)."""
+    current = learner.fit_terms(state, P.shape[1])
+    codes = novelty.score(learner, current, P).codes
+    return learner.learn(current, P, codes), codes
+
+
+def made(size, seed=0):
+    """Return a stream of documents in time: half of the words of one law for all, half of the document's topic.
+
+    Two thirds of the topics occur from the start, the others enter one by one.
+    """
+    rng = np.random.default_rng(seed)
+    n, topics, own = size.batch * size.batches, size.topics, size.own
+    common, local = 1.0 / np.arange(1, size.terms + 1), 1.0 / np.arange(1, own + 1)
+    words = np.array([rng.choice(size.terms, own, replace=False) for _ in range(topics)])
+    known = 2 * topics // 3 + np.arange(n) * (topics - 2 * topics // 3) // n + 1
+    topic = (rng.random(n) * known).astype(int)
+    half = size.tokens // 2
+    shared = rng.choice(size.terms, (n, half), p=common / common.sum())
+    special = words[topic[:, None], rng.choice(own, (n, half), p=local / local.sum())]
+    columns = np.hstack([shared, special]).ravel()
+    rows = np.repeat(np.arange(n), 2 * half)
+    counts = sparse.csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(n, size.terms))
+    names = [f"made-{row}" for row in range(n)]
+    return Documents(
+        counts, [f"t{term:05}" for term in range(size.terms)], names, np.arange(n) * 60_000,
+        [(f"topic{number:02}",) for number in topic], names,
+    )  # fmt: skip
+
+
+def find_corpora(given=None):
+    """Return the folder of the corpora: the argument, ODL_CORPORA, ODL_MIRROR, or one beside the repository."""
+    if given or os.environ.get("ODL_CORPORA"):
+        place = Path(given or os.environ["ODL_CORPORA"])
+        return place.resolve() if place.is_dir() else None
+    # A mirror may also be an address: nothing to read from here.
+    for place in (os.environ.get("ODL_MIRROR"), ROOT.parent / "shared" / "corpora"):
+        if place and Path(place).is_dir():
+            return Path(place).resolve()
+    return None

@@ -1,0 +1,149 @@
+"""What the parts share: rows and their limits, CPU time here and of other processes, facts about the machine."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("odl", "numpy", "scipy", "numba", "h5py", "highspy", "snakemake")
+COLUMNS = ("part", "what", "value", "unit", "limit", "verdict")
+
+
+class Row(NamedTuple):
+    """One line of the table.
+
+    Attributes
+    ----------
+    part, what : str
+    value : float or None
+        None for what could not be measured; `what` says why.
+    unit : str
+    limit : str
+        ``<= 0.25``, ``>= 30``, or empty where nothing is promised.
+    """
+
+    part: str
+    what: str
+    value: float | None
+    unit: str = ""
+    limit: str = ""
+
+    def verdict(self):
+        """Return ok or over, or nothing where there is no limit; ``not run`` without a value."""
+        if self.value is None:
+            return "not run"
+        if not self.limit:
+            return ""
+        sign, bound = self.limit.split()
+        return "ok" if (self.value <= float(bound) if sign == "<=" else self.value >= float(bound)) else "over"
+
+    def cells(self):
+        """Return the row as text, in the order of `COLUMNS`."""
+        value = "" if self.value is None else show(self.value)
+        return [self.part, self.what, value, self.unit, self.limit, self.verdict()]
+
+
+def show(value):
+    """Return a number with three digits that count, without an exponent where it can be read."""
+    if value == 0 or 1e-4 <= abs(value) < 1e5:
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:.1e}"
+
+
+class Cost(NamedTuple):
+    """CPU seconds and peak bytes of a process with all it waited for, seconds on the clock, and what it printed."""
+
+    cpu: float
+    rss: float
+    wall: float
+    printed: str
+
+
+def cpu(function, *arguments):
+    """Return (CPU seconds of this process, result) of a call."""
+    began = time.process_time()
+    result = function(*arguments)
+    return time.process_time() - began, result
+
+
+def child(command, folder=ROOT, environment=None):
+    """Run a command to its end.
+
+    Returns
+    -------
+    Cost
+
+    Raises
+    ------
+    RuntimeError
+        If it fails, with the end of what it printed.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        report, launcher = Path(place) / "cost.json", Path(__file__).with_name("launch.py")
+        done = subprocess.run(
+            [sys.executable, "-IS", str(launcher), str(report), *map(str, command)],
+            cwd=folder, env={**os.environ, **(environment or {})}, text=True, errors="replace",
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(map(str, command[:2]))} ... failed:\n{done.stdout[-2000:]}")
+        return Cost(**json.loads(report.read_text()), printed=done.stdout)
+
+
+def repeated(command, times, **options):
+    """Return the median cost of a command run several times (each figure its own median)."""
+    costs = [child(command, **options) for _ in range(times)]
+    return Cost(*(median(cost[figure] for cost in costs) for figure in range(3)), costs[-1].printed)
+
+
+def tool(name):
+    """Return the path of a command of this environment."""
+    path = Path(sys.executable).with_name(name)
+    return str(path) if path.exists() else name
+
+
+def say(text):
+    """Tell the person who waits; the table alone goes to standard output."""
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def facts():
+    """Return (name, value) pairs: processor, cores, load, Python, versions."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    except OSError:
+        pass
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found = [("processor", model), ("cores", f"{usable} usable of {os.cpu_count()}")]
+    found.append(("load before", " ".join(f"{value:.2f}" for value in os.getloadavg())))
+    found.append(("system", f"{platform.system()} {platform.release()}"))
+    found.append(("Python", platform.python_version()))
+    for package in PACKAGES:
+        try:
+            name = "online-dictionary-learning" if package == "odl" else package
+            found.append((package, importlib.metadata.version(name)))
+        except importlib.metadata.PackageNotFoundError:
+            found.append((package, "not installed"))
+    return found
+
+
+def table(rows):
+    """Return the rows as aligned text."""
+    cells = [list(COLUMNS), *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(COLUMNS))]
+    lines = []
+    for line in cells:
+        parts = [text.rjust(widths[at]) if at == 2 else text.ljust(widths[at]) for at, text in enumerate(line)]
+        lines.append("  ".join(parts).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)

@@ -1,0 +1,143 @@
+"""Parts that run whole processes: one job of a learner, a workflow with nothing to do, a study from its raw text."""
+
+import csv
+import json
+import tempfile
+from pathlib import Path
+
+from inside import STEP_LIMITS, write_checkpoint
+from material import FULL
+from measure import ROOT, Row, child, repeated, say, tool
+
+from odl import checkpoints, features
+
+JOB_LIMITS = {"cpu": "<= 1.2", "rss": "<= 400"}
+DONE = "Nothing to be done"
+
+
+def job(material):
+    """Measure `odl update` as a process of its own: start-up, reading, scoring, learning, writing."""
+    size, rows = material.size, []
+    atoms, t = size.atoms[0], material.full()[-1]
+    with tempfile.TemporaryDirectory() as place:
+        place = Path(place)
+        for step in (0, t):
+            features.write(place / f"features{step}.h5", material.batches[step])
+        for name in STEP_LIMITS:
+            chain = material.chain(name, atoms)
+            say(f"job: {name}")
+            previous = place / f"{name}.h5"
+            write_checkpoint(previous, chain, t - 1)
+            what = f"{material.name}, {name}, k = {atoms}, odl update"
+            cost = update(place, place / f"features{t}.h5", chain.run, previous, size.repeats)
+            rows.append(Row("job", f"{what}, timestep {t}", cost.cpu, "CPU s", JOB_LIMITS["cpu"]))
+            rows.append(Row("job", f"{what}, timestep {t}, peak memory", cost.rss / 1e6, "MB", JOB_LIMITS["rss"]))
+            cost = update(place, place / "features0.h5", chain.run, None, 1)
+            rows.append(Row("job", f"{what}, timestep 0 (initialisation)", cost.cpu, "CPU s"))
+    return rows
+
+
+def update(place, source, run, previous, times):
+    """Return the median cost of one job of a learner."""
+    command = [tool("odl"), "update", source, "--run", json.dumps(run)]
+    for output in ("state", "scores", "timings"):
+        command += [f"--{output}", place / f"out.{output}"]
+    return repeated([*command, *(["--previous", previous] if previous else [])], times)
+
+
+def noop(material):
+    """Measure `snakemake` on the default configuration when everything is there."""
+    if material.size is FULL:
+        if not (ROOT / "results" / "default" / "report.html").exists():
+            say("noop: the default study is not there; running it first (minutes)")
+        return _noop(ROOT, (), material.size.repeats)
+    with tempfile.TemporaryDirectory() as place:
+        # The real workflow in a folder of its own, up to its first target.
+        for name in ("Snakefile", "workflow", "config", "profiles", "data"):
+            (Path(place) / name).symlink_to(ROOT / name)
+        return _noop(place, ("results/default/.kernels",), material.size.repeats)
+
+
+def _noop(folder, targets, times):
+    command = [tool("snakemake"), *targets]
+    for _ in range(2):
+        if DONE in child(command, folder=folder).printed:
+            break
+        say("noop: the workflow had work to do and did it")
+    cost = repeated(command, times, folder=folder)
+    if DONE not in cost.printed:
+        raise RuntimeError("snakemake finds something to do every time: a result depends on something that changes")
+    what = "snakemake with nothing to do, default configuration"
+    return [
+        Row("noop", what, cost.cpu, "CPU s", "<= 3"),
+        Row("noop", f"{what}, peak memory", cost.rss / 1e6, "MB"),
+    ]
+
+
+def arxiv(material, limit=None):
+    """Run config/arxiv.yaml from the archive of abstracts to the report, into a new folder, two jobs at a time.
+
+    The protocol is by-date: under the configuration's own, topics that have not entered yet are dropped, and
+    the limit speaks of all abstracts.
+
+    Parameters
+    ----------
+    material : material.Material
+        Its folder is the mirror.
+    limit : int, optional
+        Read only so many abstracts, to try the part out; limits are then not judged.
+    """
+    archive = material.folder and material.folder / "arxiv_cs" / "arxiv_cs_abstracts.tsv.xz"
+    if not archive or not archive.exists():
+        return [Row("arxiv", "no arxiv_cs/arxiv_cs_abstracts.tsv.xz in the folder of corpora", None, "min", "<= 10")]
+    with tempfile.TemporaryDirectory() as place:
+        place = Path(place)
+        change = {"protocol": "by-date", "options": {"limit": limit} if limit else {}}
+        (place / "all.yaml").write_text(json.dumps({"corpora": {"arxiv-cs": change}}))
+        configs = ["--configfile", "config/arxiv.yaml", place / "all.yaml", "--config", f"results={place}"]
+        command = [tool("snakemake"), "--cores", "2", *configs]
+        say(f"arxiv: the whole study into {place} (up to ten minutes)")
+        cost = child(command, environment={"ODL_MIRROR": str(material.folder)})
+        return _arxiv_rows(place, cost, limit)
+
+
+def _arxiv_rows(place, cost, limit):
+    """Read what a finished study of arXiv left."""
+    (scored,) = place.glob("arxiv/arxiv-cs/seed*/*/k*/auc.tsv")
+    chain = scored.parent
+    timesteps = sorted(int(path.stem) for path in chain.glob("*.h5"))
+    with open(chain.parents[1] / "index.tsv", newline="") as table:
+        streamed = sum(int(row["documents"]) for row in csv.DictReader(table, delimiter="\t"))
+    read = f"{limit} abstracts" if limit else "all abstracts"
+    what = f"arXiv, {chain.parent.name}, {chain.name}, {read}"
+    rows = [
+        Row("arxiv", f"{what}: in the stream, in {len(timesteps)} batches", streamed, "documents"),
+        Row("arxiv", f"{what}: raw text to report, 2 cores", cost.wall / 60, "min", "" if limit else "<= 10"),
+        Row("arxiv", f"{what}: all processes", cost.cpu / 60, "CPU min"),
+    ]
+    # The workflow's benchmark files sample memory, and a job of a second is over before the second sample:
+    # the same jobs once more, with the kernel's own peak.
+    peaks = []
+    for t in dict.fromkeys([1, timesteps[len(timesteps) // 2], timesteps[-1]]):
+        before = chain / f"{t - 1}.h5"
+        source = chain.parents[1] / "features" / f"{t}.h5"
+        again = update(place, source, checkpoints.read(before).chain, before, 1)
+        bound = JOB_LIMITS["rss"] if not limit else ""
+        peaks.append(again.rss)
+        rows.append(Row("arxiv", f"{what}: update job {t}, peak memory", again.rss / 1e6, "MB", bound))
+        rows.append(Row("arxiv", f"{what}: update job {t}, as Snakemake sampled it", sampled(chain, t), "MB"))
+        rows.append(Row("arxiv", f"{what}: update job {t}", again.cpu, "CPU s"))
+    rows.append(
+        Row("arxiv", f"{what}: peak memory of the last update job over the first", peaks[-1] / peaks[0], "times")
+    )
+    return rows
+
+
+def sampled(chain, t):
+    """Return max_rss of a benchmark file in MB, or None where the job was too short to be sampled."""
+    lines = (chain / "benchmarks" / f"{t}.tsv").read_text().splitlines()
+    value = dict(zip(lines[0].split("\t"), lines[1].split("\t"), strict=True))["max_rss"]
+    try:
+        return float(value)
+    except ValueError:
+        return None

@@ -1,0 +1,107 @@
+"""The promises on speed and memory against what this machine does: one table, one run, one thread.
+
+    python benchmarks/run.py [--corpora FOLDER] [--only PART ...] [--all] [--output results/bench.tsv]
+
+See benchmarks/README.md.
+"""
+
+import os
+import sys
+
+# Before numpy is imported; children inherit it.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import argparse  # noqa: E402
+import csv  # noqa: E402
+import time  # noqa: E402
+from functools import partial  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import inside  # noqa: E402
+import material  # noqa: E402
+import measure  # noqa: E402
+import processes  # noqa: E402
+
+from odl import storage, timestep  # noqa: E402
+
+PARTS = {
+    "coder": inside.coder,
+    "step": inside.timestep,
+    "job": processes.job,
+    "checkpoint": inside.checkpoint,
+    "noop": processes.noop,
+    "arxiv": processes.arxiv,
+}
+LONG = ("arxiv",)  # only when asked for
+
+
+def parse(arguments=None):
+    """Return the options of the command."""
+    parser = argparse.ArgumentParser(description="Speed and memory against their limits: one table, one run.")
+    parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
+    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--all", action="store_true", help=f"also {', '.join(LONG)} (ten minutes)")
+    parser.add_argument("--output", default=str(measure.ROOT / "results" / "bench.tsv"), help="table to write")
+    parser.add_argument("--quick", action="store_true", help="a tiny made stream: does every part run? No timings.")
+    parser.add_argument("--arxiv-limit", type=int, help="read only so many abstracts, to try the part out")
+    options = parser.parse_args(arguments)
+    if options.corpora and not os.path.isdir(options.corpora):
+        parser.error(f"--corpora {options.corpora} is not a folder")
+    options.parts = options.only or [name for name in PARTS if options.all or name not in LONG]
+    return options
+
+
+def measured(options, subject):
+    """Return the rows of every part that was asked for; a part that fails is a row too."""
+    rows = []
+    for name in options.parts:
+        part = PARTS[name]
+        if name == "arxiv":
+            part = partial(part, limit=options.arxiv_limit)
+        began = time.monotonic()
+        try:
+            rows += part(subject)
+        except RuntimeError as error:
+            measure.say(f"{name}: {error}")
+            rows.append(measure.Row(name, f"failed: {str(error).splitlines()[0]}", None))
+        measure.say(f"{name}: done in {time.monotonic() - began:.0f} s")
+    # The limits speak of the real stream and full sizes.
+    return [row._replace(limit="") for row in rows] if options.quick else rows
+
+
+def write(path, facts, rows):
+    """Write facts (comment lines) and rows to a table."""
+    with storage.replacing(Path(path)) as temporary, open(temporary, "w", newline="") as file:
+        file.writelines(f"# {name}: {value}\n" for name, value in facts)
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(measure.COLUMNS)
+        for row in rows:
+            cells = row.cells()
+            cells[2] = "" if row.value is None else f"{row.value:.9g}"
+            writer.writerow(cells)
+
+
+def main(arguments=None):
+    """Measure, print the table, write it; return the exit status."""
+    options, facts = parse(arguments), measure.facts()
+    timestep.warm_up()
+    size = material.QUICK if options.quick else material.FULL
+    subject = material.Material(size, material.find_corpora(options.corpora))
+    facts.append(("stream", f"{subject.name}, {len(subject.batches)} batches of {size.batch}"))
+    rows = measured(options, subject)
+    facts.append(("load after", " ".join(f"{value:.2f}" for value in os.getloadavg())))
+    print("\n".join(f"{name}: {value}" for name, value in facts))
+    if options.quick:
+        print("Tiny made stream: nothing here says how fast anything is.")
+    elif not subject.real:
+        print("TDT2 was not found (--corpora, ODL_CORPORA, ODL_MIRROR): a made stream stands in; limits are for TDT2.")
+    print(f"\n{measure.table(rows)}")
+    over = sum(row.verdict() == "over" for row in rows)
+    print(f"\n{over} of {sum(bool(row.limit) for row in rows)} limits exceeded. Table: {options.output}")
+    write(options.output, facts, rows)
+    return int(any(row.what.startswith("failed:") for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""The benchmark command: every part runs on a tiny made stream, and its figures are measured right."""
+
+import csv
+import math
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+FOLDER = ROOT / "benchmarks"
+
+
+@pytest.fixture
+def measure(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import measure
+
+    return measure
+
+
+@pytest.fixture
+def processes(measure):
+    import processes
+
+    return processes
+
+
+def run(tmp_path, *arguments):
+    (tmp_path / "none").mkdir()
+    output = tmp_path / "bench.tsv"
+    command = [sys.executable, FOLDER / "run.py", "--quick", "--corpora", tmp_path / "none", "--output", output]
+    done = subprocess.run([*command, "--only", *arguments], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with open(output, newline="") as file:
+        rows = list(csv.DictReader((line for line in file if line[0] != "#"), delimiter="\t"))
+    for row in rows:
+        assert row["what"] in done.stdout
+    return rows
+
+
+def test_every_part_in_this_process(tmp_path):
+    rows = run(tmp_path, "coder", "step", "checkpoint", "arxiv")
+    assert [row["part"] for row in rows if row["verdict"]] == ["arxiv"], "only arxiv has no stream of its own"
+    for row in rows[:-1]:
+        assert row["what"].startswith("made stream")
+        assert math.isfinite(float(row["value"])) and float(row["value"]) >= 0
+    found = {part: [float(row["value"]) for row in rows if row["part"] == part] for part in ("step", "checkpoint")}
+    assert len(found["step"]) == 12 and len(found["checkpoint"]) == 3 and min(*found["step"], *found["checkpoint"]) > 0
+    gaps = [float(row["value"]) for row in rows if "gap" in row["what"]]
+    apart = [float(row["value"]) for row in rows if "differs" in row["what"]]
+    assert len(gaps) == 4 and max(gaps + apart) <= 1e-9, "the peers solve another problem"
+    assert all(float(row["value"]) > 1 for row in rows if "dense ADMM" in row["what"])
+
+
+@pytest.mark.workflow
+def test_every_part_that_starts_processes(tmp_path):
+    rows = run(tmp_path, "job", "noop")
+    assert [row["part"] for row in rows] == ["job"] * 9 + ["noop"] * 2
+    for row in rows:
+        low, high = (40, 4000) if row["unit"] == "MB" else (0.1, 60)
+        assert low < float(row["value"]) < high, row
+
+
+def test_the_cost_of_a_process_is_its_own(measure):
+    ballast = bytearray(300_000_000)
+    ballast[::4096] = b"x" * len(ballast[::4096])
+    idle = measure.child([sys.executable, "-S", "-c", "print('here')"])
+    assert idle.printed == "here\n" and 1e6 < idle.rss < 1e8, "the parent's memory was counted"
+    code = "import time; x = bytearray(150_000_000); x[::4096] = x[::4096]\nwhile time.process_time() < .3: pass"
+    nested = measure.child(
+        [sys.executable, "-S", "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {code!r}])"]
+    )
+    assert nested.cpu >= 0.3, "the time of a child's child was not counted"
+    assert nested.rss > 1.5e8, "the memory of a child's child was not counted"
+
+
+def test_a_failing_process_says_what_it_printed(measure):
+    with pytest.raises(RuntimeError, match="out of luck"):
+        measure.child([sys.executable, "-c", "import sys; sys.exit('out of luck')"])
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "verdict"),
+    [
+        (0.25, "<= 0.25", "ok"),
+        (0.26, "<= 0.25", "over"),
+        (30.0, ">= 30", "ok"),
+        (29.9, ">= 30", "over"),
+        (float("nan"), "<= 1", "over"),
+        (3.0, "", ""),
+        (None, "<= 3", "not run"),
+    ],
+)
+def test_verdict(measure, value, limit, verdict):
+    assert measure.Row("part", "what", value, "s", limit).verdict() == verdict
+
+
+def test_memory_sampled_by_the_workflow(processes, tmp_path):
+    (tmp_path / "benchmarks").mkdir()
+    for t, memory, expected in ((1, "201.50", 201.5), (2, "-", None), (3, "NA", None)):
+        (tmp_path / "benchmarks" / f"{t}.tsv").write_text(f"s\tmax_rss\tcpu_time\n0.9\t{memory}\t0.8\n")
+        assert processes.sampled(tmp_path, t) == expected

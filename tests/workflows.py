@@ -1,0 +1,251 @@
+"""Small studies on a temporary copy of the workflow: generated documents, runs of the real Snakefile, jobs executed."""
+
+import csv
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from conftest import ROOT
+
+COPIED = ("workflow", "profiles", "config", "src")
+START = datetime(2020, 1, 1)
+# Written anew by every run: clocks, memory, and what is drawn from them.
+NOT_REPRODUCIBLE = re.compile(r"/(logs|benchmarks|timings)/|-time\.\w+$|/timing\.tsv$|-figures\.json$|report\.html$")
+
+# Run by every Python at its start where it lies on the path.
+RECORD = """
+import json, os, sys
+called = [i for i, name in enumerate(sys.orig_argv) if os.path.basename(name) == "odl"]
+if called:
+    held = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    with open("threads.jsonl", "a") as file:
+        file.write(json.dumps({"command": sys.orig_argv[called[0] + 1], "threads": held}) + "\\n")
+"""
+
+
+class Result(NamedTuple):
+    """A call of Snakemake: exit status, everything it printed, and the jobs in the order they started."""
+
+    status: int
+    text: str
+    jobs: list
+
+    def names(self, *wildcards):
+        """Return the jobs, without the target, as ``rule value value`` of these wildcards where a rule has them."""
+        found = [(rule, [held[name] for name in wildcards if name in held]) for rule, held in self.jobs]
+        return {" ".join([rule, *values]) for rule, values in found if rule != "all"}
+
+
+def link_or_copy(source, target):
+    """Copy a file; one of compiled code, which is only ever replaced as a whole, shares its bytes."""
+    if source.endswith((".nbi", ".nbc")):
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copy2(source, target)
+    else:
+        shutil.copy2(source, target)
+
+
+def document(number, topic, moment=None, padding=0):
+    """Return one generated document: 25 words, most of them of its topic, one every six hours from 2020 on."""
+    draw = random.Random(number * 1000 + topic)
+    words = [2 * chr(97 + topic) + chr(97 + draw.randrange(20)) for _ in range(20)]
+    words += ["common" + chr(97 + draw.randrange(15)) for _ in range(5)]
+    moment = moment or START + timedelta(hours=6 * number)
+    found = {"id": f"d{number:04d}", "time": moment.isoformat(), "text": " ".join(words), "topics": [f"t{topic}"]}
+    return {**found, "note": "." * padding} if padding else found
+
+
+def documents(first, last, padding=0):
+    """Return documents `first` to `last` - 1; topics 0 to 2 from the start, one more after every 80 from 140 on."""
+    found = []
+    for number in range(first, last):
+        topics = 3 + max(0, (number - 60) // 80)
+        found.append(document(number, random.Random(number).randrange(topics), padding=padding))
+    return found
+
+
+def settings(**changes):
+    """Return the configuration of a small study (120 documents to start from, then 80 a timestep, two runs)."""
+    corpus = {
+        "reader": "documents",
+        "sources": ["docs"],
+        "options": {},
+        "protocol": "by-date",
+        "topic_entry": {"held_back": 0.0, "first": 1, "last": 1},
+        "ties": "source",
+        "batches": {"by": "documents", "documents": 80, "period": "month", "initial": 120, "flush": True},
+        "timesteps": [],
+    }
+    return {
+        "study": "small",
+        "streams": ["mine"],
+        "corpora": {"mine": corpus},
+        "seeds": [0],
+        "atoms": [8],
+        "runs": ["da", "pg"],
+        "learners": {
+            "da": {"algorithm": "dual_averaging", "rounds": 3, "gamma": 4.0},
+            "pg": {"algorithm": "projected_gradient", "rounds": 3, "eta": 5.0},
+        },
+        "evaluate": {"min_novel": 3, "min_known": 3, "topics": "all", "bootstrap": 50, "seed": 0},
+        "report": {"runs": [], "run": None, "atoms": 8, "seed": 0},
+        **changes,
+    }
+
+
+class Study:
+    """A folder with a copy of the workflow and a small study in it.
+
+    Parameters
+    ----------
+    folder : Path
+        Made by `create` or `copy`.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.results = folder / "results" / "small"
+        self.stream = self.results / "mine" / "seed0"
+
+    @classmethod
+    def create(cls, folder, config=None):
+        """Copy the workflow and the package into a new folder; their code is compiled before."""
+        subprocess.run([sys.executable, "-m", "odl", "compile"], check=True, env=environment(ROOT))
+        shutil.copytree(ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"})
+        shutil.copy2(ROOT / "Snakefile", folder / "Snakefile")
+        for name in COPIED:
+            ignored = shutil.ignore_patterns("*.egg-info", "*.pyc")
+            shutil.copytree(ROOT / name, folder / name, copy_function=link_or_copy, ignore=ignored)
+        study = cls(folder)
+        study.configure(config or settings())
+        return study
+
+    def copy(self, folder):
+        """Return a copy of the study as it is, results and Snakemake's records included."""
+        shutil.copytree(self.folder, folder, copy_function=link_or_copy, symlinks=True)
+        return Study(folder)
+
+    @property
+    def config(self):
+        return json.loads((self.folder / "study.json").read_text())
+
+    def configure(self, config):
+        """Write the configuration of the study."""
+        (self.folder / "study.json").write_text(json.dumps(config, indent=1))
+
+    def write(self, name, found):
+        """Write documents into the folder that the study reads."""
+        path = self.folder / "docs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in found))
+        return path
+
+    def command(self, *arguments, cores=2):
+        return [
+            *(sys.executable, "-m", "snakemake", "--configfile", "study.json", "--cores", str(cores)),
+            *map(str, arguments),
+        ]
+
+    def run(self, *arguments, cores=2, fails=False, **variables):
+        """Run Snakemake and wait for it.
+
+        Parameters
+        ----------
+        *arguments : str
+            Targets and options.
+        cores : int
+        fails : bool
+            Whether it has to fail; it has to succeed otherwise.
+        **variables : str
+            Environment variables.
+        """
+        done = subprocess.run(
+            self.command(*arguments, cores=cores),
+            cwd=self.folder,
+            env=environment(self.folder, **variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=600,
+        )
+        assert (done.returncode != 0) == fails, done.stdout[-6000:]
+        return Result(done.returncode, done.stdout, jobs_of(done.stdout))
+
+    def kill_when(self, reached, cores=2, patience=180):
+        """Start Snakemake, and kill it with all its jobs once `reached()` is true."""
+        with open(self.folder / "killed.log", "w") as log:
+            process = subprocess.Popen(
+                self.command(cores=cores),
+                cwd=self.folder,
+                env=environment(self.folder),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+            end = time.monotonic() + patience
+            while process.poll() is None and not reached() and time.monotonic() < end:
+                time.sleep(0.02)
+            running = process.poll() is None
+            os.killpg(process.pid, 9)
+            process.wait()
+        assert running and reached(), (self.folder / "killed.log").read_text()[-3000:]
+
+    def edit(self, module):
+        """Append a comment to a file of the package."""
+        with open(self.folder / "src" / "odl" / module, "a") as file:
+            file.write("# edited\n")
+
+    def record_threads(self):
+        """Let every process of the package note the threads it was given, at its start."""
+        (self.folder / "hooks").mkdir()
+        (self.folder / "hooks" / "sitecustomize.py").write_text(RECORD)
+
+    def threads(self):
+        """Return what `record_threads` noted: command and threads, in order of time."""
+        return [json.loads(line) for line in (self.folder / "threads.jsonl").read_text().splitlines()]
+
+    def average(self, run):
+        """Return the average AUC of a run."""
+        with open(self.results / "tables" / "averages.tsv", newline="") as file:
+            return next(float(row["average"]) for row in csv.DictReader(file, delimiter="\t") if row["run"] == run)
+
+    def checkpoint(self, run, t):
+        return self.stream / run / "k8" / f"{t}.h5"
+
+    def target(self, path):
+        """Name a file as Snakemake knows it."""
+        return path.relative_to(self.folder).as_posix()
+
+    def bytes(self, reproducible=True):
+        """Return name -> sha256 of the study's results, of those only that have to be the same in every run."""
+        found = {}
+        for path in sorted(self.results.rglob("*")):
+            name = "/" + path.relative_to(self.results).as_posix()
+            if path.is_file() and not (reproducible and NOT_REPRODUCIBLE.search(name)):
+                found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return found
+
+
+def environment(folder, **variables):
+    """Return the variables of a run: the package of that folder, no mirror."""
+    held = {key: value for key, value in os.environ.items() if key not in ("ODL_MIRROR", "SNAKEMAKE_PROFILE")}
+    return {**held, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder / 'hooks'}", **variables}
+
+
+def jobs_of(text):
+    """Parse the jobs that Snakemake started, or would start, as (rule, wildcards); members of a group are indented."""
+    found = []
+    for block in re.finditer(r"^( *)(?:local)?(?:rule|checkpoint) (\w+):\n((?:\1    .*\n)*)", text, re.M):
+        line = re.search(r"^ *wildcards: (.*)$", block[3], re.M)
+        found.append((block[2], dict(pair.split("=", 1) for pair in line[1].split(", ")) if line else {}))
+    return found

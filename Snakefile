@@ -6,8 +6,12 @@ from snakemake.utils import min_version
 
 min_version("9.8")
 # Jobs end when this process is gone, and find this interpreter's odl first, so no environment need be activated.
-os.environ["ODL_PARENT"] = str(os.getpid())
-os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+os.environ.update(
+    ODL_PARENT=str(os.getpid()),
+    PATH=os.path.dirname(sys.executable)
+    + os.pathsep
+    + os.environ.get("PATH", os.defpath),
+)
 
 
 configfile: "config/config.yaml"

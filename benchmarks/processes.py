@@ -77,8 +77,8 @@ def _noop(folder, targets, times):
 def arxiv(material, limit=None):
     """Run config/arxiv.yaml from the archive of abstracts to the report, into a new folder, two jobs at a time.
 
-    The protocol is by-date: under the configuration's own, topics that have not entered yet are dropped, and
-    the limit speaks of all abstracts.
+    Only its stream by date: with topic entry, documents of topics that have not entered are dropped, and the
+    limit speaks of all abstracts.
 
     Parameters
     ----------
@@ -92,8 +92,9 @@ def arxiv(material, limit=None):
         return [Row("arxiv", "no arxiv_cs/arxiv_cs_abstracts.tsv.xz in the folder of corpora", None, "min", "<= 10")]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
-        change = {"protocol": "by-date", "options": {"limit": limit} if limit else {}}
-        (place / "all.yaml").write_text(json.dumps({"corpora": {"arxiv-cs": change}}))
+        change = {"options": {"limit": limit} if limit else {}}
+        selection = {"streams": ["arxiv-cs-date"], "corpora": {"arxiv-cs-date": change}}
+        (place / "all.yaml").write_text(json.dumps(selection))
         configs = ["--configfile", "config/arxiv.yaml", place / "all.yaml", "--config", f"results={place}"]
         command = [tool("snakemake"), "--cores", "2", *configs]
         say(f"arxiv: the whole study into {place} (up to ten minutes)")
@@ -103,7 +104,7 @@ def arxiv(material, limit=None):
 
 def _arxiv_rows(place, cost, limit):
     """Read what a finished study of arXiv left."""
-    (scored,) = place.glob("arxiv/arxiv-cs/seed*/*/k*/auc.tsv")
+    (scored,) = place.glob("arxiv/arxiv-cs-date/seed*/*/k*/auc.tsv")
     chain = scored.parent
     timesteps = sorted(int(path.stem) for path in chain.glob("*.h5"))
     with open(chain.parents[1] / "index.tsv", newline="") as table:

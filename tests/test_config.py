@@ -69,6 +69,10 @@ def test_studies_have_results_of_their_own():
         (["study"], "My study", "matching"),
         (["atoms"], [2000], "lower atoms or raise initial"),
         (["report", "runs"], ["other"], "report.runs names 'other'"),
+        (["report", "run"], "other", "report.run names 'other'"),
+        (["report", "atoms"], 3, "report.atoms is 3; expected one of 100, 200"),
+        (["report", "seed"], 9, "report.seed is 9; expected one of 0, 1, 2"),
+        (["corpora", "scipydocs", "topic_entry", "first"], 7, "first not after last"),
         (["learners", 3], {"algorithm": "online_admm"}, "write it in quotes: '3'"),
     ],
 )

@@ -314,8 +314,13 @@ def test_two_files_of_one_name(tmp_path):
     refused("has the same name as", tmp_path / "x", tmp_path / "y")
 
 
-def test_text_in_another_script_needs_another_pattern(tmp_path):
-    path = lines(tmp_path / "d.jsonl", '{"text": "\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440"}')
+def test_letters_of_every_script_are_words(tmp_path):
+    path = lines(tmp_path / "d.jsonl", '{"text": "\\u043f\\u0440\\u0438\\u0432\\u0435\\u0442 na\\u00efve"}')
+    assert len(read(path).vocabulary) == 2
+
+
+def test_text_without_a_token_needs_another_pattern(tmp_path):
+    path = lines(tmp_path / "d.jsonl", '{"text": "12 345"}')
     refused("none of the 1 documents holds a token", path)
     assert len(read(path, tokens={"pattern": r"\w\w+"}).vocabulary) == 2
 

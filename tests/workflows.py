@@ -1,6 +1,7 @@
 """Small studies on a temporary copy of the workflow: generated documents, runs of the real Snakefile, jobs executed."""
 
 import csv
+import functools
 import hashlib
 import json
 import os
@@ -13,8 +14,10 @@ import time
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import h5py
 from conftest import ROOT
 
+SHOWN = {"tables", "figures", "page"}  # jobs after every evaluation
 COPIED = ("workflow", "profiles", "config", "src")
 START = datetime(2020, 1, 1)
 # Written anew by every run: clocks, memory, and what is drawn from them.
@@ -56,10 +59,10 @@ def link_or_copy(source, target):
 
 
 def document(number, topic, moment=None, padding=0):
-    """Return one generated document: 25 words, most of them of its topic, one every six hours from 2020 on."""
+    """Return one generated document, of one every six hours: words of its topic, and in three of four common ones."""
     draw = random.Random(number * 1000 + topic)
     words = [2 * chr(97 + topic) + chr(97 + draw.randrange(20)) for _ in range(20)]
-    words += ["common" + chr(97 + draw.randrange(15)) for _ in range(5)]
+    words += ["common" + chr(97 + draw.randrange(15)) for _ in range(5 if number % 4 else 0)]
     moment = moment or START + timedelta(hours=6 * number)
     found = {"id": f"d{number:04d}", "time": moment.isoformat(), "text": " ".join(words), "topics": [f"t{topic}"]}
     return {**found, "note": "." * padding} if padding else found
@@ -110,15 +113,17 @@ class Study:
     ----------
     folder : Path
         Made by `create` or `copy`.
+    base : str, optional
+        A configuration of the repository that the study's own is laid over.
     """
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, base=None):
+        self.folder, self.base = folder, base
         self.results = folder / "results" / "small"
         self.stream = self.results / "mine" / "seed0"
 
     @classmethod
-    def create(cls, folder, config=None):
+    def create(cls, folder, config=None, base=None):
         """Copy the workflow and the package into a new folder; their code is compiled before."""
         subprocess.run([sys.executable, "-m", "odl", "compile"], check=True, env=environment(ROOT))
         shutil.copytree(ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"})
@@ -126,14 +131,14 @@ class Study:
         for name in COPIED:
             ignored = shutil.ignore_patterns("*.egg-info", "*.pyc")
             shutil.copytree(ROOT / name, folder / name, copy_function=link_or_copy, ignore=ignored)
-        study = cls(folder)
+        study = cls(folder, base)
         study.configure(config or settings())
         return study
 
     def copy(self, folder):
         """Return a copy of the study as it is, results and Snakemake's records included."""
         shutil.copytree(self.folder, folder, copy_function=link_or_copy, symlinks=True)
-        return Study(folder)
+        return Study(folder, self.base)
 
     @property
     def config(self):
@@ -151,10 +156,9 @@ class Study:
         return path
 
     def command(self, *arguments, cores=2):
-        return [
-            *(sys.executable, "-m", "snakemake", "--configfile", "study.json", "--cores", str(cores)),
-            *map(str, arguments),
-        ]
+        files = [self.base, "study.json"] if self.base else ["study.json"]
+        start = [sys.executable, "-m", "snakemake", "--cores", str(cores), *map(str, arguments)]
+        return [*start, "--configfile", *files]
 
     def run(self, *arguments, cores=2, fails=False, **variables):
         """Run Snakemake and wait for it.
@@ -234,6 +238,26 @@ class Study:
             if path.is_file() and not (reproducible and NOT_REPRODUCIBLE.search(name)):
                 found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
         return found
+
+
+def h5_attributes(path):
+    """Return the attributes of a file of the pipeline."""
+    with h5py.File(path) as file:
+        return dict(file.attrs)
+
+
+@functools.cache
+def finished(base):
+    """Return a finished study of 360 documents, made once a process, and the call that made it; not to be changed."""
+    study = Study.create(base / "finished")
+    study.write("a.jsonl", documents(0, 360, padding=3000))
+    study.record_threads()
+    return study, study.run(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")
+
+
+def chain(run, first=0, last=3):
+    """Name the jobs of a run from one timestep to another, with its evaluation."""
+    return {f"update {run} {t}" for t in range(first, last + 1)} | {f"evaluate {run}"}
 
 
 def environment(folder, **variables):

@@ -152,12 +152,12 @@ def _check_names(config):
                 near = difflib.get_close_matches(name, config[table], n=1)
                 todo = f"did you mean '{near[0]}'?" if near else f"add it to {table}"
                 raise ConfigError(f"{key} names '{name}'", f"one of {', '.join(config[table])}", todo)
-    for name in config["report"]["runs"]:
-        if name not in config["runs"]:
-            raise ConfigError(f"report.runs names '{name}'", f"one of {', '.join(config['runs'])}", "add it to runs")
     for name in config["streams"]:
         corpus = config["corpora"][name]
-        batches = corpus["batches"]
+        batches, entry = corpus["batches"], corpus["topic_entry"]
+        if entry["first"] > entry["last"]:
+            given = f"corpora.{name}.topic_entry is from {entry['first']} to {entry['last']}"
+            raise ConfigError(given, "first not after last", "correct it")
         for run in config["runs"]:
             most = max(atoms_of(config, run))
             if batches["by"] == "documents" and most > batches["initial"]:
@@ -168,6 +168,25 @@ def _check_names(config):
                 )
         if corpus["reader"] == "documents" and not corpus["sources"]:
             raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+    _check_report(config)
+
+
+def _check_report(config):
+    """Refuse a report of what is not run; otherwise it would be refused after everything has run."""
+    report = config["report"]
+    for key, names in (("runs", report["runs"]), ("run", [report["run"]] if report["run"] else [])):
+        for name in names:
+            if name not in config["runs"]:
+                expected = f"one of {', '.join(config['runs'])}"
+                raise ConfigError(f"report.{key} names '{name}'", expected, "correct it or add it to runs")
+    runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
+    sizes = sorted({k for run in runs for k in atoms_of(config, run)})
+    if report["atoms"] is not None and report["atoms"] not in sizes:
+        expected = f"one of {', '.join(map(str, sizes))}"
+        raise ConfigError(f"report.atoms is {report['atoms']}", expected, "correct it or add it to atoms")
+    if report["seed"] not in config["seeds"]:
+        expected = f"one of {', '.join(map(str, config['seeds']))}"
+        raise ConfigError(f"report.seed is {report['seed']}", expected, "correct it or add it to seeds")
 
 
 def atoms_of(config, run):

@@ -71,7 +71,7 @@ def update(source, state, score_file, timings, *, run, previous=None, corpus_fea
         atom_use=np.asarray(found.codes.sum(axis=0)).ravel(),
         vocabulary=data.vocabulary,
         algorithm=settings["algorithm"],
-        solver=learner.solver,
+        solver=getattr(learner, "solver", "own"),
         atoms=run["atoms"],
         **{name: run[name] for name in ("corpus", "seed", "run")},
     )

@@ -11,7 +11,7 @@ try:
     )
     with open("data/corpora.csv", newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
-    os.environ["ODL_MIRROR"] = study.mirror_of(config)
+    os.environ.update(ODL_MIRROR=study.mirror_of(config))
     CORPUS_FILES = {
         name: study.sources_of(config, name, REGISTRY, "data")
         for name in config["streams"]

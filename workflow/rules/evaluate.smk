@@ -140,5 +140,7 @@ rule tables:
         ROOT + "/logs/tables.log",
     conda:
         "../envs/odl.yaml"
+    params:
+        folder=f"{ROOT}/tables",
     shell:
-        "odl summarise {input.plan:q} $(dirname {output[0]:q}) > {log:q} 2>&1"
+        "odl summarise {input.plan:q} {params.folder:q} > {log:q} 2>&1"

@@ -52,8 +52,10 @@ rule figures:
         "../envs/odl.yaml"
     params:
         settings=shown(),
+        tables=f"{ROOT}/tables",
+        folder=f"{ROOT}/figures",
     shell:
-        "odl figures {input.plan:q} $(dirname {input.tables[0]:q}) $(dirname {output[0]:q})"
+        "odl figures {input.plan:q} {params.tables:q} {params.folder:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
@@ -71,10 +73,12 @@ rule page:
         "../envs/odl.yaml"
     params:
         settings=shown(),
+        tables=f"{ROOT}/tables",
+        figures=f"{ROOT}/figures",
         config=json.dumps(
             {key: value for key, value in config.items() if key != "mirror"}
         ),
         title=f"Novel documents: {config['study']}",
     shell:
-        "odl page {output:q} {input.plan:q} $(dirname {input.tables[0]:q}) $(dirname {input.figures[0]:q})"
+        "odl page {output:q} {input.plan:q} {params.tables:q} {params.figures:q}"
         " --settings {params.settings:q} --config {params.config:q} --title {params.title:q} > {log:q} 2>&1"

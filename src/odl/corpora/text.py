@@ -8,7 +8,7 @@ from scipy import sparse
 from odl.corpora.checks import check_options
 from odl.errors import ConfigError
 
-TOKENS = {"lowercase": True, "pattern": r"(?u)\b[a-zA-Z][a-zA-Z]+\b", "stop_words": "english"}
+TOKENS = {"lowercase": True, "pattern": r"(?u)\b[^\W\d_][^\W\d_]+\b", "stop_words": "english"}
 
 
 def token_options(tokens=None):

@@ -1,0 +1,418 @@
+"""The documents say what is so: keys, commands, links, files, and examples that run."""
+
+import argparse
+import csv
+import json
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT
+from test_config import DEFAULT, SCHEMA, merged
+
+import odl
+from odl import baselines, cli, config, corpora, documents, features, pipeline, scored, storage, stream, study, tables
+from odl import timestep as jobs
+
+SKIPPED = {"results", "data", "build", "dist", "node_modules"}
+PAGES = sorted(
+    path
+    for path in ROOT.rglob("*.md")
+    if not any(part.startswith(".") or part in SKIPPED for part in path.relative_to(ROOT).parts)
+)
+TEXT = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
+README, FILES = TEXT["README.md"], TEXT["docs/files.md"]
+
+
+def blocks(text, language):
+    """Return the code blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def code(text):
+    """Return all code of a page: blocks and spans."""
+    inside = re.findall(r"^ *```\w*\n(.*?)^ *```$", text, re.M | re.S)
+    return "\n".join([*inside, *re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.S))])
+
+
+def subcommands():
+    actions = cli._parser()._actions
+    return set(next(action for action in actions if isinstance(action, argparse._SubParsersAction)).choices)
+
+
+def anchors(text):
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_links_lead_somewhere(name):
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", TEXT[name], flags=re.S)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (ROOT / name).parent / path if path else ROOT / name
+        assert found.exists(), f"{name} links to {target}"
+        assert ROOT in found.resolve().parents, f"{name} links out of the repository: {target}"
+        if anchor:
+            assert anchor in anchors(found.read_text(encoding="utf-8")), f"{name} links to {target}"
+
+
+def test_pictures_have_text_alternatives():
+    found = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", README)
+    assert {target for _, target in found} == {"docs/default-auc.png", "docs/default-scores.png"}
+    assert all(len(text.split()) > 10 for text, _ in found)
+
+
+# Configuration
+
+
+def keys_of(schema, path=""):
+    """Yield the dotted names of all values that a schema allows."""
+    while "$ref" in schema:
+        schema = SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+    if "select" in schema:
+        for inner in schema["select"]["schemas"].values():
+            yield from keys_of(inner, path)
+    elif schema.get("type") == "object":
+        if not schema.get("properties") and schema.get("additionalProperties") is False:
+            yield path  # a map that has to be empty
+        for name, inner in schema.get("properties", {}).items():
+            yield from keys_of(inner, f"{path}.{name}".lstrip("."))
+        others = schema.get("additionalProperties")
+        if isinstance(others, dict):
+            yield from keys_of(others, f"{path}.{{{'corpus' if path == 'corpora' else 'run'}}}")
+    else:
+        yield path
+
+
+def described():
+    """Return the rows of the tables of config/README.md: key to the cell of its default."""
+    rows = re.findall(r"^\| `([a-z_.{}]+)` \|.*\| ([^|]+) \|$", TEXT["config/README.md"], re.M)
+    assert len(rows) == len(dict(rows)), "a key is described twice"
+    return dict(rows)
+
+
+def values(key):
+    """Return what config/config.yaml says for a key, for every corpus or run that has it."""
+    found = [DEFAULT]
+    for part in key.split("."):
+        if part.startswith("{"):
+            found = [inner for node in found for inner in node.values()]
+        else:
+            found = [node[part] for node in found if isinstance(node, dict) and part in node]
+    return found
+
+
+def test_every_key_is_described_and_exists():
+    schema = set(keys_of(SCHEMA))
+    assert len(schema) > 60
+    assert set(described()) == schema
+
+
+def test_defaults_are_those_of_the_default_study():
+    for key, cell in described().items():
+        shown, found = re.fullmatch(r"`(.*)`", cell.strip()), values(key)
+        if shown:
+            assert found, f"{key} has no value in config.yaml: put its default in brackets"
+            assert all(value == yaml.safe_load(shown[1]) for value in found), f"{key}: {cell} is {found}"
+        else:
+            elsewhere = key in ("learners.{run}.algorithm", "corpora.{corpus}.options")
+            assert elsewhere or not found, f"{key} is {found} in config.yaml, not {cell}"
+
+
+def test_defaults_of_learners_are_those_of_their_classes():
+    for algorithm, properties in odl.learners.schema().items():
+        for name, entry in properties.items():
+            cell = described()[f"learners.{{run}}.{name}"]
+            assert yaml.safe_load(cell.strip().strip("`")) == entry["default"], (algorithm, name)
+
+
+# Commands
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_commands_exist(name):
+    text = code(TEXT[name])
+    named = set(re.findall(r"(?<![\w./-])(?<!from )odl ([a-z][a-z-]*)", text))
+    assert named <= subcommands(), f"{name} names odl {named - subcommands()}"
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    assert set(re.findall(r"(?<![\w./-])make ([a-z]+)", text)) <= targets, name
+
+
+def test_every_subcommand_is_named():
+    assert set(re.findall(r"odl ([a-z]+)", code(TEXT["docs/extending.md"]))) >= subcommands()
+
+
+def test_configurations_of_the_readme_exist():
+    made = {"config/mine.yaml", "config/small.yaml"}  # the reader writes these
+    named = set(re.findall(r"config/[a-z0-9-]+\.yaml", README))
+    assert made < named
+    assert all((ROOT / name).exists() for name in named - made)
+    studies = {path.relative_to(ROOT).as_posix() for path in (ROOT / "config").glob("*.yaml")}
+    assert studies <= named
+
+
+def test_options_of_commands_exist():
+    for line in code(README).splitlines():
+        if "snakemake " in line:
+            assert set(re.findall(r" (--[a-z-]+)", line)) <= {"--cores", "--configfile", "--unlock"}, line
+
+
+# Examples
+
+
+def write_example(folder):
+    """Write the documents and the configuration that the README shows; return the checked configuration."""
+    shown = blocks(README, "json")
+    (folder / "mine").mkdir()
+    for name, lines in zip(("2026-01.jsonl", "2026-02.jsonl"), shown, strict=True):
+        assert f"`mine/{name}`" in README
+        (folder / "mine" / name).write_text(lines, encoding="utf-8")
+    (folder / "mine.yaml").write_text(blocks(README, "yaml")[0], encoding="utf-8")
+    settings = merged(folder / "mine.yaml")
+    config.check(settings, SCHEMA)
+    return settings
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The README's own documents, run stage by stage as the rules of the workflow do; its folder."""
+    folder = tmp_path_factory.mktemp("example")
+    settings = write_example(folder)
+    corpus = settings["corpora"]["mine"]
+    root = folder / "results" / settings["study"] / "mine"
+    base, run = root / "seed0", root / "seed0" / "dual-averaging" / "k2"
+    sources = [str(folder / source) for source in corpus["sources"]]
+    documents.write(root / "documents.h5", corpora.read("documents", sources, corpus["options"]), reader="documents")
+    cut = {key: corpus[key] for key in ("batches", "protocol", "topic_entry", "ties")}
+    pipeline.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, **cut)
+    chain = {
+        "corpus": "mine",
+        "seed": 0,
+        "run": "dual-averaging",
+        "atoms": 2,
+        "learner": config.learner_of(settings, "dual-averaging"),
+        "features": config.features_of(settings, "dual-averaging"),
+    }
+    for t in range(len((base / "index.tsv").read_text().splitlines()) - 1):
+        batch, link = base / "batches" / f"{t}.h5", base / "features" / f"{t}.h5"
+        pipeline.batch(root / "documents.h5", base / "order.h5", batch, t)
+        pipeline.advance(link, batch, base / "features" / f"{t - 1}.h5" if t else None)
+        before = run / f"{t - 1}.h5" if t else None
+        written = (run / f"{t}.h5", run / "scores" / f"{t}.h5", run / "timings" / f"{t}.tsv")
+        jobs.update(link, *written, run=chain, previous=before)
+        if t:
+            past = [features.read(base / "features" / f"{earlier}.h5") for earlier in range(t)]
+            held = features.read(link)
+            baselines.write(base / "baselines" / f"{t}.h5", held, baselines.score(held, past))
+    return folder
+
+
+def test_the_example_has_a_novel_document_at_each_timestep(example):
+    run = example / "results/mine/mine/seed0/dual-averaging/k2"
+    paths = sorted((run / "scores").glob("*.h5"))
+    assert len(paths) == 3
+    found = [scored.read(path) for path in paths]
+    assert [list(batch.ids) for batch in found[1:]] == [["n05", "n06", "n07"], ["n08", "n09", "n10"]]
+    assert [batch.ids[int(np.argmax(batch.novel))] for batch in found[1:]] == ["n06", "n09"]
+    assert all((batch.scores["dual-averaging"][batch.novel == 1] == 1).all() for batch in found[1:])
+    rows, _ = tables.evaluate(paths, min_novel=1, min_known=1, bootstrap=0)
+    assert all(row["listed"] for row in rows)
+
+
+def test_the_small_study_of_the_readme_is_valid(tmp_path):
+    (tmp_path / "small.yaml").write_text(blocks(README, "yaml")[1], encoding="utf-8")
+    tdt2 = merged(ROOT / "config" / "tdt2.yaml")
+    for key, value in yaml.safe_load((tmp_path / "small.yaml").read_text()).items():
+        tdt2[key] = {**tdt2[key], **value} if isinstance(value, dict) else value
+    config.check(tdt2, SCHEMA)
+    assert tdt2["report"]["atoms"] in tdt2["atoms"] and tdt2["report"]["seed"] in tdt2["seeds"]
+
+
+def test_the_number_of_chains_is_right():
+    tdt2 = merged(ROOT / "config" / "tdt2.yaml")
+    chains = sum(len(config.atoms_of(tdt2, run)) for run in tdt2["runs"]) * len(tdt2["seeds"])
+    assert f"has {chains} chains" in README
+
+
+@pytest.mark.parametrize("number", range(len(blocks(README, "python"))))
+def test_python_of_the_readme_runs(number, tmp_path, monkeypatch, capsys):
+    source = blocks(README, "python")[number]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(source, f"README.md, block {number}", "exec"), {"__name__": "readme"})
+    printed = capsys.readouterr().out.splitlines()
+    shown = [line.split(")  # ", 1)[1] for line in source.splitlines() if line.startswith("print(")]
+    assert len(printed) == len(shown) > 0
+    for line, comment in zip(printed, shown, strict=True):
+        assert comment.startswith(line), f"printed {line!r}, the page says {comment!r}"
+
+
+@pytest.mark.parametrize("number", range(len(blocks(FILES, "python"))))
+def test_files_can_be_read_as_shown(number, example, monkeypatch, capsys):
+    monkeypatch.chdir(example)
+    exec(compile(blocks(FILES, "python")[number], f"docs/files.md, block {number}", "exec"), {"__name__": "files"})
+    printed = capsys.readouterr().out
+    assert ("n06" in printed and "1.00" in printed) if number == 0 else "(26, 2) (3, 2)" in printed
+
+
+def test_the_learner_of_the_manual_learns(rng):
+    text = TEXT["docs/extending.md"]
+    (source,) = re.findall(r"^   ```python\n(.*?)^   ```$", text, re.M | re.S)
+    space = {"__name__": "manual"}
+    exec(compile(re.sub(r"^   ", "", source, flags=re.M), "docs/extending.md", "exec"), space)
+    learner = space["ShrinkingGradient"](eta=0.02, rounds=3)
+    P = stream_of_topics(rng)
+    state = learner.start(P, 5, rng)
+    after = learner.learn(state, P, learner.score(state, P).codes)
+    assert after.updates == 1 and (after.dictionary != state.dictionary).nnz > 0
+    assert np.asarray(after.dictionary.sum(axis=0)).max() <= 1 + 1e-12
+    with pytest.raises(odl.errors.ParameterError, match="above 0"):
+        space["ShrinkingGradient"](eta=0.0)
+
+
+def stream_of_topics(rng, n=60, m=30):
+    from scipy import sparse
+
+    words = [rng.choice(m, 6, replace=False) for _ in range(5)]
+    counts = np.zeros((n, m))
+    for row in range(n):
+        np.add.at(counts[row], rng.choice(words[row % 5], 12), 1.0)
+    return sparse.csr_array(counts / counts.sum(axis=1, keepdims=True))
+
+
+# Files
+
+
+def section(kind):
+    """Return the part of docs/files.md about a kind of file."""
+    return next(part for part in re.split(r"^## ", FILES, flags=re.M) if f"`{kind}`" in part.splitlines()[0])
+
+
+def names_in(path):
+    """Return the attributes and datasets of an HDF5 file; a sparse matrix is one name."""
+    with h5py.File(path) as file:
+        found, sparse_groups = set(file.attrs) - {"kind", "format"}, set()
+        file.visititems(lambda name, item: sparse_groups.add(name) if "shape" in item.attrs else None)
+        names = set()
+        file.visititems(lambda name, item: names.add(name) if isinstance(item, h5py.Dataset) else None)
+        inside = {name for name in names if name.rpartition("/")[0] in sparse_groups}
+        return str(file.attrs["kind"]), found | (names - inside) | sparse_groups
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "documents.h5",
+        "seed0/features/1.h5",
+        "seed0/dual-averaging/k2/1.h5",
+        "seed0/dual-averaging/k2/scores/1.h5",
+        "seed0/baselines/1.h5",
+        "seed0/order.h5",
+        "seed0/batches/1.h5",
+    ],
+)
+def test_files_hold_what_is_described(path, example):
+    kind, names = names_in(example / "results" / "mine" / "mine" / path)
+    part = section(kind) + (section("documents") if kind == "batch" else "")
+    missing = {name for name in names if f"`{name}`" not in part}
+    assert not missing, f"docs/files.md does not name {missing} of {kind}"
+
+
+def test_memory_of_the_other_learners_is_described():
+    from odl import learners
+    from odl.learners import State
+
+    for algorithm, learner in learners.LEARNERS.items():
+        fresh = learner().fresh(stream_of_topics(np.random.default_rng(0)).T.tocsc())
+        assert isinstance(fresh, State)
+        for name in fresh.arrays:
+            assert re.search(rf"`arrays/{name}` .*`{algorithm}`", section("checkpoint")), (algorithm, name)
+
+
+def test_tables_and_figures_are_described():
+    for name, columns in study.COLUMNS.items():
+        assert f"`tables/{name}.tsv`" in FILES and name in README
+        assert columns
+    for column in {*tables.AUC_COLUMNS, *tables.SUMMARY_COLUMNS} - {"run", "t", "pooled_low", "pooled_high"}:
+        assert f"`{column}`" in FILES, column
+    rules = (ROOT / "workflow" / "rules" / "report.smk").read_text()
+    for name in json.loads(re.search(r"^FIGURES = (\[.*\])", rules, re.M)[1]):
+        assert f"`{name}`" in FILES and re.search(rf"auc, .*\b{name}\b|\b{name}\b.*topics", README)
+
+
+def test_conventions_are_those_of_storage():
+    assert f"`format` ({storage.FORMAT})" in FILES
+
+
+# Corpora
+
+
+def registry():
+    with open(ROOT / "data" / "corpora.csv", newline="", encoding="utf-8") as table:
+        return list(csv.DictReader(table))
+
+
+def test_readers_and_their_files_are_described():
+    page = TEXT["docs/corpora.md"]
+    listed = re.findall(r"^\| `([\w-]+)` \|", page, re.M)
+    assert sorted(listed) == sorted(corpora.READERS)
+    for name in set(corpora.READERS) - {"documents"}:
+        assert f"\n## {name}\n" in page
+    mirrored = [f"{row['folder']}/{row['file']}" for row in registry() if row["corpus"] in corpora.READERS]
+    layout = next(part for part in re.findall(r"^```\n(.*?)^```$", page, re.M | re.S) if "tdt2/" in part)
+    assert sorted(layout.split()) == sorted(mirrored)
+    for row in registry():
+        assert f"`{row['route']}`" in page
+        assert row["corpus"] in corpora.READERS or f"`{row['corpus']}`" in page
+    assert all(row["tried"] == "no" for row in registry()) == ("No route to a canonical address could be tried" in page)
+
+
+def novel_documents(held, corpus, seed):
+    """Return the number of novel documents of every timestep from 1, by the rule and the stream of a study."""
+    entry = stream.Entry(**corpus["topic_entry"]) if corpus["protocol"] == "topic-entry" else None
+    rows = stream.order(held.ids, held.times, seed, corpus["ties"])
+    cut = stream.split(rows, held.times, held.files, held.topics, entry=entry, seed=seed, **corpus["batches"])
+    seen, numbers = set(), []
+    for batch in cut:
+        topics = [held.topics[row] for row in batch]
+        numbers.append(sum(not seen.intersection(names) for names in topics))
+        seen.update(*topics)
+    return numbers[1:]
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize(
+    ("name", "file", "seeds"),
+    [("tdt2", "tdt2/TDT2_with_time.mat", 5), ("reuters21578-cai", "reuters21578/Reuters21578.mat", 1)],
+)
+def test_novel_documents_are_as_stated(name, file, seeds, request):
+    folder = request.getfixturevalue("corpora")
+    configurations = [merged(ROOT / "config" / study) for study in ("tdt2.yaml", "reuters.yaml")]
+    corpus = next(c for settings in configurations for c in settings["corpora"].values() if c["reader"] == name)
+    held = corpora.read(name, [folder / file])
+    found = [novel_documents(held, corpus, seed) for seed in range(seeds)]
+    low, high = np.min(found, axis=0), np.max(found, axis=0)
+    stated = ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in zip(low, high, strict=True))
+    assert stated in " ".join(TEXT["docs/corpora.md"].split())
+
+
+# Versions
+
+
+def test_versions_agree():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == odl.__version__
+    assert citation["license"] == "BSD-3-Clause" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text()
+    assert f"## [{odl.__version__}]" in TEXT["CHANGELOG.md"]
+
+
+def test_lines_are_wrapped():
+    for name, text in TEXT.items():
+        if not (ROOT / name).is_relative_to(ROOT / "benchmarks"):
+            prose = [line for line in re.sub(r"```.*?```", "", text, flags=re.S).splitlines() if "|" not in line]
+            assert all(len(line) <= 125 for line in prose), name
+            assert Path(name).suffix == ".md"

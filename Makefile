@@ -20,7 +20,6 @@ bench: .venv/tested
 lint: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/snakefmt --check Snakefile workflow
-	$(BIN)/snakemake --lint
 
 format: .venv/tested
 	$(BIN)/ruff format .

@@ -442,7 +442,7 @@ def test_newsgroups(tmp_path):
     assert words(documents, 3) == dict.fromkeys(expected, 1)
     assert words(documents, 0) == {"body": 1}
     unquoted = news20.to_documents(*news(tmp_path, DATES), TOKENS, False, NEWS)
-    assert words(unquoted, 3) == {"big": 1, "question": 1, "answer": 1}
+    assert words(unquoted, 3) == {"big": 1, "question": 1, "answer": 1, "caf\u00e9": 1}
 
 
 def test_newsgroups_refuses_missing_posts_and_dates(tmp_path):

@@ -144,6 +144,18 @@ class TestEditedSources:
         study.edit("plots.py")
         assert study.run("-n").names("run", "t") == {"figures", "page"}
 
+    def test_an_edited_reader_that_finds_the_same_stops_at_the_batches(self, study):
+        study.edit("corpora/documents.py")
+        before = study.bytes()
+        result = study.run()
+        assert {"read", "index"} <= result.names() <= {"read", "index", "plan"} | SHOWN
+        assert "computed again" not in result.text and study.bytes() == before
+
+    def test_stream_reruns_every_batch(self, study):
+        study.edit("stream.py")
+        jobs = study.run(study.target(study.checkpoint("da", 1))).names("run", "t")
+        assert jobs == {"index", *(f"{job} {t}" for job in ("batch", "features", "update da") for t in (0, 1))}
+
     def test_what_no_result_depends_on(self, study):
         for module in ("cli.py", "__init__.py", "detector.py", "download.py", "corpora/tdt2.py"):
             study.edit(module)

@@ -135,7 +135,7 @@ def split(rows, times, files, topics, *, by, documents, period, initial, flush, 
         raise DataError(
             f"{len(rows)} documents make {len(batches)} batch",
             f"more than the {initial} that initialise the dictionary",
-            "give more documents or lower batches.initial",
+            "give more documents, or lower batches.initial" + (" or topic_entry.held_back" if entry else ""),
         )
     return batches
 

@@ -141,6 +141,6 @@ rule tables:
     conda:
         "../envs/odl.yaml"
     params:
-        folder=f"{ROOT}/tables",
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "odl summarise {input.plan:q} {params.folder:q} > {log:q} 2>&1"

@@ -44,7 +44,7 @@ rule kernels:
     input:
         sources("kernels"),
     output:
-        touch(ROOT + "/.kernels"),
+        touch(ROOT + "/kernels.done"),
     log:
         ROOT + "/logs/kernels.log",
     conda:
@@ -58,7 +58,7 @@ rule update:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
         corpus=last_features,
-        kernels=ROOT + "/.kernels",
+        kernels=ROOT + "/kernels.done",
         code=lambda wildcards: sources(
             "update",
             f"learners/{config['learners'][wildcards.run]['algorithm']}",

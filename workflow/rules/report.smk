@@ -52,8 +52,8 @@ rule figures:
         "../envs/odl.yaml"
     params:
         settings=shown(),
-        tables=f"{ROOT}/tables",
-        folder=f"{ROOT}/figures",
+        tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "odl figures {input.plan:q} {params.tables:q} {params.folder:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
@@ -73,8 +73,8 @@ rule page:
         "../envs/odl.yaml"
     params:
         settings=shown(),
-        tables=f"{ROOT}/tables",
-        figures=f"{ROOT}/figures",
+        tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
+        figures=lambda wildcards, input: os.path.dirname(input.figures[0]),
         config=json.dumps(
             {key: value for key, value in config.items() if key != "mirror"}
         ),

@@ -20,9 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
+_compiled = njit(cache=True, nogil=True, error_model="numpy")  # what allocates
+# Without numba's reference counts, which cost a third of the time: such a function must not allocate.
+_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 # Where a call would cost as much as its work: all of Work is passed by value.
-_inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+_inlined = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
 
 
 class Work(NamedTuple):
@@ -31,16 +33,21 @@ class Work(NamedTuple):
     start: np.ndarray  # entries of row i are start[i]:start[i + 1]
     atom: np.ndarray  # compact atom of an entry
     weight: np.ndarray  # its value, scaled
-    found_at: np.ndarray  # position in the document of an entry, before sorting by rows
+    column: np.ndarray  # the same by atoms: entries of atom j are column[j]:column[j + 1]
+    found_at: np.ndarray  # position of an entry in the document, then its row
     found_atom: np.ndarray
     found_weight: np.ndarray
     count: np.ndarray  # entries at a position, then the place of the next one
+    row: np.ndarray  # position -> row
     target: np.ndarray  # p_i, scaled
     residual: np.ndarray  # r_i = p_i - a_i x
     side: np.ndarray  # sign of r_i; a free choice where r_i = 0
     saved: np.ndarray  # p_i while the targets are shaken
     held: np.ndarray  # r_i is a form held at zero
-    speed: np.ndarray  # growth of a_i x along the edge
+    speed: np.ndarray  # growth of a_i x along the edge, in the touched rows
+    size: np.ndarray  # the same with all terms positive, to tell rounding from speed
+    touched: np.ndarray  # rows of the atoms that move
+    seen: np.ndarray  # row is in the list
     hit: np.ndarray  # step at which r_i changes sign
     when: np.ndarray  # finite hits, in any order
     turn: np.ndarray  # change of slope at each
@@ -65,9 +72,11 @@ def _allocate(rows, entries, atoms):
         np.zeros(rows + 1, whole),
         np.empty(entries, whole),
         np.empty(entries, real),
+        np.zeros(atoms + 1, whole),
         np.empty(entries, whole),
         np.empty(entries, whole),
         np.empty(entries, real),
+        np.empty(rows, whole),
         np.empty(rows, whole),
         np.empty(rows, real),
         np.empty(rows, real),
@@ -75,6 +84,9 @@ def _allocate(rows, entries, atoms):
         np.empty(rows, real),
         np.zeros(rows, np.bool_),
         np.empty(rows, real),
+        np.empty(rows, real),
+        np.empty(rows, whole),
+        np.zeros(rows, np.bool_),
         np.empty(rows, real),
         np.empty(rows, real),
         np.empty(rows, real),
@@ -93,14 +105,14 @@ def _allocate(rows, entries, atoms):
     )
 
 
-@_compiled
+@_plain
 def _power_of_two(value, lowest):
     """Return the power of two with value / power in [1, 2), at least `lowest`."""
     _, exponent = math.frexp(value)
     return max(math.ldexp(1.0, exponent - 1), lowest)
 
 
-@_compiled
+@_plain
 def _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, names):
     """Sum each atom's mass inside supp(p); list the atoms with 2 g_j > c_j + lam (no other needs to be in a code)."""
     inside[:] = 0.0
@@ -117,7 +129,7 @@ def _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, names):
     return kept
 
 
-@_compiled
+@_plain
 def _collect(terms, values, c_start, c_term, c_weight, scale, tiny, place, atoms, work):
     """List the entries of the kept atoms on supp(p), atom by atom; count them by position. Return their number."""
     for position in range(len(terms)):
@@ -135,12 +147,13 @@ def _collect(terms, values, c_start, c_term, c_weight, scale, tiny, place, atoms
                 work.found_weight[found] = c_weight[entry] * inverse
                 work.count[position] += 1
                 found += 1
+        work.column[j + 1] = found
     for position in range(len(terms)):
         place[terms[position]] = 0
     return found
 
 
-@_compiled
+@_plain
 def _compact(values, unit, tiny, found, work):
     """Sort what was found by rows, in units where atoms and document are of order one.
 
@@ -153,6 +166,7 @@ def _compact(values, unit, tiny, found, work):
             value = values[position] / unit
             work.target[rows] = value if value > tiny else 0.0
             work.start[rows] = total
+            work.row[position] = rows
             rows += 1
             total, work.count[position] = total + work.count[position], total
         else:
@@ -164,10 +178,11 @@ def _compact(values, unit, tiny, found, work):
         work.atom[target] = work.found_atom[entry]
         work.weight[target] = work.found_weight[entry]
         work.count[position] = target + 1
+        work.found_at[entry] = work.row[position]
     return rows, rest
 
 
-@_compiled
+@_plain
 def _set_gradient(rows, atoms, work):
     for j in range(atoms):
         work.gradient[j] = work.cost[j]
@@ -183,7 +198,7 @@ def _add_row(i, factor, work):
         work.gradient[work.atom[entry]] += factor * work.weight[entry]
 
 
-@_compiled
+@_plain
 def _set_origin(rows, atoms, work, edges):
     """Start at x = 0, where every code is a held form."""
     for i in range(rows):
@@ -197,7 +212,7 @@ def _set_origin(rows, atoms, work, edges):
     _set_gradient(rows, atoms, work)
 
 
-@_compiled
+@_plain
 def _clear_edges(atoms, work, edges):
     for j in range(atoms):
         for k in range(atoms):
@@ -246,39 +261,48 @@ def _choose_edge(rows, atoms, work, tolerance, first_found):
 
 
 @_inlined
-def _set_speed(rows, atoms, edge, direction, work, edges, noise):
-    """Fill `move`, `speed` and `hit` for the edge; return the number of finite hits, also listed in `when`, `turn`.
+def _set_speed(atoms, edge, direction, work, edges, noise):
+    """Fill `move`, `speed` and `hit` for the edge; return the number of rows touched and that of finite hits.
 
-    Moves and speeds that are zero but for rounding become zero: as pivots they would ruin the edges.
+    The hits are also listed in `when`, `turn`. Moves and speeds that are zero but for rounding become zero: as
+    pivots they would ruin the edges.
     """
     largest = 0.0
     for j in range(atoms):
         largest = max(largest, abs(edges[j * atoms + edge]))
+    touched = 0
     for j in range(atoms):
         if abs(edges[j * atoms + edge]) <= noise * largest:
             edges[j * atoms + edge] = 0.0
-        work.move[j] = direction * edges[j * atoms + edge]
+        move = direction * edges[j * atoms + edge]
+        work.move[j] = move
+        if move != 0.0:
+            for entry in range(work.column[j], work.column[j + 1]):
+                i = work.found_at[entry]
+                if not work.held[i]:
+                    if not work.seen[i]:
+                        work.seen[i], work.speed[i], work.size[i] = True, 0.0, 0.0
+                        work.touched[touched] = i
+                        touched += 1
+                    part = work.found_weight[entry] * move
+                    work.speed[i] += part
+                    work.size[i] += abs(part)
     hits = 0
-    for i in range(rows):
-        work.hit[i] = np.inf
-        if not work.held[i]:
-            speed = size = 0.0
-            for entry in range(work.start[i], work.start[i + 1]):
-                part = work.weight[entry] * work.move[work.atom[entry]]
-                speed += part
-                size += abs(part)
-            if abs(speed) <= noise * size:
-                speed = 0.0
-            work.speed[i] = speed
-            if speed * work.side[i] > 0.0:
-                work.hit[i] = work.residual[i] / speed
-                work.when[hits] = work.hit[i]
-                work.turn[hits] = 2.0 * abs(speed)
-                hits += 1
-    return hits
+    for position in range(touched):
+        i = work.touched[position]
+        work.seen[i], work.hit[i] = False, np.inf
+        speed = work.speed[i]
+        if abs(speed) <= noise * work.size[i]:
+            work.speed[i] = 0.0
+        elif speed * work.side[i] > 0.0:
+            work.hit[i] = work.residual[i] / speed
+            work.when[hits] = work.hit[i]
+            work.turn[hits] = 2.0 * abs(speed)
+            hits += 1
+    return touched, hits
 
 
-@_compiled
+@_plain
 def _lowest_point(when, turn, count, slope):
     """Return the smallest step at which slope + sum(turn up to there) >= 0, infinite if there is none.
 
@@ -316,7 +340,7 @@ def _lowest_point(when, turn, count, slope):
 
 
 @_inlined
-def _blocking(rows, atoms, hits, slope, work, nearness, first_found):
+def _blocking(rows, atoms, touched, hits, slope, work, nearness, first_found):
     """Return (step, form): how far to go along the edge and the form that is held at zero from there on.
 
     Codes are hard bounds. Of forms that block together the fastest is taken (the stablest pivot), or the first in
@@ -345,7 +369,8 @@ def _blocking(rows, atoms, hits, slope, work, nearness, first_found):
     if form < 0 and (first_found or limit <= step):
         return step, form
     best, form = 0.0, 0
-    for i in range(rows):
+    for position in range(touched):
+        i = work.touched[position]
         if abs(work.hit[i] - step) <= margin:
             name = atoms + 2 * i + (0 if work.side[i] > 0.0 else 1)
             if first_found and name < order:
@@ -356,7 +381,7 @@ def _blocking(rows, atoms, hits, slope, work, nearness, first_found):
 
 
 @_inlined
-def _advance(rows, atoms, step, slope, form, work, rounding, first_found):
+def _advance(atoms, touched, step, slope, form, work, rounding, first_found):
     """Move codes and residuals by `step`; the sides of residuals that changed sign flip."""
     for j in range(atoms):
         if work.move[j] != 0.0:
@@ -364,8 +389,9 @@ def _advance(rows, atoms, step, slope, form, work, rounding, first_found):
             value = work.code[j] + change
             work.code[j] = value if value > rounding * abs(change) else 0.0
     zeros = 0
-    for i in range(rows):
-        if not work.held[i] and work.speed[i] != 0.0:
+    for position in range(touched):
+        i = work.touched[position]
+        if work.speed[i] != 0.0:
             change, before = step * work.speed[i], work.residual[i]
             value = before - change
             if abs(value) <= rounding * (work.target[i] + abs(before) + abs(change)):
@@ -377,8 +403,9 @@ def _advance(rows, atoms, step, slope, form, work, rounding, first_found):
                 _add_row(i, 2.0 * work.side[i], work)
                 work.side[i] = -work.side[i]
     if zeros > 1 and not first_found:
-        for i in range(rows):
-            if work.residual[i] == 0.0 and i != form and not work.held[i] and work.side[i] * work.speed[i] > 0.0:
+        for position in range(touched):
+            i = work.touched[position]
+            if work.residual[i] == 0.0 and i != form and work.side[i] * work.speed[i] > 0.0:
                 turn = 2.0 * abs(work.speed[i])
                 if slope + turn <= 0.0:
                     slope += turn
@@ -449,7 +476,7 @@ def _hold(edge, form, atoms, work, edges):
     edges[j * atoms + edge] = 1.0
 
 
-@_compiled
+@_plain
 def _descend(rows, atoms, work, edges, limit, route, tolerance, rounding, noise):
     """Follow edges until none descends, or `limit` pivots.
 
@@ -465,17 +492,17 @@ def _descend(rows, atoms, work, edges, limit, route, tolerance, rounding, noise)
         if edge < 0:
             return
         _let_go(edge, direction, work)
-        hits = _set_speed(rows, atoms, edge, direction, work, edges, noise)
-        step, form = _blocking(rows, atoms, hits, slope, work, rounding, first_found)
+        touched, hits = _set_speed(atoms, edge, direction, work, edges, noise)
+        step, form = _blocking(rows, atoms, touched, hits, slope, work, rounding, first_found)
         if step == np.inf:
             break
-        _advance(rows, atoms, step, slope, form, work, rounding, first_found)
+        _advance(atoms, touched, step, slope, form, work, rounding, first_found)
         _hold(edge, form, atoms, work, edges)
         idle = idle + 1 if step <= 0.0 else 0
     _set_prices(atoms, work, edges)
 
 
-@_compiled
+@_plain
 def _shake(rows, work, size):
     """Move the targets by up to `size` in all, always in the same way, so that no two events coincide."""
     state = 1
@@ -485,7 +512,7 @@ def _shake(rows, work, size):
         work.target[i] += size * (state / 2147483647) / rows
 
 
-@_compiled
+@_plain
 def _refresh(rows, atoms, work, edges, rounding):
     """Recompute edges, codes, residuals and gradient of the current vertex from the data."""
     _clear_edges(atoms, work, edges)
@@ -518,7 +545,7 @@ def _refresh(rows, atoms, work, edges, rounding):
     _set_gradient(rows, atoms, work)
 
 
-@_compiled
+@_plain
 def _residual(i, work):
     """Return (p_i - a_i x, p_i + a_i x)."""
     fitted = 0.0
@@ -527,7 +554,7 @@ def _residual(i, work):
     return work.target[i] - fitted, work.target[i] + fitted
 
 
-@_compiled
+@_plain
 def _certify(rows, atoms, work):
     """Return the primal objective of the codes, and its distance from a feasible dual value.
 
@@ -556,7 +583,7 @@ def _certify(rows, atoms, work):
     return primal, max(primal - (shrink * value - total), 0.0)
 
 
-@_compiled
+@_plain
 def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted):
     """Fill `code`; return (objective on the compact rows, gap).
 
@@ -571,7 +598,8 @@ def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted
         _set_origin(rows, atoms, work, edges)
         _descend(rows, atoms, work, edges, steps, route, tolerance, rounding, noise)
         if route == 1:
-            work.target[:rows] = work.saved[:rows]
+            for i in range(rows):
+                work.target[i] = work.saved[i]
             _refresh(rows, atoms, work, edges, 1000.0 * rounding)
             _set_prices(atoms, work, edges)
         primal, gap = _certify(rows, atoms, work)
@@ -584,7 +612,7 @@ def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted
     return primal, gap
 
 
-@_compiled
+@_plain
 def _capacity(first, last, p_start, p_term, a_start):
     """Return the largest number of rows and of dictionary entries that one document needs."""
     rows = entries = 0
@@ -597,7 +625,7 @@ def _capacity(first, last, p_start, p_term, a_start):
     return rows, entries
 
 
-@_compiled
+@_plain
 def _norm(values, epsilon):
     """Return (l1 norm, largest value); a norm that differs from one by rounding only is one."""
     total = largest = 0.0
@@ -609,7 +637,7 @@ def _norm(values, epsilon):
     return total, largest
 
 
-@_compiled
+@_plain
 def _prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, inside, place, work):
     """Screen and compact one document; return (rows, atoms, mass left out)."""
     atoms = _screen(terms, values, by_term[0], by_term[1], by_term[2], mass, lam, inside, work.names)
@@ -665,7 +693,7 @@ def code_documents(first, last, documents, by_term, by_atom, mass, lam, limit, s
     return lengths, out_atom[:used], out_value[:used], objective, gaps, failed
 
 
-@_compiled
+@_plain
 def _write(atoms, unit, scale, work, out_atom, out_value):
     """Write the positive codes in the given units, infinite if they leave the normal numbers; return how many."""
     used = 0

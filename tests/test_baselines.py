@@ -118,6 +118,14 @@ def test_batch_of_another_chain_is_refused(rng):
         baselines.score(first, [second])
 
 
+def test_past_has_to_be_earlier(rng):
+    first, second, third = make_chain(rng, [10, 12, 9])
+    for past in ([first, second], [third]):
+        with pytest.raises(DataError, match=f"a batch of timestep {past[-1].t} as the past of timestep 1"):
+            baselines.score(second, past)
+    assert baselines.nearest(third, [first, second])
+
+
 def test_file_holds_scores_and_labels_and_has_reproducible_bytes(rng, tmp_path):
     first, batch = make_chain(rng, [20, 25])
     scores = baselines.score(batch, [first])

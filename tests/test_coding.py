@@ -130,6 +130,15 @@ def test_refused_in_one_sentence(change, message, solver):
     assert str(caught.value).count("\n") == 0 and str(caught.value).endswith(".")
 
 
+def test_indices_out_of_range_are_refused(rng, solver):
+    P, A = sparse.csr_array(rng.random((3, 12))), sparse.csr_array(rng.random((12, 4)))
+    for name in ("P", "A"):
+        arguments = {"P": P.copy(), "A": A.copy()}
+        arguments[name].indices[0] = 99
+        with pytest.raises(ParameterError, match=f"{name} is a sparse matrix with entries outside its shape"):
+            odl.sparse_code(**arguments, lam=0.1, solver=solver)
+
+
 def test_lam_above_one_is_allowed(rng, solver):
     P, A = problem(rng)
     X, value = sparse_code(P, A, 1.5, solver)

@@ -68,6 +68,10 @@ def test_studies_have_results_of_their_own():
         (["learners", "admm", "lam"], float("nan"), "a number"),
         (["study"], "My study", "matching"),
         (["atoms"], [2000], "lower atoms or raise initial"),
+        (["seeds"], [0, 0], "seeds names 0 twice"),
+        (["atoms"], [100, 200, 200], "atoms names 200 twice"),
+        (["learners", ".."], {"algorithm": "online_admm"}, "matching"),
+        (["learners", "admm", "beta"], float("inf"), "a number"),
         (["report", "runs"], ["other"], "report.runs names 'other'"),
         (["report", "run"], "other", "report.run names 'other'"),
         (["report", "atoms"], 3, "report.atoms is 3; expected one of 100, 200"),
@@ -81,6 +85,15 @@ def test_wrong_values_are_named(keys, value, message):
         config.check(broken(keys, value), SCHEMA)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["baselines", "features", "seed0"])
+def test_names_of_folders_are_no_runs(name):
+    changed = copy.deepcopy(DEFAULT)
+    changed["learners"][name] = {"algorithm": "online_admm"}
+    changed["runs"].append(name)
+    with pytest.raises(ConfigError, match="rename the run"):
+        config.check(changed, SCHEMA)
 
 
 def test_what_follows_from_a_run():
@@ -107,10 +120,10 @@ def test_seeds_share_batches_when_nothing_is_drawn():
 
 
 def test_own_files_are_found_or_refused(tmp_path):
-    (tmp_path / "b.jsonl").write_text("")
-    (tmp_path / "a.jsonl").write_text("")
+    for name in ("B.JSONL", "a.jsonl", ".hidden.jsonl", "notes.txt"):
+        (tmp_path / name).write_text("")
     settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
-    assert config.sources_of(settings, "mine", [], "data") == [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+    assert config.sources_of(settings, "mine", [], "data") == [str(tmp_path / "B.JSONL"), str(tmp_path / "a.jsonl")]
     settings["corpora"]["mine"]["sources"] = [str(tmp_path / "absent")]
     with pytest.raises(ConfigError, match="does not exist"):
         config.sources_of(settings, "mine", [], "data")

@@ -76,6 +76,12 @@ def test_misspelt_reader_names_the_nearest():
         corpora.read("reuters-21578")
 
 
+@pytest.mark.parametrize("options", [["tokens"], [], "tokens", "", 3, 0, [("tokens", {})]])
+def test_options_that_are_no_mapping_are_refused(options):
+    with pytest.raises(ConfigError, match="the options of the reader 'documents' are .*; expected a mapping"):
+        corpora.read("documents", [], options)
+
+
 @pytest.mark.parametrize("name", list(corpora.READERS))
 def test_misspelt_option_is_refused(name):
     with pytest.raises(ConfigError, match=r"the option 'tokenz' of .* is unknown"):

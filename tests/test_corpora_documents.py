@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from odl import corpora
+from odl import corpora, documents
 from odl.corpora import fields
 from odl.documents import NO_TIME
 from odl.errors import ConfigError, DataError
@@ -240,6 +241,9 @@ def test_wrong_times(value):
         ('{"id": "b", "text": "x", "time": "soon"}', "the time 'soon' is not ISO 8601"),
         ('{"id": "b", "text": "x", "topics": {"a": 1}}', "neither a string nor a list"),
         ('{"id": "b", "text": "x", "topics": [null]}', "the topic None is not a string"),
+        ('{"id": "b", "text": "x", "topics": true}', "d.jsonl line 2: the topics are 'True', neither"),
+        ('{"id": "b", "text": "x", "topics": ["t", false]}', "d.jsonl line 2: the topic False is not a string"),
+        ('{"id": "b", "text": "x", "topics": [1e999]}', "the topic inf is not a string"),
         ('{"id": "a", "text": "x"}', "the id 'a' occurs twice, first in d.jsonl line 1"),
         ('{"id": " a ", "text": "x"}', "the id 'a' occurs twice"),
         ('{"text": "x"}', "line 2: it has no id"),
@@ -339,3 +343,32 @@ def test_text_without_a_token_needs_another_pattern(tmp_path):
 )
 def test_wrong_options(tmp_path, options, said):
     refused(said, lines(tmp_path / "d.jsonl", '{"text": "a storm"}'), error=ConfigError, **options)
+
+
+def test_numbers_as_topics_are_kept_as_text(tmp_path):
+    topics = ["7", "1.5", "[3.0, 3, 2.5]", '["x", 0]']
+    path = lines(tmp_path / "d.jsonl", *(f'{{"text": "storm", "topics": {value}}}' for value in topics))
+    assert read(path, separator=".").topics == [("7",), ("1.5",), ("3", "2.5"), ("x", "0")]
+
+
+def test_file_name_that_is_not_utf8(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    try:
+        with open(os.path.join(os.fsencode(folder), b"caf\xe9.jsonl"), "wb") as file:
+            file.write(b'{"text": "storm"}\n')
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    found = read(folder)
+    assert found.files == ["caf?.jsonl"] and found.ids == ["caf?.jsonl:1"]
+    documents.write(tmp_path / "out.h5", found)
+    assert documents.read(tmp_path / "out.h5").ids == found.ids
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r\n\r\n", "  \n\n", "\ufeff\n"])
+def test_blank_lines_before_the_header(tmp_path, blank):
+    path = tmp_path / "d.csv"
+    path.write_bytes((blank + "id,text\n\na,storm\n").encode())
+    assert read(path).ids == ["a"]
+    path.write_bytes((blank + "id,text\na\n").encode())
+    refused("has 1 fields; expected 2 as in the header", path)

@@ -71,3 +71,36 @@ def test_bad_input_is_refused(rng):
     detector = NoveltyDetector(n_atoms=10).fit(X)
     empty = sparse.csr_array((2, 60))
     assert list(detector.score_samples(empty)) == [1.0, 1.0]
+
+
+def test_a_huge_document_is_scored_as_its_shape(rng):
+    detector = NoveltyDetector(n_atoms=10).fit(stream(rng)[0])
+    row = np.zeros((2, 60))
+    row[0, 5:12], row[1, 5:12] = 1.0, 1e308
+    scores = detector.score_samples(row)
+    assert np.isclose(scores[0], scores[1]) and scores[0] > 0
+
+
+def test_scoring_changes_nothing(rng):
+    X, _ = stream(rng)
+    wide = sparse.csr_array(sparse.hstack([X, sparse.csr_array(np.ones((120, 3)))]))
+    detector = NoveltyDetector(n_atoms=10, growing=True).fit(X)
+    before = detector.score_samples(X)
+    detector.score_samples(wide)
+    bad = wide.toarray()
+    bad[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        detector.partial_fit(bad)
+    assert detector.n_features_in_ == 60 and np.array_equal(detector.score_samples(X), before)
+
+
+def test_settings_are_checked(rng, tmp_path):
+    X, _ = stream(rng)
+    detector = NoveltyDetector(n_atoms=np.int64(10)).fit(X)
+    detector.save(tmp_path / "detector.h5")
+    assert NoveltyDetector.load(tmp_path / "detector.h5").n_atoms == 10
+    with pytest.raises(ValueError, match="fit again"):
+        detector.set_params(learner="online_admm").partial_fit(X)
+    for wrong in ({"settings": [1]}, {"random_state": np.random.default_rng(0)}, {"n_atoms": 2.5}):
+        with pytest.raises((ValueError, TypeError)):
+            NoveltyDetector(**{"n_atoms": 10, **wrong}).fit(X)

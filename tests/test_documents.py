@@ -213,7 +213,7 @@ def test_foreign_hdf5_kind_and_format_are_refused(tmp_path):
 def test_missing_file_and_folder(tmp_path):
     with pytest.raises(StorageError, match=r"none\.h5 does not exist"):
         store.read(tmp_path / "none.h5")
-    with pytest.raises(StorageError, match="is damaged"):
+    with pytest.raises(StorageError, match="is a folder"):
         store.read(tmp_path)
 
 

@@ -370,6 +370,14 @@ def test_other_schemes_are_refused(server, tmp_path, address):
             fetch(tmp_path, registry(), mirror=address)
 
 
+@pytest.mark.parametrize("address", ["http://[bad", "https://[::1/x", "file://[bad/x"])
+def test_malformed_mirror_is_refused(tmp_path, monkeypatch, address):
+    monkeypatch.setenv("ODL_MIRROR", address)
+    with pytest.raises(DownloadError, match="a folder, or an http, https or file address") as caught:
+        fetch(tmp_path, registry())
+    assert f"the mirror {address};" in str(caught.value)
+
+
 def test_redirect_to_another_scheme_is_refused(server, tmp_path):
     def redirect(handler):
         handler.send_response(302)

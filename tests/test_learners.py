@@ -108,7 +108,9 @@ class TestContract:
         assert np.diff(short.indptr).max() <= 3 and np.allclose(np.asarray(short.sum(axis=0)), 1.0)
 
     def test_memory_starts_fresh_unless_carried(self, name, P):
-        start = [learners.make(name, rounds=4, carry=carry).start(P, 6, np.random.default_rng(1)) for carry in (0, 1)]
+        start = [
+            learners.make(name, rounds=4, carry=carry).start(P, 6, np.random.default_rng(1)) for carry in (False, True)
+        ]
         assert start[0].updates == 0 and start[1].updates == 4
         assert all(value.nnz == 0 for value in start[0].arrays.values())
         assert (start[0].dictionary != start[1].dictionary).nnz == 0
@@ -123,11 +125,15 @@ class TestContract:
         assert new < old
 
     def test_bad_settings_are_refused(self, name, P, rng):
-        for settings in ({"lam": -1.0}, {"lam": np.nan}, {"rounds": -1}, {"solver": "exakt"}, {"start_terms": -1}):
+        wrong = [{"lam": -1.0}, {"lam": np.nan}, {"lam": "x"}, {"rounds": -1}, {"rounds": 2.5}, {"rounds": True}]
+        for settings in [*wrong, {"solver": "exakt"}, {"solver": None}, {"start_terms": -1}, {"carry": "no"}]:
             with pytest.raises(ParameterError):
                 learners.make(name, **settings)
         with pytest.raises(ParameterError, match="did you mean 'lam'"):
             learners.make(name, lan=0.1)
+        for atoms in ("a", 2.5, True, None, 0):
+            with pytest.raises(ParameterError, match="atoms"):
+                learners.make(name).start(P, atoms, rng)
         with pytest.raises(ParameterError, match="81 atoms for 80 documents"):
             learners.make(name).start(P, 81, rng)
 

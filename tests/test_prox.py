@@ -84,6 +84,43 @@ def test_refused(bad):
         prox.project_columns(bad)
 
 
+@pytest.mark.parametrize(
+    ("form", "part", "values"),
+    [
+        *[(form, "indices", values) for form in ("csr", "csc", "bsr") for values in ([0, 1, 99], [0, -1, 2], [0, 1])],
+        *[("csr", "indptr", values) for values in ([0, 1, 2, 3], [0, 2, 1, 3, 3], [0, 1, 2, 3, 9], [1, 1, 2, 3, 3])],
+        ("csr", "indptr", [0, 1, 2, 3, -1]),
+        ("csr", "data", [1.0]),
+        ("csc", "data", [1.0, 1.0]),
+        ("coo", "coords", ([0, 1, 4], [0, 1, 2])),
+        ("coo", "coords", ([0, 1, 2], [0, 1, -3])),
+        ("coo", "data", [1.0]),
+    ],
+)
+def test_entries_outside_the_shape_are_refused(form, part, values):
+    A = sparse.eye_array(4, 3, format=form)
+    kind = np.float64 if part == "data" else np.int32
+    setattr(A, part, tuple(np.array(values, kind)) if part == "coords" else np.array(values, kind))
+    for wanted in (sparse.csr_array, sparse.csc_array):
+        with pytest.raises(ParameterError, match="M is a sparse matrix with entries outside its shape") as caught:
+            prox.real_matrix(A, "M", wanted)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
+def test_every_sound_format_is_taken(rng, form):
+    A = rng.random((6, 4)) * (rng.random((6, 4)) < 0.5)
+    for given in (sparse.csr_array(A).asformat(form), sparse.csr_matrix(A).asformat(form)):
+        assert np.array_equal(prox.real_matrix(given, "M").toarray(), A)
+
+
+def test_spare_room_behind_the_entries_is_allowed():
+    A = sparse.csr_array(np.eye(2))
+    A.indices, A.data = np.array([0, 1, 99], np.int32), np.array([1.0, 1.0, np.nan])
+    A = prox.real_matrix(A, "M")
+    assert np.array_equal(A.toarray(), np.eye(2))
+
+
 def test_indicator():
     assert prox.value_columns(np.array([[0.5], [0.5]])) == 0.0
     assert prox.value_columns(np.array([[0.6], [0.5]])) == np.inf

@@ -236,3 +236,33 @@ def test_bad_plans_are_refused(tmp_path):
         study.summarise([{"corpus": "a"}], tmp_path)
     with pytest.raises(ConfigError, match="cannot be read"):
         study.summarise(tmp_path / "none.json", tmp_path)
+
+
+@pytest.mark.parametrize("content", ["3", "{}", '{"corpus": "a"}', '"text"', "null", "[3]", "[[]]"])
+def test_plans_that_are_no_list_of_runs_are_refused(tmp_path, content):
+    (tmp_path / "plan.json").write_text(content)
+    for plan in (tmp_path / "plan.json", [json.loads(content)]):
+        if plan != [{"corpus": "a"}] and plan != [{}]:
+            with pytest.raises(ConfigError, match="expected a list of runs"):
+                study.load_plan(plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("timesteps", ("a", 3, ["a"], [1.5], [True], [-1], {"a": 1}, [None])),
+        *[(name, ("a", 1.5, -1, None, True, [1])) for name in ("min_novel", "min_known", "bootstrap", "seed")],
+    ],
+)
+def test_options_of_wrong_types_are_refused(made, name, values):
+    for value in values:
+        with pytest.raises(ParameterError, match=f"{name} is .*; expected .*whole number.* of at least 0") as caught:
+            tables.evaluate(paths_of(made[1][1]), **{name: value})
+        assert "\n" not in str(caught.value)
+
+
+def test_numpy_numbers_are_options(made):
+    paths, options = paths_of(made[1][1]), {"min_novel": 3, "bootstrap": 5, "seed": 2}
+    plain = tables.evaluate(paths, timesteps=[1, 2], **options)
+    options = {name: np.int64(value) for name, value in options.items()}
+    np.testing.assert_equal(tables.evaluate(paths, timesteps=np.array([1, 2]), **options), plain)

@@ -69,7 +69,7 @@ def nearest(batch, past, weightings=WEIGHTINGS):
     Raises
     ------
     DataError
-        If an earlier batch has terms that the present one does not know.
+        If a batch of the past is not earlier, or has terms that the present one does not know.
     """
     n_documents, n_terms = batch.counts.shape
 
@@ -80,6 +80,12 @@ def nearest(batch, past, weightings=WEIGHTINGS):
     best = {name: np.zeros((n_documents, NEIGHBOURS)) for name in weightings}
     n_past = 0
     for earlier in past:
+        if earlier.t >= batch.t:
+            raise DataError(
+                f"a batch of timestep {earlier.t} as the past of timestep {batch.t}",
+                "timesteps before it",
+                "give the batches before t only, of the same chain",
+            )
         counts = _widened(earlier.counts, n_terms)
         n_past += counts.shape[0]
         for rows in _blocks(counts.shape[0]):

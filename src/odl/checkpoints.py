@@ -102,7 +102,7 @@ def write(path, checkpoint):
         "updates": checkpoint.updates,
         "uncoded": checkpoint.uncoded,
         "previous": checkpoint.previous,
-        "chain": json.dumps(checkpoint.chain, sort_keys=True),
+        "chain": json.dumps(checkpoint.chain, sort_keys=True, default=_plain),
         "odl_version": odl.__version__,
     }
     with storage.writing(path, "checkpoint", **attributes) as file:
@@ -161,6 +161,13 @@ def read(path, chain=None, t=None):
         pairs = ", ".join(f"{key}={checkpoint.chain.get(key)!r} (wanted {chain.get(key)!r})" for key in keys)
         raise _refused(path, f"belongs to another chain: {pairs}", "a checkpoint of this run")
     return checkpoint
+
+
+def _plain(value):
+    """Return a scalar of numpy as one of Python, for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise CheckpointError(f"the setting {value!r}", "text, a number, a list or a map", "use one of these")
 
 
 def _refused(path, given, expected):

@@ -9,7 +9,7 @@ import threading
 import time
 
 import odl
-from odl.errors import OdlError
+from odl.errors import OdlError, ParameterError
 
 
 def _end_cleanly():
@@ -35,11 +35,37 @@ def _watch(parent):
         time.sleep(0.5)
 
 
-def _json(text):
+def _map(text):
+    """Parse an argument that is a JSON map."""
+
+    def refuse(constant):
+        raise argparse.ArgumentTypeError(f"{constant}, where a finite number is expected")
+
     try:
-        return json.loads(text)
+        value = json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"{text!r}, where a JSON map is expected")
+    return value
+
+
+def _check(given, flag, wanted):
+    """Refuse a JSON map whose keys, or the types of their values, are not the wanted ones."""
+    for key in wanted:
+        if key not in given:
+            raise ParameterError(f"{flag} has no '{key}'", ", ".join(wanted), "add it")
+    for key, value in given.items():
+        if key not in wanted:
+            raise ParameterError(f"{flag} has a key '{key}'", ", ".join(wanted), "remove it")
+        if not isinstance(value, wanted[key]) or (isinstance(value, bool) and wanted[key] is not bool):
+            kind = {str: "text", int: "an integer", dict: "a map", list: "a list", bool: "true or false"}
+            raise ParameterError(f"{flag}: {key} is {value!r}", kind.get(wanted[key], "another value"), "correct it")
+
+
+BATCHES = {"by": str, "documents": int, "period": str, "initial": int, "flush": bool}
+STREAM = {"batches": dict, "protocol": str, "topic_entry": dict, "ties": str}
+RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "learner": dict, "features": dict}
 
 
 def download(args):
@@ -59,6 +85,8 @@ def read(args):
 def index(args):
     from odl import pipeline
 
+    _check(args.stream, "--stream", STREAM)
+    _check(args.stream["batches"], "--stream: batches", BATCHES)
     pipeline.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
 
 
@@ -77,6 +105,7 @@ def features(args):
 def update(args):
     from odl import timestep
 
+    _check(args.run, "--run", RUN)
     timestep.update(
         args.features,
         args.state,
@@ -176,7 +205,7 @@ def _parser():
         ("reader", {}),
         ("output", {}),
         ("--source", {"nargs": "*", "default": [], "help": "files to read"}),
-        ("--options", {"type": _json, "default": {}, "help": "JSON of the reader's options"}),
+        ("--options", {"type": _map, "default": {}, "help": "JSON of the reader's options"}),
     )
     command(
         index,
@@ -186,7 +215,7 @@ def _parser():
         ("table", {"help": "index.tsv to write"}),
         ("order", {"help": "order.h5 to write"}),
         ("--seed", {"type": int, "required": True}),
-        ("--stream", {"type": _json, "required": True, "help": "JSON: batches, protocol, topic_entry, ties"}),
+        ("--stream", {"type": _map, "required": True, "help": "JSON: batches, protocol, topic_entry, ties"}),
         ("--made", {"help": "folder of the batches made before, to warn of late documents"}),
     )
     command(
@@ -214,7 +243,7 @@ def _parser():
         ("--state", {"required": True, "help": "checkpoint to write"}),
         ("--scores", {"required": True, "help": "score file to write"}),
         ("--timings", {"required": True, "help": "CPU seconds to write"}),
-        ("--run", {"type": _json, "required": True, "help": "JSON: corpus, seed, run, atoms, learner, features"}),
+        ("--run", {"type": _map, "required": True, "help": "JSON: corpus, seed, run, atoms, learner, features"}),
         ("--previous", {"help": "checkpoint of the timestep before"}),
         ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
     )
@@ -232,7 +261,7 @@ def _parser():
         "AUC per timestep and on average of one run",
         ("auc", {"help": "table per timestep to write"}),
         ("summary", {"help": "table of averages to write"}),
-        ("--options", {"type": _json, "required": True, "help": "JSON: timesteps, min_novel, topics, bootstrap ..."}),
+        ("--options", {"type": _map, "required": True, "help": "JSON: timesteps, min_novel, topics, bootstrap ..."}),
         ("--scores", {"nargs": "*", "default": []}),
     )
     command(
@@ -240,7 +269,7 @@ def _parser():
         "plan",
         "list what a study runs",
         ("output", {}),
-        ("--config", {"type": _json, "required": True, "help": "JSON of the configuration"}),
+        ("--config", {"type": _map, "required": True, "help": "JSON of the configuration"}),
     )
     command(
         summarise,
@@ -256,7 +285,7 @@ def _parser():
         ("plan", {}),
         ("tables", {}),
         ("folder", {"help": "folder of figures to write"}),
-        ("--settings", {"type": _json, "default": {}}),
+        ("--settings", {"type": _map, "default": {}}),
     )
     command(
         page,
@@ -267,8 +296,8 @@ def _parser():
         ("tables", {}),
         ("figures", {}),
         ("--title", {"default": "Novel documents"}),
-        ("--config", {"type": _json, "default": {}}),
-        ("--settings", {"type": _json, "default": {}}),
+        ("--config", {"type": _map, "default": {}}),
+        ("--settings", {"type": _map, "default": {}}),
     )
     command(table, "table", "print the main table of a finished study", ("folder", {"help": "results/STUDY"}))
     command(
@@ -295,11 +324,10 @@ def main(arguments=None):
         return 130
     except OSError as error:
         # A full disk, a folder that may not be written: nothing half-written remains (storage.replacing).
-        print(
-            f"odl {args.command}: {error.strerror or error}: {error.filename or ''}; expected to write; "
-            "check space and permissions.",
-            file=sys.stderr,
-        )
+        reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
+        where = f" ({error.filename})" if error.filename else ""
+        expected = "expected a place to read and write; check space and permissions."
+        print(f"odl {args.command}: {reason}{where}; {expected}", file=sys.stderr)
         return 1
     return 0
 

@@ -6,10 +6,12 @@ Standard library only: this is the one module of the package that the workflow i
 import difflib
 import json
 import os
+import re
 from pathlib import Path
 
 from odl.errors import ConfigError
 
+RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
 TYPES = {
     "object": dict,
@@ -45,6 +47,7 @@ def check(config, schema):
         At the first key or value that is wrong, naming the nearest key for a typo.
     """
     _check(config, schema, "", schema)
+    _check_doubles(config)
     _check_names(config)
 
 
@@ -68,11 +71,10 @@ def _check(value, schema, path, root):
         raise ConfigError(f"{where} is {value!r}", "one of " + ", ".join(map(str, schema["enum"])), todo)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not _in_range(value, schema):
         raise _wrong(where, value, _describe(schema))
-    if isinstance(value, str):
-        import re
-
-        if len(value) < schema.get("minLength", 0) or not re.fullmatch(schema.get("pattern", "(?s:.*)"), value):
-            raise _wrong(where, value, _describe(schema))
+    if isinstance(value, str) and not (
+        len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
+    ):
+        raise _wrong(where, value, _describe(schema))
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             raise _wrong(where, value, _describe(schema))
@@ -123,7 +125,7 @@ def _in_range(value, schema):
         value >= schema.get("minimum", float("-inf"))
         and value <= schema.get("maximum", float("inf"))
         and value > schema.get("exclusiveMinimum", float("-inf"))
-        and value == value
+        and abs(value) < float("inf")
     )
 
 
@@ -145,6 +147,17 @@ def _wrong(where, value, expected):
     return ConfigError(f"{where} is {value!r}", expected, "correct it")
 
 
+def _check_doubles(config):
+    """Refuse a value listed twice: it would count as one more seed, or write the same files."""
+    lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
+    lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
+    lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
+    for where, values in lists.items():
+        double = next((value for value in values if values.count(value) > 1), None)
+        if double is not None:
+            raise ConfigError(f"{where} names {double!r} twice", "each value once", "remove one")
+
+
 def _check_names(config):
     for key, table in (("streams", "corpora"), ("runs", "learners")):
         for name in config[key]:
@@ -152,6 +165,9 @@ def _check_names(config):
                 near = difflib.get_close_matches(name, config[table], n=1)
                 todo = f"did you mean '{near[0]}'?" if near else f"add it to {table}"
                 raise ConfigError(f"{key} names '{name}'", f"one of {', '.join(config[table])}", todo)
+    for name in config["runs"]:
+        if name in RESERVED or re.fullmatch(r"seed\d+", name):
+            raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
     for name in config["streams"]:
         corpus = config["corpora"][name]
         batches, entry = corpus["batches"], corpus["topic_entry"]
@@ -217,6 +233,10 @@ def mirror_of(config):
     return os.environ.get("ODL_MIRROR") or config["mirror"]
 
 
+def _is_source(file):
+    return file.is_file() and not file.name.startswith(".") and file.name.lower().endswith(SUFFIXES)
+
+
 def sources_of(config, corpus, registry, data):
     """Return the files a corpus is read from: the user's own, or those the registry names.
 
@@ -240,8 +260,11 @@ def sources_of(config, corpus, registry, data):
     files = []
     for source in settings["sources"]:
         if os.path.isdir(source):
-            files += sorted(str(file) for file in Path(source).iterdir() if file.name.endswith(SUFFIXES))
+            files += sorted(str(file) for file in Path(source).iterdir() if _is_source(file))
         elif os.path.exists(source):
+            if not source.lower().endswith(SUFFIXES):
+                expected = f"a file that ends in one of {', '.join(SUFFIXES)}"
+                raise ConfigError(f"corpora.{corpus}.sources names {source}", expected, "rename or convert it")
             files.append(source)
         else:
             raise ConfigError(
@@ -270,6 +293,10 @@ def plan(config, lengths):
     for corpus in config["streams"]:
         settings = config["corpora"][corpus]
         common = {"corpus": corpus, "reader": settings["reader"], "protocol": settings["protocol"]}
+        shortest = min(length for (name, _), length in lengths.items() if name == corpus)
+        if max(settings["timesteps"], default=0) >= shortest:
+            given = f"corpora.{corpus}.timesteps names {max(settings['timesteps'])}"
+            raise ConfigError(given, f"timesteps of the stream, 1 to {shortest - 1}", "remove what does not exist")
         orders = {order_seed(config, corpus, seed) for seed in config["seeds"]}
         for run in config["runs"]:
             learner = learner_of(config, run)

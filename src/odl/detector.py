@@ -1,11 +1,12 @@
 """NoveltyDetector: the mechanism as a scikit-learn estimator, for use without the workflow."""
 
+import numbers
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from odl import checkpoints, learners, novelty
 from odl.errors import ParameterError
@@ -84,8 +85,11 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         NoveltyDetector
         """
         model = self._model()
+        if not isinstance(self.random_state, numbers.Integral):
+            raise ParameterError(f"random_state is {self.random_state!r}", "a whole number", "pass a seed")
         P = self._rows(X, model, reset=True)
         self.state_ = model.start(P, self.n_atoms, novelty.generator(self.random_state, "start"))
+        self.learner_ = model.algorithm
         self.n_batches_ = 1
         return self
 
@@ -104,9 +108,13 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         if not hasattr(self, "state_"):
             return self.fit(X)
         model = self._model()
+        if model.algorithm != self.learner_:
+            expected = f"{self.learner_}, which learned so far"
+            raise ParameterError(f"learner is {model.algorithm}", expected, "fit again to change it")
         P = self._rows(X, model, reset=False)
         state = model.fit_terms(self.state_, P.shape[1])
         self.state_ = model.learn(state, P, model.score(state, P).codes)
+        self.n_features_in_ = P.shape[1]
         self.n_batches_ += 1
         return self
 
@@ -157,10 +165,13 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         n_batches, n_features = settings.pop("n_batches"), settings.pop("n_features")
         detector = cls(**settings)
         detector.n_batches_, detector.n_features_in_ = n_batches, n_features
+        detector.learner_ = detector.learner
         detector.state_ = learners.State(point.dictionary, point.arrays, point.updates)
         return detector
 
     def _model(self):
+        if not isinstance(self.settings, dict | None):
+            raise ParameterError(f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict")
         return learners.make(self.learner, **(self.settings or {}))
 
     def _score(self, X):
@@ -170,15 +181,23 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         return novelty.score(model, model.fit_terms(self.state_, P.shape[1]), P)
 
     def _rows(self, X, model, reset):
-        """Check the input and scale its rows to unit norm."""
-        if self.growing and not reset and X.shape[1] > self.n_features_in_:
-            self.n_features_in_ = X.shape[1]
+        """Check the input and scale its rows to unit norm; a growing vocabulary may be wider than before."""
         least = self.n_atoms if reset else 1
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_min_samples=least)
+        checks = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": least}
+        if self.growing and not reset:
+            X = check_array(X, **checks)
+            if X.shape[1] < self.n_features_in_:
+                raise ValueError(f"X has {X.shape[1]} features, but NoveltyDetector knows {self.n_features_in_}.")
+        else:
+            X = validate_data(self, X, reset=reset, **checks)
         P = sparse.csr_array(X, copy=True)
         if P.nnz and P.data.min() < 0:
             raise ValueError("Negative values in data passed to NoveltyDetector: weights of terms are needed.")
         P.eliminate_zeros()
+        if P.nnz and P.data.max() > 1e100:  # by the largest of the row first, so that no sum overflows
+            filled = np.diff(P.indptr) > 0
+            P.data /= np.repeat(np.maximum.reduceat(P.data, P.indptr[:-1][filled]), np.diff(P.indptr)[filled])
+            P.eliminate_zeros()
         rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
         sizes = np.bincount(rows, P.data if model.norm == "l1" else P.data**2, minlength=P.shape[0])
         P.data /= (sizes if model.norm == "l1" else np.sqrt(sizes))[rows]

@@ -150,6 +150,10 @@ def _mirrored(mirror, folder_file):
     if "://" not in mirror:
         return os.path.join(os.path.expanduser(mirror), *folder_file.split("/"))
     scheme = mirror.split("://")[0].lower()
+    try:
+        urllib.parse.urlsplit(mirror)
+    except ValueError:  # such as http://[bad
+        scheme = None
     if scheme not in ("http", "https", "file"):
         raise DownloadError(f"the mirror {mirror}", "a folder, or an http, https or file address", "correct it")
     return mirror.rstrip("/") + "/" + urllib.parse.quote(folder_file)

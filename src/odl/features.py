@@ -81,10 +81,21 @@ class FeatureBatch:
         -------
         csr_array of float64, shape (n_documents, n_terms)
         """
+        for name, value, allowed in (
+            ("tf", tf, ("raw", "log")),
+            ("idf", idf, ("past", "corpus", "none")),
+            ("norm", norm, ("l1", "l2", None)),
+            ("vocabulary", vocabulary, ("growing", "fixed")),
+        ):
+            if value not in allowed:
+                raise ParameterError(f"{name} is {value!r}", f"one of {allowed}", "choose one of these")
         if idf == "corpus":
             if corpus is None:
                 raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
             frequencies, n_documents = corpus.frequencies_after(), corpus.n_before + len(corpus.ids)
+            if corpus.t < self.t:
+                given = f"the last batch is of timestep {corpus.t}, before {self.t}"
+                raise ParameterError(given, "the end of the stream", "pass the last features")
             frequencies = frequencies[: self.counts.shape[1]]
         elif self.t == 0:
             frequencies, n_documents = self.frequencies_after(), len(self.ids)

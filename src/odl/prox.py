@@ -29,7 +29,8 @@ def real_matrix(matrix, name, form=sparse.csr_array):
     Raises
     ------
     ParameterError
-        If the matrix is not two-dimensional, not real, too large for the kernels, or holds NaN or infinity.
+        If the matrix is not two-dimensional, not real, too large for the kernels, holds NaN or infinity, or
+        entries outside its shape.
     """
     todo = f"pass {name} as a sparse or dense matrix of real numbers"
     if not sparse.issparse(matrix):
@@ -43,13 +44,52 @@ def real_matrix(matrix, name, form=sparse.csr_array):
         raise ParameterError(f"{name} is of type {matrix.dtype}", "real numbers", todo)
     if max(matrix.shape) >= np.iinfo(np.int32).max:
         raise ParameterError(f"{name} is of shape {matrix.shape}", "fewer than 2**31 - 1 rows and columns", "split it")
+    _check_structure(matrix, name)
     matrix = form(matrix, dtype=np.float64)
+    _check_structure(matrix, name)  # again: formats of lists and diagonals are not looked into
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     if not np.isfinite(matrix.data).all():
         raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")
     return matrix
+
+
+def _check_structure(matrix, name):
+    """Refuse a sparse matrix whose entries lie outside its shape: compiled code would read foreign memory."""
+    form = getattr(matrix, "format", None)
+    sound = True
+    if form in ("csr", "csc"):
+        n_major, n_minor = matrix.shape if form == "csr" else matrix.shape[::-1]
+        sound = _is_compressed(matrix.indptr, matrix.indices, matrix.data, n_major, n_minor)
+    elif form == "bsr":
+        height, width = matrix.blocksize
+        n_major, n_minor = matrix.shape[0] // height, matrix.shape[1] // width
+        sound = _is_compressed(matrix.indptr, matrix.indices, matrix.data, n_major, n_minor)
+    elif form == "coo":
+        sound = len(matrix.row) == len(matrix.col) == len(matrix.data)
+        sound = sound and all(map(_are_within, (matrix.row, matrix.col), matrix.shape))
+    if not sound:
+        given = f"{name} is a sparse matrix with entries outside its shape {matrix.shape} or a damaged index"
+        raise ParameterError(given, "indices that fit the shape and the data", f"build {name} again")
+
+
+def _are_within(indices, size):
+    """Say whether these are whole numbers from 0 to size - 1."""
+    indices = np.asarray(indices)
+    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
+        return False
+    return not len(indices) or bool(indices.min() >= 0 and indices.max() < size)
+
+
+def _is_compressed(start, indices, data, n_major, n_minor):
+    """Say whether the three arrays are a compressed matrix of n_major rows (or columns)."""
+    start = np.asarray(start)
+    if start.shape != (n_major + 1,) or start.dtype.kind not in "iu":
+        return False
+    ordered = start[0] == 0 and bool((start[1:] >= start[:-1]).all())
+    stored = min(len(indices), len(data))
+    return ordered and bool(start[-1] <= stored) and _are_within(indices[: int(start[-1])], n_minor)
 
 
 def parts(matrix):

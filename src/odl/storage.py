@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 from scipy import sparse
 
-from odl.errors import DataError, StorageError
+from odl.errors import DataError, OdlError, StorageError
 
 FORMAT = 1
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
@@ -69,12 +69,18 @@ def writing(path, kind, **attributes):
     **attributes
         Attributes of the root group.
     """
-    with replacing(path) as temporary, h5py.File(temporary, "w", locking=False) as file:
-        file.attrs["kind"] = kind
-        file.attrs["format"] = FORMAT
-        for name, value in attributes.items():
-            file.attrs[name] = value
-        yield file
+    try:
+        with replacing(path) as temporary, h5py.File(temporary, "w", locking=False) as file:
+            file.attrs["kind"] = kind
+            file.attrs["format"] = FORMAT
+            for name, value in attributes.items():
+                file.attrs[name] = value
+            yield file
+    except RuntimeError as error:  # how h5py reports that a disk is full when the file is closed
+        if "flush" not in str(error):
+            raise
+        given = f"{os.fspath(path)} could not be written ({' '.join(str(error).split())[:100]})"
+        raise StorageError(given, "space and permission to write", "free some space and run again") from error
 
 
 @contextmanager
@@ -91,9 +97,13 @@ def reading(path, kind):
     todo = f"delete {path} and run the same command again"
     if not os.path.exists(path):
         raise StorageError(f"{path} does not exist", f"a file of kind '{kind}'", "make it first")
+    if os.path.isdir(path):
+        raise StorageError(f"{path} is a folder", f"a file of kind '{kind}'", "name the file")
     try:
         with h5py.File(path, "r", locking=False) as file:
             found = (file.attrs.get("kind"), int(file.attrs.get("format", -1)))
+            if found[1] == FORMAT and found[0] != kind:
+                raise StorageError(f"{path} is of kind '{found[0]}'", f"kind '{kind}'", "name the right file")
             if found != (kind, FORMAT):
                 raise StorageError(
                     f"{path} is of kind '{found[0]}' and format {found[1]}",
@@ -101,11 +111,11 @@ def reading(path, kind):
                     todo,
                 )
             yield file
-    except (OSError, KeyError, TypeError, ValueError, IndexError, RuntimeError, UnicodeDecodeError) as error:
-        if isinstance(error, PermissionError):
-            raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
-        if isinstance(error, StorageError):
-            raise
+    except OdlError:
+        raise
+    except PermissionError as error:
+        raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise StorageError(f"{path} is damaged ({reason})", f"a whole file of kind '{kind}'", todo) from error
 

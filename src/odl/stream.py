@@ -7,6 +7,7 @@ and a name, never from a position, so that appended documents change no earlier 
 """
 
 import hashlib
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,8 @@ class Entry:
     last: int
 
     def __post_init__(self):
-        if not (0 <= self.held_back <= 1 and 1 <= self.first <= self.last):
+        numeric = all(isinstance(value, numbers.Real) for value in (self.held_back, self.first, self.last))
+        if not (numeric and 0 <= self.held_back <= 1 and 1 <= self.first <= self.last):
             raise ParameterError(f"{self}", "0 <= held_back <= 1 and 1 <= first <= last", "correct topic_entry")
 
     def batch_of(self, seed, topic):
@@ -75,6 +77,8 @@ def order(ids, times, seed, ties="seeded"):
             "a time for every document, or for none",
             "add the times or leave the time column out",
         )
+    if ties not in ("seeded", "source"):
+        raise ParameterError(f"ties is {ties!r}", "'seeded' or 'source'", "choose one of these")
     if ties == "source":
         return np.argsort(times, kind="stable")
     keys = [hashlib.sha256(f"{seed}\0{name}".encode()).digest() for name in ids]
@@ -108,6 +112,11 @@ def split(rows, times, files, topics, *, by, documents, period, initial, flush, 
     list of ndarray of int64
         Rows of each batch.
     """
+    if by not in ("documents", "period", "file") or period not in PERIODS:
+        expected = f"by documents, period or file, and a period among {', '.join(PERIODS)}"
+        raise ParameterError(f"batches by {by!r} with period {period!r}", expected, "choose one of these")
+    if documents < 1 or initial < 1:
+        raise ParameterError(f"batches of {documents}, the first of {initial}", "at least 1 document", "correct it")
     if by == "file":
         names = np.array(files, dtype=object)[rows]
         rows = rows[np.argsort(names.astype(str), kind="stable")]

@@ -15,6 +15,7 @@ each corpus and seed with ``algorithm: baseline``):
 import csv
 import json
 import os
+import reprlib
 from pathlib import Path
 
 import numpy as np
@@ -70,13 +71,16 @@ def load_plan(plan):
     Raises
     ------
     ConfigError
-        If it cannot be read, is empty, or an entry lacks a key.
+        If it cannot be read, is no list of dicts, is empty, or an entry lacks a key.
     """
     if isinstance(plan, str | os.PathLike):
         try:
             plan = json.loads(Path(plan).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ConfigError(f"the plan {plan} cannot be read ({error})", "a JSON list", "make it again") from error
+    if not isinstance(plan, list | tuple) or not all(isinstance(entry, dict) for entry in plan):
+        given = f"a plan that is {reprlib.repr(plan)}"
+        raise ConfigError(given, "a list of runs, each with its keys", "make the plan again")
     if not plan:
         raise ConfigError("a plan without runs", "at least one run", "select runs and streams in the configuration")
     for entry in plan:

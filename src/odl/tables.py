@@ -146,6 +146,24 @@ def _read_series(paths):
     return next(iter(names), ()), [batch for batch in batches if not batch.initialisation and batch.t > 0]
 
 
+def _is_whole(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+
+
+def _check_numbers(timesteps, **numbers):
+    """Refuse what is not a whole number of at least 0; return the timesteps as a list."""
+    for name, value in numbers.items():
+        if not _is_whole(value):
+            given, expected = f"{name} is {value!r}", "a whole number of at least 0"
+            raise ParameterError(given, expected, f"correct evaluate.{name}")
+    listed = [] if timesteps is None else timesteps
+    listed = list(listed) if isinstance(listed, list | tuple | set | range | np.ndarray) else [None]
+    if not all(map(_is_whole, listed)):
+        given, expected = f"timesteps is {timesteps!r}", "a list of whole numbers of at least 0"
+        raise ParameterError(given, expected, "correct evaluate.timesteps")
+    return listed
+
+
 def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics="all", bootstrap=1000, seed=0):
     """Evaluate one run (or the baselines) over its timesteps.
 
@@ -177,7 +195,7 @@ def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics=
     Raises
     ------
     ParameterError
-        If `topics` is unknown.
+        If `topics` is unknown, or a number is not a whole number of at least 0.
     DataError
         If the files are not of one run, or two are of the same timestep.
     StorageError
@@ -185,6 +203,7 @@ def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics=
     """
     if topics not in ("all", "dominant"):
         raise ParameterError(f"topics {topics!r}", "'all' or 'dominant'", "correct evaluate.topics")
+    timesteps = _check_numbers(timesteps, min_novel=min_novel, min_known=min_known, bootstrap=bootstrap, seed=seed)
     names, batches = _read_series(score_paths)
     rows, summary = [], []
     for run in names:

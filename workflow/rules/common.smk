@@ -29,7 +29,7 @@ wildcard_constraints:
     k=r"\d+",
     seed=r"\d+",
     corpus=r"[a-z0-9-]+",
-    run=r"[a-z0-9.-]+",
+    run=r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*",
 
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.

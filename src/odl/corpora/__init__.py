@@ -1,5 +1,6 @@
 """Readers: one module a corpus, each turning its source files into `odl.documents.Documents`."""
 
+from collections.abc import Mapping
 from importlib import import_module
 
 from odl.corpora.checks import nearest
@@ -39,7 +40,7 @@ def read(name, sources=(), options=None):
     Raises
     ------
     ConfigError
-        If the reader or an option is unknown.
+        If the reader or an option is unknown, or the options are no dict.
     DataError
         If a source is not what the reader expects.
     """
@@ -49,4 +50,6 @@ def read(name, sources=(), options=None):
             "one of " + ", ".join(READERS),
             "correct the name",
         )
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"the options of the reader {name!r} are {options!r}", "a mapping", "give each by its name")
     return import_module(READERS[name]).read([str(source) for source in sources], dict(options or {}))

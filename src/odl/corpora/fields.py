@@ -1,6 +1,7 @@
 """Values of one document's fields, from JSON, CSV or Parquet; `ValueError` says what is wrong."""
 
 import json
+import math
 import re
 from datetime import UTC, date, datetime, timedelta
 
@@ -70,19 +71,26 @@ def parse_counts(value):
 
 
 def parse_topics(value, separator):
-    """Return the topics of a string (split at the separator, unless null) or of a list, each once."""
+    """Return the topics of a string (split at the separator, unless null), a number or a list, each once."""
     if missing(value):
         return ()
-    if isinstance(value, str | int):
-        value = str(value).split(separator) if separator is not None else [str(value)]
+    if isinstance(value, str):
+        value = value.split(separator) if separator is not None else [value]
+    elif _is_number(value):
+        value = [value]
     if not isinstance(value, list):
         raise ValueError(f"the topics are {str(value)[:60]!r}, neither a string nor a list")
     topics = []
     for topic in value:
-        if isinstance(topic, bool) or not isinstance(topic, str | int):
+        if not isinstance(topic, str) and not _is_number(topic):
             raise ValueError(f"the topic {topic!r} is not a string")
-        topics.append(" ".join(clean(str(topic)).split()))
+        text = topic if isinstance(topic, str) else str(topic).removesuffix(".0")  # a table may hold 3 as 3.0
+        topics.append(" ".join(clean(text).split()))
     return tuple(topic for topic in dict.fromkeys(topics) if topic)
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def parse_time(value):

@@ -8,7 +8,7 @@ import os
 import zlib
 from datetime import timedelta
 
-from odl.corpora.fields import EPOCH
+from odl.corpora.fields import EPOCH, clean
 from odl.errors import ConfigError, DataError
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
@@ -22,6 +22,8 @@ def kind_of(path):
 
 def find_files(sources):
     """Return (name, path) of the files named by files and folders, a folder's sorted by name.
+
+    What is not UTF-8 in a name is replaced by "?" there, not in the path.
 
     Raises
     ------
@@ -43,7 +45,7 @@ def find_files(sources):
         else:
             raise DataError(f"{source} does not exist", "a file or a folder", "correct the path")
         for path in paths:
-            name = os.path.basename(path)
+            name = clean(os.path.basename(path))
             if name in found:
                 raise DataError(
                     f"{path} has the same name as {found[name]}", "files of different names", "rename or remove one"
@@ -139,7 +141,8 @@ def _csv_rows(path, delimiter):
                 if fields is None:
                     return
                 if header is None:
-                    header = _header(path, fields)
+                    if "".join(fields).strip() or len(fields) > 1:  # not a blank line
+                        header = _header(path, fields)
                 elif fields and len(fields) != len(header):
                     raise DataError(
                         f"{path} {place} has {len(fields)} fields", f"{len(header)} as in the header", "correct it"

@@ -49,7 +49,7 @@ def schema():
     for algorithm, learner in LEARNERS.items():
         entries = {}
         for name, entry in parameters(learner).items():
-            entries[name] = {"type": kinds[entry.type], "default": entry.default}
+            entries[name] = {"type": kinds[entry.type], "default": entry.default, **learner.bounds.get(name, {})}
             if name in learner.choices:
                 entries[name]["enum"] = list(learner.choices[name])
         found[algorithm] = entries

@@ -6,6 +6,8 @@ changes is in the `State`, which is what a checkpoint stores, so a run continued
 continues bit for bit.
 """
 
+import numbers
+import operator
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, NamedTuple
 
@@ -62,6 +64,18 @@ def blocks(P):
 def domain(given, expected):
     """Return the error for a hyper-parameter outside its domain."""
     return ParameterError(given, expected, "correct the learner's settings")
+
+
+RELATIONS = {"minimum": (operator.ge, "of at least"), "exclusiveMinimum": (operator.gt, "above")}
+KINDS = {float: "a finite number", int: "a whole number", bool: "True or False", str: "text"}
+
+
+def _is(value, kind):
+    """Tell whether a value is of the kind of a hyper-parameter; numbers of numpy are, True is no number."""
+    if kind in (bool, str):
+        return isinstance(value, kind)
+    number = numbers.Integral if kind is int else numbers.Real
+    return isinstance(value, number) and not isinstance(value, bool) and abs(value) < float("inf")
 
 
 def widen(matrix, n_rows=None, n_columns=None):
@@ -129,16 +143,25 @@ class L1Learner:
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
     choices: ClassVar[dict] = {"solver": ("exact", "admm")}
+    bounds: ClassVar[dict] = {
+        "lam": {"minimum": 0},
+        "rounds": {"minimum": 0},
+        "start_terms": {"minimum": 0},
+        "iterations": {"minimum": 1},
+        "phi": {"exclusiveMinimum": 0},
+        "relaxation": {"exclusiveMinimum": 0},
+    }
 
     def __post_init__(self):
         name = type(self).__name__
-        if not (np.isfinite(self.lam) and self.lam >= 0):
-            raise domain(f"{name}: lam={self.lam!r}", "a finite number of at least 0")
-        for key, least in (("rounds", 0), ("start_terms", 0), ("iterations", 1)):
-            if getattr(self, key) < least:
-                raise domain(f"{name}: {key}={getattr(self, key)!r}", f"a number of at least {least}")
-        if not (self.phi > 0 and self.relaxation > 0):
-            raise domain(f"{name}: phi={self.phi!r}, relaxation={self.relaxation!r}", "numbers above 0")
+        for key, entry in parameters(type(self)).items():
+            if not _is(getattr(self, key), entry.type):
+                raise domain(f"{name}: {key}={getattr(self, key)!r}", KINDS[entry.type])
+        for key, bound in self.bounds.items():
+            for relation, limit in bound.items():
+                if not RELATIONS[relation][0](getattr(self, key), limit):
+                    expected = f"{KINDS[parameters(type(self))[key].type]} {RELATIONS[relation][1]} {limit}"
+                    raise domain(f"{name}: {key}={getattr(self, key)!r}", expected)
         for key, allowed in self.choices.items():
             if getattr(self, key) not in allowed:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
@@ -163,6 +186,8 @@ class L1Learner:
         ParameterError
             If there are fewer non-empty documents than atoms.
         """
+        if not _is(n_atoms, int):
+            raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
         filled = np.flatnonzero(np.diff(P.indptr))
         if not 1 <= n_atoms <= len(filled):
             raise ParameterError(

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import State, SubgradientLearner, domain, largest_per_row, widen
+from odl.learners.base import State, SubgradientLearner, largest_per_row, widen
 from odl.prox import project_columns
 
 
@@ -35,16 +35,15 @@ class DualAveraging(SubgradientLearner):
     gradient_terms: int = 20000
 
     algorithm: ClassVar[str] = "dual_averaging"
+    bounds: ClassVar[dict] = {
+        **SubgradientLearner.bounds,
+        "gamma": {"exclusiveMinimum": 0},
+        "gradient_terms": {"minimum": 0},
+    }
     choices: ClassVar[dict] = {
         **SubgradientLearner.choices,
         "step": ("gamma_over_sqrt_t", "one_over_gamma_sqrt_t"),
     }
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not self.gamma > 0 or self.gradient_terms < 0:
-            given = f"DualAveraging: gamma={self.gamma!r}, gradient_terms={self.gradient_terms!r}"
-            raise domain(given, "gamma > 0, gradient_terms >= 0")
 
     def fresh(self, dictionary):
         """Return the state with a zero sum of subgradients."""

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import L1Learner, State, domain, largest_per_row, widen
+from odl.learners.base import L1Learner, State, largest_per_row, widen
 from odl.prox import project_columns
 
 
@@ -49,11 +49,7 @@ class OnlineADMM(L1Learner):
     dual_terms: int = 500
 
     algorithm: ClassVar[str] = "online_admm"
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not self.beta > 0 or self.dual_terms < 0:
-            raise domain(f"OnlineADMM: beta={self.beta!r}, dual_terms={self.dual_terms!r}", "beta > 0, dual_terms >= 0")
+    bounds: ClassVar[dict] = {**L1Learner.bounds, "beta": {"exclusiveMinimum": 0}, "dual_terms": {"minimum": 0}}
 
     def fresh(self, dictionary):
         """Return the state with a zero dual."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from scipy import sparse
 
-from odl.learners.base import SubgradientLearner, domain
+from odl.learners.base import SubgradientLearner
 from odl.prox import project_columns
 
 
@@ -22,11 +22,7 @@ class ProjectedGradient(SubgradientLearner):
     eta: float = 11.0
 
     algorithm: ClassVar[str] = "projected_gradient"
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not self.eta > 0:
-            raise domain(f"ProjectedGradient: eta={self.eta!r}", "a number above 0")
+    bounds: ClassVar[dict] = {**SubgradientLearner.bounds, "eta": {"exclusiveMinimum": 0}}
 
     def update(self, state, statistics):
         """Step against the subgradient and project every atom on {a >= 0, sum(a) <= 1}."""

@@ -113,9 +113,11 @@ def test_neighbours_can_be_left_out(rng):
 
 
 def test_batch_of_another_chain_is_refused(rng):
-    first, second = make_chain(rng, [10, 10])
+    _, batch = make_chain(rng, [10, 10])
+    other = features.advance(make_documents(rng, 9, 10, words=200), None)
+    assert other.t < batch.t and other.counts.shape[1] > batch.counts.shape[1]
     with pytest.raises(DataError, match="only ever appended"):
-        baselines.score(first, [second])
+        baselines.score(batch, [other])
 
 
 def test_past_has_to_be_earlier(rng):

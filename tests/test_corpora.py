@@ -78,7 +78,7 @@ def test_misspelt_reader_names_the_nearest():
 
 @pytest.mark.parametrize("options", [["tokens"], [], "tokens", "", 3, 0, [("tokens", {})]])
 def test_options_that_are_no_mapping_are_refused(options):
-    with pytest.raises(ConfigError, match="the options of the reader 'documents' are .*; expected a mapping"):
+    with pytest.raises(ConfigError, match=r"the options of the reader 'documents' are .*; expected a mapping"):
         corpora.read("documents", [], options)
 
 

@@ -373,6 +373,7 @@ def test_other_schemes_are_refused(server, tmp_path, address):
 @pytest.mark.parametrize("address", ["http://[bad", "https://[::1/x", "file://[bad/x"])
 def test_malformed_mirror_is_refused(tmp_path, monkeypatch, address):
     monkeypatch.setenv("ODL_MIRROR", address)
+    (tmp_path / "out").mkdir()
     with pytest.raises(DownloadError, match="a folder, or an http, https or file address") as caught:
         fetch(tmp_path, registry())
     assert f"the mirror {address};" in str(caught.value)

@@ -110,8 +110,8 @@ def test_entries_outside_the_shape_are_refused(form, part, values):
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
 def test_every_sound_format_is_taken(rng, form):
     A = rng.random((6, 4)) * (rng.random((6, 4)) < 0.5)
-    for given in (sparse.csr_array(A).asformat(form), sparse.csr_matrix(A).asformat(form)):
-        assert np.array_equal(prox.real_matrix(given, "M").toarray(), A)
+    for matrix in (sparse.csr_array(A).asformat(form), sparse.csr_matrix(A).asformat(form)):
+        assert np.array_equal(prox.real_matrix(matrix, "M").toarray(), A)
 
 
 def test_spare_room_behind_the_entries_is_allowed():

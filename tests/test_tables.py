@@ -241,10 +241,9 @@ def test_bad_plans_are_refused(tmp_path):
 @pytest.mark.parametrize("content", ["3", "{}", '{"corpus": "a"}', '"text"', "null", "[3]", "[[]]"])
 def test_plans_that_are_no_list_of_runs_are_refused(tmp_path, content):
     (tmp_path / "plan.json").write_text(content)
-    for plan in (tmp_path / "plan.json", [json.loads(content)]):
-        if plan != [{"corpus": "a"}] and plan != [{}]:
-            with pytest.raises(ConfigError, match="expected a list of runs"):
-                study.load_plan(plan)
+    with pytest.raises(ConfigError, match="expected a list of runs") as caught:
+        study.load_plan(tmp_path / "plan.json")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,57 @@ def test_arguments_that_are_no_json_are_refused():
     assert found.returncode == 2 and "not JSON" in found.stderr and "Traceback" not in found.stderr
 
 
+RUN = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_averaging"}, "features": {}}
+BY = json.loads(STREAM)
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "value", "message"),
+    [
+        ("index", "--stream", {}, "has no 'batches'"),
+        ("index", "--stream", {**BY, "more": 1}, "has a key 'more'"),
+        ("index", "--stream", {**BY, "batches": []}, "batches is []"),
+        ("index", "--stream", {**BY, "batches": {**BY["batches"], "initial": 0}}, "at least 1 document"),
+        ("index", "--stream", {**BY, "batches": {**BY["batches"], "period": "hour"}}, "by documents, period or file"),
+        ("index", "--stream", {**BY, "protocol": "x"}, "protocol is 'x'"),
+        ("index", "--stream", {**BY, "ties": "x"}, "ties is 'x'"),
+        ("index", "--stream", {**BY, "protocol": "topic-entry"}, "topic_entry has no 'held_back'"),
+        ("update", "--run", {}, "has no 'corpus'"),
+        ("update", "--run", {**RUN, "seed": None}, "seed is None"),
+        ("update", "--run", {**RUN, "atoms": True}, "atoms is True"),
+        ("update", "--run", {**RUN, "learner": {}}, "has no 'algorithm'"),
+        ("update", "--run", {**RUN, "learner": {"algorithm": "dual_averaging", "lam": "x"}}, "lam='x'"),
+        ("update", "--run", {**RUN, "features": {"foo": 1}}, "has a key 'foo'"),
+        ("update", "--run", {**RUN, "features": {"tf": "x"}}, "tf is 'x'"),
+        ("evaluate", "--options", {"x": 1}, "has a key 'x'"),
+        ("evaluate", "--options", {"timesteps": 3}, "timesteps is 3"),
+        ("plan", "--config", {}, "has no 'study'"),
+    ],
+)
+def test_maps_of_another_shape_are_refused(corpus, command, flag, value, message):
+    made = corpus / "made"
+    made.mkdir()
+    outputs = {
+        "index": [corpus / "documents.h5", made / "i.tsv", made / "o.h5", "--seed", 0],
+        "update": ["--state", made / "s.h5", "--scores", made / "c.h5", "--timings", made / "t.tsv"],
+        "evaluate": [made / "auc.tsv", made / "summary.tsv"],
+        "plan": [made / "plan.json"],
+    }[command]
+    if command == "update":
+        test_stages_by_hand(corpus)
+        outputs = [corpus / "f0.h5", *outputs]
+    found = odl(command, *outputs, flag, json.dumps(value))
+    assert found.returncode == 1 and message in found.stderr, found.stderr
+    assert "Traceback" not in found.stderr and len(found.stderr.strip().splitlines()) == 1
+    assert list(made.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", ["[]", "3", "null", '"x"', '{"a": NaN}'])
+def test_what_is_no_map_is_refused(value):
+    found = odl("read", "documents", "x.h5", "--options", value)
+    assert found.returncode == 2 and "Traceback" not in found.stderr
+
+
 def test_unknown_learner_names_the_nearest(corpus):
     test_stages_by_hand(corpus)
     run = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_average"}, "features": {}}

@@ -9,6 +9,7 @@ import threading
 import time
 
 import odl
+from odl import arguments
 from odl.errors import OdlError, ParameterError
 
 
@@ -35,39 +36,6 @@ def _watch(parent):
         time.sleep(0.5)
 
 
-def _map(text):
-    """Parse an argument that is a JSON map."""
-
-    def refuse(constant):
-        raise argparse.ArgumentTypeError(f"{constant}, where a finite number is expected")
-
-    try:
-        value = json.loads(text, parse_constant=refuse)
-    except json.JSONDecodeError as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"{text!r}, where a JSON map is expected")
-    return value
-
-
-def _check(given, flag, wanted):
-    """Refuse a JSON map whose keys, or the types of their values, are not the wanted ones."""
-    for key in wanted:
-        if key not in given:
-            raise ParameterError(f"{flag} has no '{key}'", ", ".join(wanted), "add it")
-    for key, value in given.items():
-        if key not in wanted:
-            raise ParameterError(f"{flag} has a key '{key}'", ", ".join(wanted), "remove it")
-        if not isinstance(value, wanted[key]) or (isinstance(value, bool) and wanted[key] is not bool):
-            kind = {str: "text", int: "an integer", dict: "a map", list: "a list", bool: "true or false"}
-            raise ParameterError(f"{flag}: {key} is {value!r}", kind.get(wanted[key], "another value"), "correct it")
-
-
-BATCHES = {"by": str, "documents": int, "period": str, "initial": int, "flush": bool}
-STREAM = {"batches": dict, "protocol": str, "topic_entry": dict, "ties": str}
-RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "learner": dict, "features": dict}
-
-
 def download(args):
     from odl import download
 
@@ -85,8 +53,11 @@ def read(args):
 def index(args):
     from odl import pipeline
 
-    _check(args.stream, "--stream", STREAM)
-    _check(args.stream["batches"], "--stream: batches", BATCHES)
+    arguments.check(args.stream, "--stream", arguments.STREAM)
+    arguments.check(args.stream["batches"], "--stream: batches", arguments.BATCHES)
+    arguments.check(
+        args.stream["topic_entry"], "--stream: topic_entry", arguments.ENTRY, args.stream["protocol"] != "topic-entry"
+    )
     pipeline.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
 
 
@@ -105,7 +76,10 @@ def features(args):
 def update(args):
     from odl import timestep
 
-    _check(args.run, "--run", RUN)
+    arguments.check(args.run, "--run", arguments.RUN)
+    arguments.check(args.run["features"], "--run: features", arguments.FEATURES, optional=True)
+    if "algorithm" not in args.run["learner"]:
+        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
     timestep.update(
         args.features,
         args.state,
@@ -127,12 +101,14 @@ def baselines(args):
 def evaluate(args):
     from odl import tables
 
+    arguments.check(args.options, "--options", arguments.EVALUATE, optional=True)
     tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
 
 
 def plan(args):
     from odl import config, pipeline, study
 
+    arguments.check(args.config, "--config", arguments.STUDY)
     study.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
 
 
@@ -145,12 +121,14 @@ def summarise(args):
 def figures(args):
     from odl import figures
 
+    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
     figures.write(args.plan, args.tables, args.folder, args.settings)
 
 
 def page(args):
     from odl import report
 
+    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
     report.write(
         args.output, args.plan, args.tables, args.figures, title=args.title, config=args.config, settings=args.settings
     )
@@ -184,10 +162,10 @@ def _parser():
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(function, name, help, *arguments):
+    def command(function, name, help, *inputs):
         inner = commands.add_parser(name, help=help, description=help)
         inner.set_defaults(function=function)
-        for flags, options in arguments:
+        for flags, options in inputs:
             inner.add_argument(*flags.split(), **options)
 
     command(
@@ -205,7 +183,7 @@ def _parser():
         ("reader", {}),
         ("output", {}),
         ("--source", {"nargs": "*", "default": [], "help": "files to read"}),
-        ("--options", {"type": _map, "default": {}, "help": "JSON of the reader's options"}),
+        ("--options", {"type": arguments.parse_map, "default": {}, "help": "JSON of the reader's options"}),
     )
     command(
         index,
@@ -215,7 +193,10 @@ def _parser():
         ("table", {"help": "index.tsv to write"}),
         ("order", {"help": "order.h5 to write"}),
         ("--seed", {"type": int, "required": True}),
-        ("--stream", {"type": _map, "required": True, "help": "JSON: batches, protocol, topic_entry, ties"}),
+        (
+            "--stream",
+            {"type": arguments.parse_map, "required": True, "help": "JSON: batches, protocol, topic_entry, ties"},
+        ),
         ("--made", {"help": "folder of the batches made before, to warn of late documents"}),
     )
     command(
@@ -243,7 +224,14 @@ def _parser():
         ("--state", {"required": True, "help": "checkpoint to write"}),
         ("--scores", {"required": True, "help": "score file to write"}),
         ("--timings", {"required": True, "help": "CPU seconds to write"}),
-        ("--run", {"type": _map, "required": True, "help": "JSON: corpus, seed, run, atoms, learner, features"}),
+        (
+            "--run",
+            {
+                "type": arguments.parse_map,
+                "required": True,
+                "help": "JSON: corpus, seed, run, atoms, learner, features",
+            },
+        ),
         ("--previous", {"help": "checkpoint of the timestep before"}),
         ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
     )
@@ -261,7 +249,14 @@ def _parser():
         "AUC per timestep and on average of one run",
         ("auc", {"help": "table per timestep to write"}),
         ("summary", {"help": "table of averages to write"}),
-        ("--options", {"type": _map, "required": True, "help": "JSON: timesteps, min_novel, topics, bootstrap ..."}),
+        (
+            "--options",
+            {
+                "type": arguments.parse_map,
+                "required": True,
+                "help": "JSON: timesteps, min_novel, topics, bootstrap ...",
+            },
+        ),
         ("--scores", {"nargs": "*", "default": []}),
     )
     command(
@@ -269,7 +264,7 @@ def _parser():
         "plan",
         "list what a study runs",
         ("output", {}),
-        ("--config", {"type": _map, "required": True, "help": "JSON of the configuration"}),
+        ("--config", {"type": arguments.parse_map, "required": True, "help": "JSON of the configuration"}),
     )
     command(
         summarise,
@@ -285,7 +280,7 @@ def _parser():
         ("plan", {}),
         ("tables", {}),
         ("folder", {"help": "folder of figures to write"}),
-        ("--settings", {"type": _map, "default": {}}),
+        ("--settings", {"type": arguments.parse_map, "default": {}}),
     )
     command(
         page,
@@ -296,8 +291,8 @@ def _parser():
         ("tables", {}),
         ("figures", {}),
         ("--title", {"default": "Novel documents"}),
-        ("--config", {"type": _map, "default": {}}),
-        ("--settings", {"type": _map, "default": {}}),
+        ("--config", {"type": arguments.parse_map, "default": {}}),
+        ("--settings", {"type": arguments.parse_map, "default": {}}),
     )
     command(table, "table", "print the main table of a finished study", ("folder", {"help": "results/STUDY"}))
     command(
@@ -310,10 +305,10 @@ def _parser():
     return parser
 
 
-def main(arguments=None):
+def main(words=None):
     """Run one subcommand; return the exit status."""
-    args = _parser().parse_args(arguments)
-    if arguments is None:
+    args = _parser().parse_args(words)
+    if words is None:
         _end_cleanly()
     try:
         args.function(args)

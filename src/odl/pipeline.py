@@ -9,7 +9,7 @@ import numpy as np
 
 from odl import documents, features, storage, stream
 from odl.config import order_seed
-from odl.errors import DataError, StorageError
+from odl.errors import DataError, ParameterError, StorageError
 
 
 def index(source, table, order, *, seed, batches, protocol, topic_entry, ties, made=None):
@@ -34,6 +34,8 @@ def index(source, table, order, *, seed, batches, protocol, topic_entry, ties, m
     with storage.reading(source, "documents") as file:
         ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
         topics, times, digests = documents.read_topics(file), file["times"][:], file["digests"][:]
+    if protocol not in ("by-date", "topic-entry"):
+        raise ParameterError(f"protocol is {protocol!r}", "'by-date' or 'topic-entry'", "choose one of these")
     entry = stream.Entry(**topic_entry) if protocol == "topic-entry" else None
     rows = stream.order(ids, times, seed, ties)
     parts = stream.split(rows, times, files, topics, entry=entry, seed=seed, **batches)

@@ -32,14 +32,15 @@ def write(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary
     **attributes
         run, corpus, seed, atoms, solver: what the scores belong to.
     """
-    labelled = batch.novel
+    aucs = {"auc": batch.novel, "auc_dominant": batch.novel_dominant}
     attributes |= {
         "t": batch.t,
         "initialisation": batch.t == 0,
         "uncoded": novelty.uncoded,
         "gap": novelty.gap,
-        "auc": np.nan if batch.t == 0 else metrics.auc(novelty.score, labelled),
     }
+    for name, labels in aucs.items():
+        attributes[name] = np.nan if batch.t == 0 else metrics.auc(novelty.score, labels)
     with storage.writing(path, "scores", **attributes) as file:
         for name in ("ids", "titles"):
             storage.write_strings(file, name, getattr(batch, name))

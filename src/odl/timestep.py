@@ -47,8 +47,8 @@ def update(source, state, score_file, timings, *, run, previous=None, corpus_fea
         digest = before.digest
         current = learners.State(before.dictionary, before.arrays, before.updates)
     current = learner.fit_terms(current, P.shape[1])
-    if previous:  # one document, so that the clocks below do not time the loading of the kernels
-        learner.learn(current, P[:1], learner.score(current, P[:1]).codes)
+    if previous:
+        _load_kernels(learner)
     started = time.process_time()
     found = novelty.score(learner, current, P)
     scored = time.process_time()
@@ -82,11 +82,16 @@ def update(source, state, score_file, timings, *, run, previous=None, corpus_fea
         file.writelines(f"{phase}\t{seconds:.6f}\t{P.shape[0]}\n" for phase, seconds in phases.items())
 
 
-def warm_up():
-    """Run every kernel once on a few documents, so that their compiled code lies in the cache."""
+def _load_kernels(learner):
+    """Score and learn a few made documents, so that the clocks do not time the loading of compiled code."""
     rng = np.random.default_rng(0)
-    P = sparse.csr_array(rng.random((8, 6)))
+    P = sparse.csr_array(rng.random((4, 6)))
     P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
+    state = learner.fresh(sparse.csc_array(P[:2].T))
+    learner.learn(state, P, learner.score(state, P).codes)
+
+
+def warm_up():
+    """Run every kernel once, so that its compiled code lies in the cache before jobs start in parallel."""
     for solver in ("exact", "admm"):
-        learner = learners.make("projected_gradient", rounds=1, solver=solver, iterations=1)
-        learner.score(learner.start(P, 2, rng), P)
+        _load_kernels(learners.make("projected_gradient", solver=solver, iterations=1))

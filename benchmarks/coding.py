@@ -67,6 +67,20 @@ def _restricted(P, A, lam):
         yield P.data[part][touched], weights[touched], (mass - g + lam)[atoms], (mass + lam)[atoms], atoms
 
 
+def dual_model(p, weights, bound):
+    """Return the restricted dual of one document as a HiGHS model: max p^T y, A_S^T y <= c + lam, 0 <= y <= 2."""
+    import highspy
+
+    model, columns = highspy.HighsLp(), sparse.csc_array(weights.T)
+    model.num_col_, model.num_row_ = len(p), len(bound)
+    model.col_cost_, model.col_lower_, model.col_upper_ = -p, np.zeros(len(p)), np.full(len(p), 2.0)
+    model.row_lower_, model.row_upper_ = np.full(len(bound), -highspy.kHighsInf), bound
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = columns.indptr, columns.indices
+    model.a_matrix_.value_ = columns.data
+    return model
+
+
 def by_highspy(P, A, lam):
     """Return codes from the restricted dual, one model for each document, in one solver object."""
     import highspy
@@ -78,14 +92,7 @@ def by_highspy(P, A, lam):
     for row, (p, weights, _, bound, atoms) in enumerate(_restricted(P, A, lam)):
         if not len(atoms):
             continue
-        model, columns = highspy.HighsLp(), sparse.csc_array(weights.T)
-        model.num_col_, model.num_row_ = len(p), len(atoms)
-        model.col_cost_, model.col_lower_, model.col_upper_ = -p, np.zeros(len(p)), np.full(len(p), 2.0)
-        model.row_lower_, model.row_upper_ = np.full(len(atoms), -highspy.kHighsInf), bound
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_, model.a_matrix_.index_ = columns.indptr, columns.indices
-        model.a_matrix_.value_ = columns.data
-        solver.passModel(model)
+        solver.passModel(dual_model(p, weights, bound))
         solver.run()
         X[row, atoms] = np.maximum(-np.asarray(solver.getSolution().row_dual), 0.0)
     return sparse.csr_array(X)

@@ -106,22 +106,13 @@ def highs():
 
 def restricted(P, A):
     """Return (model, norm, norm on the touched terms) of each document; no model where x = 0."""
-    import highspy
-
     found = []
     norms = np.asarray(P.sum(axis=1)).ravel()
     for norm, (p, weights, _, bound, atoms) in zip(norms, peers._restricted(P, A, LAM), strict=True):
         if not len(atoms):
             found.append((None, norm, 0.0))
             continue
-        model, columns = highspy.HighsLp(), sparse.csc_array(weights.T)
-        model.num_col_, model.num_row_ = len(p), len(atoms)
-        model.col_cost_, model.col_lower_, model.col_upper_ = -p, np.zeros(len(p)), np.full(len(p), 2.0)
-        model.row_lower_, model.row_upper_ = np.full(len(atoms), -highspy.kHighsInf), bound
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_, model.a_matrix_.index_ = columns.indptr, columns.indices
-        model.a_matrix_.value_ = columns.data
-        found.append((model, norm, p.sum()))
+        found.append((peers.dual_model(p, weights, bound), norm, p.sum()))
     return found
 
 

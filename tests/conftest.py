@@ -22,3 +22,17 @@ def corpora():
     if not (folder / "tdt2" / "TDT2_with_time.mat").exists():
         pytest.skip(f"no corpora in {folder}: set ODL_CORPORA to a mirror folder")
     return folder.resolve()
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """A finished small study on the real Snakefile, and what its run printed; made once for all modules."""
+    from workflows import finished
+
+    return finished(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def study(fresh, tmp_path):
+    """A copy of the finished study."""
+    return fresh[0].copy(tmp_path / "study")

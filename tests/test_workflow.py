@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from workflows import SHOWN, chain, environment, finished, h5_attributes
+from workflows import SHOWN, chain, environment, h5_attributes
 
 from odl import checkpoints, features, storage
 from odl.coding import sparse_code
@@ -15,17 +15,6 @@ from odl.coding import sparse_code
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
 FIGURES = ("auc", "time", "parameters", "timesteps", "novel", "roc", "scores", "topics")
-
-
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory):
-    return finished(tmp_path_factory.getbasetemp())
-
-
-@pytest.fixture
-def study(fresh, tmp_path):
-    """A copy of the finished study."""
-    return fresh[0].copy(tmp_path / "study")
 
 
 def test_a_fresh_run_ends_with_the_report(fresh):

@@ -3,20 +3,9 @@
 import json
 
 import pytest
-from workflows import SHOWN, Study, chain, document, documents, finished
+from workflows import SHOWN, Study, chain, document, documents
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
-
-
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory):
-    return finished(tmp_path_factory.getbasetemp())
-
-
-@pytest.fixture
-def study(fresh, tmp_path):
-    """A copy of the finished study."""
-    return fresh[0].copy(tmp_path / "study")
 
 
 def test_a_deleted_checkpoint_comes_back_when_asked_for(study):

@@ -10,6 +10,7 @@ import time
 
 import odl
 from odl import arguments
+from odl.arguments import parse_map
 from odl.errors import OdlError, ParameterError
 
 
@@ -183,7 +184,7 @@ def _parser():
         ("reader", {}),
         ("output", {}),
         ("--source", {"nargs": "*", "default": [], "help": "files to read"}),
-        ("--options", {"type": arguments.parse_map, "default": {}, "help": "JSON of the reader's options"}),
+        ("--options", {"type": parse_map, "default": {}, "help": "JSON of the reader's options"}),
     )
     command(
         index,
@@ -195,7 +196,7 @@ def _parser():
         ("--seed", {"type": int, "required": True}),
         (
             "--stream",
-            {"type": arguments.parse_map, "required": True, "help": "JSON: batches, protocol, topic_entry, ties"},
+            {"type": parse_map, "required": True, "help": "JSON: batches, protocol, topic_entry, ties"},
         ),
         ("--made", {"help": "folder of the batches made before, to warn of late documents"}),
     )
@@ -227,7 +228,7 @@ def _parser():
         (
             "--run",
             {
-                "type": arguments.parse_map,
+                "type": parse_map,
                 "required": True,
                 "help": "JSON: corpus, seed, run, atoms, learner, features",
             },
@@ -252,7 +253,7 @@ def _parser():
         (
             "--options",
             {
-                "type": arguments.parse_map,
+                "type": parse_map,
                 "required": True,
                 "help": "JSON: timesteps, min_novel, topics, bootstrap ...",
             },
@@ -264,7 +265,7 @@ def _parser():
         "plan",
         "list what a study runs",
         ("output", {}),
-        ("--config", {"type": arguments.parse_map, "required": True, "help": "JSON of the configuration"}),
+        ("--config", {"type": parse_map, "required": True, "help": "JSON of the configuration"}),
     )
     command(
         summarise,
@@ -280,7 +281,7 @@ def _parser():
         ("plan", {}),
         ("tables", {}),
         ("folder", {"help": "folder of figures to write"}),
-        ("--settings", {"type": arguments.parse_map, "default": {}}),
+        ("--settings", {"type": parse_map, "default": {}}),
     )
     command(
         page,
@@ -291,8 +292,8 @@ def _parser():
         ("tables", {}),
         ("figures", {}),
         ("--title", {"default": "Novel documents"}),
-        ("--config", {"type": arguments.parse_map, "default": {}}),
-        ("--settings", {"type": arguments.parse_map, "default": {}}),
+        ("--config", {"type": parse_map, "default": {}}),
+        ("--settings", {"type": parse_map, "default": {}}),
     )
     command(table, "table", "print the main table of a finished study", ("folder", {"help": "results/STUDY"}))
     command(

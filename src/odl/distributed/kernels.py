@@ -150,11 +150,21 @@ def _close(touched, work):
 
 
 @_plain
-def _screen(term, weight, count, gamma, eta, signed, work, scale=1.0):
-    """List the atoms that can be active: all, or with nothing negative those with scale w^T nu(0) > gamma."""
+def _screen(term, weight, count, gamma, eta, signed, scale, work):
+    """List the atoms that can be active: all, or with nothing negative those with w^T nu > gamma at nu's bound.
+
+    The bound is nu of the empty code, times `scale` where it is positive (1 unless only some agents see x).
+    """
     kept = 0
     for j in range(len(count)):
-        if count[j] and (signed or scale * _agreement(term, weight, count, j, work.rest, eta) > gamma):
+        total = 0.0
+        if not signed:
+            for entry in range(count[j]):
+                slope = _slope(work.rest[term[j, entry]], eta)
+                if scale > 1.0:
+                    slope = scale * max(slope, 0.0)
+                total += weight[j, entry] * slope
+        if count[j] and (signed or total > gamma):
             work.kept[kept] = j
             kept += 1
     return kept
@@ -207,7 +217,7 @@ def _solve(terms, values, term, weight, count, sizes, model, tolerance, sweeps, 
     """
     gamma, delta, eta, signed = model
     touched = _open(terms, values, work)
-    kept = _screen(term, weight, count, gamma, eta, signed, work)
+    kept = _screen(term, weight, count, gamma, eta, signed, 1.0, work)
     residual, penalty, dual = _values(
         terms, values, term, weight, count, kept, touched, gamma, delta, eta, signed, work
     )
@@ -324,3 +334,362 @@ def learn_documents(indptr, indices, data, atoms, n_terms, model, tolerance, swe
                 work.code[j] = 0.0
         _close(touched, work)
     return (term, weight, count), use
+
+
+# Diffusion over a sparse network. All agents' dual variables of a document lie in the span of x and of the atoms
+# that have answered (columns), except where the projection clips. So agent k is held as coefficients
+# ``span[k]`` of the columns on most terms and as plain numbers ``plain[k]`` on the few terms that may be clipped
+# (``place[i] >= 0``). Nothing is approximated.
+
+
+class Span(NamedTuple):
+    """What the agents' dual variables of one document are made of."""
+
+    column: np.ndarray  # columns 1, 2, ...: position of the atom among the kept ones; column 0 is x
+    number: np.ndarray  # kept atom -> its column, 0 if it has never answered
+    gram: np.ndarray  # kept atoms x columns: products over the terms without a place
+    own: np.ndarray  # [x^T x over those terms]
+    bound: np.ndarray  # columns: limit on the coefficients under which no term without a place can be clipped
+    place: np.ndarray  # terms: position among the plain terms, or -1
+
+
+@_plain
+def _mix(w_start, w_agent, w_value, sent, heard, width):
+    """heard_k = sum_l a_lk sent_l."""
+    for k in range(len(w_start) - 1):
+        for i in range(width):
+            heard[k, i] = 0.0
+        for entry in range(w_start[k], w_start[k + 1]):
+            value, other = w_value[entry], w_agent[entry]
+            for i in range(width):
+                heard[k, i] += value * sent[other, i]
+
+
+@_plain
+def _fill_gram(c, terms, values, term, weight, count, kept, span, work):
+    """Set the products of column c with all kept atoms over the terms without a place."""
+    if c == 0:
+        for position in range(len(terms)):
+            if span.place[terms[position]] < 0:
+                work.dual[terms[position]] = values[position]
+    else:
+        j = work.kept[span.column[c]]
+        for entry in range(count[j]):
+            if span.place[term[j, entry]] < 0:
+                work.dual[term[j, entry]] = weight[j, entry]
+    for position in range(kept):
+        j = work.kept[position]
+        total = 0.0
+        for entry in range(count[j]):
+            total += weight[j, entry] * work.dual[term[j, entry]]
+        span.gram[position, c] = total
+    if c == 0:
+        span.own[0] = 0.0
+        for position in range(len(terms)):
+            span.own[0] += work.dual[terms[position]] ** 2
+            work.dual[terms[position]] = 0.0
+    else:
+        j = work.kept[span.column[c]]
+        for entry in range(count[j]):
+            work.dual[term[j, entry]] = 0.0
+
+
+@_plain
+def _new_places(plain, columns, term, weight, count, span, work):
+    """Give a place to every term that coefficients up to the bounds could bring to the limit; return their number."""
+    for c in range(1, columns):
+        j = work.kept[span.column[c]]
+        for entry in range(count[j]):
+            if span.place[term[j, entry]] < 0:
+                work.dual[term[j, entry]] += span.bound[c] * abs(weight[j, entry])
+    for c in range(1, columns):
+        j = work.kept[span.column[c]]
+        for entry in range(count[j]):
+            i = term[j, entry]
+            if work.dual[i] > 1.0:
+                span.place[i] = plain
+                plain += 1
+            work.dual[i] = 0.0
+    return plain
+
+
+@_compiled
+def _plain_entries(kept, term, weight, count, span, work):
+    """Return the entries of the kept atoms on plain terms: starts, places, weights."""
+    start = np.zeros(kept + 1, np.int64)
+    for position in range(kept):
+        j = work.kept[position]
+        found = 0
+        for entry in range(count[j]):
+            found += span.place[term[j, entry]] >= 0
+        start[position + 1] = start[position] + found
+    places, values = np.empty(start[kept], np.int64), np.empty(start[kept])
+    found = 0
+    for position in range(kept):
+        j = work.kept[position]
+        for entry in range(count[j]):
+            if span.place[term[j, entry]] >= 0:
+                places[found] = span.place[term[j, entry]]
+                values[found] = weight[j, entry]
+                found += 1
+    return start, places, values
+
+
+@_compiled
+def _widened(matrix, width):
+    wider = np.zeros((matrix.shape[0], width))
+    wider[:, : matrix.shape[1]] = matrix
+    return wider
+
+
+@_plain
+def _set_plain(first, coefficients, plain, columns, term, weight, count, span, work):
+    """Write the values of the plain terms from `first` on, which so far follow from the coefficients."""
+    for c in range(1, columns):
+        j = work.kept[span.column[c]]
+        for entry in range(count[j]):
+            place = span.place[term[j, entry]]
+            if place >= first:
+                for k in range(len(coefficients)):
+                    plain[k, place] += coefficients[k, c] * weight[j, entry]
+
+
+@_plain
+def _answer(position, k, coefficients, plain, columns, entries, span):
+    """Return w^T nu_k of a kept atom."""
+    start, places, values = entries
+    total = 0.0
+    for c in range(columns):
+        total += coefficients[k, c] * span.gram[position, c]
+    for entry in range(start[position], start[position + 1]):
+        total += plain[k, places[entry]] * values[entry]
+    return total
+
+
+@_plain
+def _square(k, coefficients, old, columns, plain, plain_old, plains, span):
+    """Return ||nu_k||^2 and ||nu_k - old nu_k||^2."""
+    size, moved = 0.0, 0.0
+    for c in range(columns):
+        for d in range(columns):
+            product = span.own[0] if c + d == 0 else span.gram[span.column[max(c, d)], min(c, d)]
+            size += coefficients[k, c] * coefficients[k, d] * product
+            moved += (coefficients[k, c] - old[k, c]) * (coefficients[k, d] - old[k, d]) * product
+    for i in range(plains):
+        size += plain[k, i] ** 2
+        moved += (plain[k, i] - plain_old[k, i]) ** 2
+    return max(size, 0.0), max(moved, 0.0)
+
+
+@_compiled
+def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work):
+    """Run the diffusion of one document; return the state, for `_read` and `_agent_dual`.
+
+    `place` is an array over terms of -1, returned to that by the caller.
+    """
+    term, weight, count = atoms
+    w_start, w_agent, w_value = mixing
+    gamma, delta, eta, signed = model
+    n_agents = len(shares)
+    curvature = 1.0 if eta == 0.0 else eta
+    touched = _open(terms, values, work)
+    seen = 0
+    for k in range(n_agents):
+        seen += shares[k] > 0.0
+    kept = _screen(term, weight, count, gamma, eta, signed, n_agents / seen, work)
+    span = Span(
+        np.zeros(kept + 1, np.int64),
+        np.zeros(kept, np.int64),
+        np.zeros((kept, kept + 1)),
+        np.zeros(1),
+        np.zeros(kept + 1),
+        place,
+    )
+    columns, plains = 1, 0
+    if eta > 0.0:
+        for position in range(len(terms)):
+            place[terms[position]] = position
+        plains = len(terms)
+    coefficients, plain = np.zeros((n_agents, kept + 1)), np.zeros((n_agents, plains + 64))
+    for k in range(n_agents):
+        if shares[k] > 0.0:
+            if eta == 0.0:
+                coefficients[k, 0] = 1.0
+            else:
+                for position in range(plains):
+                    plain[k, position] = _slope(values[position], eta)
+    _fill_gram(0, terms, values, term, weight, count, kept, span, work)
+    entries = _plain_entries(kept, term, weight, count, span, work)
+    sent, heard = np.zeros_like(coefficients), np.zeros_like(coefficients)
+    plain_sent, plain_heard = np.zeros_like(plain), np.zeros_like(plain)
+    fade, used = 1.0 - mu * curvature / n_agents, 0
+    while used < iterations:
+        for k in range(n_agents):
+            for c in range(columns):
+                sent[k, c] = fade * coefficients[k, c]
+            for i in range(plains):
+                plain_sent[k, i] = fade * plain[k, i]
+            if eta == 0.0:
+                sent[k, 0] += mu * shares[k]
+            elif shares[k] > 0.0:
+                for position in range(len(terms)):
+                    plain_sent[k, position] += mu * shares[k] * values[position]
+        for position in range(kept):
+            k = owner[work.kept[position]]
+            y = _answer(position, k, coefficients, plain, columns, entries, span)
+            y = _shrink(y, gamma, signed) / delta
+            if y == 0.0:
+                continue
+            if span.number[position] == 0:
+                span.number[position] = columns
+                span.column[columns] = position
+                _fill_gram(columns, terms, values, term, weight, count, kept, span, work)
+                columns += 1
+            sent[k, span.number[position]] -= mu * y
+            for entry in range(entries[0][position], entries[0][position + 1]):
+                plain_sent[k, entries[1][entry]] -= mu * y * entries[2][entry]
+        _mix(w_start, w_agent, w_value, sent, heard, columns)
+        _mix(w_start, w_agent, w_value, plain_sent, plain_heard, plains)
+        if eta > 0.0:
+            grown = False
+            for c in range(1, columns):
+                largest = 0.0
+                for k in range(n_agents):
+                    largest = max(largest, abs(heard[k, c]))
+                if largest > span.bound[c]:
+                    j, heaviest = work.kept[span.column[c]], 0.0
+                    for entry in range(count[j]):
+                        heaviest = max(heaviest, abs(weight[j, entry]))
+                    span.bound[c] = max(3.0 * largest, 0.3 / heaviest)
+                    grown = True
+            if grown:
+                first = plains
+                plains = _new_places(plains, columns, term, weight, count, span, work)
+                if plains > first:
+                    if plains > plain.shape[1]:
+                        plain, plain_sent = _widened(plain, plains + 64), _widened(plain_sent, plains + 64)
+                        plain_heard = _widened(plain_heard, plains + 64)
+                    plain[:, first:plains] = 0.0
+                    plain_heard[:, first:plains] = 0.0
+                    _set_plain(first, coefficients, plain, columns, term, weight, count, span, work)
+                    _set_plain(first, heard, plain_heard, columns, term, weight, count, span, work)
+                    for c in range(columns):
+                        _fill_gram(c, terms, values, term, weight, count, kept, span, work)
+                    entries = _plain_entries(kept, term, weight, count, span, work)
+            for k in range(n_agents):
+                for i in range(plains):
+                    plain_heard[k, i] = _clip(plain_heard[k, i], 1.0)
+        coefficients, heard = heard, coefficients
+        plain, plain_heard = plain_heard, plain
+        used += 1
+        if used % check == 0 and tolerance > 0.0:
+            size, moved = 0.0, 0.0
+            for k in range(n_agents):
+                one, other = _square(k, coefficients, heard, columns, plain, plain_heard, plains, span)
+                size, moved = size + one, moved + other
+            if moved <= (tolerance * mu * curvature / n_agents) ** 2 * size:
+                break
+    return touched, kept, columns, plains, coefficients, plain, entries, span, used
+
+
+@_compiled
+def _read(terms, values, owner, shares, model, kept, columns, plains, coefficients, plain, entries, span, costs, work):
+    """Set the codes y_j = T(w_j^T nu_k) in the work and J_k(nu_k) in `costs`."""
+    gamma, delta, eta, signed = model
+    n_agents = len(shares)
+    curvature = 1.0 if eta == 0.0 else eta
+    for k in range(n_agents):
+        size, _ = _square(k, coefficients, coefficients, columns, plain, plain, plains, span)
+        costs[k] = 0.5 * curvature * size / n_agents
+        if shares[k] > 0.0:
+            seen = coefficients[k, 0] * span.own[0]
+            for c in range(1, columns):
+                seen += coefficients[k, c] * span.gram[span.column[c], 0]
+            for position in range(len(terms)):
+                if span.place[terms[position]] >= 0:
+                    seen += plain[k, span.place[terms[position]]] * values[position]
+            costs[k] -= shares[k] * seen
+    for position in range(kept):
+        j = work.kept[position]
+        y = _shrink(_answer(position, owner[j], coefficients, plain, columns, entries, span), gamma, signed) / delta
+        work.code[j] = y
+        costs[owner[j]] += 0.5 * delta * y * y
+
+
+@_plain
+def _touch(touched, columns, term, weight, count, span, work):
+    """List the terms of the atoms that have answered, beside those of the document; return their number."""
+    for c in range(1, columns):
+        j = work.kept[span.column[c]]
+        for entry in range(count[j]):
+            i = term[j, entry]
+            if work.inside[i] == 0:
+                work.inside[i] = 1
+                work.touched[touched] = i
+                touched += 1
+    return touched
+
+
+@_plain
+def _agent_dual(k, terms, values, touched, columns, coefficients, plain, term, weight, count, span, work):
+    """Write nu_k to the touched terms of `work.dual`."""
+    for position in range(touched):
+        i = work.touched[position]
+        work.dual[i] = plain[k, span.place[i]] if span.place[i] >= 0 else 0.0
+    for position in range(len(terms)):
+        if span.place[terms[position]] < 0:
+            work.dual[terms[position]] += coefficients[k, 0] * values[position]
+    for c in range(1, columns):
+        j = work.kept[span.column[c]]
+        for entry in range(count[j]):
+            if span.place[term[j, entry]] < 0:
+                work.dual[term[j, entry]] += coefficients[k, c] * weight[j, entry]
+
+
+@_plain
+def _forget(touched, kept, place, work):
+    """Return the work arrays to what they are between documents."""
+    for position in range(touched):
+        place[work.touched[position]] = -1
+    for position in range(kept):
+        work.code[work.kept[position]] = 0.0
+    _close(touched, work)
+
+
+@_compiled
+def diffuse_documents(
+    indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check
+):
+    """Run the diffusion of documents; return codes (dense), costs of the agents, iterations and touched terms."""
+    n_documents, n_atoms = len(indptr) - 1, len(atoms[2])
+    work = _allocate(n_terms, n_atoms)
+    place = np.full(n_terms, -1, np.int64)
+    codes, costs = np.zeros((n_documents, n_atoms)), np.zeros((n_documents, len(shares)))
+    used, reached = np.zeros(n_documents, np.int64), np.zeros(n_documents, np.int64)
+    for document in range(n_documents):
+        terms, values = indices[indptr[document] : indptr[document + 1]], data[indptr[document] : indptr[document + 1]]
+        touched, kept, columns, plains, coefficients, plain, entries, span, used[document] = _diffuse(
+            terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work
+        )
+        _read(
+            terms,
+            values,
+            owner,
+            shares,
+            model,
+            kept,
+            columns,
+            plains,
+            coefficients,
+            plain,
+            entries,
+            span,
+            costs[document],
+            work,
+        )
+        touched = _touch(touched, columns, atoms[0], atoms[1], atoms[2], span, work)
+        reached[document] = touched
+        for position in range(kept):
+            codes[document, work.kept[position]] = work.code[work.kept[position]]
+        _forget(touched, kept, place, work)
+    return codes, costs, used, reached

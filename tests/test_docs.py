@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import json
 import re
 from pathlib import Path
 
@@ -14,7 +13,21 @@ from conftest import ROOT
 from test_config import DEFAULT, SCHEMA, merged
 
 import odl
-from odl import baselines, cli, config, corpora, documents, features, pipeline, scored, storage, stream, study, tables
+from odl import (
+    baselines,
+    cli,
+    config,
+    corpora,
+    documents,
+    features,
+    figures,
+    pipeline,
+    scored,
+    storage,
+    stream,
+    study,
+    tables,
+)
 from odl import timestep as jobs
 
 SKIPPED = {"results", "data", "build", "dist", "node_modules"}
@@ -340,7 +353,10 @@ def test_tables_and_figures_are_described():
     for column in {*tables.AUC_COLUMNS, *tables.SUMMARY_COLUMNS} - {"run", "t", "pooled_low", "pooled_high"}:
         assert f"`{column}`" in FILES, column
     rules = (ROOT / "workflow" / "rules" / "report.smk").read_text()
-    for name in json.loads(re.search(r"^FIGURES = (\[.*\])", rules, re.M)[1]):
+    found = {}
+    exec(re.search(r"^FIGURES = \[.*?^\]", rules, re.M | re.S)[0], found)
+    assert found["FIGURES"] == list(figures.NAMES)
+    for name in found["FIGURES"]:
         assert f"`{name}`" in FILES and re.search(rf"auc, .*\b{name}\b|\b{name}\b.*topics", README)
 
 

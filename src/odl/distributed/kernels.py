@@ -693,3 +693,56 @@ def diffuse_documents(
             codes[document, work.kept[position]] = work.code[work.kept[position]]
         _forget(touched, kept, place, work)
     return codes, costs, used, reached
+
+
+@_compiled
+def diffuse_and_learn(
+    indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check, step, beta
+):
+    """Run the diffusion of documents one by one and let every agent learn from its own nu_k and y_k.
+
+    Returns
+    -------
+    atoms, use, iterations : as after `learn_documents`, and the iterations in all
+    """
+    term, weight, count = atoms
+    signed = model[3]
+    n_documents, n_atoms = len(indptr) - 1, len(count)
+    work = _allocate(n_terms, n_atoms)
+    place, costs = np.full(n_terms, -1, np.int64), np.zeros(len(shares))
+    use, total = np.zeros(n_atoms), 0
+    for document in range(n_documents):
+        terms, values = indices[indptr[document] : indptr[document + 1]], data[indptr[document] : indptr[document + 1]]
+        atoms = (term, weight, count)
+        touched, kept, columns, plains, coefficients, plain, entries, span, used = _diffuse(
+            terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work
+        )
+        total += used
+        _read(
+            terms, values, owner, shares, model, kept, columns, plains, coefficients, plain, entries, span, costs, work
+        )
+        touched = _touch(touched, columns, term, weight, count, span, work)
+        # The dual variables are made of the atoms: all are read before any atom moves.
+        duals = np.zeros((kept, touched))
+        for position in range(kept):
+            j = work.kept[position]
+            if work.code[j] != 0.0:
+                _agent_dual(
+                    owner[j], terms, values, touched, columns, coefficients, plain, term, weight, count, span, work
+                )
+                for at in range(touched):
+                    duals[position, at] = work.dual[work.touched[at]]
+        for position in range(kept):
+            j = work.kept[position]
+            if work.code[j] != 0.0:
+                for at in range(touched):
+                    work.dual[work.touched[at]] = duals[position, at]
+                term, weight = _room(term, weight, count[j] + touched)
+                _update(term, weight, count, j, step * work.code[j], step * beta, touched, signed, work)
+                use[j] += work.code[j]
+        if beta > 0.0:  # the prox shrinks silent atoms as well
+            for j in range(n_atoms):
+                if work.code[j] == 0.0:
+                    _update(term, weight, count, j, 0.0, step * beta, 0, signed, work)
+        _forget(touched, kept, place, work)
+    return (term, weight, count), use, total

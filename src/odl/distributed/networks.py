@@ -145,8 +145,6 @@ def graph(name, n_agents, *, degree=4, probability=0.1, radius=0.2, seed=0):
     ParameterError
         If the graph is not known or its settings are out of range.
     """
-    import networkx
-
     if name not in GRAPHS:
         raise ParameterError(f"the network {name!r}", f"one of {', '.join(GRAPHS)}", "choose one of these")
     if n_agents < 1:
@@ -158,6 +156,8 @@ def graph(name, n_agents, *, degree=4, probability=0.1, radius=0.2, seed=0):
         raise ParameterError(given, "a probability from 0 to 1 and a radius of at least 0", "correct them")
     if name == "fully_connected":
         return sparse.csr_array(np.ones((n_agents, n_agents)) - np.eye(n_agents))
+    import networkx
+
     if name == "ring":
         made = networkx.watts_strogatz_graph(n_agents, min(degree, n_agents), 0.0)  # a lattice: nothing is drawn
     elif name == "grid":
@@ -252,6 +252,11 @@ def network(name, n_agents, *, weights="metropolis", seen_by=1.0, edges=None, se
         adjacency = graph(name, n_agents, seed=seed, **settings)
     rule = metropolis if weights == "metropolis" else uniform
     return Network(rule(adjacency), observers(n_agents, seen_by))
+
+
+def single():
+    """Return the network of one agent."""
+    return Network(sparse.csr_array(np.ones((1, 1))), np.ones(1, dtype=bool))
 
 
 def observers(n_agents, seen_by):

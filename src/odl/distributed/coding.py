@@ -152,12 +152,17 @@ def safe_step(model, owner, network):
     return 0.9 * model.largest_step(np.bincount(owner), network.n_agents)
 
 
+def _as_one(network):
+    """Whether all agents hold the same dual variable from the start."""
+    return network.exact and bool(network.seen.all())
+
+
 def _over(model, owner, network, mu, iterations, tolerance):
     """Return the kernel's arguments; a network where all hold the same dual variable is run as one agent."""
     mu = mu or safe_step(model, owner, network)
     if mu < 0:
         raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
-    if network.exact:
+    if _as_one(network):
         # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step mu/N.
         owner, mu, network = np.zeros_like(owner), mu / network.n_agents, single()
     weights = network.weights
@@ -198,7 +203,7 @@ def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_
     codes, costs, used, reached = kernels.diffuse_documents(
         P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments
     )
-    if network.exact and network.n_agents > 1:
+    if _as_one(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
     codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
     penalty = _penalty(model, codes)

@@ -9,7 +9,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.learners import base
-from odl.learners.online_admm import largest_eigenvalue
+from odl.learners.online_admm import largest_eigenvalue, oiadmm_step
 
 NAMES = sorted(learners.LEARNERS)
 
@@ -238,3 +238,15 @@ def test_the_papers_coder_records_its_gap(P, rng):
     coarse, fine = learner.score(state, P).gap, replace(learner, iterations=2000).score(state, P).gap
     exact = replace(learner, solver="exact").score(state, P)
     assert exact.gap == 0.0 and coarse > fine >= 0
+
+
+def test_oiadmm_is_a_plain_function(P, rng):
+    """Two steps from no dual are those of the learner with a whole dual."""
+    learner = learners.make("online_admm", rounds=1, beta=30.0, dual_terms=0)
+    state = learner.start(P, 6, rng)
+    A, dual = state.dictionary, sparse.csr_array((0, 40))
+    for batch in (P[:50], P):
+        X = learner.score(state, batch).codes
+        A, dual = oiadmm_step(batch, X, A, dual, 30.0)
+        state = learner.learn(state, batch, X)
+    assert (A != state.dictionary).nnz == 0 and (dual != state.arrays["dual"]).nnz == 0 and dual.nnz

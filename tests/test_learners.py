@@ -249,4 +249,4 @@ def test_oiadmm_is_a_plain_function(P, rng):
         X = learner.score(state, batch).codes
         A, dual = oiadmm_step(batch, X, A, dual, 30.0)
         state = learner.learn(state, batch, X)
-    assert (A != state.dictionary).nnz == 0 and (dual != state.arrays["dual"]).nnz == 0 and dual.nnz
+    assert (state.dictionary != A).nnz == 0 and (dual != state.arrays["dual"]).nnz == 0 and dual.nnz

@@ -43,8 +43,14 @@ LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+    "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
+    "diffusion": [
+        *["kernels", "prox", "distributed/__init__", "distributed/models"],
+        *["distributed/networks", "distributed/kernels", "distributed/inference"],
+        *["distributed/coding", "learners/diffusion"],
+    ],
 }
-HISTORY = []  # algorithms that learn from all the batches so far
+HISTORY = ["batch"]  # algorithms that learn from all the batches so far
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {

@@ -316,9 +316,9 @@ def _room(term, weight, needed):
 
 @_compiled
 def learn_documents(indptr, indices, data, atoms, n_terms, model, tolerance, sweeps, step, beta):
-    """Code and learn documents one by one; return the atoms and the codes that were learned from."""
+    """Code and learn documents one by one; return the atoms and the sum of each atom's codes."""
     term, weight, count = atoms
-    _gamma, _delta, _eta, signed = model
+    signed = model[3]
     n_documents, n_atoms = len(indptr) - 1, len(count)
     work = _allocate(n_terms, n_atoms)
     sizes = _squares(term, weight, count)
@@ -481,19 +481,78 @@ def _square(k, coefficients, old, columns, plain, plain_old, plains, span):
     return max(size, 0.0), max(moved, 0.0)
 
 
-@_compiled
-def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work):
-    """Run the diffusion of one document; return the state, for `_read` and `_agent_dual`.
+@_plain
+def _fade(fade, gain, shares, values, eta, coefficients, plain, columns, plains, sent, plain_sent):
+    """sent_k = fade nu_k + gain [k sees x] x / |N_I|: the part of adapting that needs no atoms."""
+    for k in range(len(shares)):
+        for c in range(columns):
+            sent[k, c] = fade * coefficients[k, c]
+        for i in range(plains):
+            plain_sent[k, i] = fade * plain[k, i]
+        if eta == 0.0:
+            sent[k, 0] += gain * shares[k]
+        elif shares[k] > 0.0:
+            for position in range(len(values)):
+                plain_sent[k, position] += gain * shares[k] * values[position]
 
-    `place` is an array over terms of -1, returned to that by the caller.
-    """
+
+@_plain
+def _subtract(
+    terms, values, atoms, owner, model, mu, kept, columns, coefficients, plain, entries, sent, plain_sent, span, work
+):
+    """sent_k -= mu W_k T(W_k^T nu_k); an atom that answers for the first time gets a column. Returns their number."""
     term, weight, count = atoms
-    w_start, w_agent, w_value = mixing
-    gamma, delta, eta, signed = model
-    n_agents = len(shares)
-    curvature = 1.0 if eta == 0.0 else eta
-    touched = _open(terms, values, work)
-    seen = 0
+    gamma, delta, _, signed = model
+    start, places, weights = entries
+    for position in range(kept):
+        k = owner[work.kept[position]]
+        y = _shrink(_answer(position, k, coefficients, plain, columns, entries, span), gamma, signed) / delta
+        if y == 0.0:
+            continue
+        if span.number[position] == 0:
+            span.number[position] = columns
+            span.column[columns] = position
+            _fill_gram(columns, terms, values, term, weight, count, kept, span, work)
+            columns += 1
+        sent[k, span.number[position]] -= mu * y
+        for entry in range(start[position], start[position + 1]):
+            plain_sent[k, places[entry]] -= mu * y * weights[entry]
+    return columns
+
+
+@_plain
+def _raise_bounds(heard, columns, weight, count, span, work):
+    """Raise the bounds that a coefficient exceeds, well above it; tell whether there were any."""
+    grown = False
+    for c in range(1, columns):
+        largest = 0.0
+        for k in range(len(heard)):
+            largest = max(largest, abs(heard[k, c]))
+        if largest > span.bound[c]:
+            j, heaviest = work.kept[span.column[c]], 0.0
+            for entry in range(count[j]):
+                heaviest = max(heaviest, abs(weight[j, entry]))
+            span.bound[c] = max(3.0 * largest, 0.3 / heaviest)
+            grown = True
+    return grown
+
+
+@_plain
+def _moved_little(coefficients, old, columns, plain, plain_old, plains, limit, span):
+    """Tell whether all agents together moved by at most `limit` of their norm."""
+    size, moved = 0.0, 0.0
+    for k in range(len(coefficients)):
+        one, other = _square(k, coefficients, old, columns, plain, plain_old, plains, span)
+        size, moved = size + one, moved + other
+    return moved <= limit**2 * size
+
+
+@_compiled
+def _begin(terms, values, atoms, shares, model, place, work):
+    """Screen the atoms and set every agent to the optimum without atoms, or to 0 if it does not see x."""
+    term, weight, count = atoms
+    gamma, _, eta, signed = model
+    n_agents, seen = len(shares), 0
     for k in range(n_agents):
         seen += shares[k] > 0.0
     kept = _screen(term, weight, count, gamma, eta, signed, n_agents / seen, work)
@@ -505,89 +564,78 @@ def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations,
         np.zeros(kept + 1),
         place,
     )
-    columns, plains = 1, 0
-    if eta > 0.0:
-        for position in range(len(terms)):
-            place[terms[position]] = position
-        plains = len(terms)
+    plains = len(terms) if eta > 0.0 else 0
     coefficients, plain = np.zeros((n_agents, kept + 1)), np.zeros((n_agents, plains + 64))
+    for position in range(plains):
+        place[terms[position]] = position
     for k in range(n_agents):
         if shares[k] > 0.0:
             if eta == 0.0:
                 coefficients[k, 0] = 1.0
-            else:
-                for position in range(plains):
-                    plain[k, position] = _slope(values[position], eta)
+            for position in range(plains):
+                plain[k, position] = _slope(values[position], eta)
     _fill_gram(0, terms, values, term, weight, count, kept, span, work)
+    return kept, plains, coefficients, plain, span
+
+
+@_compiled
+def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work):
+    """Run the diffusion of one document; return the state, for `_read` and `_agent_dual`.
+
+    `place` is an array over terms of -1, returned to that by `_forget`.
+    """
+    term, weight, count = atoms
+    w_start, w_agent, w_value = mixing
+    eta, n_agents = model[2], len(shares)
+    touched = _open(terms, values, work)
+    kept, plains, coefficients, plain, span = _begin(terms, values, atoms, shares, model, place, work)
     entries = _plain_entries(kept, term, weight, count, span, work)
     sent, heard = np.zeros_like(coefficients), np.zeros_like(coefficients)
     plain_sent, plain_heard = np.zeros_like(plain), np.zeros_like(plain)
-    fade, used = 1.0 - mu * curvature / n_agents, 0
+    pull = mu * (1.0 if eta == 0.0 else eta) / n_agents
+    columns, used = 1, 0
     while used < iterations:
-        for k in range(n_agents):
-            for c in range(columns):
-                sent[k, c] = fade * coefficients[k, c]
-            for i in range(plains):
-                plain_sent[k, i] = fade * plain[k, i]
-            if eta == 0.0:
-                sent[k, 0] += mu * shares[k]
-            elif shares[k] > 0.0:
-                for position in range(len(terms)):
-                    plain_sent[k, position] += mu * shares[k] * values[position]
-        for position in range(kept):
-            k = owner[work.kept[position]]
-            y = _answer(position, k, coefficients, plain, columns, entries, span)
-            y = _shrink(y, gamma, signed) / delta
-            if y == 0.0:
-                continue
-            if span.number[position] == 0:
-                span.number[position] = columns
-                span.column[columns] = position
-                _fill_gram(columns, terms, values, term, weight, count, kept, span, work)
-                columns += 1
-            sent[k, span.number[position]] -= mu * y
-            for entry in range(entries[0][position], entries[0][position + 1]):
-                plain_sent[k, entries[1][entry]] -= mu * y * entries[2][entry]
+        _fade(1.0 - pull, mu, shares, values, eta, coefficients, plain, columns, plains, sent, plain_sent)
+        columns = _subtract(
+            terms,
+            values,
+            atoms,
+            owner,
+            model,
+            mu,
+            kept,
+            columns,
+            coefficients,
+            plain,
+            entries,
+            sent,
+            plain_sent,
+            span,
+            work,
+        )
         _mix(w_start, w_agent, w_value, sent, heard, columns)
         _mix(w_start, w_agent, w_value, plain_sent, plain_heard, plains)
+        if eta > 0.0 and _raise_bounds(heard, columns, weight, count, span, work):
+            first, plains = plains, _new_places(plains, columns, term, weight, count, span, work)
+            if plains > plain.shape[1]:
+                plain, plain_sent = _widened(plain, plains + 64), _widened(plain_sent, plains + 64)
+                plain_heard = _widened(plain_heard, plains + 64)
+            if plains > first:
+                plain[:, first:plains] = 0.0
+                plain_heard[:, first:plains] = 0.0
+                _set_plain(first, coefficients, plain, columns, term, weight, count, span, work)
+                _set_plain(first, heard, plain_heard, columns, term, weight, count, span, work)
+                for c in range(columns):
+                    _fill_gram(c, terms, values, term, weight, count, kept, span, work)
+                entries = _plain_entries(kept, term, weight, count, span, work)
         if eta > 0.0:
-            grown = False
-            for c in range(1, columns):
-                largest = 0.0
-                for k in range(n_agents):
-                    largest = max(largest, abs(heard[k, c]))
-                if largest > span.bound[c]:
-                    j, heaviest = work.kept[span.column[c]], 0.0
-                    for entry in range(count[j]):
-                        heaviest = max(heaviest, abs(weight[j, entry]))
-                    span.bound[c] = max(3.0 * largest, 0.3 / heaviest)
-                    grown = True
-            if grown:
-                first = plains
-                plains = _new_places(plains, columns, term, weight, count, span, work)
-                if plains > first:
-                    if plains > plain.shape[1]:
-                        plain, plain_sent = _widened(plain, plains + 64), _widened(plain_sent, plains + 64)
-                        plain_heard = _widened(plain_heard, plains + 64)
-                    plain[:, first:plains] = 0.0
-                    plain_heard[:, first:plains] = 0.0
-                    _set_plain(first, coefficients, plain, columns, term, weight, count, span, work)
-                    _set_plain(first, heard, plain_heard, columns, term, weight, count, span, work)
-                    for c in range(columns):
-                        _fill_gram(c, terms, values, term, weight, count, kept, span, work)
-                    entries = _plain_entries(kept, term, weight, count, span, work)
-            for k in range(n_agents):
-                for i in range(plains):
-                    plain_heard[k, i] = _clip(plain_heard[k, i], 1.0)
+            plain_heard[:, :plains] = np.minimum(np.maximum(plain_heard[:, :plains], -1.0), 1.0)
         coefficients, heard = heard, coefficients
         plain, plain_heard = plain_heard, plain
         used += 1
         if used % check == 0 and tolerance > 0.0:
-            size, moved = 0.0, 0.0
-            for k in range(n_agents):
-                one, other = _square(k, coefficients, heard, columns, plain, plain_heard, plains, span)
-                size, moved = size + one, moved + other
-            if moved <= (tolerance * mu * curvature / n_agents) ** 2 * size:
+            limit = tolerance * pull
+            if _moved_little(coefficients, heard, columns, plain, plain_heard, plains, limit, span):
                 break
     return touched, kept, columns, plains, coefficients, plain, entries, span, used
 

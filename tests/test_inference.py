@@ -68,7 +68,7 @@ def test_the_squared_distance_of_the_fixed_point_falls_as_mu_squared(name, rng):
 def test_consensus_admm_ends_at_the_same_optimum(name, seen_by, rng):
     model, x, blocks, made = problem(name, rng, seen_by=seen_by)
     W = np.concatenate(blocks, axis=1)
-    found = consensus_admm(share_all(model, made, blocks), x, iterations=1500, inner=10)
+    found = consensus_admm(share_all(model, made, blocks), x, iterations=600, inner=10)
     assert np.abs(found.nu - optimum(model, x, W)).max() < 1e-5
     assert found.inner == 10 * found.iterations
 

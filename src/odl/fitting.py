@@ -129,7 +129,9 @@ def fit_dictionary(P, X, start=None, *, iterations=1000, tolerance=1e-5, phi=50.
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
     kappa = pair_steps(problem) if steps == "pairs" else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
-    values = np.asarray(A.tocsr()[problem.term, problem.atom], dtype=np.float64).ravel()
+    values = np.zeros(0)
+    if len(problem.term):  # scipy gives a matrix for no index at all
+        values = np.asarray(A.tocsr()[problem.term, problem.atom], dtype=np.float64).ravel()
     constant = P.data.sum() - problem.target.sum()
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)

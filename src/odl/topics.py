@@ -276,5 +276,7 @@ def find(P, score, settings=None):
 
 def warm_up():
     """Run every kernel once, so that its compiled code lies in the cache before jobs start in parallel."""
-    P = sparse.csr_array(np.array([[0.5, 0.3, 0.2, 0.0], [0.4, 0.4, 0.1, 0.1], [0.0, 0.2, 0.4, 0.4], [0.1, 0, 0.5, 0.4]]))
+    P = sparse.csr_array(
+        np.array([[0.5, 0.3, 0.2, 0.0], [0.4, 0.4, 0.1, 0.1], [0.0, 0.2, 0.4, 0.4], [0.1, 0, 0.5, 0.4]])
+    )
     find(P, np.ones(4), Settings(share=1.0, atoms=2, min_support=1, rounds=2))

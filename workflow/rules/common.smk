@@ -45,6 +45,10 @@ LEARNERS = {
     "online_admm": [*L1, "learners/online_admm"],
 }
 HISTORY = []  # algorithms that learn from all the batches so far
+FITTED = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
+]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {
@@ -58,10 +62,15 @@ SOURCES = {
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,
+    "topics": [
+        *[*BASE, "features", "baselines", "scored", "novelty", *FITTED],
+        *["agreement", "emerging", "topicstep"],
+    ],
+    "emerging": [*TABLED, "agreement", "emerging"],
     "plan": ["errors", "storage", "config", "study"],
     "tables": [*TABLED, "study"],
     "figures": [*SHOWN, "plots", "streamplots", "figures"],
-    "page": [*SHOWN, "page", "sections", "report"],
+    "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 

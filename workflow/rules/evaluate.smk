@@ -1,7 +1,7 @@
 # Evaluation: AUC per timestep and on average, with intervals; then means and spread over seeds.
 # REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, baselines/{t}.h5
 # OUTPUTS: {run}/k{k}/{auc,summary}.tsv, baselines/{auc,summary}.tsv, tables/*.tsv
-TABLES = ["averages", "summary", "timesteps", "novel", "published", "timing"]
+TABLES = ["averages", "summary", "timesteps", "novel", "published", "timing", "emerging"]
 PLAN_KEYS = [
     "study",
     "results",
@@ -133,6 +133,7 @@ rule tables:
         plan=ROOT + "/plan.json",
         results=results_of("auc.tsv", "summary.tsv"),
         measured=measured,
+        emerging=emerging_tables,
         code=sources("tables"),
     output:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
@@ -143,4 +144,4 @@ rule tables:
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
-        "odl summarise {input.plan:q} {params.folder:q} > {log:q} 2>&1"
+        "odl summarise {input.plan:q} {params.folder:q} --emerging {input.emerging:q} > {log:q} 2>&1"

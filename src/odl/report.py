@@ -148,7 +148,11 @@ def _corpus(chosen, folder):
         ("Most novel documents", sections.top(chosen)),
         ("Emerging topics", sections.emerging_topics(chosen)),
         ("Topics", shown("topics"), sections.topics(chosen)),
-        ("Time and memory", shown("time"), sections.timing(chosen)),
+        (
+            "Time and memory",
+            *[shown(name) for name in ("time", "costs", "tradeoff")],
+            *[sections.timing(chosen), sections.costs(chosen)],
+        ),
         ("Runs", sections.runs(chosen)),
     )
     parts = [part for part in parts if any(part[1:])]

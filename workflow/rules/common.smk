@@ -69,7 +69,7 @@ SOURCES = {
     "emerging": [*TABLED, "agreement", "emerging"],
     "plan": ["errors", "storage", "config", "study"],
     "tables": [*TABLED, "study"],
-    "figures": [*SHOWN, "plots", "streamplots", "figures"],
+    "figures": [*SHOWN, "plots", "streamplots", "costplots", "figures"],
     "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)

@@ -53,9 +53,7 @@ rule topics:
         "../envs/odl.yaml"
     params:
         settings=json.dumps({name: config["emerging"][name] for name in SEARCH}),
-        weighting=lambda wildcards: json.dumps(
-            study.features_of(config, wildcards.run)
-        ),
+        weighting=lambda wildcards: json.dumps(study.features_of(config, wildcards.run)),
         corpus=previous_option("--corpus-features", "corpus"),
     shell:
         "odl topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus}"

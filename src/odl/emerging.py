@@ -111,8 +111,8 @@ def check_pair(found, batch, path="the file of emerging topics"):
 def judge(found, batch, topics="all"):
     """Compare the clusters of a timestep with the topics of the documents.
 
-    A novel topic is one of a novel document of the batch; it is *reachable* if enough of the selected documents for
-    a cluster hold it, and *found* if more than half of the labelled documents of some cluster do.
+    A novel topic is one of a novel document of the batch; it is *reachable* if a selected document holds it, and
+    *found* if more than half of the labelled documents of some cluster do.
 
     Parameters
     ----------
@@ -131,7 +131,6 @@ def judge(found, batch, topics="all"):
     labels = batch.labels(topics)
     chosen, labelled = [held[row] for row in found.rows], labels[found.rows] >= 0
     novel = {name for row in np.flatnonzero(labels == 1) for name in held[row]}
-    enough = {name for name in novel if sum(name in names for names in chosen) >= found.settings["min_support"]}
     hits = novel & agreement.majorities(found.cluster, chosen, topics)
     value = agreement.b_cubed(found.cluster, chosen, topics)
     return {
@@ -144,7 +143,7 @@ def judge(found, batch, topics="all"):
         "purity": agreement.purity(found.cluster, chosen, topics),
         **value._asdict(),
         "novel_topics": len(novel),
-        "reachable": len(enough),
+        "reachable": len(novel & set().union(*chosen)),
         "found": len(hits),
         "found_share": len(hits) / len(novel) if novel else float("nan"),
     }

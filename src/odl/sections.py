@@ -184,15 +184,15 @@ def _clusters(entry, chosen, t):
     for place, each in enumerate(emerging.describe(found, batch, rule), start=1):
         topic = f"{each['topic']} ({_percent(each['topic_share'])})" if each["topic"] else ""
         name = each["title"] or each["representative"]
-        rows.append([place, each["size"], _percent(each["share_novel"]), ", ".join(each["words"]), name, topic])
+        rows.append([place, each["size"], _percent(each["share_novel"]), topic, ", ".join(each["words"]), name])
     truth, summary = emerging.judge(found, batch, rule), f"Timestep {t}: "
     summary += f"{len(rows)} cluster{'s' * (len(rows) != 1)}, {truth['clustered']} of {truth['selected']} documents"
     if truth["novel_topics"]:
         summary += f"; {truth['found']} of {truth['novel_topics']} novel topics found"
-    headers = ["cluster", "documents", "novel", "top words", "best-reconstructed document", "most frequent topic"]
+    headers = ["cluster", "documents", "novel", "most frequent topic", "top words", "best-reconstructed document"]
     caption = f"Emerging topics of timestep {t}, {entry['run']}, k = {entry['k']}, seed {entry['seed']}"
     shown = (
-        table(headers, rows, caption, text=(5,), wide=(3, 4)) if rows else element("p", "No cluster is large enough.")
+        table(headers, rows, caption, text=(3,), wide=(4, 5)) if rows else element("p", "No cluster is large enough.")
     )
     return details(summary, shown, opened=truth["found"] > 0)
 
@@ -209,8 +209,7 @@ def _agreement(chosen, entry):
     headers = ["t", "documents", "clusters", "in clusters", "novel topics", "within reach", "found", "novel documents"]
     caption = (
         f"Clusters beside the truth, {entry['run']}, k = {entry['k']}, means (± standard deviation) over seeds. "
-        "A novel topic is found if more than half of a cluster is of it, and within reach if the documents looked at "
-        "hold enough of it for a cluster"
+        "A novel topic is found if more than half of a cluster is of it, and within reach if any document looked at is"
     )
     return table([*headers, "purity", "B-cubed F1"], rows, caption)
 

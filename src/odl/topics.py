@@ -52,7 +52,7 @@ class Settings:
     share: float = 0.1
     atoms: int = 10
     lam: float = 0.1
-    start_terms: int = 10
+    start_terms: int = 5
     rounds: int = 10
     min_support: int = 3
     terms: int = 8

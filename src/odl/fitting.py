@@ -129,7 +129,7 @@ def fit_dictionary(P, X, start=None, *, iterations=1000, tolerance=1e-5, phi=50.
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
     kappa = pair_steps(problem) if steps == "pairs" else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
-    values = np.asarray(A.tocsr()[problem.term, problem.atom], dtype=np.float64).ravel()
+    values = _entries(A, problem.term, problem.atom)
     constant = P.data.sum() - problem.target.sum()
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
@@ -147,6 +147,15 @@ def pair_steps(problem):
     mass = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=problem.weight, minlength=len(counts))
     rows = np.bincount(problem.link, problem.weight * np.repeat(mass, counts), minlength=len(problem.slope))
     return 1.0 / np.maximum(rows, 1e-300)
+
+
+def _entries(A, terms, atoms):
+    """Return the values of a canonical CSC matrix at (terms, atoms), zero where nothing is stored."""
+    stored = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr)) * A.shape[0] + A.indices
+    wanted = atoms * A.shape[0] + terms
+    at = np.searchsorted(stored, wanted)
+    found = np.append(stored, -1)[at] == wanted
+    return np.where(found, np.append(A.data, 0.0)[at], 0.0)
 
 
 def _assemble(values, problem, start, total):

@@ -43,8 +43,9 @@ LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+    "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
 }
-HISTORY = []  # algorithms that learn from all the batches so far
+HISTORY = ["batch"]  # algorithms that learn from all the batches so far
 FITTED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],

@@ -11,7 +11,7 @@ from odl.errors import ParameterError
 from odl.learners import base
 from odl.learners.online_admm import largest_eigenvalue
 
-NAMES = sorted(learners.LEARNERS)
+NAMES = [name for name in sorted(learners.LEARNERS) if learners.learner_class(name).norm == "l1"]
 
 
 def documents(rng, n=80, m=40, topics=5):

@@ -36,6 +36,7 @@ class Codes(NamedTuple):
         ``||p - A x||_2``, whichever the loss.
     gap : ndarray, shape (n_documents,)
         Objective less the value of a dual point that is feasible up to rounding: no code is better by more.
+        Loose at lam = 0 where atoms are nearly dependent.
     """
 
     X: sparse.csr_array

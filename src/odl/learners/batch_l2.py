@@ -54,11 +54,11 @@ class BatchL2(Learner):
 
     lam: float = 0.1
     growth: int = 10
-    rounds: int = 50
-    alternations: int = 20
+    rounds: int = 30
+    alternations: int = 10
     sweeps: int = 1
     tolerance: float = 1e-3
-    start_terms: int = 0
+    start_terms: int = 10
     unit: str = "l2"
 
     algorithm: ClassVar[str] = "batch_l2"

@@ -176,7 +176,8 @@ def test_without_penalty_it_is_non_negative_least_squares(rng):
 def test_any_small_problem(data):
     terms, atoms = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
     number = data.draw(st.sampled_from([st.integers(-2, 2).map(float), st.just(0.0) | st.floats(0.01, 2)]))
-    P, A = data.draw(arrays(float, (2, terms), elements=number)), data.draw(arrays(float, (terms, atoms), elements=number))
+    P = data.draw(arrays(float, (2, terms), elements=number))
+    A = data.draw(arrays(float, (terms, atoms), elements=number))
     lam, loss = data.draw(st.sampled_from([0.0, 0.1, 1.0])), data.draw(st.sampled_from(lars.LOSSES))
     found = lars.codes(P, A, lam, loss=loss)
     norm = np.linalg.norm(P, axis=1)
@@ -272,7 +273,7 @@ def test_real_documents(corpora):
     for loss in lars.LOSSES:
         found = lars.codes(P, A, 0.1, loss=loss)
         assert found.gap.max() <= 1e-11
-        assert 0 < found.X.nnz
+        assert found.X.nnz > 0
 
 
 @pytest.mark.parametrize(

@@ -271,7 +271,7 @@ def _read(count, mu, constant, growth, noise, lam, squared, work):
         mass += value
         fitted += value * (work.alpha[j] + mu * work.beta[j])
     for j in range(len(work.code)):
-        steepest = max(steepest, work.alpha[j] + mu * work.beta[j] )
+        steepest = max(steepest, work.alpha[j] + mu * work.beta[j])
         spread = max(spread, work.beta[j])
     residual = math.sqrt(constant + mu * mu * growth)
     if residual > 0.0 or squared:

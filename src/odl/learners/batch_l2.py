@@ -1,4 +1,4 @@
-"""L2-BATCH: NIPS 2012 supplement, Algorithm 5. Non-negative sparse coding of all documents so far, at every timestep."""
+"""L2-BATCH: NIPS 2012 supplement, Algorithm 5. Non-negative sparse coding of all documents at every timestep."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -44,9 +44,10 @@ LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+    "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
     "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
 }
-HISTORY = ["batch_l2"]  # algorithms that learn from all the batches so far
+HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {

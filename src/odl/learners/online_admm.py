@@ -93,6 +93,38 @@ class OnlineADMM(L1Learner):
         return State(new, {"dual": largest_per_row(dual, self.dual_terms)}, state.updates + 1)
 
 
+def oiadmm_step(P, X, A, dual, beta):
+    """Take one step of OIADMM, with nothing cut off the dual.
+
+    One linearised step on ``min_A ||Gamma||_1`` such that ``Gamma = P - X A^T``, ``A >= 0`` and ``sum(A_j) <= 1``, as
+    in `OnlineADMM`, with which it shares its code.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        Documents of this timestep.
+    X : csr_array, shape (n_documents, n_atoms)
+        Their codes.
+    A : csc_array, shape (n_terms, n_atoms)
+        Dictionary, in the set; it stays where all codes are zero.
+    dual : csr_array, shape (any number of documents, n_terms)
+        Dual of the timestep before; no rows at the start. Of unequal batches the smaller gets zero rows.
+    beta : float
+        Penalty of the augmented Lagrangian, above 0.
+
+    Returns
+    -------
+    A : csc_array, shape (n_terms, n_atoms)
+    dual : csr_array
+
+    References
+    ----------
+    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, Algorithm 1 (OIADMM) and supplement, section B.
+    """
+    after = OnlineADMM(beta=beta, dual_terms=0).learn(State(A, {"dual": dual}), P, X)
+    return after.dictionary, after.arrays["dual"]
+
+
 def largest_eigenvalue(gram):
     """Return Psi_max of a sparse positive semi-definite matrix (0 for an empty or zero one)."""
     used = np.flatnonzero(gram.diagonal())

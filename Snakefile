@@ -23,6 +23,7 @@ include: "workflow/rules/features.smk"
 include: "workflow/rules/learn.smk"
 include: "workflow/rules/topics.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/regret.smk"
 include: "workflow/rules/report.smk"
 
 

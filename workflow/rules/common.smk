@@ -70,7 +70,11 @@ SOURCES = {
     "emerging": [*TABLED, "agreement", "emerging"],
     "plan": ["errors", "storage", "config", "study"],
     "tables": [*TABLED, "study"],
-    "figures": [*SHOWN, "plots", "streamplots", "costplots", "figures"],
+    "regret": [
+        *[*TABLED, "config", "checkpoints", "learners/__init__", "learners/base"],
+        *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
+    ],
+    "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
     "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)

@@ -12,6 +12,7 @@ LEARNERS = {
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
     "batch": "Batch",
+    "batch_l2": "BatchL2",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

@@ -38,19 +38,25 @@ L1 = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     "learners/l1",
 ]
+L2 = [*L1[:-1], "coding/lars", "coding/lars_kernels"]
 # Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.
 LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
-    "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
+    "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
+    "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
     "diffusion": [
         *["kernels", "prox", "distributed/__init__", "distributed/models"],
         *["distributed/networks", "distributed/kernels", "distributed/inference"],
         *["distributed/coding", "learners/diffusion"],
     ],
 }
-HISTORY = ["batch"]  # algorithms that learn from all the batches so far
+HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
+FITTED = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
+]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {
@@ -64,10 +70,19 @@ SOURCES = {
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,
+    "topics": [
+        *[*BASE, "features", "baselines", "scored", "novelty", *FITTED],
+        *["agreement", "emerging", "topicstep"],
+    ],
+    "emerging": [*TABLED, "agreement", "emerging"],
     "plan": ["errors", "storage", "config", "study"],
     "tables": [*TABLED, "study"],
-    "figures": [*SHOWN, "plots", "streamplots", "costplots", "figures"],
-    "page": [*SHOWN, "page", "sections", "report"],
+    "regret": [
+        *[*TABLED, "config", "checkpoints", "learners/__init__", "learners/base"],
+        *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
+    ],
+    "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
+    "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 

@@ -12,6 +12,7 @@ LEARNERS = {
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
     "batch": "Batch",
+    "batch_l2": "BatchL2",
     "diffusion": "Diffusion",
 }
 

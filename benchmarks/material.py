@@ -59,7 +59,7 @@ class Chain:
 
     Attributes
     ----------
-    learner : odl.learners.L1Learner
+    learner : odl.learners.Learner
     run : dict
         What `odl update` takes as --run.
     states : list of odl.learners.State
@@ -68,7 +68,7 @@ class Chain:
         Weighted batches.
     """
 
-    learner: learners.L1Learner
+    learner: learners.Learner
     run: dict
     states: list
     P: list

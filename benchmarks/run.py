@@ -23,7 +23,7 @@ import material  # noqa: E402
 import measure  # noqa: E402
 import processes  # noqa: E402
 
-from odl import storage, timestep  # noqa: E402
+from odl import learners, storage, timestep  # noqa: E402
 
 PARTS = {
     "coder": inside.coder,
@@ -85,7 +85,8 @@ def write(path, facts, rows):
 def main(arguments=None):
     """Measure, print the table, write it; return the exit status."""
     options, facts = parse(arguments), measure.facts()
-    timestep.warm_up()
+    for algorithm in learners.LEARNERS:
+        timestep.warm_up(algorithm)
     size = material.QUICK if options.quick else material.FULL
     subject = material.Material(size, material.find_corpora(options.corpora))
     facts.append(("stream", f"{subject.name}, {len(subject.batches)} batches of {size.batch}"))

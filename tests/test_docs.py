@@ -326,8 +326,8 @@ def test_memory_of_the_other_learners_is_described():
     from odl import learners
     from odl.learners import State
 
-    for algorithm, learner in learners.LEARNERS.items():
-        fresh = learner().fresh(stream_of_topics(np.random.default_rng(0)).T.tocsc())
+    for algorithm in learners.LEARNERS:
+        fresh = learners.make(algorithm).fresh(stream_of_topics(np.random.default_rng(0)).T.tocsc())
         assert isinstance(fresh, State)
         for name in fresh.arrays:
             assert re.search(rf"`arrays/{name}` .*`{algorithm}`", section("checkpoint")), (algorithm, name)

@@ -24,6 +24,7 @@ LAYERS = [
     ["coding/admm"],
     ["coding/__init__"],
     ["learners/base"],
+    ["learners/l1"],
     ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
     ["learners/__init__"],
     ["novelty"],
@@ -85,11 +86,12 @@ def closure(start, known):
 
 
 def sources():
-    """Return the table of sources of the workflow: stage to files of the package."""
+    """Return the tables of sources of the workflow: stage, or algorithm, to files of the package."""
     text = (ROOT / "workflow" / "rules" / "common.smk").read_text()
     found = {}
     exec(text[text.index("BASE = [") : text.index("PACKAGE = ")], found)
-    return {stage: set(names) for stage, names in found["SOURCES"].items()}
+    stages = {stage: set(names) for stage, names in found["SOURCES"].items()}
+    return {**stages, "LEARNERS": found["LEARNERS"], "HISTORY": found["HISTORY"]}
 
 
 def test_imports_point_one_way():
@@ -124,11 +126,27 @@ def test_the_timestep_job_imports_light_packages_only():
 
 
 def test_sources_of_an_update_are_its_imports():
-    """The other learners' files apart: editing one learner reruns only that learner's chain."""
+    """The registry imports a learner by its name, so that editing one learner reruns only that learner's chain."""
     known = modules()
-    own = {f"learners/{algorithm}" for algorithm in learners.LEARNERS}
-    assert sources()["update"] == closure(["timestep"], known) - own - {"__init__"}
-    assert own <= set(known)
+    shared = closure(["timestep"], known)
+    assert set(sources()["update"]) == shared - {"__init__"}
+    assert not any(f"learners/{algorithm}" in shared for algorithm in learners.LEARNERS)
+
+
+@pytest.mark.parametrize("algorithm", sorted(learners.LEARNERS))
+def test_sources_of_a_learner_are_its_imports(algorithm):
+    known, tables = modules(), sources()
+    own = closure([f"learners/{algorithm}"], known) - closure(["timestep"], known)
+    assert set(tables["LEARNERS"][algorithm]) == own
+    assert (algorithm in tables["HISTORY"]) == learners.learner_class(algorithm).needs_history
+
+
+def test_a_learner_imports_light_packages_only():
+    known = modules()
+    files = set().union(*(closure([f"learners/{algorithm}"], known) for algorithm in learners.LEARNERS))
+    for name in files:
+        outside = imports(known[name], known, top_only=True)[1]
+        assert outside <= LIGHT | set(sys.stdlib_module_names), name
 
 
 @pytest.mark.parametrize(
@@ -149,7 +167,10 @@ def test_sources_of_a_stage_are_its_imports(stage, module):
 
 
 def test_sources_exist():
-    assert set().union(*sources().values()) <= modules().keys()
+    tables = sources()
+    del tables["HISTORY"]
+    tables |= tables.pop("LEARNERS")
+    assert set().union(*tables.values()) <= modules().keys()
 
 
 def test_sources_of_a_reader_are_its_imports():

@@ -22,7 +22,7 @@ def test_a_fresh_run_ends_with_the_report(fresh):
     streams = {f"{rule} {t}" for rule in ("batch", "features", "baselines") for t in range(4)} - {"baselines 0"}
     single = {"read", "index", "kernels", "evaluate_baselines", "plan"}
     assert result.names("run", "t") == single | streams | chain("da") | chain("pg") | SHOWN
-    assert len(result.jobs) == len(result.names("run", "t")) + 1
+    assert len(result.jobs) == len(result.names("run", "t", "algorithm")) + 1
     page = (study.results / "report.html").read_text()
     assert "data:image/" in page or "<svg" in page
     for name in FIGURES:
@@ -114,7 +114,7 @@ class TestChangedSettings:
         }
         added = {"algorithm": "online_admm", "rounds": 3}
         jobs = self.plan(study, "run", "t", seeds=[0], learners__om=added, runs=["da", "om", "pg"])
-        assert jobs == chain("om") | SHOWN | {"plan"}
+        assert jobs == {"kernels"} | chain("om") | SHOWN | {"plan"}
         jobs = self.plan(study, "run", "k", "t", runs=["da"], atoms=[8, 9])
         assert jobs == {"plan", "evaluate da 9", *(f"update da 9 {t}" for t in range(4))} | SHOWN
         assert self.plan(study, "t", atoms=[8], runs=["pg"]) == SHOWN | {"plan"}
@@ -123,11 +123,12 @@ class TestChangedSettings:
 class TestEditedSources:
     def test_one_learners_source_reruns_its_chain(self, study):
         study.edit("learners/dual_averaging.py")
-        assert study.run("-n").names("run", "t") == chain("da") | SHOWN
+        assert study.run("-n").names("run", "t") == {"kernels"} | chain("da") | SHOWN
 
     def test_kernels_rerun_all_learners(self, study):
         study.edit("kernels.py")
-        assert study.run("-n").names("run", "t") == {"kernels"} | chain("da") | chain("pg") | SHOWN
+        both = {"kernels dual_averaging", "kernels projected_gradient"}
+        assert study.run("-n").names("algorithm", "run", "t") == both | chain("da") | chain("pg") | SHOWN
 
     def test_pictures_and_page_are_drawn_again(self, study):
         study.edit("plots.py")
@@ -211,7 +212,7 @@ def test_coders_weights_and_a_window(study):
     before = study.bytes()
     chains = chain("admm-coder") | chain("corpus-idf") | chain("fixed")
     # Two timesteps back is all there is until t = 2.
-    assert study.run().names("run", "t") == chains | SHOWN | {"plan", "baselines 3", "evaluate_baselines"}
+    assert study.run().names("run", "t") == chains | SHOWN | {"plan", "kernels", "baselines 3", "evaluate_baselines"}
     assert study.bytes()["/mine/seed0/baselines/3.h5"] != before["/mine/seed0/baselines/3.h5"]
 
     coder, exact = (h5_attributes(study.stream / run / "k8" / "scores" / "1.h5") for run in ("admm-coder", "fixed"))

@@ -88,6 +88,7 @@ def update(args):
         args.timings,
         run=args.run,
         previous=args.previous,
+        history=args.history,
         corpus_features=args.corpus_features,
     )
 
@@ -143,9 +144,10 @@ def table(args):
 
 
 def compile_kernels(args):
-    from odl import timestep
+    from odl import learners, timestep
 
-    timestep.warm_up()
+    for algorithm in args.algorithm or learners.LEARNERS:
+        timestep.warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
 
@@ -234,6 +236,7 @@ def _parser():
             },
         ),
         ("--previous", {"help": "checkpoint of the timestep before"}),
+        ("--history", {"nargs": "*", "default": [], "help": "features of all timesteps before, for batch learners"}),
         ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
     )
     command(
@@ -299,7 +302,8 @@ def _parser():
     command(
         compile_kernels,
         "compile",
-        "compile the numerical kernels once, before jobs run in parallel",
+        "compile the numerical kernels of learners once, before jobs run in parallel",
+        ("algorithm", {"nargs": "*", "help": "algorithms; all if none is named"}),
         ("--stamp", {"help": "empty file to write when done"}),
     )
     command(schema, "schema", "print the configuration schema of the learners")

@@ -38,6 +38,8 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         Atoms in rows, non-negative, of mass at most 1.
     state_ : odl.learners.State
         Everything that changes.
+    history_ : list of csr_array
+        Documents learned so far, for learners that need them (`odl.learners.Learner.needs_history`).
     n_features_in_ : int
     n_batches_ : int
         Batches learned from, the first included.
@@ -90,6 +92,7 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         P = self._rows(X, model, reset=True)
         self.state_ = model.start(P, self.n_atoms, novelty.generator(self.random_state, "start"))
         self.learner_ = model.algorithm
+        self.history_ = [P] if model.needs_history else []
         self.n_batches_ = 1
         return self
 
@@ -113,7 +116,9 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
             raise ParameterError(f"learner is {model.algorithm}", expected, "fit again to change it")
         P = self._rows(X, model, reset=False)
         state = model.fit_terms(self.state_, P.shape[1])
-        self.state_ = model.learn(state, P, model.score(state, P).codes)
+        self.state_ = model.learn(state, P, model.score(state, P).codes, self.history_)
+        if model.needs_history:
+            self.history_ = [*self.history_, P]
         self.n_features_in_ = P.shape[1]
         self.n_batches_ += 1
         return self
@@ -146,7 +151,9 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         settings = {**self.get_params(), "n_batches": self.n_batches_, "n_features": self.n_features_in_}
         state = self.state_
         nothing = sparse.csr_array((0, state.dictionary.shape[1]))
-        point = checkpoints.Checkpoint(0, settings, state.dictionary, state.arrays, state.updates, nothing, 0.0)
+        past = [learners.widen(P, n_columns=self.n_features_in_) for P in self.history_]
+        arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
+        point = checkpoints.Checkpoint(0, settings, state.dictionary, arrays, state.updates, nothing, 0.0)
         checkpoints.write(path, point)
 
     @classmethod
@@ -166,7 +173,9 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         detector = cls(**settings)
         detector.n_batches_, detector.n_features_in_ = n_batches, n_features
         detector.learner_ = detector.learner
-        detector.state_ = learners.State(point.dictionary, point.arrays, point.updates)
+        arrays = dict(point.arrays)
+        detector.history_ = [arrays.pop("history")] if "history" in arrays else []
+        detector.state_ = learners.State(point.dictionary, arrays, point.updates)
         return detector
 
     def _model(self):

@@ -48,7 +48,7 @@ def score(learner, state, P):
 
     Parameters
     ----------
-    learner : odl.learners.L1Learner
+    learner : odl.learners.Learner
     state : odl.learners.State
     P : csr_array, shape (n_documents, n_terms)
         Documents in rows, of the norm that the learner asks for.

@@ -11,7 +11,7 @@ from odl.errors import DataError
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
 
 
-def update(source, state, score_file, timings, *, run, previous=None, corpus_features=None):
+def update(source, state, score_file, timings, *, run, previous=None, history=(), corpus_features=None):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters
@@ -24,6 +24,8 @@ def update(source, state, score_file, timings, *, run, previous=None, corpus_fea
         corpus, seed, run, atoms, learner (algorithm and hyper-parameters), features (weighting).
     previous : path-like, optional
         Checkpoint of the timestep before; none for timestep 0.
+    history : sequence of path-like
+        Features of all the timesteps before, in order, for learners that need them.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
     """
@@ -33,6 +35,7 @@ def update(source, state, score_file, timings, *, run, previous=None, corpus_fea
     whole = features.read(corpus_features) if corpus_features else None
     P = data.weigh(**run["features"], norm=learner.norm, corpus=whole)
     digest = checkpoints.FIRST
+    past = _past(learner, data.t, history, run["features"], whole)
     if (previous is None) != (data.t == 0):
         raise DataError(
             f"timestep {data.t} {'without' if previous is None else 'with'} a checkpoint before it",
@@ -52,7 +55,7 @@ def update(source, state, score_file, timings, *, run, previous=None, corpus_fea
     started = time.process_time()
     found = novelty.score(learner, current, P)
     scored = time.process_time()
-    after = learner.learn(current, P, found.codes) if previous else current
+    after = learner.learn(current, P, found.codes, past) if previous else current
     learned = time.process_time()
     top = np.argsort(-found.score, kind="stable")[:SHOWN]
     missing = novelty.unexplained(P, current.dictionary, found.codes, top)
@@ -91,7 +94,19 @@ def _load_kernels(learner):
     learner.learn(state, P, learner.score(state, P).codes)
 
 
-def warm_up():
-    """Run every kernel once, so that its compiled code lies in the cache before jobs start in parallel."""
-    for solver in ("exact", "admm"):
-        _load_kernels(learners.make("projected_gradient", solver=solver, iterations=1))
+def _past(learner, t, history, weighting, corpus):
+    """Read and weigh the batches before, each as it was weighed when it came."""
+    if not learner.needs_history:
+        return []
+    batches = [features.read(path) for path in history]
+    if [batch.t for batch in batches] != list(range(t)):
+        given = ", ".join(str(batch.t) for batch in batches) or "none"
+        raise DataError(f"features of the timesteps {given} as history", f"those of 0 to {t - 1}", "pass --history so")
+    return [batch.weigh(**weighting, norm=learner.norm, corpus=corpus) for batch in batches]
+
+
+def warm_up(algorithm):
+    """Run the kernels of a learner once, so that their code lies in the cache before jobs start in parallel."""
+    learner = learners.learner_class(algorithm)
+    for solver in learner.choices.get("solver", (None,)):
+        _load_kernels(learner(solver=solver, iterations=1) if solver else learner())

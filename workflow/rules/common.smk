@@ -34,7 +34,17 @@ wildcard_constraints:
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
 BASE = ["errors", "storage", "documents"]
-CODING = ["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"]
+L1 = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    "learners/l1",
+]
+# Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.
+LEARNERS = {
+    "dual_averaging": [*L1, "learners/dual_averaging"],
+    "projected_gradient": [*L1, "learners/projected_gradient"],
+    "online_admm": [*L1, "learners/online_admm"],
+}
+HISTORY = []  # algorithms that learn from all the batches so far
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {
@@ -42,10 +52,9 @@ SOURCES = {
     "index": [*BASE, "stream"],
     "batch": [*BASE, "stream"],
     "features": [*BASE, "features"],
-    "kernels": CODING,
     "update": [
         *[*BASE, "features", "metrics", "scores", "checkpoints", "novelty", "timestep"],
-        *["learners/__init__", "learners/base", *CODING],
+        *["learners/__init__", "learners/base"],
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,

@@ -38,31 +38,41 @@ def window(wildcards):
     ]
 
 
+def algorithm(wildcards):
+    return config["learners"][wildcards.run]["algorithm"]
+
+
+def history(wildcards):
+    """Features of all the timesteps before, for the learners that learn from them again."""
+    before = range(int(wildcards.t) if algorithm(wildcards) in HISTORY else 0)
+    return [f"{stream_of(wildcards)}/features/{earlier}.h5" for earlier in before]
+
+
 # Compiled once before the jobs start in parallel. Its sources are some of those of the updates, which must not
 # call the stamp ancient: Snakemake does not look at what else changed for jobs behind one that has to run.
 rule kernels:
     input:
-        sources("kernels"),
+        lambda wildcards: [
+            f"{PACKAGE}/{name}.py" for name in LEARNERS[wildcards.algorithm]
+        ],
     output:
-        touch(ROOT + "/kernels.done"),
+        touch(ROOT + "/kernels/{algorithm}.done"),
     log:
-        ROOT + "/logs/kernels.log",
+        ROOT + "/logs/kernels/{algorithm}.log",
     conda:
         "../envs/odl.yaml"
     shell:
-        "odl compile > {log:q} 2>&1"
+        "odl compile {wildcards.algorithm} > {log:q} 2>&1"
 
 
 rule update:
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
+        history=history,
         corpus=last_features,
-        kernels=ROOT + "/kernels.done",
-        code=lambda wildcards: sources(
-            "update",
-            f"learners/{config['learners'][wildcards.run]['algorithm']}",
-        ),
+        kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
+        code=lambda wildcards: sources("update", *LEARNERS[algorithm(wildcards)]),
     output:
         state=RUN + "/{t}.h5",
         scores=RUN + "/scores/{t}.h5",
@@ -78,10 +88,11 @@ rule update:
     params:
         run=run_of,
         previous=previous_option("--previous", "previous"),
+        history=previous_option("--history", "history"),
         corpus=previous_option("--corpus-features", "corpus"),
     shell:
         "odl update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
-        " --timings {output.timings:q} {params.previous} {params.corpus} --run {params.run:q} > {log:q} 2>&1"
+        " --timings {output.timings:q} {params.previous} {params.history} {params.corpus} --run {params.run:q} > {log:q} 2>&1"
 
 
 rule baselines:

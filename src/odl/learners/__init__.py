@@ -1,16 +1,32 @@
-"""Registry of the learners: one algorithm a file."""
+"""Registry of the learners: one algorithm a file, imported when it is asked for."""
 
 import difflib
+from importlib import import_module
 
 from odl.errors import ParameterError
-from odl.learners.base import L1Learner, Scores, State, parameters
-from odl.learners.dual_averaging import DualAveraging
-from odl.learners.online_admm import OnlineADMM
-from odl.learners.projected_gradient import ProjectedGradient
+from odl.learners.base import Learner, Scores, State, parameters, widen
 
-LEARNERS = {learner.algorithm: learner for learner in (DualAveraging, ProjectedGradient, OnlineADMM)}
+# Name of the algorithm, which is that of its file, to the name of its class.
+LEARNERS = {
+    "dual_averaging": "DualAveraging",
+    "projected_gradient": "ProjectedGradient",
+    "online_admm": "OnlineADMM",
+}
 
-__all__ = ["LEARNERS", "DualAveraging", "L1Learner", "OnlineADMM", "ProjectedGradient", "Scores", "State", "make"]
+__all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]
+
+
+def learner_class(algorithm):
+    """Return the class of an algorithm.
+
+    Raises
+    ------
+    ParameterError
+        If the algorithm is not known, naming the nearest one.
+    """
+    if algorithm not in LEARNERS:
+        raise _unknown("algorithm", algorithm, LEARNERS)
+    return getattr(import_module(f"odl.learners.{algorithm}"), LEARNERS[algorithm])
 
 
 def make(algorithm, **settings):
@@ -21,13 +37,12 @@ def make(algorithm, **settings):
     ParameterError
         If the algorithm or a hyper-parameter is not known, naming the nearest one, or out of range.
     """
-    if algorithm not in LEARNERS:
-        raise _unknown("algorithm", algorithm, LEARNERS)
-    known = parameters(LEARNERS[algorithm])
+    learner = learner_class(algorithm)
+    known = parameters(learner)
     for name in settings:
         if name not in known:
             raise _unknown(f"hyper-parameter of {algorithm}", name, known)
-    return LEARNERS[algorithm](**settings)
+    return learner(**settings)
 
 
 def _unknown(what, given, known):
@@ -46,7 +61,8 @@ def schema():
     """
     kinds = {float: "number", int: "integer", bool: "boolean", str: "string"}
     found = {}
-    for algorithm, learner in LEARNERS.items():
+    for algorithm in LEARNERS:
+        learner = learner_class(algorithm)
         entries = {}
         for name, entry in parameters(learner).items():
             entries[name] = {"type": kinds[entry.type], "default": entry.default, **learner.bounds.get(name, {})}

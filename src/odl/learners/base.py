@@ -14,11 +14,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.coding import sparse_code
 from odl.errors import ParameterError
 
 BLOCK = 512  # documents summed at a time: fixed, so that sums do not depend on sharding
-ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,11 @@ def domain(given, expected):
     return ParameterError(given, expected, "correct the learner's settings")
 
 
-RELATIONS = {"minimum": (operator.ge, "of at least"), "exclusiveMinimum": (operator.gt, "above")}
+RELATIONS = {
+    "minimum": (operator.ge, "of at least"),
+    "exclusiveMinimum": (operator.gt, "above"),
+    "maximum": (operator.le, "of at most"),
+}
 KINDS = {float: "a finite number", int: "a whole number", bool: "True or False", str: "text"}
 
 
@@ -103,54 +105,37 @@ def largest_per_row(matrix, most):
 
 
 @dataclass(frozen=True)
-class L1Learner:
-    """Common part of the learners of min ||P - X A^T||_1 + lam ||X||_1, A and X non-negative.
+class Learner:
+    """Common part of all learners: checked hyper-parameters and the order of the steps.
 
-    Parameters
+    A subclass is a frozen dataclass. Its class attributes say what the pipeline has to know of it.
+
+    Attributes
     ----------
-    lam : float
-        Weight of the l1 penalty on the codes.
-    rounds : int
-        Alternations of coding and updating on the first batch.
-    start_terms : int
-        Heaviest terms of a document that its atom starts from; 0 takes the whole document. An atom enters a
-        code only if more than (1 + lam)/2 of its mass is on words of the document, so an atom made of a
-        whole document explains hardly any other one and gives the learner little to learn from.
-    carry : bool
-        Whether the algorithm's own memory and update count go on from the initialisation.
-    solver : {"exact", "admm"}
-        Sparse coder.
-    iterations, phi, relaxation : int, float, float
-        Iterations, penalty and step of the dual (gamma in NIPS 2012) of the ADMM coder.
+    algorithm : str
+        Name in the configuration and name of the file.
+    norm : {"l1", "l2"}
+        Norm to which its documents are scaled.
+    needs_history : bool
+        Whether `learn` wants the documents of all the timesteps before.
+    grows : bool
+        Whether atoms are added as the stream goes by. The number of an old atom never changes.
+    bounds : dict of str to dict
+        Limits of numbers: "minimum", "exclusiveMinimum", "maximum".
+    choices : dict of str to tuple of str
+        Values of a text.
 
     Notes
     -----
     Documents are rows: P (documents x terms), A (terms x atoms), X (documents x atoms).
-    Source: ICASSP 2013 sections 2.1 and 3.
     """
-
-    lam: float = 0.1
-    rounds: int = 30
-    start_terms: int = 10
-    carry: bool = False
-    solver: str = "exact"
-    iterations: int = 100
-    phi: float = 5.0
-    relaxation: float = 1.89
 
     algorithm: ClassVar[str] = ""
     norm: ClassVar[str] = "l1"
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
-    choices: ClassVar[dict] = {"solver": ("exact", "admm")}
-    bounds: ClassVar[dict] = {
-        "lam": {"minimum": 0},
-        "rounds": {"minimum": 0},
-        "start_terms": {"minimum": 0},
-        "iterations": {"minimum": 1},
-        "phi": {"exclusiveMinimum": 0},
-        "relaxation": {"exclusiveMinimum": 0},
-    }
+    choices: ClassVar[dict] = {}
+    bounds: ClassVar[dict] = {}
 
     def __post_init__(self):
         name = type(self).__name__
@@ -167,15 +152,14 @@ class L1Learner:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
 
     def start(self, P, n_atoms, rng):
-        """Learn the first dictionary: documents as atoms, then alternations by the learner's own rule.
+        """Learn the first dictionary.
 
         Parameters
         ----------
         P : csr_array, shape (n_documents, n_terms)
-            First batch, rows of unit l1 norm.
+            First batch, rows of unit norm.
         n_atoms : int
         rng : numpy.random.Generator
-            Draws the documents that the atoms start from.
 
         Returns
         -------
@@ -186,22 +170,7 @@ class L1Learner:
         ParameterError
             If there are fewer non-empty documents than atoms.
         """
-        if not _is(n_atoms, int):
-            raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
-        filled = np.flatnonzero(np.diff(P.indptr))
-        if not 1 <= n_atoms <= len(filled):
-            raise ParameterError(
-                f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
-                "from 1 atom to one for each document",
-                "lower atoms or raise batches.initial",
-            )
-        rows = np.sort(rng.choice(filled, size=n_atoms, replace=False))
-        atoms = largest_per_row(P[rows], self.start_terms)
-        atoms.data /= np.repeat(np.asarray(atoms.sum(axis=1)), np.diff(atoms.indptr))
-        state = self.fresh(sparse.csc_array(atoms.T))
-        for _ in range(self.rounds):
-            state = self.learn(state, P, self.score(state, P).codes)
-        return state if self.carry else self.fresh(state.dictionary)
+        raise NotImplementedError
 
     def fresh(self, dictionary):
         """Return the state of a learner that has the dictionary but no memory."""
@@ -212,25 +181,31 @@ class L1Learner:
         return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms))
 
     def score(self, state, P):
-        """Code documents on the dictionary: min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
+        """Code documents on the dictionary; the score of a document is its objective.
 
         Returns
         -------
         Scores
         """
-        A = widen(state.dictionary, n_rows=P.shape[1])
-        gap = 0.0
-        if self.solver == "exact":
-            X, objective = sparse_code(P, A, self.lam, solver="exact")
-        else:
-            options = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
-            X, objective, gaps = sparse_code(P, A, self.lam, solver=self.solver, return_gap=True, **options)
-            gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
-        penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()
-        return Scores(X, objective - penalty, penalty, gap)
+        raise NotImplementedError
 
-    def learn(self, state, P, X):
-        """Return the state after learning a whole batch with the codes X."""
+    def learn(self, state, P, X, history=()):
+        """Return the state after learning a whole batch with the codes X.
+
+        Parameters
+        ----------
+        state : State
+        P : csr_array, shape (n_documents, n_terms)
+        X : csr_array, shape (n_documents, n_atoms)
+            Codes of `score`.
+        history : sequence of csr_array
+            Documents of the timesteps before, oldest first, as they were weighed then; only for learners with
+            `needs_history`.
+
+        Returns
+        -------
+        State
+        """
         state = self.fit_terms(state, P.shape[1])
         parts = [self.accumulate(state, block, X[block.start : block.start + BLOCK]) for block in blocks(P)]
         return self.update(state, self.merge(parts))
@@ -248,32 +223,47 @@ class L1Learner:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class SubgradientLearner(L1Learner):
-    """Learners that see a batch only through the subgradient sign(X A^T - P)^T X, sign(0) = 0.
+def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
+    """Draw documents of the first batch as atoms.
 
     Parameters
     ----------
-    per_document : bool
-        Divide the subgradient by the number of documents (the papers sum over the batch).
+    P : csr_array, shape (n_documents, n_terms)
+    n_atoms : int
+    rng : numpy.random.Generator
+    start_terms : int
+        Heaviest terms of a document that its atom is made of; 0 takes the whole document.
+    norm : {"l1", "l2"}
+        Norm to which the atoms are scaled.
+
+    Returns
+    -------
+    csc_array, shape (n_terms, n_atoms)
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer non-empty documents than atoms.
     """
+    if not _is(n_atoms, int):
+        raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
+    filled = np.flatnonzero(np.diff(P.indptr))
+    if not 1 <= n_atoms <= len(filled):
+        raise ParameterError(
+            f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
+            "from 1 atom to one for each document",
+            "lower atoms or raise batches.initial",
+        )
+    rows = np.sort(rng.choice(filled, size=n_atoms, replace=False))
+    return atoms_from(P[rows], start_terms, norm)
 
-    per_document: bool = False
 
-    def accumulate(self, state, block, X):
-        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents."""
-        residual = sparse.csr_array(X @ state.dictionary.T - block.P)
-        # An exact fit leaves rounding noise, which has a sign: it would count as a full subgradient.
-        signs = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
-        signs = sparse.csr_array((signs, residual.indices, residual.indptr), shape=residual.shape)
-        return sparse.csc_array(signs.T @ X), block.P.shape[0]
-
-    def merge(self, parts):
-        """Sum the subgradients; divide by the documents if `per_document`."""
-        total, n_documents = parts[0]
-        for gradient, size in parts[1:]:
-            total, n_documents = total + gradient, n_documents + size
-        return total / n_documents if self.per_document else total
+def atoms_from(P, start_terms=0, norm="l1"):
+    """Return the documents, cut to their `start_terms` heaviest terms (0: all), as atoms of unit norm in columns."""
+    atoms = largest_per_row(P, start_terms)
+    sizes = np.asarray(atoms.sum(axis=1)) if norm == "l1" else np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
+    atoms.data = atoms.data / np.repeat(np.ravel(sizes), np.diff(atoms.indptr))
+    return sparse.csc_array(atoms.T)
 
 
 def parameters(learner_class):

@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import L1Learner, State, largest_per_row, widen
+from odl.learners.base import State, largest_per_row, widen
+from odl.learners.l1 import L1Learner
 from odl.prox import project_columns
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from scipy import sparse
 
-from odl.learners.base import SubgradientLearner
+from odl.learners.l1 import SubgradientLearner
 from odl.prox import project_columns
 
 

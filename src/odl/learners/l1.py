@@ -1,0 +1,111 @@
+"""What the learners of the L1 objective share: start, coder and subgradient."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from odl.coding import sparse_code
+from odl.learners.base import Learner, Scores, draw_atoms, widen
+
+ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
+
+
+@dataclass(frozen=True)
+class L1Learner(Learner):
+    """Common part of the learners of min ||P - X A^T||_1 + lam ||X||_1, A and X non-negative.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the l1 penalty on the codes.
+    rounds : int
+        Alternations of coding and updating on the first batch.
+    start_terms : int
+        Heaviest terms of a document that its atom starts from; 0 takes the whole document. An atom enters a
+        code only if more than (1 + lam)/2 of its mass is on words of the document, so an atom made of a
+        whole document explains hardly any other one and gives the learner little to learn from.
+    carry : bool
+        Whether the algorithm's own memory and update count go on from the initialisation.
+    solver : {"exact", "admm"}
+        Sparse coder.
+    iterations, phi, relaxation : int, float, float
+        Iterations, penalty and step of the dual (gamma in NIPS 2012) of the ADMM coder.
+
+    Notes
+    -----
+    Source: ICASSP 2013 sections 2.1 and 3.
+    """
+
+    lam: float = 0.1
+    rounds: int = 30
+    start_terms: int = 10
+    carry: bool = False
+    solver: str = "exact"
+    iterations: int = 100
+    phi: float = 5.0
+    relaxation: float = 1.89
+
+    choices: ClassVar[dict] = {"solver": ("exact", "admm")}
+    bounds: ClassVar[dict] = {
+        "lam": {"minimum": 0},
+        "rounds": {"minimum": 0},
+        "start_terms": {"minimum": 0},
+        "iterations": {"minimum": 1},
+        "phi": {"exclusiveMinimum": 0},
+        "relaxation": {"exclusiveMinimum": 0},
+    }
+
+    def start(self, P, n_atoms, rng):
+        """Learn the first dictionary: documents as atoms, then alternations by the learner's own rule."""
+        state = self.fresh(draw_atoms(P, n_atoms, rng, self.start_terms, self.norm))
+        for _ in range(self.rounds):
+            state = self.learn(state, P, self.score(state, P).codes)
+        return state if self.carry else self.fresh(state.dictionary)
+
+    def score(self, state, P):
+        """Code documents on the dictionary: min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
+
+        Returns
+        -------
+        Scores
+        """
+        A = widen(state.dictionary, n_rows=P.shape[1])
+        gap = 0.0
+        if self.solver == "exact":
+            X, objective = sparse_code(P, A, self.lam, solver="exact")
+        else:
+            options = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
+            X, objective, gaps = sparse_code(P, A, self.lam, solver=self.solver, return_gap=True, **options)
+            gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
+        penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()
+        return Scores(X, objective - penalty, penalty, gap)
+
+
+@dataclass(frozen=True)
+class SubgradientLearner(L1Learner):
+    """Learners that see a batch only through the subgradient sign(X A^T - P)^T X, sign(0) = 0.
+
+    Parameters
+    ----------
+    per_document : bool
+        Divide the subgradient by the number of documents (the papers sum over the batch).
+    """
+
+    per_document: bool = False
+
+    def accumulate(self, state, block, X):
+        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents."""
+        residual = sparse.csr_array(X @ state.dictionary.T - block.P)
+        # An exact fit leaves rounding noise, which has a sign: it would count as a full subgradient.
+        signs = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
+        signs = sparse.csr_array((signs, residual.indices, residual.indptr), shape=residual.shape)
+        return sparse.csc_array(signs.T @ X), block.P.shape[0]
+
+    def merge(self, parts):
+        """Sum the subgradients; divide by the documents if `per_document`."""
+        total, n_documents = parts[0]
+        for gradient, size in parts[1:]:
+            total, n_documents = total + gradient, n_documents + size
+        return total / n_documents if self.per_document else total

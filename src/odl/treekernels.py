@@ -310,7 +310,8 @@ def _fista(square, correlation, system, layout, lam, lipschitz, infinity, positi
     by_gap, tolerance, most, every = rule
     atoms, momentum, step = len(w.x), 1.0, 1.0 / lipschitz
     _apply(w.x, gram, rows, columns, masked, w.image, w.gx)
-    w.last[:], w.glast[:] = w.x, w.gx
+    for j in range(atoms):
+        w.last[j], w.glast[j] = w.x[j], w.gx[j]
     residual, penalty, fit, energy = _objective(square, correlation, w, layout, lam, infinity)
     done, speed, before = 0, 0.0, np.inf
     while done < most:
@@ -326,8 +327,9 @@ def _fista(square, correlation, system, layout, lam, lipschitz, infinity, positi
         for j in range(atoms):
             w.point[j] = w.x[j] + speed * (w.x[j] - w.last[j])
             slope = w.gx[j] + speed * (w.gx[j] - w.glast[j]) - correlation[j]
-            w.dual[j] = w.point[j] - step * slope
-        w.last[:], w.glast[:], w.x[:] = w.x, w.gx, w.dual
+            w.last[j], w.glast[j], w.dual[j] = w.x[j], w.gx[j], w.point[j] - step * slope
+        for j in range(atoms):
+            w.x[j] = w.dual[j]
         _prox(w.x, layout, step * lam, infinity, positive, w.work, w.factor)
         _apply(w.x, gram, rows, columns, masked, w.image, w.gx)
         uphill = 0.0
@@ -369,9 +371,8 @@ def code_rows(X, squares, correlations, gram, layout, lam, lipschitz, infinity, 
     for row in range(X.shape[0]):
         w.x[:] = X[row]
         system = (gram, nothing, nothing, False)
-        found[row] = _fista(
-            squares[row], correlations[row], system, layout, lam, lipschitz, infinity, positive, rule, w
-        )
+        result = _fista(squares[row], correlations[row], system, layout, lam, lipschitz, infinity, positive, rule, w)
+        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result
         X[row] = w.x
     return found
 
@@ -408,7 +409,8 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
         w.x[:] = X[row]
         system = (nothing, rows, columns, True)
         steep = max(min(bound, lipschitz), 1e-300)
-        found[row] = _fista(square, correlation, system, layout, lam, steep, infinity, positive, rule, w)
+        result = _fista(square, correlation, system, layout, lam, steep, infinity, positive, rule, w)
+        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result
         X[row] = w.x
     return found
 

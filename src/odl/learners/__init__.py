@@ -11,6 +11,8 @@ LEARNERS = {
     "dual_averaging": "DualAveraging",
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
+    "flat": "Flat",
+    "hierarchical": "Hierarchical",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

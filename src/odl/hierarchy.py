@@ -149,7 +149,7 @@ def accumulate(past, new, forgetting=0.0):
     """Add the statistics of a batch to those of the past.
 
     The past is scaled by ``(N / (N + n))^forgetting`` where N documents were seen before and the batch has n. So
-    batches of unequal size count by their documents, and a document seen when there were M counts ``(M / N)^forgetting``
+    batches of unequal size count by their documents, and one seen when there were M counts ``(M / N)^forgetting``,
     however the stream was cut: the scheme (1 - 1/t)^rho of JMLR 2010, section 3.4.2, for batches of any size.
 
     Parameters

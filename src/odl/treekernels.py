@@ -92,10 +92,7 @@ def _prox_linf(v, layout, lam, work):
         first, stop, radius = layout.start[g], layout.end[g], lam * layout.weight[g]
         if radius == 0.0:
             continue
-        if stop - first == 1:
-            level = abs(v[first]) - radius
-        else:
-            level = _clip_level(v, first, stop, radius, work)
+        level = abs(v[first]) - radius if stop - first == 1 else _clip_level(v, first, stop, radius, work)
         if level <= 0.0:
             for i in range(first, stop):
                 v[i] = 0.0

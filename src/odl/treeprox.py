@@ -210,4 +210,4 @@ def value_atoms(D, mu, *, nonnegative=False, tolerance=1e-12):
     """
     D, mu = _real(D, "D", 2), number(mu, "mu", 0.0, 1.0)
     inside = (mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0) <= 1.0 + tolerance).all()
-    return 0.0 if inside and not (nonnegative and (D < -tolerance).any()) else np.inf
+    return 0.0 if inside and not (nonnegative and D.min(initial=0.0) < -tolerance) else np.inf

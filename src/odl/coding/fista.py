@@ -105,10 +105,8 @@ def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
     if mask is not None:
         P, mask = _dense(P, "P"), np.asarray(mask) != 0
         P = np.where(mask, P, 0.0)
-    elif sparse.issparse(P):
-        P = real_matrix(P, "P")
     else:
-        P = _dense(P, "P")
+        P = real_matrix(P, "P")  # dense too: products of sparse matrices sum in one order, whatever the threads
     start = None if start is None else real_matrix(start, "start")
     pieces, found = [], []
     for first in range(0, P.shape[0], BLOCK):
@@ -120,7 +118,7 @@ def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
         if mask is not None:
             found.append(treekernels.code_masked(X, block, mask[part], D, *last))
         else:
-            found.append(treekernels.code_rows(X, _squares(block), _correlations(block, D), gram, *last))
+            found.append(treekernels.code_rows(X, _squares(block), block @ D, gram, *last))
         back = np.empty_like(X)
         back[:, order] = X
         pieces.append(sparse.csr_array(back))
@@ -185,12 +183,5 @@ def _lipschitz(gram):
 
 def _squares(P):
     """Return ||p||^2 of every row."""
-    if not sparse.issparse(P):
-        return np.einsum("ij,ij->i", P, P)
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
     return np.bincount(rows, P.data * P.data, minlength=P.shape[0])
-
-
-def _correlations(P, D):
-    """Return P D, by sums in a fixed order whatever the number of threads."""
-    return np.ascontiguousarray((P if sparse.issparse(P) else sparse.csr_array(P)) @ D)

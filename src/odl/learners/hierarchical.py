@@ -1,4 +1,4 @@
-"""Hierarchical sparse coding: atoms are the nodes of a tree, and a code uses an atom only with all its ancestors."""
+"""Hierarchical sparse coding: atoms are the nodes of a tree, and the penalty switches off whole subtrees."""
 
 from dataclasses import dataclass
 from typing import ClassVar

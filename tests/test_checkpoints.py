@@ -3,9 +3,10 @@
 import h5py
 import numpy as np
 import pytest
+from contract import ALL, quick
 from scipy import sparse
 
-from odl import checkpoints, documents, features, learners, pipeline, storage, timestep
+from odl import checkpoints, documents, features, pipeline, storage, timestep
 from odl.errors import CheckpointError, DataError, OdlError, StorageError
 
 CHAIN = {"corpus": "toy", "seed": 0, "run": "pg", "atoms": 4}
@@ -140,16 +141,17 @@ class TestChain:
             "seed": 1,
             "run": "x",
             "atoms": 6,
-            "learner": {"algorithm": algorithm, "rounds": 3},
+            "learner": {"algorithm": algorithm, **quick(algorithm)},
             "features": {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"},
         }
         folder.mkdir(exist_ok=True)
         previous = previous or (folder / f"{t - 1}.h5" if t else None)
         outputs = folder / f"{t}.h5", folder / f"scores{t}.h5", folder / f"timings{t}.tsv"
-        timestep.update(stream / f"features{t}.h5", *outputs, run=run, previous=previous)
+        past = [stream / f"features{earlier}.h5" for earlier in range(t)]
+        timestep.update(stream / f"features{t}.h5", *outputs, run=run, previous=previous, history=past)
         return [output.read_bytes() for output in outputs[:2]]
 
-    @pytest.mark.parametrize("algorithm", sorted(learners.LEARNERS))
+    @pytest.mark.parametrize("algorithm", ALL)
     def test_resuming_gives_the_same_bytes(self, stream, algorithm):
         whole = [self.update(stream, algorithm, t, stream / "whole") for t in range(4)]
         for t in range(1, 4):

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import json
 import re
 from pathlib import Path
 
@@ -14,7 +13,21 @@ from conftest import ROOT
 from test_config import DEFAULT, SCHEMA, merged
 
 import odl
-from odl import baselines, cli, config, corpora, documents, features, pipeline, scored, storage, stream, study, tables
+from odl import (
+    baselines,
+    cli,
+    config,
+    corpora,
+    documents,
+    features,
+    figures,
+    pipeline,
+    scored,
+    storage,
+    stream,
+    study,
+    tables,
+)
 from odl import timestep as jobs
 
 SKIPPED = {"results", "data", "build", "dist", "node_modules"}
@@ -91,7 +104,8 @@ def keys_of(schema, path=""):
 
 def described():
     """Return the rows of the tables of config/README.md: key to the cell of its default."""
-    rows = re.findall(r"^\| `([a-z_.{}]+)` \|.*\| ([^|]+) \|$", TEXT["config/README.md"], re.M)
+    text = re.sub(r"^Of `.*?^## ", "", TEXT["config/README.md"], flags=re.M | re.S)  # hyper-parameters are apart
+    rows = re.findall(r"^\| `([a-z_.{}]+)` \|.*\| ([^|]+) \|$", text, re.M)
     assert len(rows) == len(dict(rows)), "a key is described twice"
     return dict(rows)
 
@@ -107,9 +121,29 @@ def values(key):
     return found
 
 
+def hyper_parameters():
+    """Return what config/README.md says of the learners: algorithm to key to the cell of its default."""
+    found, named = {}, []
+    for line in TEXT["config/README.md"].splitlines():
+        if line.startswith("Of `"):
+            named = re.findall(r"`([a-z0-9_]+)`", line)
+        elif line.startswith("## "):
+            named = []
+        row = re.fullmatch(r"\| `([a-z_0-9]+)` \|.*\| ([^|]+) \|", line)
+        for algorithm in named if row else ():
+            assert row[1] not in found.setdefault(algorithm, {}), f"{row[1]} of {algorithm} is described twice"
+            found[algorithm][row[1]] = row[2]
+    return found
+
+
 def test_every_key_is_described_and_exists():
-    schema = set(keys_of(SCHEMA))
-    assert len(schema) > 60
+    of_all = {f"learners.{{run}}.{name}" for name in ("algorithm", "atoms")}
+    schema = {
+        key
+        for key in keys_of(SCHEMA)
+        if not key.startswith("learners.") or key in of_all or key.startswith("learners.{run}.features.")
+    }
+    assert len(schema) > 45
     assert set(described()) == schema
 
 
@@ -126,8 +160,10 @@ def test_defaults_are_those_of_the_default_study():
 
 def test_defaults_of_learners_are_those_of_their_classes():
     for algorithm, properties in odl.learners.schema().items():
+        found = hyper_parameters()[algorithm]
+        assert found.keys() == properties.keys(), algorithm
         for name, entry in properties.items():
-            cell = described()[f"learners.{{run}}.{name}"]
+            cell = found[name]
             assert yaml.safe_load(cell.strip().strip("`")) == entry["default"], (algorithm, name)
 
 
@@ -340,7 +376,10 @@ def test_tables_and_figures_are_described():
     for column in {*tables.AUC_COLUMNS, *tables.SUMMARY_COLUMNS} - {"run", "t", "pooled_low", "pooled_high"}:
         assert f"`{column}`" in FILES, column
     rules = (ROOT / "workflow" / "rules" / "report.smk").read_text()
-    for name in json.loads(re.search(r"^FIGURES = (\[.*\])", rules, re.M)[1]):
+    found = {}
+    exec(re.search(r"^FIGURES = \[.*?^\]", rules, re.M | re.S)[0], found)
+    assert found["FIGURES"] == list(figures.NAMES)
+    for name in found["FIGURES"]:
         assert f"`{name}`" in FILES and re.search(rf"auc, .*\b{name}\b|\b{name}\b.*topics", README)
 
 

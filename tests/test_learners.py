@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contract import ALL, L1, quick
 from scipy import sparse
 
 from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.learners import base
 from odl.learners.online_admm import largest_eigenvalue
-
-NAMES = sorted(learners.LEARNERS)
 
 
 def documents(rng, n=80, m=40, topics=5):
@@ -41,8 +40,78 @@ def P(rng):
     return documents(rng)
 
 
-@pytest.mark.parametrize("name", NAMES)
-class TestContract:
+@pytest.mark.parametrize("name", ALL)
+class TestEveryLearner:
+    def prepared(self, name, P, rng):
+        """Return the learner, its state after the first batch, and the batch in its norm."""
+        learner = learners.make(name, **quick(name))
+        if learner.norm == "l2":
+            sizes = np.sqrt(np.asarray(P.multiply(P).sum(axis=1)))
+            P = sparse.csr_array(P.multiply(1.0 / sizes.reshape(-1, 1)))
+        return learner, learner.start(P, 6, rng), P
+
+    def test_learning_is_repeatable_and_changes_no_argument(self, name, P, rng):
+        learner, state, P = self.prepared(name, P, rng)
+        X = learner.score(state, P).codes
+        copies = state.dictionary.copy(), {key: value.copy() for key, value in state.arrays.items()}, X.copy()
+        first, second = (learner.learn(state, P, X, [P[:40]]) for _ in range(2))
+        assert (copies[0] != state.dictionary).nnz == 0 and (copies[2] != X).nnz == 0
+        assert all(same(copies[1][key], state.arrays[key]) for key in copies[1])
+        assert same(first.dictionary, second.dictionary) and first.updates == second.updates > state.updates
+        assert all(same(first.arrays[key], second.arrays[key]) for key in first.arrays)
+
+    def test_scores_are_parts_of_one_objective(self, name, P, rng):
+        learner, state, P = self.prepared(name, P, rng)
+        found = learner.score(state, P)
+        assert found.codes.shape == (80, state.dictionary.shape[1]) and found.codes.format == "csr"
+        for part in (found.residual, found.penalty):
+            assert part.shape == (80,) and np.isfinite(part).all()
+        # Each document by itself: a score depends on no other document of the batch.
+        alone = learner.score(state, P[[7]])
+        assert np.allclose(alone.residual + alone.penalty, (found.residual + found.penalty)[7], rtol=1e-6, atol=1e-9)
+
+    def test_new_terms_and_small_batches(self, name, P, rng):
+        learner, state, P = self.prepared(name, P, rng)
+        atoms = state.dictionary.shape[1]
+        wide = sparse.csr_array(sparse.hstack([P[:30], sparse.csr_array(np.full((30, 5), 0.1))]))
+        state = learner.fit_terms(state, 45)
+        assert state.dictionary.shape == (45, atoms) and state.dictionary[40:].nnz == 0
+        past = [P]
+        for batch in (wide, wide[:1], wide[:7]):
+            state = learner.learn(state, batch, learner.score(state, batch).codes, past)
+            past.append(batch)
+            assert np.isfinite(state.dictionary.data).all()
+            if not learner.grows:
+                assert state.dictionary.shape == (45, atoms)
+
+    def test_bad_settings_are_refused(self, name, P, rng):
+        learner = learners.learner_class(name)
+        for key, bound in learner.bounds.items():
+            low = bound.get("minimum", bound.get("exclusiveMinimum"))
+            if low is not None:
+                with pytest.raises(ParameterError, match=key):
+                    learners.make(name, **{key: low - 1})
+        for key in learner.choices:
+            with pytest.raises(ParameterError, match="one of"):
+                learners.make(name, **{key: "nonsense"})
+        with pytest.raises(ParameterError, match="is not known"):
+            learners.make(name, lan=0.1)
+        for atoms in ("a", 2.5, True, None, 0):
+            with pytest.raises(ParameterError, match="atoms"):
+                learners.make(name).start(P, atoms, rng)
+        with pytest.raises(ParameterError, match="81 atoms for 80 documents"):
+            learners.make(name).start(P, 81, rng)
+
+
+def same(first, second):
+    """Tell whether two arrays, sparse or not, are equal."""
+    if sparse.issparse(first):
+        return first.shape == second.shape and (first != second).nnz == 0
+    return np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("name", L1)
+class TestL1Learner:
     def test_the_dictionary_stays_feasible(self, name, P, rng):
         learner = learners.make(name, rounds=5)
         state = learner.start(P, 6, rng)
@@ -60,16 +129,6 @@ class TestContract:
         X, A = found.codes.toarray(), state.dictionary.toarray()
         assert np.allclose(found.residual, np.abs(P.toarray() - X @ A.T).sum(axis=1), atol=1e-12)
         assert np.allclose(found.penalty, 0.07 * X.sum(axis=1))
-
-    def test_learning_changes_no_argument(self, name, P, rng):
-        learner = learners.make(name, rounds=1)
-        state = learner.start(P, 6, rng)
-        X = learner.score(state, P).codes
-        copies = state.dictionary.copy(), {key: value.copy() for key, value in state.arrays.items()}, X.copy()
-        after = learner.learn(state, P, X)
-        assert (copies[0] != state.dictionary).nnz == 0 and (copies[2] != X).nnz == 0
-        assert all((copies[1][key] != state.arrays[key]).nnz == 0 for key in copies[1])
-        assert after.updates == state.updates + 1
 
     def test_new_terms_are_zero_rows(self, name, P, rng):
         learner = learners.make(name, rounds=1)
@@ -131,11 +190,6 @@ class TestContract:
                 learners.make(name, **settings)
         with pytest.raises(ParameterError, match="did you mean 'lam'"):
             learners.make(name, lan=0.1)
-        for atoms in ("a", 2.5, True, None, 0):
-            with pytest.raises(ParameterError, match="atoms"):
-                learners.make(name).start(P, atoms, rng)
-        with pytest.raises(ParameterError, match="81 atoms for 80 documents"):
-            learners.make(name).start(P, 81, rng)
 
 
 def step_of(name, P, rng, **settings):

@@ -200,3 +200,28 @@ def test_a_stream_without_novel_documents_gets_notes(tmp_path):
 def test_thin_keeps_both_ends():
     assert selection.thin(range(100), 3) == [0, 50, 99]
     assert selection.thin([1, 2], 3) == [1, 2]
+
+
+def test_costs_are_the_seconds_of_scoring_and_learning(made):
+    chosen = select(made)
+    seconds = {}
+    for row in chosen.tables["costs"]:
+        seconds.setdefault((row["run"], row["k"]), {})[row["t"]] = row["score_cpu_s"] + row["learn_cpu_s"]
+    run = chosen.runs[0]
+    k = chosen.entry(run)["k"]
+    axis = figures.draw("costs", chosen).figure.axes[0]
+    assert dict(zip(*axis.lines[0].get_data(), strict=True)) == pytest.approx(seconds[run, k])
+    points = figures.draw("tradeoff", chosen).figure.axes[0].collections
+    drawn = {round(x, 9) for line in points for segment in line.get_segments() for x in segment[:, 0]}
+    assert drawn == {round(sum(held.values()), 9) for (name, _), held in seconds.items() if name in chosen.runs}
+
+
+def test_atoms_that_came_later_have_no_use_before(made):
+    chosen = select(made)
+    last = chosen.batch(chosen.shown, chosen.shown["timesteps"][-1])
+    use, steps, *_ = selection.topic_strip(chosen, most=100)
+    last.atoms.append(("fresh words", "1 1", 5.0))
+    grown, _, named, _, kept = selection.topic_strip(chosen, most=100)
+    row = list(kept).index(len(last.atoms) - 1)
+    assert grown.shape == (len(use) + 1, len(steps)) and grown[row, -1] > 0 and not grown[row, :-1].any()
+    assert named[row] == ["", "", "fresh words"]

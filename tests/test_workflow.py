@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from workflows import SHOWN, chain, environment, h5_attributes
 
-from odl import checkpoints, features, storage
+from odl import checkpoints, features, figures, storage
 from odl.coding import sparse_code
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
-FIGURES = ("auc", "time", "parameters", "timesteps", "novel", "roc", "scores", "topics")
+FIGURES = figures.NAMES
 
 
 def test_a_fresh_run_ends_with_the_report(fresh):

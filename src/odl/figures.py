@@ -1,8 +1,8 @@
 """Which data go into which figure: from a plan and its tables to the pictures of every corpus.
 
 A picture is written as PNG and SVG under ``{corpus}-{name}``; ``{corpus}-figures.json`` holds its
-caption, its text alternative and whether there was anything to draw. Only ``time`` is drawn from
-timings; the others are reproducible bytes.
+caption, its text alternative and whether there was anything to draw. Only ``time``, ``costs`` and
+``tradeoff`` are drawn from timings; the others are reproducible bytes.
 """
 
 import json
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas
 
-from odl import metrics, plots, storage, streamplots, study, tables
+from odl import costplots, metrics, plots, storage, streamplots, study, tables
 from odl.selection import LINES, Selection, thin, topic_strip
 
 MOST_PANELS = 9  # ROC curves
@@ -71,7 +71,41 @@ def _time(chosen):
     total = frame["score_cpu_s"] + frame["learn_cpu_s"]
     caption = "CPU seconds per timestep against the number of atoms, without start-up: mean over timesteps and seeds."
     alt = f"CPU seconds per timestep to score and to learn, {total.min():.3g} to {total.max():.3g} s in all."
-    return Picture(plots.time_against_k(frame), caption, alt)
+    return Picture(costplots.time_against_k(frame), caption, alt)
+
+
+def _costs(chosen):
+    frame = chosen.frame("costs")
+    sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
+    frame = frame[frame["k"] == frame["run"].map(sizes)]
+    frame = frame.assign(cpu_s=frame["score_cpu_s"] + frame["learn_cpu_s"]).dropna(subset=["cpu_s"])
+    if frame.empty:
+        return _absent("No timings were recorded.")
+    frame = frame.assign(order=frame["run"].map(chosen.runs.index)).sort_values(["order", "t"])
+    frame = frame.assign(run=[f"{run}, k = {sizes[run]}" for run in frame["run"]])
+    caption = "CPU seconds to score and learn each timestep, without start-up: mean over seeds."
+    totals = frame.groupby("run", sort=False)["cpu_s"].sum()
+    alt = "CPU seconds of all timesteps: " + ", ".join(f"{run} {total:.3g}" for run, total in totals.items()) + "."
+    return Picture(costplots.cost_by_timestep(frame), caption, alt)
+
+
+def _tradeoff(chosen):
+    quality = chosen.frame("summary").dropna(subset=["average_mean"])
+    costs = chosen.frame("costs")
+    costs = costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
+    totals = costs.groupby(["run", "k"], as_index=False)["cpu_s"].sum()
+    frame = quality[quality["run"].isin(chosen.runs)].merge(totals, on=["run", "k"])
+    if frame.empty:
+        return _absent("Nothing to compare: no run has both an average AUC and timings.")
+    frame = frame.assign(order=frame["run"].map(chosen.runs.index)).sort_values(["order", "k"])
+    caption = (
+        "Average AUC against the CPU seconds to score and learn the whole stream; a point is a number of atoms k. Mean "
+        "and standard deviation over seeds."
+    )
+    alt = "Average AUC and CPU seconds: " + "; ".join(
+        f"{row.run}, k = {row.k:g}: {row.average_mean:.3f} in {row.cpu_s:.3g} s" for row in frame.itertuples()
+    )
+    return Picture(costplots.auc_against_time(frame), caption, alt)
 
 
 def find_sweeps(averages, prefer=None):
@@ -248,13 +282,15 @@ def _topics(chosen):
 
 _DRAWN = {
     "auc": _auc,
-    "time": _time,
     "parameters": _parameters,
     "timesteps": _timesteps,
     "novel": _novel,
     "roc": _roc,
     "scores": _scores,
     "topics": _topics,
+    "time": _time,
+    "costs": _costs,
+    "tradeoff": _tradeoff,
 }
 NAMES = tuple(_DRAWN)
 

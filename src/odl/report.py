@@ -147,7 +147,11 @@ def _corpus(chosen, folder):
         ("Scores", shown("scores"), sections.ties(chosen)),
         ("Most novel documents", sections.top(chosen)),
         ("Topics", shown("topics"), sections.topics(chosen)),
-        ("Time and memory", shown("time"), sections.timing(chosen)),
+        (
+            "Time and memory",
+            *[shown(name) for name in ("time", "costs", "tradeoff")],
+            *[sections.timing(chosen), sections.costs(chosen)],
+        ),
         ("Runs", sections.runs(chosen)),
     )
     bodies = [

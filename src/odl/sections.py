@@ -184,6 +184,29 @@ def topics(chosen):
     return details("Atoms and their words", table(headers, rows, caption, text=(), wide=columns))
 
 
+def costs(chosen):
+    """CPU seconds per timestep of the shown runs, and how many times the fastest of them each takes."""
+    sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
+    seconds = {}
+    for row in chosen.tables["costs"]:
+        if sizes.get(row["run"]) == row["k"]:
+            seconds.setdefault(row["t"], {})[row["run"]] = row["score_cpu_s"] + row["learn_cpu_s"]
+    rows = []
+    for t, held in seconds.items():
+        least = min((value for value in held.values() if value > 0), default=float("nan"))
+        cells = []
+        for run in sizes:
+            value = held.get(run, float("nan"))
+            times = value / least if least > 0 else float("nan")
+            cells += [number(value, ".3g"), f"{number(times, '.3g')} times" if times > 1 else ""]
+        rows.append([t, *cells])
+    headers = ["t"]
+    for run, k in sizes.items():
+        headers += [f"{run}, k\u00a0=\u00a0{k}", "of the fastest"]
+    caption = "CPU seconds to score and learn each timestep, mean over seeds; not reproducible"
+    return details("CPU seconds of every timestep", table(headers, rows, caption))
+
+
 def timing(chosen):
     """Time and memory per timestep."""
     rows = [

@@ -101,16 +101,19 @@ def topic_strip(chosen, most=10):
     use : ndarray, shape (n_atoms, n_timesteps)
     steps : list of int
     words : list of list of str
-        By atom and shown timestep.
+        By atom and shown timestep; empty before the atom was there.
     shown_steps : list of int
     atoms : ndarray of int
     """
     steps = list(chosen.shown["timesteps"])
     batches = [chosen.batch(chosen.shown, t) for t in steps]
-    use = np.array([[weight for _, _, weight in batch.atoms] for batch in batches]).T
+    use = np.zeros((max(len(batch.atoms) for batch in batches), len(steps)))
+    for column, batch in enumerate(batches):
+        use[: len(batch.atoms), column] = [weight for _, _, weight in batch.atoms]
     share = use / np.maximum(use.sum(axis=0), 1e-300)
     atoms = np.argsort(-share.mean(axis=1), kind="stable")[:most]
     atoms = atoms[share[atoms].sum(axis=1) > 0]
     shown_steps = thin(steps, 3)
-    words = [[batches[steps.index(t)].atoms[atom][0] for t in shown_steps] for atom in atoms]
+    shown = [batches[steps.index(t)].atoms for t in shown_steps]
+    words = [[held[atom][0] if atom < len(held) else "" for held in shown] for atom in atoms]
     return share[atoms], steps, words, shown_steps, atoms

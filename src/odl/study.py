@@ -54,6 +54,7 @@ NOVEL_COLUMNS = ("corpus", "t", "first_time", "last_time", "seeds", "documents",
 NOVEL_COLUMNS += ("novel_max", "known", "unlabelled", "empty", "seeds_listed")
 TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "learn_cpu_s", "job_cpu_s", "start_cpu_s")
 TIMING_COLUMNS += ("wall_s", "max_rss_mb")
+COST_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "score_cpu_s", "learn_cpu_s", "job_cpu_s")
 PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
 COLUMNS = {
     "averages": AVERAGE_COLUMNS,
@@ -62,6 +63,7 @@ COLUMNS = {
     "novel": NOVEL_COLUMNS,
     "published": PUBLISHED_COLUMNS,
     "timing": TIMING_COLUMNS,
+    "costs": COST_COLUMNS,
 }
 
 
@@ -225,6 +227,25 @@ def _timing(plan):
     return rows
 
 
+def _costs(plan):
+    """CPU seconds of every timestep, mean over seeds; the baselines keep no clock of their own."""
+    return [
+        {
+            **dict(zip((*KEY, "t"), key, strict=True)),
+            **{name: _mean([job[name] for job in jobs]) for name in ("score_cpu_s", "learn_cpu_s", "job_cpu_s")},
+        }
+        for key, jobs in _grouped(
+            [
+                {**{name: entry[name] for name in KEY}, "t": t, **_job(entry, t)}
+                for entry in plan
+                for t in entry["timesteps"]
+                if t and entry["algorithm"] != BASELINE
+            ],
+            (*KEY, "t"),
+        )
+    ]
+
+
 def published(plan):
     """Published rows for the streams of the plan read by a reader that has some.
 
@@ -249,7 +270,8 @@ def summarise(plan, output_folder):
     output_folder : path-like
         Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
-        batch), ``published.tsv`` and ``timing.tsv``. All but the last are reproducible bytes.
+        batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
+        timestep). All but the last two are reproducible bytes.
 
     Raises
     ------
@@ -268,6 +290,7 @@ def summarise(plan, output_folder):
         "novel": _novel(rows),
         "published": known,
         "timing": _timing(plan),
+        "costs": _costs(plan),
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)

@@ -71,7 +71,7 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
         top=top,
         missing=missing,
         top_atoms=novelty.top_terms(after.dictionary),
-        atom_use=np.asarray(found.codes.sum(axis=0)).ravel(),
+        atom_use=_use(found.codes, after.dictionary.shape[1]),
         vocabulary=data.vocabulary,
         algorithm=settings["algorithm"],
         solver=getattr(learner, "solver", "own"),
@@ -83,6 +83,13 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
     with storage.replacing(timings) as temporary, open(temporary, "w") as file:
         file.write("phase\tcpu_s\tdocuments\n")
         file.writelines(f"{phase}\t{seconds:.6f}\t{P.shape[0]}\n" for phase, seconds in phases.items())
+
+
+def _use(codes, n_atoms):
+    """Sum the codes of each atom; atoms added after scoring have none."""
+    use = np.zeros(n_atoms)
+    use[: codes.shape[1]] = np.asarray(codes.sum(axis=0)).ravel()
+    return use
 
 
 def _load_kernels(learner):

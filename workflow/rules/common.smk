@@ -60,7 +60,7 @@ SOURCES = {
     "evaluate": TABLED,
     "plan": ["errors", "storage", "config", "study"],
     "tables": [*TABLED, "study"],
-    "figures": [*SHOWN, "plots", "streamplots", "figures"],
+    "figures": [*SHOWN, "plots", "streamplots", "costplots", "figures"],
     "page": [*SHOWN, "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)

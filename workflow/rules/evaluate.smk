@@ -1,7 +1,10 @@
 # Evaluation: AUC per timestep and on average, with intervals; then means and spread over seeds.
 # REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, baselines/{t}.h5
 # OUTPUTS: {run}/k{k}/{auc,summary}.tsv, baselines/{auc,summary}.tsv, tables/*.tsv
-TABLES = ["averages", "summary", "timesteps", "novel", "published", "timing"]
+TABLES = [
+    *["averages", "summary", "timesteps", "novel", "published"],
+    *["timing", "costs"],
+]
 PLAN_KEYS = [
     "study",
     "results",

@@ -1,0 +1,13 @@
+"""What the tests that go over all learners share."""
+
+from odl import learners
+from odl.learners.base import parameters
+from odl.learners.l1 import L1Learner
+
+ALL = sorted(learners.LEARNERS)
+L1 = [name for name in ALL if issubclass(learners.learner_class(name), L1Learner)]  # same start, coder and settings
+
+
+def quick(algorithm, rounds=2):
+    """Return settings under which a learner starts in a moment."""
+    return {"rounds": rounds} if "rounds" in parameters(learners.learner_class(algorithm)) else {}

@@ -1,6 +1,7 @@
 """The configuration of a study: checked against a closed schema, and what follows from it.
 
-Standard library only: this is the one module of the package that the workflow itself imports.
+Standard library only: this is the one module of the package that the workflow itself imports (with the errors and
+trees that it imports).
 """
 
 import difflib
@@ -9,7 +10,8 @@ import os
 import re
 from pathlib import Path
 
-from odl.errors import ConfigError
+from odl import trees
+from odl.errors import ConfigError, ParameterError
 
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
@@ -184,7 +186,20 @@ def _check_names(config):
                 )
         if corpus["reader"] == "documents" and not corpus["sources"]:
             raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+    _check_trees(config)
     _check_report(config)
+
+
+def _check_trees(config):
+    """Refuse a tree that is none, or that has not one node for each atom."""
+    for run in config["runs"]:
+        learner = config["learners"][run]
+        if learner["algorithm"] == "hierarchical":
+            for k in atoms_of(config, run):
+                try:
+                    trees.parse(learner.get("tree", "binary"), k)
+                except ParameterError as error:
+                    raise ConfigError(f"run '{run}': {error.given}", error.expected, error.todo) from error
 
 
 def _check_report(config):

@@ -38,11 +38,18 @@ L1 = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     "learners/l1",
 ]
+SQUARED = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy"],
+    "learners/squared",
+]
 # Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.
 LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+    "flat": [*SQUARED, "learners/flat"],
+    "hierarchical": [*SQUARED, "learners/hierarchical"],
 }
 HISTORY = []  # algorithms that learn from all the batches so far
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
@@ -58,7 +65,7 @@ SOURCES = {
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,
-    "plan": ["errors", "storage", "config", "study"],
+    "plan": ["errors", "storage", "trees", "config", "study"],
     "tables": [*TABLED, "study"],
     "figures": [*SHOWN, "plots", "streamplots", "costplots", "figures"],
     "page": [*SHOWN, "page", "sections", "report"],

@@ -6,7 +6,7 @@ from reference import hierarchical_value
 from scipy import sparse
 from scipy.optimize import nnls
 
-from odl import hierarchy, learners, novelty, treekernels, treeprox, trees
+from odl import hierarchy, learners, novelty, treekernels, treeprox, trees, treestart
 from odl.coding import fista
 from odl.errors import ParameterError
 from odl.learners import base
@@ -267,9 +267,52 @@ def test_online_learning_comes_near_the_batch(make, rng):
         problem, P, make(start), np.random.default_rng(1), batch=50, epochs=6, forgetting=1.0
     )
     codes = problem.codes(P, D)
-    assert np.mean(codes.residual + codes.penalty) < 1.1 * batch < objective[0]
+    mean = np.mean(codes.residual + codes.penalty)
+    assert mean < 1.1 * batch and mean < objective[0]
     assert past.documents == 2400 and len(objective) == 48 and sparse.issparse(D) == (make is not np.array)
     assert (P.toarray() == documents(np.random.default_rng(0), n=400).toarray()).all()
+
+
+def planted(rng, n=240):
+    """Documents of two fields of two topics each; words 0-3 in all, 4-7 and 8-11 of a field, then three of a topic."""
+    counts = np.zeros((n, 24))
+    for row in range(n):
+        topic = row % 4
+        field = topic // 2
+        np.add.at(counts[row], rng.choice(4, 6), 1.0)
+        np.add.at(counts[row], 4 + 4 * field + rng.choice(4, 6), 1.0)
+        np.add.at(counts[row], 12 + 3 * topic + rng.choice(3, 6), 1.0)
+    return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_start_from_clusters_finds_a_planted_tree(seed):
+    """Common words at the root, those of a field below it, those of a topic below its field."""
+    P, tree = planted(np.random.default_rng(seed)), trees.balanced((2, 2))
+    D = treestart.cluster_atoms(P, tree, np.random.default_rng(seed))
+    heaviest = [set(np.argsort(-atom)[:3].tolist()) for atom in D.toarray().T]
+    fields = {node: (min(heaviest[node]) - 4) // 4 for node in (1, 2)}
+    assert heaviest[0] <= set(range(4)) and set(fields.values()) == {0, 1}
+    for node, field in fields.items():
+        assert heaviest[node] <= set(range(4 + 4 * field, 8 + 4 * field))
+        below = [sorted(heaviest[child]) for child in tree.children[node]]
+        assert sorted(below) == [[12 + 3 * t, 13 + 3 * t, 14 + 3 * t] for t in (2 * field, 2 * field + 1)]
+    drawn = P[np.random.default_rng(seed).choice(240, 7, replace=False)].toarray().T
+    problem = hierarchy.Problem(0.02, tree, mu=0.0)
+    clusters, documents = (hierarchy.learn_batch(problem, P, start, rounds=1) for start in (D, drawn))
+    assert clusters.objective[-1] < documents.objective[-1]
+
+
+def test_any_tree_starts_from_clusters(P, rng):
+    """Forests, several atoms a node, none at a node, more children than documents; unit atoms, same for a seed."""
+    for tree in (trees.flat(9), trees.Tree((-1, 0, 0), (1, 2, 2, 1)), trees.Tree((-1,), (0, 0, 0)), trees.path(30)):
+        D = treestart.cluster_atoms(P, tree, np.random.default_rng(3))
+        np.testing.assert_allclose(np.linalg.norm(D.toarray(), axis=0), 1.0)
+        assert D.shape == (40, tree.n_atoms) and D.data.min() > 0
+        assert (D != treestart.cluster_atoms(P, tree, np.random.default_rng(3))).nnz == 0
+    assert treestart.cluster_atoms(P[:2], trees.balanced((5, 2)), rng).shape == (40, 16)
+    with pytest.raises(ParameterError, match="no document has a known term"):
+        treestart.cluster_atoms(sparse.csr_array((3, 40)), trees.path(2), rng)
 
 
 NAMES = ("flat", "hierarchical")

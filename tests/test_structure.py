@@ -27,7 +27,7 @@ LAYERS = [
     ["treekernels"],
     ["treeprox"],
     ["coding/fista"],
-    ["hierarchy"],
+    ["hierarchy", "treestart"],
     ["learners/base"],
     ["learners/l1", "learners/squared"],
     ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],

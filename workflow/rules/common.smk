@@ -40,7 +40,7 @@ L1 = [
 ]
 SQUARED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
-    *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy"],
+    *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy", "treestart"],
     "learners/squared",
 ]
 # Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.

@@ -28,7 +28,7 @@ class Hierarchical(SquaredLearner):
     group_norm: str = "l2"
 
     algorithm: ClassVar[str] = "hierarchical"
-    choices: ClassVar[dict] = {"group_norm": ("l2", "linf")}
+    choices: ClassVar[dict] = {**SquaredLearner.choices, "group_norm": ("l2", "linf")}
 
     def penalty(self, n_atoms):
         """Return the tree of the atoms and the norm of its groups."""

@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl import hierarchy
+from odl import hierarchy, trees
 from odl.learners.base import Learner, Scores, State, draw_atoms, widen
+from odl.treestart import cluster_atoms
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,10 @@ class SquaredLearner(Learner):
         Sweeps over the atoms in one update.
     forgetting : float
         After N documents, one that was seen when there were M counts (M/N)^forgetting; 0 forgets nothing.
+    first : {"clusters", "documents"}
+        What the atoms start from: means of nested clusters of the first batch, or documents drawn at random.
     start_terms : int
-        Heaviest terms of a document that its atom starts from; 0 takes the whole document.
+        Heaviest terms of a document that its atom starts from, for "documents"; 0 takes the whole document.
     tolerance : float
         Largest duality gap of a code, relative to its objective.
     iterations : int
@@ -40,16 +43,18 @@ class SquaredLearner(Learner):
     so far.
     """
 
-    lam: float = 0.1
+    lam: float = 0.01
     mu: float = 0.0
     rounds: int = 30
     sweeps: int = 5
     forgetting: float = 0.0
+    first: str = "clusters"
     start_terms: int = 0
     tolerance: float = 1e-6
     iterations: int = 2000
 
     norm: ClassVar[str] = "l2"
+    choices: ClassVar[dict] = {"first": ("clusters", "documents")}
     bounds: ClassVar[dict] = {
         "lam": {"minimum": 0},
         "mu": {"minimum": 0, "maximum": 1},
@@ -79,9 +84,11 @@ class SquaredLearner(Learner):
         )
 
     def start(self, P, n_atoms, rng):
-        """Learn the first dictionary: documents as atoms, then alternations of coding and updating."""
+        """Learn the first dictionary: clusters or documents as atoms, then alternations of coding and updating."""
         drawn = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         problem = self.problem(n_atoms)
+        if self.first == "clusters":
+            drawn = cluster_atoms(P, problem.tree or trees.flat(n_atoms), rng)
         state = self.fresh(sparse.csc_array(problem.project(drawn)))
         codes = None
         for _ in range(self.rounds):

@@ -22,6 +22,7 @@ include: "workflow/rules/corpus.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/learn.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/regret.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -32,6 +32,7 @@ PARTS = {
     "job": processes.job,
     "checkpoint": inside.checkpoint,
     "tree": hierarchy.tree,
+    "batch": processes.batch,
     "noop": processes.noop,
     "arxiv": processes.arxiv,
 }

@@ -107,6 +107,20 @@ def evaluate(args):
     tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
 
 
+def regret(args):
+    from odl import regret
+
+    arguments.check(args.options, "--options", arguments.REGRET, optional=True)
+    regret.write(args.output, args.checkpoints, args.features, **args.options)
+
+
+def regrets(args):
+    from odl import study
+
+    arguments.check(args.options, "--options", arguments.REGRETS)
+    study.gather_regret(args.plan, args.output, **args.options)
+
+
 def plan(args):
     from odl import config, pipeline, study
 
@@ -124,7 +138,7 @@ def figures(args):
     from odl import figures
 
     arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
-    figures.write(args.plan, args.tables, args.folder, args.settings)
+    figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
 
 
 def page(args):
@@ -264,6 +278,23 @@ def _parser():
         ("--scores", {"nargs": "*", "default": []}),
     )
     command(
+        regret,
+        "regret",
+        "loss of a run against the best fixed dictionary in hindsight, and the bounds of the theory",
+        ("output", {"help": "table to write"}),
+        ("--checkpoints", {"nargs": "+", "required": True, "help": "of all timesteps, in order"}),
+        ("--features", {"nargs": "+", "required": True, "help": "of all timesteps, in order"}),
+        ("--options", {"type": parse_map, "default": {}, "help": "JSON: timesteps, tolerance, iterations"}),
+    )
+    command(
+        regrets,
+        "regrets",
+        "gather the regret of runs over seeds",
+        ("plan", {}),
+        ("output", {"help": "table to write"}),
+        ("--options", {"type": parse_map, "required": True, "help": "JSON: runs, atoms"}),
+    )
+    command(
         plan,
         "plan",
         "list what a study runs",
@@ -285,6 +316,7 @@ def _parser():
         ("tables", {}),
         ("folder", {"help": "folder of figures to write"}),
         ("--settings", {"type": parse_map, "default": {}}),
+        ("--regret", {"help": "table of regret over seeds, to draw as well"}),
     )
     command(
         page,

@@ -145,6 +145,7 @@ def _corpus(chosen, folder):
             shown("roc"),
         ),
         ("Scores", shown("scores"), sections.ties(chosen)),
+        *([("Regret", shown("regret"))] if "regret" in held else []),
         ("Most novel documents", sections.top(chosen)),
         ("Topics", shown("topics"), sections.topics(chosen)),
         (

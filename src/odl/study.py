@@ -56,6 +56,11 @@ TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "lea
 TIMING_COLUMNS += ("wall_s", "max_rss_mb")
 COST_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "score_cpu_s", "learn_cpu_s", "job_cpu_s")
 PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
+REGRET_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
+REGRET_COLUMNS += tuple(f"{name}_{part}" for name in ("regret", "violation") for part in STATISTICS)
+REGRET_COLUMNS += ("regret_high", "phi", "distance", "upsilon", "psi_max", "tau", "beta")
+REGRET_BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
+REGRET_COLUMNS += REGRET_BOUNDS
 COLUMNS = {
     "averages": AVERAGE_COLUMNS,
     "summary": SUMMARY_COLUMNS,
@@ -294,6 +299,57 @@ def summarise(plan, output_folder):
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)
+
+
+def gather_regret(plan, path, *, runs, atoms=()):
+    """Gather the regret of some runs over seeds.
+
+    Parameters
+    ----------
+    plan : list of dict or path-like
+        What was run; the folders of these runs must have a ``regret.tsv`` (`odl.regret.write`).
+    path : path-like
+        Table to write, columns `REGRET_COLUMNS`: one row for each corpus, run, k and number t of timesteps that the
+        best fixed dictionary was fitted for. Means over seeds; of ``phi``, ``distance``, ``upsilon`` and ``psi_max``
+        the largest of all timesteps and seeds. Bounds are there if they hold for every seed.
+    runs : list of str
+    atoms : list of int, optional
+        Sizes; all where there are none.
+
+    Raises
+    ------
+    ConfigError
+        If the plan is not one, or has none of these runs.
+    DataError
+        If a table is missing or not whole.
+    """
+    entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not atoms or entry["k"] in atoms)]
+    if not entries:
+        given = f"regret of {', '.join(runs) or 'no run'}"
+        raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.atoms")
+    found = []
+    for key, held in _grouped(entries, KEY):
+        tables = [read_table(os.path.join(entry["folder"], "regret.tsv")) for entry in held]
+        rows = [row for table in tables for row in table]
+        common = dict(zip(KEY, key, strict=True))
+        for name in ("phi", "distance", "upsilon", "psi_max"):
+            common[name] = max((row[name] for row in rows if not np.isnan(row[name])), default=float("nan"))
+        for name in ("tau", "beta"):
+            common[name] = held[0]["parameters"].get(name, float("nan"))
+        fitted = [row for row in rows if not np.isnan(row["regret"])]
+        found += [{**common, "t": t[0], **_regret(part)} for t, part in sorted(_grouped(fitted, ("t",)))]
+    write_table(path, found, REGRET_COLUMNS)
+
+
+def _regret(rows):
+    return {
+        "seeds": len(rows),
+        **{name: _mean([row[name] for row in rows]) for name in ("online", "hindsight", "hindsight_low")},
+        **_statistics([row["regret"] for row in rows], "regret"),
+        **_statistics([row["violation_sum"] for row in rows], "violation"),
+        "regret_high": _mean([row["regret_high"] for row in rows]),
+        **{name: float(np.mean([row[name] for row in rows])) for name in REGRET_BOUNDS},
+    }
 
 
 def read_tables(folder):

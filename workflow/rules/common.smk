@@ -50,8 +50,9 @@ LEARNERS = {
     "online_admm": [*L1, "learners/online_admm"],
     "flat": [*SQUARED, "learners/flat"],
     "hierarchical": [*SQUARED, "learners/hierarchical"],
+    "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
 }
-HISTORY = []  # algorithms that learn from all the batches so far
+HISTORY = ["batch"]  # algorithms that learn from all the batches so far
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {
@@ -67,7 +68,11 @@ SOURCES = {
     "evaluate": TABLED,
     "plan": ["errors", "storage", "trees", "config", "study"],
     "tables": [*TABLED, "study"],
-    "figures": [*SHOWN, "plots", "streamplots", "costplots", "figures"],
+    "regret": [
+        *[*TABLED, "trees", "config", "checkpoints", "learners/__init__", "learners/base"],
+        *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
+    ],
+    "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
     "page": [*SHOWN, "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)

@@ -13,6 +13,7 @@ LEARNERS = {
     "online_admm": "OnlineADMM",
     "flat": "Flat",
     "hierarchical": "Hierarchical",
+    "batch": "Batch",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

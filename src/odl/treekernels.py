@@ -357,6 +357,19 @@ def _vectors(atoms, nodes, kept):
 
 
 @_compiled
+def gram_matrix(D):
+    """Return D^T D of a dense matrix in C order; zeros cost nothing, sums run down the rows."""
+    G = np.zeros((D.shape[1], D.shape[1]))
+    for i in range(D.shape[0]):
+        for j in range(D.shape[1]):
+            value = D[i, j]
+            if value != 0.0:
+                for k in range(D.shape[1]):
+                    G[j, k] += value * D[i, k]
+    return G
+
+
+@_compiled
 def code_rows(X, squares, correlations, gram, layout, lam, lipschitz, infinity, positive, rule):
     """Code documents, each alone, from the rows of X, in place; return one row a document of what `_fista` returns.
 
@@ -393,15 +406,16 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
                 rows[i, j] = D[kept[i], j]
                 columns[j, i] = D[kept[i], j]
                 correlation[j] += value * rows[i, j]
-        bound = 0.0  # the largest absolute row sum of D_i D_i^T
+        K = np.zeros((len(kept), len(kept)))  # D_i D_i^T, whose largest eigenvalue is that of D_i^T D_i
+        for j in range(atoms):
+            for i in range(len(kept)):
+                for other in range(len(kept)):
+                    K[i, other] += columns[j, i] * columns[j, other]
+        K = gram_matrix(gram_matrix(K))
+        bound = 0.0  # the largest absolute row sum of K^4
         for i in range(len(kept)):
-            total = 0.0
-            for other in range(len(kept)):
-                product = 0.0
-                for j in range(atoms):
-                    product += rows[i, j] * rows[other, j]
-                total += abs(product)
-            bound = max(bound, total)
+            bound = max(bound, np.abs(K[i]).sum())
+        bound = math.sqrt(math.sqrt(bound))
         w = _vectors(atoms, len(layout.parent), len(kept))
         w.x[:] = X[row]
         system = (nothing, rows, columns, True)
@@ -410,19 +424,6 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
         found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result
         X[row] = w.x
     return found
-
-
-@_compiled
-def gram_matrix(D):
-    """Return D^T D of a dense matrix in C order; zeros cost nothing, sums run down the rows."""
-    G = np.zeros((D.shape[1], D.shape[1]))
-    for i in range(D.shape[0]):
-        for j in range(D.shape[1]):
-            value = D[i, j]
-            if value != 0.0:
-                for k in range(D.shape[1]):
-                    G[j, k] += value * D[i, k]
-    return G
 
 
 @_compiled

@@ -45,7 +45,7 @@ class SquaredLearner(Learner):
 
     lam: float = 0.01
     mu: float = 0.0
-    rounds: int = 30
+    rounds: int = 10
     sweeps: int = 5
     forgetting: float = 0.0
     first: str = "clusters"

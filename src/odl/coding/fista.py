@@ -184,4 +184,4 @@ def _lipschitz(gram):
 def _squares(P):
     """Return ||p||^2 of every row."""
     rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    return np.bincount(rows, P.data * P.data, minlength=P.shape[0])
+    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(np.float64)  # of integers where P is empty

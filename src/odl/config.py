@@ -154,6 +154,7 @@ def _check_doubles(config):
     """Refuse a value listed twice: it would count as one more seed, or write the same files."""
     lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
     lists |= {f"regret.{key}": config["regret"][key] for key in ("runs", "atoms")}
+    lists |= {f"emerging.{name}": config["emerging"][name] for name in ("runs", "sizes")}
     lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
     lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
     for where, values in lists.items():
@@ -191,6 +192,7 @@ def _check_names(config):
     _check_trees(config)
     _check_report(config)
     _check_regret(config)
+    _check_emerging(config)
 
 
 def _check_regret(config):
@@ -249,9 +251,32 @@ def _check_report(config):
         raise ConfigError(f"report.seed is {report['seed']}", expected, "correct it or add it to seeds")
 
 
+def _check_emerging(config):
+    """Refuse emerging topics of what is not run."""
+    emerging = config["emerging"]
+    for name in emerging["runs"]:
+        if name not in config["runs"]:
+            expected = f"one of {', '.join(config['runs'])}"
+            raise ConfigError(f"emerging.runs names '{name}'", expected, "correct it or add it to runs")
+    sizes = sorted({k for run in emerging["runs"] or config["runs"] for k in atoms_of(config, run)})
+    for k in emerging["sizes"]:
+        if k not in sizes:
+            expected = f"some of {', '.join(map(str, sizes))}"
+            raise ConfigError(f"emerging.sizes names {k}", expected, "correct it or add it to atoms")
+
+
 def atoms_of(config, run):
     """Return the dictionary sizes of a run: its own, or those of the study."""
     return config["learners"][run].get("atoms", config["atoms"])
+
+
+def emerging_of(config, run):
+    """Return the sizes of a run that emerging topics are looked for in: those named, or the largest."""
+    emerging = config["emerging"]
+    if not emerging["enabled"] or run not in (emerging["runs"] or config["runs"]):
+        return []
+    sizes = atoms_of(config, run)
+    return [k for k in sizes if k in emerging["sizes"]] if emerging["sizes"] else [max(sizes)]
 
 
 def learner_of(config, run):

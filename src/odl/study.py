@@ -61,6 +61,9 @@ REGRET_COLUMNS += tuple(f"{name}_{part}" for name in ("regret", "violation") for
 REGRET_COLUMNS += ("regret_high", "phi", "distance", "upsilon", "psi_max", "tau", "beta")
 REGRET_BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
 REGRET_COLUMNS += REGRET_BOUNDS
+EMERGING_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "selected", "novel_share", "clusters", "clustered")
+EMERGING_COLUMNS += ("purity_mean", "purity_sd", "f1_mean", "f1_sd", "precision", "recall", "novel_topics", "reachable")
+EMERGING_COLUMNS += ("found", "found_share")
 COLUMNS = {
     "averages": AVERAGE_COLUMNS,
     "summary": SUMMARY_COLUMNS,
@@ -69,6 +72,7 @@ COLUMNS = {
     "published": PUBLISHED_COLUMNS,
     "timing": TIMING_COLUMNS,
     "costs": COST_COLUMNS,
+    "emerging": EMERGING_COLUMNS,
 }
 
 
@@ -185,6 +189,26 @@ def _novel(rows):
     ]
 
 
+def _emerging(plan, paths):
+    """Means of the emerging topics over seeds, by timestep; shares over the seeds that have one."""
+    folders = {os.path.dirname(os.fspath(path)) for path in paths}
+    rows = _collect([entry for entry in plan if entry["folder"] in folders], "emerging.tsv")
+    means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
+    means += ("novel_topics", "reachable", "found", "found_share")
+    found = []
+    for key, held in _grouped(rows, (*KEY, "t")):
+        spread = {name: _statistics([row[name] for row in held], name) for name in ("purity", "f1")}
+        found.append(
+            {
+                **dict(zip((*KEY, "t"), key, strict=True)),
+                "seeds": len(held),
+                **{name: _mean([row[name] for row in held]) for name in means},
+                **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
+            }
+        )
+    return found
+
+
 def _numbers(path, column):
     """The numbers of one column of a small table; "-", NA and a missing file give none."""
     if not os.path.exists(path):
@@ -264,7 +288,7 @@ def published(plan):
     return [{"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED.get(entry["reader"], [])]
 
 
-def summarise(plan, output_folder):
+def summarise(plan, output_folder, emerging=()):
     """Gather a study's results over seeds and write its tables.
 
     Parameters
@@ -275,8 +299,10 @@ def summarise(plan, output_folder):
     output_folder : path-like
         Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
-        batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
+        batch), ``published.tsv``, ``emerging.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
         timestep). All but the last two are reproducible bytes.
+    emerging : list of path-like, optional
+        Tables of emerging topics, each the ``emerging.tsv`` in the folder of a run of the plan.
 
     Raises
     ------
@@ -296,6 +322,7 @@ def summarise(plan, output_folder):
         "published": known,
         "timing": _timing(plan),
         "costs": _costs(plan),
+        "emerging": _emerging(plan, emerging),
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)

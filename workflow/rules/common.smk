@@ -38,6 +38,7 @@ L1 = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     "learners/l1",
 ]
+L2 = [*L1[:-1], "coding/lars", "coding/lars_kernels"]
 SQUARED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy", "treestart"],
@@ -48,11 +49,16 @@ LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+    "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
+    "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
     "flat": [*SQUARED, "learners/flat"],
     "hierarchical": [*SQUARED, "learners/hierarchical"],
-    "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
 }
-HISTORY = ["batch"]  # algorithms that learn from all the batches so far
+HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
+FITTED = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
+]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {
@@ -66,6 +72,11 @@ SOURCES = {
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,
+    "topics": [
+        *[*BASE, "features", "baselines", "scored", "novelty", *FITTED],
+        *["agreement", "emerging", "topicstep"],
+    ],
+    "emerging": [*TABLED, "agreement", "emerging"],
     "plan": ["errors", "storage", "trees", "config", "study"],
     "tables": [*TABLED, "study"],
     "regret": [
@@ -73,7 +84,7 @@ SOURCES = {
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],
     "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
-    "page": [*SHOWN, "page", "sections", "report"],
+    "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 

@@ -69,6 +69,7 @@ rule page:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
         figures=DRAWN + HELD,
+        emerging=emerging_files,
         code=sources("page"),
     output:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),

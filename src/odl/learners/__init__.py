@@ -14,6 +14,7 @@ LEARNERS = {
     "flat": "Flat",
     "hierarchical": "Hierarchical",
     "batch": "Batch",
+    "batch_l2": "BatchL2",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

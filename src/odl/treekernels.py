@@ -156,7 +156,7 @@ def prox_rows(V, order, layout, lam, infinity, positive):
         unit = _unit(v)
         if unit != 1.0:
             v /= unit
-        _prox(v, layout, lam / unit, infinity, positive, work, factor)
+        _prox(v, layout, min(lam / unit, 1e300), infinity, positive, work, factor)
         for i in range(len(order)):
             V[row, order[i]] = v[i] * unit
 

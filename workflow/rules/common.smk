@@ -84,7 +84,10 @@ SOURCES = {
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],
     "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
-    "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
+    "page": [
+        *[*SHOWN, "agreement", "emerging", "trees", "topictree", "page", "sections"],
+        "report",
+    ],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 

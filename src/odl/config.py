@@ -1,6 +1,7 @@
 """The configuration of a study: checked against a closed schema, and what follows from it.
 
-Standard library only: this is the one module of the package that the workflow itself imports.
+Standard library only: this is the one module of the package that the workflow itself imports (with the errors and
+trees that it imports).
 """
 
 import difflib
@@ -9,7 +10,8 @@ import os
 import re
 from pathlib import Path
 
-from odl.errors import ConfigError
+from odl import trees
+from odl.errors import ConfigError, ParameterError
 
 REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms whose regret can be measured
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
@@ -187,6 +189,7 @@ def _check_names(config):
                 )
         if corpus["reader"] == "documents" and not corpus["sources"]:
             raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+    _check_trees(config)
     _check_report(config)
     _check_regret(config)
     _check_emerging(config)
@@ -230,6 +233,18 @@ def _check_emerging(config):
     if config["emerging"]["enabled"]:
         _check_runs(config, "emerging.runs", config["emerging"]["runs"])
         _check_sizes(config, "emerging", config["emerging"]["runs"] or config["runs"])
+
+
+def _check_trees(config):
+    """Refuse a tree that is none, or that has not one node for each atom."""
+    for run in config["runs"]:
+        learner = config["learners"][run]
+        if learner["algorithm"] == "hierarchical":
+            for k in atoms_of(config, run):
+                try:
+                    trees.parse(learner.get("tree", "binary"), k)
+                except ParameterError as error:
+                    raise ConfigError(f"run '{run}': {error.given}", error.expected, error.todo) from error
 
 
 def _check_report(config):

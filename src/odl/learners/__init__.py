@@ -11,6 +11,7 @@ LEARNERS = {
     "dual_averaging": "DualAveraging",
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
+    "adaptive": "Adaptive",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

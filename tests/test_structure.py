@@ -18,19 +18,19 @@ LAYERS = [
     ["errors"],
     ["storage", "config"],
     ["documents"],
-    ["kernels"],
+    ["kernels", "clusters"],
     ["prox"],
     ["coding/exact"],
     ["coding/admm"],
     ["coding/__init__"],
     ["learners/base"],
     ["learners/l1"],
-    ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
+    ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm", "learners/adaptive"],
     ["learners/__init__"],
     ["novelty"],
 ]
 # What these may import of the package beside themselves; the mathematics stays out of the data's way.
-DATA = {"errors", "storage", "documents", "features", "metrics", "stream"}
+DATA = {"errors", "storage", "documents", "features", "metrics", "stream", "alerts"}
 LIGHT = {"numpy", "scipy", "h5py", "numba"}
 
 

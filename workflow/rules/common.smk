@@ -43,6 +43,7 @@ LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+    "adaptive": ["clusters", "learners/adaptive"],
 }
 HISTORY = []  # algorithms that learn from all the batches so far
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners import clusters
+from odl import clusters
 from odl.learners.base import BLOCK, Learner, Scores, State, check_atoms, largest_per_row, widen
 
 FULL = {"merge": clusters.MERGE, "join": clusters.JOIN, "retire": clusters.RETIRE}

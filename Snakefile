@@ -21,7 +21,9 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/corpus.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/learn.smk"
+include: "workflow/rules/topics.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/regret.smk"
 include: "workflow/rules/report.smk"
 
 

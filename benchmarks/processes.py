@@ -6,12 +6,14 @@ import tempfile
 from pathlib import Path
 
 from inside import STEP_LIMITS, write_checkpoint
-from material import FULL
+from material import FULL, SEED
 from measure import ROOT, Row, child, repeated, say, tool
 
-from odl import checkpoints, features
+from odl import checkpoints, features, learners
 
 JOB_LIMITS = {"cpu": "<= 1.2", "rss": "<= 400"}
+BATCH = {"BATCH-IMPL": "batch"}  # learners from all documents so far, by the names of the NIPS 2012 supplement
+BATCH_LIMITS = {"cpu": "<= 900", "rss": "<= 4000"}  # 15 minutes, 4 GB
 DONE = "Nothing to be done"
 
 
@@ -37,12 +39,39 @@ def job(material):
     return rows
 
 
-def update(place, source, run, previous, times):
+def batch(material):
+    """Run the batch learners over all whole batches, one `odl update` after the other: CPU in sum, largest memory."""
+    rows, steps, atoms = [], [0, *material.full()], material.size.atoms[0]
+    weighting = material.settings["features"]
+    with tempfile.TemporaryDirectory() as place:
+        place = Path(place)
+        sources = [place / f"features{t}.h5" for t in steps]
+        for source, t in zip(sources, steps, strict=True):
+            features.write(source, material.batches[t])
+        for name, algorithm in BATCH.items():
+            say(f"batch: {name}")
+            run = {"corpus": "tdt2", "seed": SEED, "run": algorithm, "atoms": atoms, "features": weighting}
+            run["learner"] = {"algorithm": algorithm}
+            growth = learners.make(algorithm).growth
+            costs, previous = [], None
+            for t, source in zip(steps, sources, strict=True):
+                costs.append(update(place, source, run, previous, 1, sources[:t]))
+                previous = (place / "out.state").rename(place / f"{name}{t}.h5")
+            what = f"{material.name}, {name}, k = {atoms} and {growth} more a timestep, timesteps 0 to {steps[-1]}"
+            cpu, peak = sum(cost.cpu for cost in costs), max(cost.rss for cost in costs)
+            rows.append(Row("batch", what, cpu, "CPU s", BATCH_LIMITS["cpu"]))
+            rows.append(Row("batch", f"{what}, of it the last", costs[-1].cpu, "CPU s"))
+            rows.append(Row("batch", f"{what}, peak memory", peak / 1e6, "MB", BATCH_LIMITS["rss"]))
+    return rows
+
+
+def update(place, source, run, previous, times, history=()):
     """Return the median cost of one job of a learner."""
     command = [tool("odl"), "update", source, "--run", json.dumps(run)]
     for output in ("state", "scores", "timings"):
         command += [f"--{output}", place / f"out.{output}"]
-    return repeated([*command, *(["--previous", previous] if previous else [])], times)
+    command += ["--previous", previous] if previous else []
+    return repeated([*command, *(["--history", *history] if history else [])], times)
 
 
 def noop(material):

@@ -30,6 +30,7 @@ PARTS = {
     "step": inside.timestep,
     "job": processes.job,
     "checkpoint": inside.checkpoint,
+    "batch": processes.batch,
     "noop": processes.noop,
     "arxiv": processes.arxiv,
 }

@@ -55,8 +55,8 @@ def test_every_part_in_this_process(tmp_path):
 
 @pytest.mark.workflow
 def test_every_part_that_starts_processes(tmp_path):
-    rows = run(tmp_path, "job", "noop")
-    assert [row["part"] for row in rows] == ["job"] * 9 + ["noop"] * 2
+    rows = run(tmp_path, "job", "batch", "noop")
+    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 3 + ["noop"] * 2
     for row in rows:
         low, high = (40, 4000) if row["unit"] == "MB" else (0.1, 60)
         assert low < float(row["value"]) < high, row

@@ -11,6 +11,7 @@ from odl.errors import ConfigError
 
 SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
 DEFAULT = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+REGRET = {**DEFAULT["regret"], "enabled": True, "runs": ["admm"]}
 
 
 def merged(path):
@@ -75,6 +76,11 @@ def test_studies_have_results_of_their_own():
         (["report", "runs"], ["other"], "report.runs names 'other'"),
         (["report", "run"], "other", "report.run names 'other'"),
         (["report", "atoms"], 3, "report.atoms is 3; expected one of 100, 200"),
+        (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
+        (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
+        (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
+        (["regret"], {**REGRET, "atoms": [3]}, "regret.atoms is [3]; expected a size of run 'admm', 100, 200"),
+        (["regret", "tolerance"], 0, "a number above 0"),
         (["report", "seed"], 9, "report.seed is 9; expected one of 0, 1, 2"),
         (["corpora", "scipydocs", "topic_entry", "first"], 7, "first not after last"),
         (["learners", 3], {"algorithm": "online_admm"}, "write it in quotes: '3'"),

@@ -10,7 +10,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.learners import base
-from odl.learners.online_admm import largest_eigenvalue
+from odl.learners.online_admm import largest_eigenvalue, oiadmm_step
 
 
 def documents(rng, n=80, m=40, topics=5):
@@ -33,6 +33,12 @@ def project(A):
                 low, high = (middle, high) if np.maximum(column - middle, 0).sum() > 1 else (low, middle)
             column[:] = np.maximum(column - high, 0.0)
     return A
+
+
+def make(name, **settings):
+    """Return a learner whose number of atoms stays, where that is a setting."""
+    fixed = {"growth": 0} if "growth" in base.parameters(learners.learner_class(name)) else {}
+    return learners.make(name, **(fixed | settings))
 
 
 @pytest.fixture
@@ -113,7 +119,7 @@ def same(first, second):
 @pytest.mark.parametrize("name", L1)
 class TestL1Learner:
     def test_the_dictionary_stays_feasible(self, name, P, rng):
-        learner = learners.make(name, rounds=5)
+        learner = make(name, rounds=5)
         state = learner.start(P, 6, rng)
         for _ in range(3):
             A = state.dictionary
@@ -123,7 +129,7 @@ class TestL1Learner:
             state = learner.learn(state, P, learner.score(state, P).codes)
 
     def test_score_is_the_objective(self, name, P, rng):
-        learner = learners.make(name, rounds=2, lam=0.07)
+        learner = make(name, rounds=2, lam=0.07)
         state = learner.start(P, 6, rng)
         found = learner.score(state, P)
         X, A = found.codes.toarray(), state.dictionary.toarray()
@@ -131,7 +137,7 @@ class TestL1Learner:
         assert np.allclose(found.penalty, 0.07 * X.sum(axis=1))
 
     def test_new_terms_are_zero_rows(self, name, P, rng):
-        learner = learners.make(name, rounds=1)
+        learner = make(name, rounds=1)
         state = learner.learn(learner.start(P, 6, rng), P, learner.score(learner.start(P, 6, rng), P).codes)
         wide = learner.fit_terms(state, 45)
         assert wide.dictionary.shape == (45, 6)
@@ -141,7 +147,7 @@ class TestL1Learner:
 
     def test_blocks_do_not_matter(self, name, P, rng, monkeypatch):
         """Sums run over fixed blocks: cutting the batch finer changes the sums by rounding only."""
-        learner = learners.make(name, rounds=1)
+        learner = make(name, rounds=1)
         state = learner.start(P, 6, rng)
         X = learner.score(state, P).codes
         whole = learner.learn(state, P, X)
@@ -150,7 +156,7 @@ class TestL1Learner:
         assert np.allclose(whole.dictionary.toarray(), fine.dictionary.toarray(), atol=1e-12)
 
     def test_batches_of_any_size_and_zero_codes(self, name, P, rng):
-        learner = learners.make(name, rounds=1)
+        learner = make(name, rounds=1)
         state = learner.start(P, 6, rng)
         for size in (80, 3, 50, 1):
             part = P[:size]
@@ -160,26 +166,26 @@ class TestL1Learner:
         assert np.isfinite(after.dictionary.data).all()
 
     def test_starts_from_documents(self, name, P, rng):
-        state = learners.make(name, rounds=0, start_terms=0).start(P, 6, rng)
+        state = make(name, rounds=0, start_terms=0).start(P, 6, rng)
         rows = {tuple(row) for row in P.toarray().round(12)}
         assert all(tuple(atom) in rows for atom in state.dictionary.toarray().T.round(12))
-        short = learners.make(name, rounds=0, start_terms=3).start(P, 6, rng).dictionary
+        short = make(name, rounds=0, start_terms=3).start(P, 6, rng).dictionary
         assert np.diff(short.indptr).max() <= 3 and np.allclose(np.asarray(short.sum(axis=0)), 1.0)
 
     def test_memory_starts_fresh_unless_carried(self, name, P):
-        start = [
-            learners.make(name, rounds=4, carry=carry).start(P, 6, np.random.default_rng(1)) for carry in (False, True)
-        ]
+        start = [make(name, rounds=4, carry=carry).start(P, 6, np.random.default_rng(1)) for carry in (False, True)]
         assert start[0].updates == 0 and start[1].updates == 4
         assert all(value.nnz == 0 for value in start[0].arrays.values())
         assert (start[0].dictionary != start[1].dictionary).nnz == 0
 
     def test_the_objective_falls_on_known_topics(self, name, rng):
         P = documents(rng, n=400)
-        step = {"projected_gradient": {"eta": 0.002}, "dual_averaging": {"gamma": 0.02}, "online_admm": {}}[name]
-        learner = learners.make(name, **step)
+        step = {"projected_gradient": {"eta": 0.002}, "dual_averaging": {"gamma": 0.02}, "online_admm": {}}.get(
+            name, {}
+        )
+        learner = make(name, **step)
         state = learner.start(P[:200], 5, np.random.default_rng(0))
-        before = learners.make(name, rounds=0).start(P[:200], 5, np.random.default_rng(0))
+        before = make(name, rounds=0).start(P[:200], 5, np.random.default_rng(0))
         old, new = (novelty.score(learner, one, P[200:]).score.mean() for one in (before, state))
         assert new < old
 
@@ -187,7 +193,7 @@ class TestL1Learner:
         wrong = [{"lam": -1.0}, {"lam": np.nan}, {"lam": "x"}, {"rounds": -1}, {"rounds": 2.5}, {"rounds": True}]
         for settings in [*wrong, {"solver": "exakt"}, {"solver": None}, {"start_terms": -1}, {"carry": "no"}]:
             with pytest.raises(ParameterError):
-                learners.make(name, **settings)
+                make(name, **settings)
         with pytest.raises(ParameterError, match="did you mean 'lam'"):
             learners.make(name, lan=0.1)
 
@@ -286,3 +292,15 @@ def test_the_papers_coder_records_its_gap(P, rng):
     coarse, fine = learner.score(state, P).gap, replace(learner, iterations=2000).score(state, P).gap
     exact = replace(learner, solver="exact").score(state, P)
     assert exact.gap == 0.0 and coarse > fine >= 0
+
+
+def test_oiadmm_is_a_plain_function(P, rng):
+    """Two steps from no dual are those of the learner with a whole dual."""
+    learner = learners.make("online_admm", rounds=1, beta=30.0, dual_terms=0)
+    state = learner.start(P, 6, rng)
+    A, dual = state.dictionary, sparse.csr_array((0, 40))
+    for batch in (P[:50], P):
+        X = learner.score(state, batch).codes
+        A, dual = oiadmm_step(batch, X, A, dual, 30.0)
+        state = learner.learn(state, batch, X)
+    assert (state.dictionary != A).nnz == 0 and (dual != state.arrays["dual"]).nnz == 0 and dual.nnz

@@ -101,6 +101,7 @@ def settings(**changes):
             "pg": {"algorithm": "projected_gradient", "rounds": 3, "eta": 5.0},
         },
         "evaluate": {"min_novel": 3, "min_known": 3, "topics": "all", "bootstrap": 50, "seed": 0},
+        "emerging": {"enabled": False, "runs": [], "sizes": []},
         "report": {"runs": [], "run": None, "atoms": 8, "seed": 0},
         **changes,
     }

@@ -51,6 +51,10 @@ EVALUATE = {
     "bootstrap": WHOLE,
     "seed": WHOLE,
 }
+EMERGING = {"share": NUMBER, "atoms": WHOLE, "lam": NUMBER, "start_terms": WHOLE, "rounds": WHOLE}
+EMERGING |= {"min_support": WHOLE, "terms": WHOLE}
 STUDY = {"study": TEXT, "results": TEXT, "streams": LIST, "corpora": MAP, "seeds": LIST, "features": MAP}
 STUDY |= {"atoms": LIST, "runs": LIST, "learners": MAP, "baselines": MAP}
 SHOWN = {"runs": LIST, "run": TEXT_OR_NONE, "k": WHOLE_OR_NONE, "seed": WHOLE_OR_NONE, "topics": TEXT}
+REGRET = {"timesteps": WHOLE, "tolerance": NUMBER, "iterations": WHOLE}
+REGRETS = {"runs": LIST, "atoms": LIST}

@@ -100,11 +100,52 @@ def baselines(args):
     baselines.write(args.output, batch, baselines.score(batch, map(features.read, args.past)))
 
 
+def topics(args):
+    from odl import emerging, topicstep
+
+    arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
+    arguments.check(args.weighting, "--weighting", arguments.FEATURES, optional=True)
+    found, batch = topicstep.find(
+        args.scores,
+        args.features,
+        settings=args.settings,
+        weighting=args.weighting,
+        corpus_features=args.corpus_features,
+    )
+    if args.output:
+        emerging.write(args.output, found)
+    print((emerging.as_json if args.json else emerging.as_text)(found, batch, args.topics))
+
+
+def emerging(args):
+    from odl import emerging, tables
+
+    if len(args.files) != len(args.scores):
+        given = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
+        raise ParameterError(given, "one of each for every timestep", "name them in the same order")
+    rows = emerging.table(list(zip(args.files, args.scores, strict=True)), args.topics)
+    tables.write_table(args.table, rows, emerging.COLUMNS)
+
+
 def evaluate(args):
     from odl import tables
 
     arguments.check(args.options, "--options", arguments.EVALUATE, optional=True)
     tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
+
+
+def regret(args):
+    from odl import regret
+
+    arguments.check(args.options, "--options", arguments.REGRET, optional=True)
+    regret.write(args.output, args.checkpoints, args.features, **args.options)
+
+
+def regrets(args):
+    from odl import study
+
+    arguments.check(args.options, "--options", arguments.REGRETS)
+    study.gather_regret(args.plan, args.output, **args.options)
 
 
 def plan(args):
@@ -117,14 +158,14 @@ def plan(args):
 def summarise(args):
     from odl import study
 
-    study.summarise(args.plan, args.folder)
+    study.summarise(args.plan, args.folder, args.emerging)
 
 
 def figures(args):
     from odl import figures
 
     arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
-    figures.write(args.plan, args.tables, args.folder, args.settings)
+    figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
 
 
 def page(args):
@@ -146,8 +187,13 @@ def table(args):
 def compile_kernels(args):
     from odl import learners, timestep
 
-    for algorithm in args.algorithm or learners.LEARNERS:
-        timestep.warm_up(algorithm)
+    for algorithm in args.algorithm or [*learners.LEARNERS, "topics"]:
+        if algorithm == "topics":
+            from odl import topics
+
+            topics.warm_up()
+        else:
+            timestep.warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
 
@@ -247,6 +293,39 @@ def _parser():
         ("features", {}),
         ("--past", {"nargs": "*", "default": [], "help": "features of the earlier timesteps, in order"}),
     )
+    rule = (
+        "--topics",
+        {"choices": ["all", "dominant"], "default": "all", "help": "which topics of a document count"},
+    )
+    command(
+        topics,
+        "topics",
+        "group the most novel documents of one timestep into emerging topics, and print them",
+        ("scores", {"help": "score file of the timestep"}),
+        ("features", {"help": "features of the same timestep"}),
+        ("--output", {"help": "file to write"}),
+        (
+            "--settings",
+            {
+                "type": parse_map,
+                "default": {},
+                "help": "JSON: share, atoms, lam, start_terms, rounds, min_support, terms",
+            },
+        ),
+        ("--weighting", {"type": parse_map, "default": {}, "help": "JSON: tf, idf, min_df, vocabulary of the run"}),
+        ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
+        rule,
+        ("--json", {"action": "store_true", "help": "print JSON"}),
+    )
+    command(
+        emerging,
+        "emerging",
+        "table of the emerging topics of one run beside the truth",
+        ("table", {"help": "table to write"}),
+        ("--files", {"nargs": "*", "default": [], "help": "what odl topics wrote"}),
+        ("--scores", {"nargs": "*", "default": [], "help": "score files, in the same order"}),
+        rule,
+    )
     command(
         evaluate,
         "evaluate",
@@ -264,6 +343,23 @@ def _parser():
         ("--scores", {"nargs": "*", "default": []}),
     )
     command(
+        regret,
+        "regret",
+        "loss of a run against the best fixed dictionary in hindsight, and the bounds of the theory",
+        ("output", {"help": "table to write"}),
+        ("--checkpoints", {"nargs": "+", "required": True, "help": "of all timesteps, in order"}),
+        ("--features", {"nargs": "+", "required": True, "help": "of all timesteps, in order"}),
+        ("--options", {"type": parse_map, "default": {}, "help": "JSON: timesteps, tolerance, iterations"}),
+    )
+    command(
+        regrets,
+        "regrets",
+        "gather the regret of runs over seeds",
+        ("plan", {}),
+        ("output", {"help": "table to write"}),
+        ("--options", {"type": parse_map, "required": True, "help": "JSON: runs, atoms"}),
+    )
+    command(
         plan,
         "plan",
         "list what a study runs",
@@ -276,6 +372,7 @@ def _parser():
         "gather the runs of a study over seeds",
         ("plan", {}),
         ("folder", {"help": "folder of tables to write"}),
+        ("--emerging", {"nargs": "*", "default": [], "help": "tables of emerging topics to gather"}),
     )
     command(
         figures,
@@ -285,6 +382,7 @@ def _parser():
         ("tables", {}),
         ("folder", {"help": "folder of figures to write"}),
         ("--settings", {"type": parse_map, "default": {}}),
+        ("--regret", {"help": "table of regret over seeds, to draw as well"}),
     )
     command(
         page,
@@ -303,7 +401,7 @@ def _parser():
         compile_kernels,
         "compile",
         "compile the numerical kernels of learners once, before jobs run in parallel",
-        ("algorithm", {"nargs": "*", "help": "algorithms; all if none is named"}),
+        ("algorithm", {"nargs": "*", "help": "algorithms, or topics; all if none is named"}),
         ("--stamp", {"help": "empty file to write when done"}),
     )
     command(schema, "schema", "print the configuration schema of the learners")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from odl.errors import ConfigError
 
+REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms whose regret can be measured
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
 TYPES = {
@@ -150,6 +151,8 @@ def _wrong(where, value, expected):
 def _check_doubles(config):
     """Refuse a value listed twice: it would count as one more seed, or write the same files."""
     lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
+    lists |= {f"regret.{key}": config["regret"][key] for key in ("runs", "atoms")}
+    lists |= {f"emerging.{name}": config["emerging"][name] for name in ("runs", "sizes")}
     lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
     lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
     for where, values in lists.items():
@@ -185,6 +188,34 @@ def _check_names(config):
         if corpus["reader"] == "documents" and not corpus["sources"]:
             raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
     _check_report(config)
+    _check_regret(config)
+    _check_emerging(config)
+
+
+def _check_regret(config):
+    """Refuse regret of what is not run, or of what has none."""
+    settings = config["regret"]
+    if not settings["enabled"]:
+        return
+    if not settings["runs"]:
+        raise ConfigError("regret is enabled without runs", "names among runs", "add some to regret.runs")
+    for run in settings["runs"]:
+        if run not in config["runs"]:
+            expected = f"one of {', '.join(config['runs'])}"
+            raise ConfigError(f"regret.runs names '{run}'", expected, "correct it or add it to runs")
+        algorithm = config["learners"][run]["algorithm"]
+        if algorithm not in REGRET:
+            given = f"regret.runs names '{run}', whose algorithm is {algorithm}"
+            raise ConfigError(given, f"one of {', '.join(REGRET)}", "remove it")
+        if not regret_atoms(config, run):
+            given, sizes = f"regret.atoms is {settings['atoms']}", ", ".join(map(str, atoms_of(config, run)))
+            raise ConfigError(given, f"a size of run '{run}', {sizes}", "correct it")
+
+
+def regret_atoms(config, run):
+    """Return the sizes of a run whose regret is measured: all, or those in ``regret.atoms``."""
+    wanted = config["regret"]["atoms"]
+    return [k for k in atoms_of(config, run) if not wanted or k in wanted]
 
 
 def _check_report(config):
@@ -205,9 +236,32 @@ def _check_report(config):
         raise ConfigError(f"report.seed is {report['seed']}", expected, "correct it or add it to seeds")
 
 
+def _check_emerging(config):
+    """Refuse emerging topics of what is not run."""
+    emerging = config["emerging"]
+    for name in emerging["runs"]:
+        if name not in config["runs"]:
+            expected = f"one of {', '.join(config['runs'])}"
+            raise ConfigError(f"emerging.runs names '{name}'", expected, "correct it or add it to runs")
+    sizes = sorted({k for run in emerging["runs"] or config["runs"] for k in atoms_of(config, run)})
+    for k in emerging["sizes"]:
+        if k not in sizes:
+            expected = f"some of {', '.join(map(str, sizes))}"
+            raise ConfigError(f"emerging.sizes names {k}", expected, "correct it or add it to atoms")
+
+
 def atoms_of(config, run):
     """Return the dictionary sizes of a run: its own, or those of the study."""
     return config["learners"][run].get("atoms", config["atoms"])
+
+
+def emerging_of(config, run):
+    """Return the sizes of a run that emerging topics are looked for in: those named, or the largest."""
+    emerging = config["emerging"]
+    if not emerging["enabled"] or run not in (emerging["runs"] or config["runs"]):
+        return []
+    sizes = atoms_of(config, run)
+    return [k for k in sizes if k in emerging["sizes"]] if emerging["sizes"] else [max(sizes)]
 
 
 def learner_of(config, run):

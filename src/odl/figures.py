@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas
 
-from odl import costplots, metrics, plots, storage, streamplots, study, tables
+from odl import costplots, metrics, plots, regretplots, storage, streamplots, study, tables
 from odl.selection import LINES, Selection, thin, topic_strip
 
 MOST_PANELS = 9  # ROC curves
@@ -280,6 +280,15 @@ def _topics(chosen):
     return Picture(streamplots.topics(use, steps, words, shown_steps), caption, alt)
 
 
+def _regret(chosen):
+    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(study.REGRET_COLUMNS))
+    if frame.empty:
+        return _absent("The regret of no run was measured.")
+    nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - chosen.shown["k"])))
+    frame = frame[frame["k"] == nearest]
+    return Picture(regretplots.regret(frame), *regretplots.words(frame))
+
+
 _DRAWN = {
     "auc": _auc,
     "parameters": _parameters,
@@ -293,6 +302,7 @@ _DRAWN = {
     "tradeoff": _tradeoff,
 }
 NAMES = tuple(_DRAWN)
+_DRAWN["regret"] = _regret  # where it was measured
 
 
 def draw(name, chosen):
@@ -300,7 +310,7 @@ def draw(name, chosen):
     return _DRAWN[name](chosen)
 
 
-def write(plan, tables_folder, output_folder, settings=None, names=NAMES):
+def write(plan, tables_folder, output_folder, settings=None, names=NAMES, regret=None):
     """Draw the pictures of every corpus of a plan.
 
     Parameters
@@ -316,8 +326,12 @@ def write(plan, tables_folder, output_folder, settings=None, names=NAMES):
         As for `odl.selection.Selection`.
     names : sequence of str
         Which pictures to draw.
+    regret : path-like, optional
+        What `odl.study.gather_regret` wrote; its picture is drawn as well.
     """
     plan, found = study.load_plan(plan), study.read_tables(tables_folder)
+    if regret:
+        found, names = {**found, "regret": tables.read_table(regret)}, (*names, "regret")
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
         chosen, held = Selection(plan, found, corpus, settings), {}
         for name in names:

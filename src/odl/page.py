@@ -24,7 +24,8 @@ caption { text-align: left; color: var(--soft); padding-bottom: .35rem; font-siz
 th, td { padding: .22rem .65rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
 td { white-space: nowrap; } th { font-weight: 600; }
 thead th { border-bottom: 2px solid var(--line); background: var(--shade); vertical-align: bottom; }
-.text { text-align: left; } td.text { white-space: normal; overflow-wrap: break-word; } td.wide { min-width: 16rem; }
+.text { text-align: left; } td.text { white-space: normal; overflow-wrap: break-word; } td.wide { min-width: 16rem;
+  overflow-wrap: anywhere; }
 td.text.short { white-space: nowrap; } tbody th { white-space: nowrap; }
 tr.group th { background: var(--shade); text-align: left; color: var(--soft); } b.best, .novel { color: var(--mark); }
 figure { margin: 1rem 0 1.6rem; } figure img { max-width: 100%; height: auto; background: #fff; padding: .5rem;

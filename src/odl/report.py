@@ -145,7 +145,9 @@ def _corpus(chosen, folder):
             shown("roc"),
         ),
         ("Scores", shown("scores"), sections.ties(chosen)),
+        *([("Regret", shown("regret"))] if "regret" in held else []),
         ("Most novel documents", sections.top(chosen)),
+        ("Emerging topics", sections.emerging_topics(chosen)),
         ("Topics", shown("topics"), sections.topics(chosen)),
         (
             "Time and memory",
@@ -154,6 +156,7 @@ def _corpus(chosen, folder):
         ),
         ("Runs", sections.runs(chosen)),
     )
+    parts = [part for part in parts if any(part[1:])]
     bodies = [
         element("section", element("h3", title, id=_key(chosen.corpus, title.lower().replace(" ", "-"))), *content)
         for title, *content in parts

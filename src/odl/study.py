@@ -56,6 +56,14 @@ TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "lea
 TIMING_COLUMNS += ("wall_s", "max_rss_mb")
 COST_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "score_cpu_s", "learn_cpu_s", "job_cpu_s")
 PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
+REGRET_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
+REGRET_COLUMNS += tuple(f"{name}_{part}" for name in ("regret", "violation") for part in STATISTICS)
+REGRET_COLUMNS += ("regret_high", "phi", "distance", "upsilon", "psi_max", "tau", "beta")
+REGRET_BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
+REGRET_COLUMNS += REGRET_BOUNDS
+EMERGING_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "selected", "novel_share", "clusters", "clustered")
+EMERGING_COLUMNS += ("purity_mean", "purity_sd", "f1_mean", "f1_sd", "precision", "recall", "novel_topics", "reachable")
+EMERGING_COLUMNS += ("found", "found_share")
 COLUMNS = {
     "averages": AVERAGE_COLUMNS,
     "summary": SUMMARY_COLUMNS,
@@ -64,6 +72,7 @@ COLUMNS = {
     "published": PUBLISHED_COLUMNS,
     "timing": TIMING_COLUMNS,
     "costs": COST_COLUMNS,
+    "emerging": EMERGING_COLUMNS,
 }
 
 
@@ -180,6 +189,26 @@ def _novel(rows):
     ]
 
 
+def _emerging(plan, paths):
+    """Means of the emerging topics over seeds, by timestep; shares over the seeds that have one."""
+    folders = {os.path.dirname(os.fspath(path)) for path in paths}
+    rows = _collect([entry for entry in plan if entry["folder"] in folders], "emerging.tsv")
+    means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
+    means += ("novel_topics", "reachable", "found", "found_share")
+    found = []
+    for key, held in _grouped(rows, (*KEY, "t")):
+        spread = {name: _statistics([row[name] for row in held], name) for name in ("purity", "f1")}
+        found.append(
+            {
+                **dict(zip((*KEY, "t"), key, strict=True)),
+                "seeds": len(held),
+                **{name: _mean([row[name] for row in held]) for name in means},
+                **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
+            }
+        )
+    return found
+
+
 def _numbers(path, column):
     """The numbers of one column of a small table; "-", NA and a missing file give none."""
     if not os.path.exists(path):
@@ -259,7 +288,7 @@ def published(plan):
     return [{"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED.get(entry["reader"], [])]
 
 
-def summarise(plan, output_folder):
+def summarise(plan, output_folder, emerging=()):
     """Gather a study's results over seeds and write its tables.
 
     Parameters
@@ -270,8 +299,10 @@ def summarise(plan, output_folder):
     output_folder : path-like
         Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
-        batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
+        batch), ``published.tsv``, ``emerging.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
         timestep). All but the last two are reproducible bytes.
+    emerging : list of path-like, optional
+        Tables of emerging topics, each the ``emerging.tsv`` in the folder of a run of the plan.
 
     Raises
     ------
@@ -291,9 +322,61 @@ def summarise(plan, output_folder):
         "published": known,
         "timing": _timing(plan),
         "costs": _costs(plan),
+        "emerging": _emerging(plan, emerging),
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)
+
+
+def gather_regret(plan, path, *, runs, atoms=()):
+    """Gather the regret of some runs over seeds.
+
+    Parameters
+    ----------
+    plan : list of dict or path-like
+        What was run; the folders of these runs must have a ``regret.tsv`` (`odl.regret.write`).
+    path : path-like
+        Table to write, columns `REGRET_COLUMNS`: one row for each corpus, run, k and number t of timesteps that the
+        best fixed dictionary was fitted for. Means over seeds; of ``phi``, ``distance``, ``upsilon`` and ``psi_max``
+        the largest of all timesteps and seeds. Bounds are there if they hold for every seed.
+    runs : list of str
+    atoms : list of int, optional
+        Sizes; all where there are none.
+
+    Raises
+    ------
+    ConfigError
+        If the plan is not one, or has none of these runs.
+    DataError
+        If a table is missing or not whole.
+    """
+    entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not atoms or entry["k"] in atoms)]
+    if not entries:
+        given = f"regret of {', '.join(runs) or 'no run'}"
+        raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.atoms")
+    found = []
+    for key, held in _grouped(entries, KEY):
+        tables = [read_table(os.path.join(entry["folder"], "regret.tsv")) for entry in held]
+        rows = [row for table in tables for row in table]
+        common = dict(zip(KEY, key, strict=True))
+        for name in ("phi", "distance", "upsilon", "psi_max"):
+            common[name] = max((row[name] for row in rows if not np.isnan(row[name])), default=float("nan"))
+        for name in ("tau", "beta"):
+            common[name] = held[0]["parameters"].get(name, float("nan"))
+        fitted = [row for row in rows if not np.isnan(row["regret"])]
+        found += [{**common, "t": t[0], **_regret(part)} for t, part in sorted(_grouped(fitted, ("t",)))]
+    write_table(path, found, REGRET_COLUMNS)
+
+
+def _regret(rows):
+    return {
+        "seeds": len(rows),
+        **{name: _mean([row[name] for row in rows]) for name in ("online", "hindsight", "hindsight_low")},
+        **_statistics([row["regret"] for row in rows], "regret"),
+        **_statistics([row["violation_sum"] for row in rows], "violation"),
+        "regret_high": _mean([row["regret_high"] for row in rows]),
+        **{name: float(np.mean([row[name] for row in rows])) for name in REGRET_BOUNDS},
+    }
 
 
 def read_tables(folder):

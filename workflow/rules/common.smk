@@ -43,9 +43,14 @@ LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+    "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
     "adaptive": ["clusters", "learners/adaptive"],
 }
-HISTORY = []  # algorithms that learn from all the batches so far
+HISTORY = ["batch"]  # algorithms that learn from all the batches so far
+FITTED = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
+]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "study", "selection"]
 SOURCES = {
@@ -59,10 +64,19 @@ SOURCES = {
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,
+    "topics": [
+        *[*BASE, "features", "baselines", "scored", "novelty", *FITTED],
+        *["agreement", "emerging", "topicstep"],
+    ],
+    "emerging": [*TABLED, "agreement", "emerging"],
     "plan": ["errors", "storage", "config", "study"],
     "tables": [*TABLED, "study"],
-    "figures": [*SHOWN, "plots", "streamplots", "costplots", "figures"],
-    "page": [*SHOWN, "page", "sections", "report"],
+    "regret": [
+        *[*TABLED, "config", "checkpoints", "learners/__init__", "learners/base"],
+        *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
+    ],
+    "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
+    "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 

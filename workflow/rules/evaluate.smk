@@ -3,7 +3,7 @@
 # OUTPUTS: {run}/k{k}/{auc,summary}.tsv, baselines/{auc,summary}.tsv, tables/*.tsv
 TABLES = [
     *["averages", "summary", "timesteps", "novel", "published"],
-    *["timing", "costs"],
+    *["timing", "costs", "emerging"],
 ]
 PLAN_KEYS = [
     "study",
@@ -136,6 +136,7 @@ rule tables:
         plan=ROOT + "/plan.json",
         results=results_of("auc.tsv", "summary.tsv"),
         measured=measured,
+        emerging=emerging_tables,
         code=sources("tables"),
     output:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
@@ -146,4 +147,4 @@ rule tables:
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
-        "odl summarise {input.plan:q} {params.folder:q} > {log:q} 2>&1"
+        "odl summarise {input.plan:q} {params.folder:q} --emerging {input.emerging:q} > {log:q} 2>&1"

@@ -53,7 +53,8 @@ def history(wildcards):
 rule kernels:
     input:
         lambda wildcards: [
-            f"{PACKAGE}/{name}.py" for name in LEARNERS[wildcards.algorithm]
+            f"{PACKAGE}/{name}.py"
+            for name in {**LEARNERS, "topics": FITTED}[wildcards.algorithm]
         ],
     output:
         touch(ROOT + "/kernels/{algorithm}.done"),

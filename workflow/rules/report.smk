@@ -8,7 +8,7 @@ FIGURES = [
 DRAWN = expand(
     ROOT + "/figures/{corpus}-{name}.{form}",
     corpus=config["streams"],
-    name=FIGURES,
+    name=FIGURES + MEASURED,
     form=["png", "svg"],
 )
 HELD = expand(ROOT + "/figures/{corpus}-figures.json", corpus=config["streams"])
@@ -32,13 +32,14 @@ rule figures:
     input:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
+        regret=[f"{ROOT}/tables/{name}.tsv" for name in MEASURED],
         code=sources("figures"),
     output:
         report(
             expand(
                 ROOT + "/figures/{corpus}-{name}.png",
                 corpus=config["streams"],
-                name=FIGURES,
+                name=FIGURES + MEASURED,
             ),
             category="Figures",
             caption="../report/figures.rst",
@@ -46,7 +47,7 @@ rule figures:
         expand(
             ROOT + "/figures/{corpus}-{name}.svg",
             corpus=config["streams"],
-            name=FIGURES,
+            name=FIGURES + MEASURED,
         ),
         HELD,
     log:
@@ -57,8 +58,9 @@ rule figures:
         settings=shown(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
+        regret=previous_option("--regret", "regret"),
     shell:
-        "odl figures {input.plan:q} {params.tables:q} {params.folder:q}"
+        "odl figures {input.plan:q} {params.tables:q} {params.folder:q} {params.regret}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
@@ -67,6 +69,7 @@ rule page:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
         figures=DRAWN + HELD,
+        emerging=emerging_files,
         code=sources("page"),
     output:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),

@@ -11,6 +11,7 @@ LEARNERS = {
     "dual_averaging": "DualAveraging",
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
+    "batch": "Batch",
     "adaptive": "Adaptive",
 }
 

@@ -27,7 +27,7 @@ class OnlineADMM(L1Learner):
     With R = P_t - X_t A_t^T and C = clip(R + D_t/beta, -1/beta, 1/beta), which is
     R + D_t/beta - Gamma_{t+1} of the paper:
 
-        A_{t+1} = Proj(A_t + tau C^T X_t),       tau = 1/(2 Psi_max(X_t))
+        A_{t+1} = Proj(A_t + tau_t C^T X_t),     tau_t = min(tau, 1/(2 Psi_max(X_t)))
         D_{t+1} = beta (C - X_t (A_{t+1} - A_t)^T)
 
     (the second line is D_t + beta (P_t - X_t A_{t+1}^T - Gamma_{t+1}) with Gamma_{t+1} put in).
@@ -36,25 +36,39 @@ class OnlineADMM(L1Learner):
     ----------
     beta : float
         Penalty of the augmented Lagrangian (alpha in ICASSP 2013).
+    tau : float
+        Largest step; 0 sets no limit. One that is at most every 1/(2 Psi_max(X_t)) is the constant step of
+        Theorems B.5 and B.6 of the NIPS 2012 supplement.
     dual_terms : int
-        Entries kept in each row of the dual, the largest in size; 0 keeps all. The dual pairs document i
+        Entries kept in each row of the dual, the largest in size; 0 keeps all, exactly. The dual pairs document i
         of one batch with document i of the next, so its support is the union of all past supports:
         without a bound it grows with the stream.
 
     Notes
     -----
-    The dual is kept in single precision (also in memory, so that resuming is exact).
+    A dual that is cut is kept in single precision (also in memory, so that resuming is exact).
     """
 
     beta: float = 9.0
+    tau: float = 0.0
     dual_terms: int = 500
 
     algorithm: ClassVar[str] = "online_admm"
-    bounds: ClassVar[dict] = {**L1Learner.bounds, "beta": {"exclusiveMinimum": 0}, "dual_terms": {"minimum": 0}}
+    bounds: ClassVar[dict] = {
+        **L1Learner.bounds,
+        "beta": {"exclusiveMinimum": 0},
+        "tau": {"minimum": 0},
+        "dual_terms": {"minimum": 0},
+    }
+
+    @property
+    def precision(self):
+        """Type of the dual's entries."""
+        return np.float32 if self.dual_terms else np.float64
 
     def fresh(self, dictionary):
         """Return the state with a zero dual."""
-        return State(dictionary, {"dual": sparse.csr_array((0, dictionary.shape[0]), dtype=np.float32)})
+        return State(dictionary, {"dual": sparse.csr_array((0, dictionary.shape[0]), dtype=self.precision)})
 
     def fit_terms(self, state, n_terms):
         """Return the state with room for new terms."""
@@ -83,14 +97,47 @@ class OnlineADMM(L1Learner):
         old = state.dictionary
         new = old
         if psi_max > 0:
-            new = project_columns(sparse.csc_array(old + statistics.step / (2.0 * psi_max)))
+            inverse = max(2.0 * psi_max, 1.0 / self.tau if self.tau else 0.0)
+            new = project_columns(sparse.csc_array(old + statistics.step / inverse))
         dual = sparse.csr_array(self.beta * (statistics.clipped - statistics.X @ (new - old).T))
         # Rows that this batch is too short to reach see an empty document: D <- clip(D, -1, 1) (footnote 6).
         rest = state.arrays["dual"][dual.shape[0] :].astype(np.float64)
         rest.data = np.clip(rest.data, -1.0, 1.0)
-        dual = sparse.vstack([dual, rest], format="csr").astype(np.float32)
+        dual = sparse.vstack([dual, rest], format="csr").astype(self.precision)
         dual.eliminate_zeros()
         return State(new, {"dual": largest_per_row(dual, self.dual_terms)}, state.updates + 1)
+
+
+def oiadmm_step(P, X, A, dual, beta):
+    """Take one step of OIADMM, with nothing cut off the dual.
+
+    One linearised step on ``min_A ||Gamma||_1`` such that ``Gamma = P - X A^T``, ``A >= 0`` and ``sum(A_j) <= 1``, as
+    in `OnlineADMM`, with which it shares its code.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        Documents of this timestep.
+    X : csr_array, shape (n_documents, n_atoms)
+        Their codes.
+    A : csc_array, shape (n_terms, n_atoms)
+        Dictionary, in the set; it stays where all codes are zero.
+    dual : csr_array, shape (any number of documents, n_terms)
+        Dual of the timestep before; no rows at the start. Of unequal batches the smaller gets zero rows.
+    beta : float
+        Penalty of the augmented Lagrangian, above 0.
+
+    Returns
+    -------
+    A : csc_array, shape (n_terms, n_atoms)
+    dual : csr_array
+
+    References
+    ----------
+    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, Algorithm 1 (OIADMM) and supplement, section B.
+    """
+    after = OnlineADMM(beta=beta, dual_terms=0).learn(State(A, {"dual": dual}), P, X)
+    return after.dictionary, after.arrays["dual"]
 
 
 def largest_eigenvalue(gram):

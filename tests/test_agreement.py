@@ -1,0 +1,98 @@
+"""Clusters beside topics: hand-worked cases, and B-cubed by another, dense computation."""
+
+import math
+
+import numpy as np
+import pytest
+
+from odl import agreement
+from odl.errors import ParameterError
+
+# Two clusters: {a, a, b} and {b, b}; one a is in none.
+CLUSTERS = [0, 0, 0, 1, 1, -1]
+TOPICS = [("a",), ("a",), ("b",), ("b",), ("b",), ("a",)]
+
+
+def dense(clusters, topics, rule):
+    """B-cubed by the definition: every pair of documents looked at."""
+    held = [(set(names) if rule == "all" else {names[0]}) if names else set() for names in topics]
+    rows = [row for row in range(len(held)) if held[row]]
+    precision, recall = [], []
+    for i in rows:
+        own = [j for j in rows if clusters[j] == clusters[i] >= 0]
+        alike = [j for j in rows if held[i] & held[j]]
+        recall.append(len(set(own) & set(alike)) / len(alike))
+        if clusters[i] >= 0:
+            precision.append(len(set(own) & set(alike)) / len(own))
+    return (np.mean(precision) if precision else math.nan), (np.mean(recall) if recall else math.nan)
+
+
+def test_purity_by_hand():
+    assert agreement.purity(CLUSTERS, TOPICS) == pytest.approx((2 + 2) / 5)
+    assert agreement.purity([0, 0, 1], [("a",), ("b",), ("c",)]) == pytest.approx(2 / 3)
+    assert math.isnan(agreement.purity([-1, -1], [("a",), ("b",)]))
+    assert math.isnan(agreement.purity([0], [()]))
+
+
+def test_b_cubed_by_hand():
+    found = agreement.b_cubed(CLUSTERS, TOPICS)
+    # In cluster 0 the two of a have 2/3 each, b has 1/3; in cluster 1 both have 1.
+    assert found.precision == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 1 + 1) / 5)
+    # Of the three of a two are together (2/3 each) and one alone (0); of b one is apart (1/3), two together (2/3).
+    assert found.recall == pytest.approx((2 / 3 + 2 / 3 + 0 + 1 / 3 + 2 / 3 + 2 / 3) / 6)
+    assert found.f1 == pytest.approx(2 / (1 / found.precision + 1 / found.recall))
+
+
+def test_limits_of_b_cubed():
+    topics = [("a",), ("a",), ("b",), ("b",), ("b",), ("c",)]
+    assert agreement.b_cubed([0, 0, 1, 1, 1, 2], topics) == (1, 1, 1)
+    together = agreement.b_cubed([0] * 6, topics)
+    assert together.recall == 1 and together.precision == pytest.approx((2 * 2 + 3 * 3 + 1) / 36)
+    apart = agreement.b_cubed(list(range(6)), topics)
+    assert apart.precision == 1 and apart.recall == pytest.approx((1 + 1 + 1) / 6)
+    none = agreement.b_cubed([-1] * 6, topics)
+    assert none.recall == 0 and math.isnan(none.precision) and math.isnan(none.f1)
+    assert all(map(math.isnan, agreement.b_cubed([0, 0], [(), ()])))
+    assert all(map(math.isnan, agreement.b_cubed([], [])))
+
+
+def test_several_topics_of_a_document():
+    topics = [("a", "b"), ("b",), ("a",), ("c", "a")]
+    clusters = [0, 0, 0, 0]
+    assert agreement.purity(clusters, topics, "all") == 3 / 4  # a
+    assert agreement.purity(clusters, topics, "dominant") == 2 / 4
+    assert agreement.majorities(clusters, topics, "all") == {"a"}
+    assert agreement.majorities(clusters, topics, "dominant") == set()  # two of four are not more than half
+    assert agreement.majorities([0, 0, -1, -1], topics, "all") == {"b"}
+    assert agreement.counts(clusters, topics, "all") == [(4, {"a": 3, "b": 2, "c": 1})]
+    # One overlaps with three others and itself, but b alone with the first only.
+    assert agreement.b_cubed(clusters, topics, "all").precision == pytest.approx((4 + 2 + 3 + 3) / 16)
+
+
+@pytest.mark.parametrize("rule", ["all", "dominant"])
+@pytest.mark.parametrize("seed", range(20))
+def test_b_cubed_by_pairs(rule, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    clusters = rng.integers(-1, 5, size=n)
+    names = np.array(list("abcdef"))
+    topics = [tuple(rng.choice(names, size=rng.integers(0, 4), replace=False).tolist()) for _ in range(n)]
+    found = agreement.b_cubed(clusters, topics, rule)
+    assert found[:2] == pytest.approx(dense(clusters, topics, rule), nan_ok=True)
+    # The names of clusters and the order of the documents do not count.
+    order = rng.permutation(n)
+    renamed = np.where(clusters < 0, -1, 7 - clusters)[order]
+    assert agreement.b_cubed(renamed, [topics[i] for i in order], rule) == pytest.approx(found, nan_ok=True)
+
+
+def test_documents_without_topics_do_not_count():
+    more = ([*CLUSTERS, 0, 1, -1], [*TOPICS, (), (), ()])
+    assert agreement.b_cubed(*more) == agreement.b_cubed(CLUSTERS, TOPICS)
+    assert agreement.purity(*more) == agreement.purity(CLUSTERS, TOPICS)
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(ParameterError, match="'all' or 'dominant'"):
+        agreement.purity([0], [("a",)], "first")
+    with pytest.raises(ParameterError, match="one of each"):
+        agreement.b_cubed([0, 1], [("a",)])

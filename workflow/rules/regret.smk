@@ -1,0 +1,55 @@
+# Regret: the loss of a run against the best fixed dictionary in hindsight, with the bounds of the theory.
+# REQUIRED INPUTS: {run}/k{k}/{t}.h5 and features/{t}.h5 of all timesteps, plan.json
+# OUTPUTS: {run}/k{k}/regret.tsv, tables/regret.tsv
+REGRET = config["regret"]
+# What the report draws beside its own figures.
+MEASURED = ["regret"] if REGRET["enabled"] else []
+
+
+rule regret:
+    input:
+        checkpoints=lambda wildcards: [
+            f"{RUN}/{t}.h5".format(**wildcards) for t in timesteps(wildcards)
+        ],
+        features=lambda wildcards: [
+            f"{stream_of(wildcards)}/features/{t}.h5" for t in timesteps(wildcards)
+        ],
+        code=sources("regret"),
+    output:
+        RUN + "/regret.tsv",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/regret.log",
+    benchmark:
+        RUN + "/benchmarks/regret.tsv"
+    conda:
+        "../envs/odl.yaml"
+    params:
+        options=json.dumps(
+            {key: REGRET[key] for key in ("timesteps", "tolerance", "iterations")}
+        ),
+    shell:
+        "odl regret {output:q} --options {params.options:q} --checkpoints {input.checkpoints:q}"
+        " --features {input.features:q} > {log:q} 2>&1"
+
+
+rule regrets:
+    input:
+        plan=ROOT + "/plan.json",
+        tables=[
+            f"{ROOT}/{corpus}/seed{seed}/{run}/k{k}/regret.tsv"
+            for corpus in config["streams"]
+            for seed in config["seeds"]
+            for run in REGRET["runs"]
+            for k in (study.regret_atoms(config, run) if REGRET["enabled"] else [])
+        ],
+        code=sources("tables"),
+    output:
+        ROOT + "/tables/regret.tsv",
+    log:
+        ROOT + "/logs/regret.log",
+    conda:
+        "../envs/odl.yaml"
+    params:
+        options=json.dumps({key: REGRET[key] for key in ("runs", "atoms")}),
+    shell:
+        "odl regrets {input.plan:q} {output:q} --options {params.options:q} > {log:q} 2>&1"

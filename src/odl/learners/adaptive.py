@@ -126,8 +126,7 @@ class Adaptive(Learner):
             codes.append(_coded(part, A, chosen))
         residual, penalty = 1.0 - explained, np.zeros(P.shape[0])
         if self.contrast > 0 or self.context > 0:
-            residual, penalty = self._with_peers(P, residual)
-        residual, penalty = residual / (1.0 + self.contrast), penalty / (1.0 + self.contrast)
+            residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
         X = sparse.vstack(codes, format="csr") if codes else sparse.csr_array((0, A.shape[1]))
         return Scores(sparse.csr_array(X), np.maximum(residual, 0.0), penalty, 0.0)
 
@@ -142,29 +141,6 @@ class Adaptive(Learner):
         chosen, largest = np.take_along_axis(chosen, order, axis=1), np.take_along_axis(largest, order, axis=1)
         weights = 1.0 / np.arange(1, self.nearest + 1)
         return largest @ (weights / weights.sum())[:most], np.where(largest > 0, chosen, -1)
-
-    def _with_peers(self, P, residual):
-        """Add the contrast and mix in the scores of the most similar documents of the batch."""
-        total = P.shape[0]
-        most = min(self.peers, total - 1)
-        if most < 1:
-            return residual, np.zeros(total)
-        alike, likeness = np.zeros((total, most), dtype=np.int64), np.zeros((total, most))
-        transposed = sparse.csr_array(P.T)
-        for first in range(0, total, BLOCK):
-            cosines = sparse.csr_array(P[first : first + BLOCK] @ transposed).toarray()
-            rows = np.arange(len(cosines))
-            cosines[rows, first + rows] = -1.0
-            best = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
-            alike[first : first + BLOCK] = best
-            likeness[first : first + BLOCK] = np.maximum(np.take_along_axis(cosines, best, axis=1), 0.0)
-        penalty = self.contrast * likeness.sum(axis=1) / self.peers
-        weights = likeness**2
-        sums = weights.sum(axis=1)
-        share = np.where(sums > 0, self.context, 0.0)
-        weights /= np.where(sums > 0, sums, 1.0)[:, None]
-        mixed = [(1.0 - share) * part + share * (weights * part[alike]).sum(axis=1) for part in (residual, penalty)]
-        return mixed[0], mixed[1]
 
     def learn(self, state, P, X, history=()):
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
@@ -202,6 +178,48 @@ class Adaptive(Learner):
         memory |= {name: value[:n_atoms] for name, value in slots.items()}
         memory |= {"size": size, "seen": memory["seen"] + P.shape[0]}
         return State(sparse.csc_array(S.T), memory, state.updates + 1)
+
+
+def in_context(P, scores, contrast, context, peers):
+    """Judge documents together with the most similar ones of their batch.
+
+    With b the mean cosine to the `peers` most similar documents of the batch, N those documents and
+    u = (s + contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N cos^2.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        The batch, rows of unit l2 norm.
+    scores : ndarray, shape (n_documents,)
+        Scores s of the single documents, up to 1.
+    contrast, context : float
+    peers : int
+
+    Returns
+    -------
+    residual, penalty : ndarray, shape (n_documents,)
+        The parts made of s and of b; their sum is the result.
+    """
+    total = P.shape[0]
+    most = min(peers, total - 1)
+    if most < 1:
+        return scores / (1.0 + contrast), np.zeros(total)
+    alike, likeness = np.zeros((total, most), dtype=np.int64), np.zeros((total, most))
+    transposed = sparse.csr_array(P.T)
+    for first in range(0, total, BLOCK):
+        cosines = sparse.csr_array(P[first : first + BLOCK] @ transposed).toarray()
+        rows = np.arange(len(cosines))
+        cosines[rows, first + rows] = -1.0
+        best = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
+        alike[first : first + BLOCK] = best
+        likeness[first : first + BLOCK] = np.maximum(np.take_along_axis(cosines, best, axis=1), 0.0)
+    weights = likeness**2
+    sums = weights.sum(axis=1)
+    share = np.where(sums > 0, context, 0.0)
+    weights /= np.where(sums > 0, sums, 1.0)[:, None]
+    parts = scores / (1.0 + contrast), contrast / (1.0 + contrast) * likeness.sum(axis=1) / peers
+    residual, penalty = ((1.0 - share) * part + share * (weights * part[alike]).sum(axis=1) for part in parts)
+    return residual, penalty
 
 
 def _memory(n_atoms, limit):

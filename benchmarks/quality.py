@@ -198,8 +198,7 @@ def alerting(settings, held):
     runs = ("adaptive", "adaptive-context")
     scores, _ = learn(held, groups(settings, runs)[0], 500, every=True)
     everything = range(1, len(held.batches))
-    topics = [[()] * len(batch.ids) if not t else batch.topics for t, batch in enumerate(held.batches)]
-    topics[0] = held.batches[0].topics
+    topics = [batch.topics for batch in held.batches]
     for run, found in scores.items():
         raw = [found[t] for t in everything]
         labels = [held.labels[t] for t in everything]
@@ -223,6 +222,7 @@ def alerting(settings, held):
                 name = f"{budget:g}"
                 row[f"precision_{name}"] = alerts.precision_at(all_scores, all_labels, budget)
                 row[f"alerts_{name}"] = spent.mean()
+                row[f"false_{name}"] = spent[all_labels == 0].mean()
                 row[f"alert_precision_{name}"] = float((hit == 1).mean()) if len(hit) else float("nan")
                 delays = alerts.detection_delays([np.zeros(len(topics[0]), dtype=bool), *flags], topics)
                 waits = [delay.missed for delay in delays if delay.t > 1]

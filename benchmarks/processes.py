@@ -12,7 +12,8 @@ from measure import ROOT, Row, child, repeated, say, tool
 from odl import checkpoints, features, learners
 
 JOB_LIMITS = {"cpu": "<= 1.2", "rss": "<= 400"}
-BATCH = {"BATCH-IMPL": "batch"}  # learners from all documents so far, by the names of the NIPS 2012 supplement
+# Learners from all documents so far, by the names of the NIPS 2012 supplement.
+BATCH = {"BATCH-IMPL": "batch", "L2-BATCH": "batch_l2"}
 BATCH_LIMITS = {"cpu": "<= 900", "rss": "<= 4000"}  # 15 minutes, 4 GB
 DONE = "Nothing to be done"
 

@@ -22,11 +22,13 @@ import inside  # noqa: E402
 import material  # noqa: E402
 import measure  # noqa: E402
 import processes  # noqa: E402
+import squared  # noqa: E402
 
 from odl import learners, storage, timestep  # noqa: E402
 
 PARTS = {
     "coder": inside.coder,
+    "lars": squared.lars_rows,
     "step": inside.timestep,
     "job": processes.job,
     "checkpoint": inside.checkpoint,

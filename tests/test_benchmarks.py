@@ -53,10 +53,18 @@ def test_every_part_in_this_process(tmp_path):
     assert all(float(row["value"]) > 1 for row in rows if "dense ADMM" in row["what"])
 
 
+def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
+    rows = {row["what"].split(": ")[1]: float(row["value"]) for row in run(tmp_path, "lars")}
+    (apart,) = (value for what, value in rows.items() if "differs" in what)
+    (gap,) = (value for what, value in rows.items() if "gap" in what)
+    assert max(apart, gap) <= 1e-9
+    assert rows["scikit-learn over ours"] > 1
+
+
 @pytest.mark.workflow
 def test_every_part_that_starts_processes(tmp_path):
     rows = run(tmp_path, "job", "batch", "noop")
-    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 3 + ["noop"] * 2
+    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 6 + ["noop"] * 2
     for row in rows:
         low, high = (40, 4000) if row["unit"] == "MB" else (0.1, 60)
         assert low < float(row["value"]) < high, row

@@ -296,11 +296,11 @@ def test_the_papers_coder_records_its_gap(P, rng):
 
 def test_oiadmm_is_a_plain_function(P, rng):
     """Two steps from no dual are those of the learner with a whole dual."""
-    learner = learners.make("online_admm", rounds=1, beta=30.0, dual_terms=0)
+    learner = learners.make("online_admm", rounds=1, beta=30.0, tau=0.01, dual_terms=0)
     state = learner.start(P, 6, rng)
     A, dual = state.dictionary, sparse.csr_array((0, 40))
     for batch in (P[:50], P):
         X = learner.score(state, batch).codes
-        A, dual = oiadmm_step(batch, X, A, dual, 30.0)
+        A, dual = oiadmm_step(batch, X, A, dual, 30.0, 0.01)
         state = learner.learn(state, batch, X)
     assert (state.dictionary != A).nnz == 0 and (dual != state.arrays["dual"]).nnz == 0 and dual.nnz

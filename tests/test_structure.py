@@ -23,12 +23,21 @@ LAYERS = [
     ["coding/exact"],
     ["coding/admm"],
     ["coding/__init__", "fitting"],
+    ["coding/lars_kernels"],
+    ["coding/lars"],
+    ["l2_dictionary"],
     ["learners/base"],
+<<<<<<< HEAD
     ["learners/l1"],
     [
         *["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
         *["learners/batch", "learners/adaptive"],
     ],
+=======
+    ["learners/l1", "learners/growth"],
+    ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
+    ["learners/batch", "learners/batch_l2"],
+>>>>>>> c739613de25cf7703456f592550f5646fc4897c3
     ["learners/__init__"],
     ["novelty"],
 ]

@@ -38,15 +38,21 @@ L1 = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     "learners/l1",
 ]
+L2 = [*L1[:-1], "coding/lars", "coding/lars_kernels"]
 # Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.
 LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
+<<<<<<< HEAD
     "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
     "adaptive": ["clusters", "learners/adaptive"],
+=======
+    "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
+    "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
+>>>>>>> c739613de25cf7703456f592550f5646fc4897c3
 }
-HISTORY = ["batch"]  # algorithms that learn from all the batches so far
+HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 FITTED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],

@@ -9,7 +9,8 @@ from scipy import sparse
 from odl.coding.admm import objectives
 from odl.errors import OdlError
 from odl.fitting import fit_dictionary
-from odl.learners.base import State, atoms_from, draw_atoms, widen
+from odl.learners import growth
+from odl.learners.base import State, draw_atoms, widen
 from odl.learners.l1 import L1Learner
 
 SLACK = 1e-9  # of the norm of the documents: the gap that the coder certifies
@@ -169,12 +170,8 @@ def new_atoms(P, objective, count, start_terms, lam):
     csc_array, shape (n_terms, n_new_atoms)
     """
     holds = sparse.csr_array((np.ones(P.nnz), P.indices, P.indptr), shape=P.shape)
-    free = np.diff(P.indptr) > 0
-    covered, atoms = np.zeros(P.shape[0], dtype=bool), [sparse.csc_array((P.shape[1], 0))]
-    for _ in range(min(count, int(free.sum()))):
-        open_ = free & ~covered if (free & ~covered).any() else free
-        row = int(np.argmax(np.where(open_, objective, -np.inf)))
-        atoms.append(atoms_from(P[[row]], start_terms))
-        free[row] = False
-        covered |= holds @ atoms[-1].toarray().ravel() > (1.0 + lam) / 2.0
-    return sparse.csc_array(sparse.hstack(atoms, format="csc"))
+
+    def enters(_, atom):
+        return holds @ atom.toarray().ravel() > (1.0 + lam) / 2.0
+
+    return growth.new_atoms(P, objective, count, enters, start_terms=start_terms)

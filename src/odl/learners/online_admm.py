@@ -108,7 +108,7 @@ class OnlineADMM(L1Learner):
         return State(new, {"dual": largest_per_row(dual, self.dual_terms)}, state.updates + 1)
 
 
-def oiadmm_step(P, X, A, dual, beta):
+def oiadmm_step(P, X, A, dual, beta, tau=0.0):
     """Take one step of OIADMM, with nothing cut off the dual.
 
     One linearised step on ``min_A ||Gamma||_1`` such that ``Gamma = P - X A^T``, ``A >= 0`` and ``sum(A_j) <= 1``, as
@@ -126,6 +126,8 @@ def oiadmm_step(P, X, A, dual, beta):
         Dual of the timestep before; no rows at the start. Of unequal batches the smaller gets zero rows.
     beta : float
         Penalty of the augmented Lagrangian, above 0.
+    tau : float
+        Largest step; 0 sets no limit.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def oiadmm_step(P, X, A, dual, beta):
     ----------
     Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, Algorithm 1 (OIADMM) and supplement, section B.
     """
-    after = OnlineADMM(beta=beta, dual_terms=0).learn(State(A, {"dual": dual}), P, X)
+    after = OnlineADMM(beta=beta, tau=tau, dual_terms=0).learn(State(A, {"dual": dual}), P, X)
     return after.dictionary, after.arrays["dual"]
 
 

@@ -1,0 +1,38 @@
+"""A learner from all documents so far in the real workflow: it grows, reads its past from files, and can be resumed."""
+
+import numpy as np
+import pytest
+from workflows import SHOWN, chain, documents
+
+from odl import checkpoints, scored
+
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+
+
+def test_the_batch_learner_in_a_study(study):
+    config = study.config
+    config["learners"]["batch"] = {"algorithm": "batch", "growth": 2}
+    config["runs"], config["report"] = ["batch", "da"], {**config["report"], "run": "batch"}
+    study.configure(config)
+    jobs = study.run().names("algorithm", "run", "t")
+    assert jobs == {"kernels batch"} | chain("batch") | SHOWN | {"plan"}
+    found = [checkpoints.read(study.checkpoint("batch", t)) for t in range(4)]
+    assert [point.dictionary.shape[1] for point in found] == [8, 10, 12, 14]
+    assert [point.codes.shape for point in found] == [(120, 8), (80, 8), (80, 10), (80, 12)]
+    for point in found:
+        assert not point.arrays, "the history would be stored twice"
+    shown = scored.read(study.checkpoint("batch", 3).parent / "scores" / "3.h5")
+    # The batch was scored with 12 atoms and left 14: those that it added were used by none of its documents.
+    assert [use for _, _, use in shown.atoms][12:] == [0, 0]
+    assert len(shown.atoms[0][0].split()) and np.isfinite(next(iter(shown.scores.values()))).all()
+    # A checkpoint that is lost comes back from the one before and the feature files, byte for byte.
+    last = study.checkpoint("batch", 3)
+    whole = last.read_bytes()
+    last.unlink()
+    assert study.run(study.target(last)).names("run", "t") == {"update batch 3"}
+    assert last.read_bytes() == whole
+    # New documents: one timestep more, from all features so far.
+    study.write("b.jsonl", documents(360, 440))
+    assert "update batch 4" in study.run().names("run", "t")
+    assert checkpoints.read(study.checkpoint("batch", 4)).dictionary.shape[1] == 16
+    assert study.run("-n").jobs == []

@@ -27,17 +27,9 @@ LAYERS = [
     ["coding/lars"],
     ["l2_dictionary"],
     ["learners/base"],
-<<<<<<< HEAD
-    ["learners/l1"],
-    [
-        *["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
-        *["learners/batch", "learners/adaptive"],
-    ],
-=======
     ["learners/l1", "learners/growth"],
     ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
-    ["learners/batch", "learners/batch_l2"],
->>>>>>> c739613de25cf7703456f592550f5646fc4897c3
+    ["learners/batch", "learners/batch_l2", "learners/adaptive"],
     ["learners/__init__"],
     ["novelty"],
 ]

@@ -44,13 +44,9 @@ LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
     "projected_gradient": [*L1, "learners/projected_gradient"],
     "online_admm": [*L1, "learners/online_admm"],
-<<<<<<< HEAD
-    "batch": [*L1, "fitkernels", "fitting", "learners/batch"],
-    "adaptive": ["clusters", "learners/adaptive"],
-=======
     "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
     "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
->>>>>>> c739613de25cf7703456f592550f5646fc4897c3
+    "adaptive": ["clusters", "learners/adaptive"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 FITTED = [

@@ -12,11 +12,8 @@ LEARNERS = {
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
     "batch": "Batch",
-<<<<<<< HEAD
-    "adaptive": "Adaptive",
-=======
     "batch_l2": "BatchL2",
->>>>>>> c739613de25cf7703456f592550f5646fc4897c3
+    "adaptive": "Adaptive",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

@@ -79,7 +79,7 @@ def test_studies_have_results_of_their_own():
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
-        (["regret"], {**REGRET, "atoms": [3]}, "regret.atoms is [3]; expected a size of run 'admm', 100, 200"),
+        (["regret"], {**REGRET, "sizes": [3]}, "regret.sizes names 3; expected some of 100, 200"),
         (["regret", "tolerance"], 0, "a number above 0"),
         (["report", "seed"], 9, "report.seed is 9; expected one of 0, 1, 2"),
         (["corpora", "scipydocs", "topic_entry", "first"], 7, "first not after last"),
@@ -100,6 +100,22 @@ def test_names_of_folders_are_no_runs(name):
     changed["runs"].append(name)
     with pytest.raises(ConfigError, match="rename the run"):
         config.check(changed, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("10,2", "run 'admm': the tree '10,2' has 31 nodes and the dictionary 100 atoms; expected one node for each"),
+        ("bianry", "run 'admm': the tree is 'bianry'; expected 'binary', branching factors"),
+        ("parents 1,0", "run 'admm': the nodes 0 - 1 - 0 are a cycle"),
+    ],
+)
+def test_trees_have_a_node_for_each_atom(tree, message):
+    changed = broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": tree})
+    with pytest.raises(ConfigError) as caught:
+        config.check(changed, SCHEMA)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    config.check(broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": "3,33", "atoms": [103]}), SCHEMA)
 
 
 def test_what_follows_from_a_run():

@@ -83,7 +83,7 @@ def test_it_is_the_slow_twin(rng, k, same):
     # Which number an atom has does not matter here.
     order, other = np.lexsort(found.round(4).T), np.lexsort(expected.round(4).T)
     assert np.allclose(found[order], expected[other], atol=1e-5)
-    assert np.array_equal(state.arrays["documents"][order], sizes[other])
+    assert np.array_equal(state.arrays["members"][order], sizes[other])
 
 
 def test_with_an_atom_for_each_document_it_is_the_nearest_neighbour(rng):
@@ -105,7 +105,7 @@ def test_score_is_its_formula(rng):
     learner = adaptive(nearest=3, cohesion=0.7, flatten=0.5)
     flat = state.dictionary.toarray() ** 0.5
     flat /= np.linalg.norm(flat, axis=0)
-    rho = state.arrays["size"] / state.arrays["documents"]
+    rho = state.arrays["size"] / state.arrays["members"]
     values = -np.sort(-(other.toarray() @ flat) / rho**0.7, axis=1)[:, :3]
     expected = np.maximum(1 - values @ np.array([6, 3, 2]) / 11, 0)
     found = learner.score(state, other)
@@ -116,7 +116,7 @@ def test_cohesion_is_the_mean_cosine_of_the_members(rng):
     P, _ = stream(rng, 50, [2])
     state = adaptive(same=0.0, half_life=0, terms=120).start(P, 4, rng)
     assert state.dictionary.shape[1] == 1
-    rho = state.arrays["size"] / state.arrays["documents"]
+    rho = state.arrays["size"] / state.arrays["members"]
     assert np.allclose(rho, (P @ state.dictionary).mean(), atol=1e-6)
 
 
@@ -152,7 +152,7 @@ def test_memory_is_bounded_and_nothing_is_lost(rng, full):
     else:
         assert state.arrays["birth"].max() > (640 if full == "retire" else 40)
     if full == "retire":
-        assert state.arrays["documents"].sum() < 40 + 12 * 60
+        assert state.arrays["members"].sum() < 40 + 12 * 60
 
 
 def test_documents_are_conserved(rng):
@@ -163,16 +163,16 @@ def test_documents_are_conserved(rng):
         state = learner.learn(state, P, None) if state else learner.start(P, 10, rng)
         total += P.sum(axis=0)
         assert np.allclose(sums_of(state).sum(axis=0), total, rtol=1e-5)
-    assert state.arrays["documents"].sum() == 164
+    assert state.arrays["members"].sum() == 164
 
 
 def test_forgetting_halves_the_weight(rng):
     P, _ = stream(rng, 40, [0, 1])
     other, _ = stream(rng, 40, [7])
     state = adaptive(half_life=40, terms=120).start(P, 12, rng)
-    before = state.arrays["documents"].sum()
+    before = state.arrays["members"].sum()
     after = adaptive(half_life=40, terms=120).learn(state, other, None)
-    assert np.isclose(after.arrays["documents"].sum(), before / 2 + 40)
+    assert np.isclose(after.arrays["members"].sum(), before / 2 + 40)
     assert np.allclose(sums_of(after)[:, :16].sum(), sums_of(state)[:, :16].sum() / 2, rtol=1e-5)
 
 
@@ -208,7 +208,7 @@ def test_numbers_of_atoms_are_stable(rng):
     assert np.array_equal(after.arrays["birth"][kept], state.arrays["birth"][kept])
     # What was in a slot is still in it.
     assert np.all(sums_of(after)[kept] >= sums_of(state)[kept] - 1e-5)
-    assert after.arrays["documents"].sum() == 85
+    assert after.arrays["members"].sum() == 85
 
 
 def test_a_resumed_run_is_the_run(rng, tmp_path):

@@ -148,7 +148,7 @@ def _corpus(chosen, folder):
         *([("Regret", shown("regret"))] if "regret" in held else []),
         ("Most novel documents", sections.top(chosen)),
         ("Emerging topics", sections.emerging_topics(chosen)),
-        ("Topics", shown("topics"), sections.topics(chosen)),
+        ("Topics", shown("topics"), sections.topics(chosen), sections.topic_tree(chosen)),
         (
             "Time and memory",
             *[shown(name) for name in ("time", "costs", "tradeoff")],

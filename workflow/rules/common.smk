@@ -39,6 +39,11 @@ L1 = [
     "learners/l1",
 ]
 L2 = [*L1[:-1], "coding/lars", "coding/lars_kernels"]
+SQUARED = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy", "treestart"],
+    "learners/squared",
+]
 # Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.
 LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
@@ -46,6 +51,8 @@ LEARNERS = {
     "online_admm": [*L1, "learners/online_admm"],
     "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
     "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
+    "flat": [*SQUARED, "learners/flat"],
+    "hierarchical": [*SQUARED, "learners/hierarchical"],
     "adaptive": ["clusters", "learners/adaptive"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
@@ -71,14 +78,17 @@ SOURCES = {
         *["agreement", "emerging", "topicstep"],
     ],
     "emerging": [*TABLED, "agreement", "emerging"],
-    "plan": ["errors", "storage", "config", "study"],
+    "plan": ["errors", "storage", "trees", "config", "study"],
     "tables": [*TABLED, "study"],
     "regret": [
-        *[*TABLED, "config", "checkpoints", "learners/__init__", "learners/base"],
+        *[*TABLED, "trees", "config", "checkpoints", "learners/__init__", "learners/base"],
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],
     "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
-    "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
+    "page": [
+        *[*SHOWN, "agreement", "emerging", "trees", "topictree", "page", "sections"],
+        "report",
+    ],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 

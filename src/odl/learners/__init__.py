@@ -11,6 +11,8 @@ LEARNERS = {
     "dual_averaging": "DualAveraging",
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
+    "flat": "Flat",
+    "hierarchical": "Hierarchical",
     "batch": "Batch",
     "batch_l2": "BatchL2",
     "adaptive": "Adaptive",

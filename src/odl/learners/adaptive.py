@@ -116,7 +116,7 @@ class Adaptive(Learner):
         flat = sparse.csc_array((A.data**self.flatten, A.indices, A.indptr), shape=A.shape)
         sizes = np.sqrt(np.bincount(_columns(flat), flat.data**2, minlength=A.shape[1]))
         flat.data = flat.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(flat.indptr))
-        cohesion = state.arrays["size"] / np.maximum(state.arrays["documents"], 1e-300)
+        cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
         scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
         explained, codes = np.zeros(P.shape[0]), []
         for first in range(0, P.shape[0], BLOCK):
@@ -148,12 +148,12 @@ class Adaptive(Learner):
         memory = {name: value.copy() for name, value in state.arrays.items()}
         n_atoms, n_slots = state.dictionary.shape[1], int(memory["limit"][0])
         kept = 0.5 ** (P.shape[0] / self.half_life) if self.half_life else 1.0
-        memory["documents"] *= kept
+        memory["members"] *= kept
         memory["size"] *= kept
         S = widen(state.dictionary, n_rows=P.shape[1]).astype(np.float64)
         S.data = S.data * np.repeat(memory["size"], np.diff(S.indptr))
         terms, rows = np.unique(P.indices, return_inverse=True)
-        slots = {name: _padded(memory[name], n_slots) for name in ("documents", "used", "birth")}
+        slots = {name: _padded(memory[name], n_slots) for name in ("members", "used", "birth")}
         sums = np.zeros((len(terms), n_slots), dtype=np.float32)
         sums[:, :n_atoms] = sparse.csr_array(S)[terms].toarray()
         gram = np.zeros((n_slots, n_slots))
@@ -225,11 +225,11 @@ def in_context(P, scores, contrast, context, peers):
 def _memory(n_atoms, limit):
     """Return what is kept beside atoms that are one document each.
 
-    documents: n_j; size: ||S_j||; birth, used: number in the stream of the first and last document;
+    members: n_j; size: ||S_j||; birth, used: number in the stream of the first and last document;
     seen: documents learned; limit: the most atoms.
     """
     return {
-        "documents": np.ones(n_atoms),
+        "members": np.ones(n_atoms),
         "size": np.ones(n_atoms),
         "birth": np.zeros(n_atoms, dtype=np.int64),
         "used": np.zeros(n_atoms, dtype=np.int64),

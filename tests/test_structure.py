@@ -19,7 +19,7 @@ LAYERS = [
     ["trees"],
     ["storage", "config"],
     ["documents"],
-    ["kernels", "fitkernels"],
+    ["kernels", "fitkernels", "clusters"],
     ["prox"],
     ["coding/exact"],
     ["coding/admm"],
@@ -36,11 +36,12 @@ LAYERS = [
     ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
     ["learners/batch", "learners/batch_l2", "learners/flat", "learners/hierarchical"],
     ["learners/diffusion"],
+    ["learners/adaptive"],
     ["learners/__init__"],
     ["novelty"],
 ]
 # What these may import of the package beside themselves; the mathematics stays out of the data's way.
-DATA = {"errors", "storage", "documents", "features", "metrics", "stream"}
+DATA = {"errors", "storage", "documents", "features", "metrics", "stream", "alerts"}
 LIGHT = {"numpy", "scipy", "h5py", "numba"}
 
 

@@ -58,6 +58,7 @@ LEARNERS = {
         *["distributed/networks", "distributed/kernels", "distributed/inference"],
         *["distributed/coding", "learners/diffusion"],
     ],
+    "adaptive": ["clusters", "learners/adaptive"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 FITTED = [

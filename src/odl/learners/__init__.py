@@ -16,6 +16,7 @@ LEARNERS = {
     "batch": "Batch",
     "batch_l2": "BatchL2",
     "diffusion": "Diffusion",
+    "adaptive": "Adaptive",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

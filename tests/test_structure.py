@@ -171,6 +171,7 @@ def test_a_learner_imports_light_packages_only():
         ("emerging", "emerging tables"),
         ("evaluate", "tables"),
         ("tables", "study"),
+        ("regrets", "regrets"),
         ("regret", "regret"),
         ("figures", "figures"),
         ("page", "report"),

@@ -142,10 +142,10 @@ def regret(args):
 
 
 def regrets(args):
-    from odl import study
+    from odl import regrets
 
     arguments.check(args.options, "--options", arguments.REGRETS)
-    study.gather_regret(args.plan, args.output, **args.options)
+    regrets.gather(args.plan, args.output, **args.options)
 
 
 def plan(args):

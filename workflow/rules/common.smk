@@ -66,7 +66,7 @@ FITTED = [
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
 ]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
-SHOWN = [*TABLED, "study", "selection"]
+SHOWN = [*TABLED, "spread", "study", "selection"]
 SOURCES = {
     "read": [*BASE, "corpora/__init__", "corpora/checks"],
     "index": [*BASE, "stream"],
@@ -83,13 +83,29 @@ SOURCES = {
         *["agreement", "emerging", "topicstep"],
     ],
     "emerging": [*TABLED, "agreement", "emerging"],
-    "plan": ["errors", "storage", "trees", "config", "study"],
-    "tables": [*TABLED, "study"],
+    "plan": ["errors", "storage", "trees", "config", "spread", "study"],
+    "tables": [*TABLED, "spread", "study"],
+    "regrets": [*TABLED, "spread", "study", "regrets"],
     "regret": [
-        *[*TABLED, "trees", "config", "checkpoints", "learners/__init__", "learners/base"],
+        *[
+            *TABLED,
+            "trees",
+            "config",
+            "checkpoints",
+            "learners/__init__",
+            "learners/base",
+        ],
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],
-    "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
+    "figures": [
+        *SHOWN,
+        "plots",
+        "streamplots",
+        "costplots",
+        "regretplots",
+        "regrets",
+        "figures",
+    ],
     "page": [
         *[*SHOWN, "agreement", "emerging", "trees", "topictree", "page", "sections"],
         "report",

@@ -54,6 +54,11 @@ def check(config, schema):
     _check_names(config)
 
 
+def check_map(value, schema, path):
+    """Check a part of a configuration against a schema of its own; `path` names it in messages."""
+    _check(value, schema, path, schema)
+
+
 def _resolve(schema, root):
     while "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
@@ -157,6 +162,12 @@ def _check_doubles(config):
         lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
     lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
     lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
+    lists |= {
+        f"experiments.{name}.{key}": values
+        for name, entry in config["experiments"].items()
+        for key, values in entry.items()
+        if isinstance(values, list)
+    }
     for where, values in lists.items():
         double = next((value for value in values if values.count(value) > 1), None)
         if double is not None:
@@ -164,6 +175,10 @@ def _check_doubles(config):
 
 
 def _check_names(config):
+    if not config["streams"]:
+        if not config["experiments"]:
+            raise ConfigError("streams is empty", "a stream, or something under experiments", "add one")
+        return  # a study of experiments only: what is said of streams and runs is not used
     for key, table in (("streams", "corpora"), ("runs", "learners")):
         for name in config[key]:
             if name not in config[table]:
@@ -282,6 +297,12 @@ def emerging_of(config, run):
         return []
     sizes = atoms_of(config, run)
     return [k for k in sizes if k in emerging["sizes"]] if emerging["sizes"] else [max(sizes)]
+
+
+def experiment_of(config, name):
+    """Return the settings of an experiment."""
+    extra = ("experiment", "files")
+    return {key: value for key, value in config["experiments"][name].items() if key not in extra}
 
 
 def learner_of(config, run):

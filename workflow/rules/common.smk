@@ -30,6 +30,7 @@ wildcard_constraints:
     seed=r"\d+",
     corpus=r"[a-z0-9-]+",
     run=r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*",
+    experiment=r"[a-z0-9][a-z0-9-]*",
 
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
@@ -61,6 +62,8 @@ LEARNERS = {
     "adaptive": ["clusters", "learners/adaptive"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
+# Experiments: the algorithms whose kernels they use, and their files beside those of all experiments.
+EXPERIMENTS = {}
 FITTED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
@@ -106,9 +109,10 @@ SOURCES = {
         "regrets",
         "figures",
     ],
+    "experiment": ["errors", "storage", "trees", "config", "experiments/__init__"],
     "page": [
-        *[*SHOWN, "agreement", "emerging", "trees", "topictree", "page", "sections"],
-        "report",
+        *[*SHOWN, "config", "experiments/__init__"],
+        *["agreement", "emerging", "trees", "topictree", "page", "sections", "report"],
     ],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)

@@ -144,7 +144,7 @@ def hyper_parameters(start="Of `"):
 
 def test_every_key_is_described_and_exists():
     of_all = {f"learners.{{run}}.{name}" for name in ("algorithm", "atoms")}
-    of_all |= {f"experiments.{{experiment}}.{name}" for name in ("experiment", "files")}
+    of_all |= {f"experiments.{{experiment}}.{name}" for name in odl.config.OF_EXPERIMENTS}
     schema = {
         key
         for key in keys_of(SCHEMA)

@@ -171,7 +171,7 @@ def figures(args):
 def experiment(args):
     from odl import experiments
 
-    experiments.run(args.name, args.folder, args.settings, args.files)
+    experiments.run(args.name, args.folder, args.settings, args.files, args.study)
 
 
 def page(args):
@@ -407,6 +407,10 @@ def _parser():
         ("folder", {"help": "folder of tables and figures to write"}),
         ("--settings", {"type": parse_map, "default": {}, "help": "JSON of what differs from the defaults"}),
         ("--files", {"nargs": "*", "default": [], "help": "its data"}),
+        (
+            "--study",
+            {"type": parse_map, "default": None, "help": "JSON of its streams, learners and evaluation"},
+        ),
     )
     command(
         page,

@@ -195,6 +195,8 @@ def _streams(plan, tables_folder, figures_folder, settings):
 def _experiment(folder):
     name = os.path.basename(os.path.normpath(folder))
     heading, content = studies.section(folder)
+    if not content:
+        return None
     key = f"experiment-{name}"
     return key, heading, element("section", element("h2", heading, id=key), *content)
 
@@ -224,7 +226,7 @@ def write(path, plan=None, tables_folder=None, figures_folder=None, *, title, co
         If the run to show does not exist, or a file is missing or damaged.
     """
     parts = [] if plan is None else _streams(plan, tables_folder, figures_folder, settings)
-    parts += [_experiment(folder) for folder in experiments]
+    parts += [part for part in map(_experiment, experiments) if part]
     config = {name: value for name, value in (config or {}).items() if name != "mirror"}
     links = [element("li", element("a", heading, href=f"#{key}")) for key, heading, _ in parts]
     text = page.page(

@@ -14,7 +14,7 @@ try:
     os.environ.update(ODL_MIRROR=study.mirror_of(config))
     CORPUS_FILES = {
         name: study.sources_of(config, name, REGISTRY, "data")
-        for name in config["streams"]
+        for name in study.corpora_of(config)
     }
 except study.ConfigError as error:
     sys.exit(f"odl: {error}")
@@ -63,7 +63,25 @@ LEARNERS = {
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 # Experiments: the algorithms whose kernels they use, and their files beside those of all experiments.
-EXPERIMENTS = {}
+EXPERIMENTS = {
+    "quality": {
+        "kernels": ["adaptive"],
+        "code": [
+            *["documents", "features", "baselines", "metrics", "scored", "tables"],
+            *["stream", "alerts", "novelty", "learners/__init__", "learners/base"],
+            *LEARNERS["adaptive"],
+            *["experiments/qualitystudy", "experiments/quality"],
+        ],
+    },
+    "quality_overview": {
+        "kernels": [],
+        "code": [
+            *["documents", "features", "baselines", "metrics", "scored", "tables"],
+            *["page", "plots", "experiments/qualitypage", "experiments/qualityplots"],
+            "experiments/quality_overview",
+        ],
+    },
+}
 FITTED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],

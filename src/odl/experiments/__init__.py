@@ -4,8 +4,9 @@ A module has
 
     TITLE : str                             heading on the page
     SETTINGS : dict                         name of a setting -> JSON schema with its default
-    run(settings, folder, files) -> None    measure; write tables (.tsv) and figures (.png, .svg) into `folder`
-    section(folder) -> list of Markup       what the page says about them
+    run(settings, folder, files) -> None    measure; write tables (.tsv) and figures (.png, .svg) into `folder`;
+                                            with a fourth argument `study`, where it works on streams
+    section(folder) -> list of Markup       what the page says about them; left out where another experiment shows them
 
 A run gets every setting, checked. Equal settings and files give equal bytes.
 """
@@ -19,7 +20,7 @@ from odl import config, storage
 from odl.errors import ConfigError, DataError
 
 # Name of the experiment, which is that of its file, to nothing else: the module has the rest.
-EXPERIMENTS = ("biclustering",)
+EXPERIMENTS = ("biclustering", "quality", "quality_overview")
 HELD = "settings.json"  # in the folder of an experiment, written last
 
 
@@ -56,7 +57,7 @@ def complete(name, settings):
     return {**{key: entry["default"] for key, entry in known.items()}, **settings}
 
 
-def run(name, folder, settings=None, files=()):
+def run(name, folder, settings=None, files=(), study=None):
     """Run an experiment.
 
     Parameters
@@ -68,13 +69,17 @@ def run(name, folder, settings=None, files=()):
     settings : dict, optional
         Those that differ from the defaults.
     files : sequence of path-like
-        The data it works on, as its settings want them.
+        The data it works on, as its settings want them: documents of streams, folders of other experiments.
+    study : dict, optional
+        Streams and learners, as `odl.config.study_of` makes it.
     """
     settings = complete(name, dict(settings or {}))
     os.makedirs(folder, exist_ok=True)
-    module_of(name).run(settings, os.fspath(folder), [os.fspath(file) for file in files])
+    more = (study,) if study else ()
+    module_of(name).run(settings, os.fspath(folder), [os.fspath(file) for file in files], *more)
     with storage.replacing(os.path.join(folder, HELD)) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"experiment": name, "settings": settings}, indent=1) + "\n")
+        held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
+        file.write(json.dumps(held, indent=1) + "\n")
 
 
 def section(folder):
@@ -92,4 +97,6 @@ def section(folder):
         todo = "delete the folder and run it again"
         raise DataError(f"{folder} holds no finished experiment", f"{HELD} and its results", todo) from error
     module = module_of(held["experiment"])
+    if not hasattr(module, "section"):
+        return module.TITLE, []
     return module.TITLE, module.section(os.fspath(folder))

@@ -19,7 +19,7 @@ from odl import config, storage
 from odl.errors import ConfigError, DataError
 
 # Name of the experiment, which is that of its file, to nothing else: the module has the rest.
-EXPERIMENTS = ("biclustering",)
+EXPERIMENTS = ("biclustering", "convergence", "denoising")
 HELD = "settings.json"  # in the folder of an experiment, written last
 
 

@@ -63,7 +63,33 @@ LEARNERS = {
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 # Experiments: the algorithms whose kernels they use, and their files beside those of all experiments.
+WRITTEN = [
+    *["documents", "features", "baselines", "metrics", "scored", "tables"],
+    *["page", "plots", "corpora/__init__", "corpora/checks"],
+]
+DISTRIBUTED = [*WRITTEN, "learners/__init__", "learners/base", *LEARNERS["diffusion"]]
 EXPERIMENTS = {
+    "biclustering": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "corpora/lung", "experiments/biclustering"],
+            *["experiments/biclusterplots", "experiments/grouping"],
+        ],
+    },
+    "convergence": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "stream", "corpora/matlab", "corpora/tdt2"],
+            *["experiments/convergence", "experiments/convergenceplots"],
+        ],
+    },
+    "denoising": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "experiments/denoising", "experiments/denoiseplots"],
+            "experiments/patches",
+        ],
+    },
     "quality": {
         "kernels": ["adaptive"],
         "code": [

@@ -20,7 +20,7 @@ from odl import config, storage
 from odl.errors import ConfigError, DataError
 
 # Name of the experiment, which is that of its file, to nothing else: the module has the rest.
-EXPERIMENTS = ("biclustering", "quality", "quality_overview")
+EXPERIMENTS = ("biclustering", "convergence", "denoising", "quality", "quality_overview")
 HELD = "settings.json"  # in the folder of an experiment, written last
 
 

@@ -166,14 +166,17 @@ def section(folder):
             "p",
             f"Expression of {lung.GENES} genes in 56 subjects ({classes}): the genes of highest variance of 12625, not "
             "the whole array, so the classes are easier to find than on the array. Genes are learned one by one, in a "
-            "drawn order, once each; an agent owns one atom over the subjects. The classes are not shown to any method.",
+            "drawn order, once each; an agent owns one atom over the subjects. The classes are not shown to any "
+            "method.",
         ),
         page.table(
             header,
             list(_summary(rows)),
             "How well the subjects' classes are recovered, mean ± sd over seeds. Adjusted Rand index and purity of "
-            "k-means with as many groups as classes on the subjects' coordinates (atoms times the length of their codes; "
-            "singular vectors times singular values); accuracy of the nearest class mean, each subject left out in turn.",
+            "k-means with as many groups as classes on the subjects' coordinates (atoms times the length of their "
+            "codes; "
+            "singular vectors times singular values); accuracy of the nearest class mean, each subject left out in "
+            "turn.",
         ),
         picture(
             "recovery",
@@ -182,14 +185,17 @@ def section(folder):
         ),
         picture(
             "checkerboard",
-            "The data and the layers w_j y_jᵀ of the middle beta, first seed. Rows: subjects by class; columns: genes, in "
-            "the order of their codes on the atom of the panel (data: on the first atom). Colours are capped at the 99th "
+            "The data and the layers w_j y_jᵀ of the middle beta, first seed. Rows: subjects by class; columns: "
+            "genes, in "
+            "the order of their codes on the atom of the panel (data: on the first atom). Colours are capped at the "
+            "99th "
             "percentile of a panel.",
             "Heat maps of subjects by genes: blocks of one colour, bounded by the classes of the subjects.",
         ),
         picture(
             "atoms",
-            "Entries of the atoms (above) and of the singular vectors (below) by subject; an atom is sparse where it is 0.",
+            "Entries of the atoms (above) and of the singular vectors (below) by subject; an atom is sparse where "
+            "it is 0.",
             "Atoms by subject: values differ by class.",
         ),
     ]

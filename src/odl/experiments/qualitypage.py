@@ -63,8 +63,8 @@ def comparison(found):
         "Average AUC, mean ± sd over seeds of order and start. Differences to the best of the four cosines over the "
         "whole past, which is taken for each seed after looking: mean difference, mean limits of the paired bootstrap "
         "interval (95 %), and the number of seeds above 0 / below 0 beyond the interval / in all. In context: a "
-        "document is judged together with the most similar documents of its batch, which a method for one document at a time "
-        "cannot do; so nearest documents are also shown with the same context."
+        "document is judged together with the most similar documents of its batch, which a method for one document at "
+        "a time cannot do; so nearest documents are also shown with the same context."
     )
     header = ["", "average AUC", "difference", "interval", "above / below / seeds"]
     return [page.table(header, lines, caption)]
@@ -115,8 +115,8 @@ def alerting(found):
         header += [f"precision at {share}", f"alerts at {share}", "on known", "missed", "topics found"]
     caption = (
         "Alerts within a budget, from the second scored batch on, means over seeds. TDT cost: normalised, with the "
-        "best threshold. Precision: novel documents among that share of most novel ones. Then alerts given one by one: raw "
-        "scores with the threshold that kept to the budget on the first scored batch, calibrated ones where the tail "
+        "best threshold. Precision: novel documents among that share of most novel ones. Then alerts given one by one: "
+        "raw scores with the threshold that kept to the budget on the first scored batch, calibrated ones where the tail "
         "probability against the scores before is at most the budget: share of documents alerted, share of known "
         "documents alerted (a budget is kept where this is at most the budget), median over new topics of documents "
         "missed before the first alert, share of new topics with an alert."
@@ -134,6 +134,7 @@ def cost(found):
         lines.append([f"{run}, {name}", f"{held[0]['timesteps']}", *values])
     caption = (
         "CPU milliseconds to score and learn one document, medians over timesteps (the first left out), means over "
-        "seeds: of the whole stream, of its first third and of its last third, which are alike where the cost is constant."
+        "seeds: of the whole stream, of its first third and of its last third, which are alike where the cost is "
+        "constant."
     )
     return [page.table(["", "timesteps", "whole stream", "first third", "last third"], lines, caption)]

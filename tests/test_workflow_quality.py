@@ -24,7 +24,7 @@ def configuration():
         **base,
         "streams": [],
         "corpora": {"mine": mine, "entry": entry},
-        "runs": [],
+        "runs": ["adaptive"],
         "learners": {"adaptive": learner, "adaptive-context": {**learner, "contrast": 0.3, "context": 0.5}},
         "experiments": {
             "overview": {"experiment": "quality_overview", "experiments": ["mine", "entry"], "shown": ["entry"]},

@@ -116,8 +116,8 @@ def alerting(found):
     caption = (
         "Alerts within a budget, from the second scored batch on, means over seeds. TDT cost: normalised, with the "
         "best threshold. Precision: novel documents among that share of most novel ones. Then alerts given one by one: "
-        "raw scores with the threshold that kept to the budget on the first scored batch, calibrated ones where the tail "
-        "probability against the scores before is at most the budget: share of documents alerted, share of known "
+        "raw scores with the threshold that kept to the budget on the first scored batch, calibrated ones where the "
+        "tail probability against the scores before is at most the budget: share of documents alerted, share of known "
         "documents alerted (a budget is kept where this is at most the budget), median over new topics of documents "
         "missed before the first alert, share of new topics with an alert."
     )

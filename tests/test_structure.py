@@ -9,7 +9,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from odl import learners
+from odl import config, experiments, learners
 from odl.corpora import READERS
 
 PACKAGE = ROOT / "src" / "odl"
@@ -102,7 +102,7 @@ def sources():
     found = {}
     exec(text[text.index("BASE = [") : text.index("PACKAGE = ")], found)
     stages = {stage: set(names) for stage, names in found["SOURCES"].items()}
-    return {**stages, "LEARNERS": found["LEARNERS"], "HISTORY": found["HISTORY"]}
+    return {**stages, "LEARNERS": found["LEARNERS"], "HISTORY": found["HISTORY"], "EXPERIMENTS": found["EXPERIMENTS"]}
 
 
 def test_imports_point_one_way():
@@ -144,6 +144,18 @@ def test_sources_of_an_update_are_its_imports():
     assert not any(f"learners/{algorithm}" in shared for algorithm in learners.LEARNERS)
 
 
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_sources_of_an_experiment_are_its_imports(name):
+    known, listed = modules(), sources()["EXPERIMENTS"][name]
+    algorithms = listed["kernels"]
+    own = closure([f"experiments/{name}", *(f"learners/{algorithm}" for algorithm in algorithms)], known)
+    assert set(listed["code"]) == own - closure(["experiments/__init__"], known)
+
+
+def test_every_experiment_has_its_sources():
+    assert set(sources()["EXPERIMENTS"]) == set(experiments.EXPERIMENTS)
+
+
 @pytest.mark.parametrize("algorithm", sorted(learners.LEARNERS))
 def test_sources_of_a_learner_are_its_imports(algorithm):
     known, tables = modules(), sources()
@@ -175,6 +187,7 @@ def test_a_learner_imports_light_packages_only():
         ("regret", "regret"),
         ("figures", "figures"),
         ("page", "report"),
+        ("experiment", "experiments/__init__"),
     ],
 )
 def test_sources_of_a_stage_are_its_imports(stage, module):
@@ -184,6 +197,7 @@ def test_sources_of_a_stage_are_its_imports(stage, module):
 def test_sources_exist():
     tables = sources()
     del tables["HISTORY"]
+    tables |= {name: listed["code"] for name, listed in tables.pop("EXPERIMENTS").items()}
     tables |= tables.pop("LEARNERS")
     assert set().union(*tables.values()) <= modules().keys()
 
@@ -213,6 +227,17 @@ def test_schema_is_the_dataclasses():
             listed.pop(extra)
         assert listed == properties, f"run `odl schema` and copy {algorithm} into the schema"
         assert schema["$defs"][algorithm]["additionalProperties"] is False
+
+
+def test_schema_has_the_settings_of_experiments():
+    schema = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
+    selected = schema["properties"]["experiments"]["additionalProperties"]["select"]["schemas"]
+    assert selected == {name: {"$ref": f"#/$defs/experiment_{name}"} for name in experiments.EXPERIMENTS}
+    for name, settings in experiments.schema().items():
+        entry = schema["$defs"][f"experiment_{name}"]
+        listed = {key: held for key, held in entry["properties"].items() if key not in config.OF_EXPERIMENTS}
+        assert listed == settings, f"run `odl schema --experiments` and copy {name} into the schema"
+        assert entry["additionalProperties"] is False and "experiment" in entry["required"]
 
 
 def test_every_map_of_the_schema_is_closed():

@@ -14,7 +14,7 @@ try:
     os.environ.update(ODL_MIRROR=study.mirror_of(config))
     CORPUS_FILES = {
         name: study.sources_of(config, name, REGISTRY, "data")
-        for name in config["streams"]
+        for name in study.corpora_of(config)
     }
 except study.ConfigError as error:
     sys.exit(f"odl: {error}")
@@ -30,6 +30,7 @@ wildcard_constraints:
     seed=r"\d+",
     corpus=r"[a-z0-9-]+",
     run=r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*",
+    experiment=r"[a-z0-9][a-z0-9-]*",
 
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
@@ -61,6 +62,52 @@ LEARNERS = {
     "adaptive": ["clusters", "learners/adaptive"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
+# Experiments: the algorithms whose kernels they use, and their files beside those of all experiments.
+WRITTEN = [
+    *["documents", "features", "baselines", "metrics", "scored", "tables"],
+    *["page", "plots", "corpora/__init__", "corpora/checks"],
+]
+DISTRIBUTED = [*WRITTEN, "learners/__init__", "learners/base", *LEARNERS["diffusion"]]
+EXPERIMENTS = {
+    "biclustering": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "corpora/lung", "experiments/biclustering"],
+            *["experiments/biclusterplots", "experiments/grouping"],
+        ],
+    },
+    "convergence": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "stream", "corpora/matlab", "corpora/tdt2"],
+            *["experiments/convergence", "experiments/convergenceplots"],
+        ],
+    },
+    "denoising": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "experiments/denoising", "experiments/denoiseplots"],
+            "experiments/patches",
+        ],
+    },
+    "quality": {
+        "kernels": ["adaptive"],
+        "code": [
+            *["documents", "features", "baselines", "metrics", "scored", "tables"],
+            *["stream", "alerts", "novelty", "learners/__init__", "learners/base"],
+            *LEARNERS["adaptive"],
+            *["experiments/qualitystudy", "experiments/quality"],
+        ],
+    },
+    "quality_overview": {
+        "kernels": [],
+        "code": [
+            *["documents", "features", "baselines", "metrics", "scored", "tables"],
+            *["page", "plots", "experiments/qualitypage", "experiments/qualityplots"],
+            "experiments/quality_overview",
+        ],
+    },
+}
 FITTED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
@@ -106,9 +153,10 @@ SOURCES = {
         "regrets",
         "figures",
     ],
+    "experiment": ["errors", "storage", "trees", "config", "experiments/__init__"],
     "page": [
-        *[*SHOWN, "agreement", "emerging", "trees", "topictree", "page", "sections"],
-        "report",
+        *[*SHOWN, "config", "experiments/__init__"],
+        *["agreement", "emerging", "trees", "topictree", "page", "sections", "report"],
     ],
 }
 PACKAGE = os.path.relpath(Path(study.__file__).parent)

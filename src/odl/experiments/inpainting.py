@@ -9,9 +9,10 @@ from itertools import product
 
 import numpy as np
 
-from odl import hierarchy, trees
+from odl import hierarchy
 from odl.errors import ConfigError
 from odl.experiments import patches, patchplots
+from odl.experiments.common import branched, deviation, spread
 from odl.page import element, number, picture, table
 from odl.tables import read_table, write_table
 
@@ -23,17 +24,17 @@ WHOLE = {"type": "integer", "minimum": 1}
 EXPONENTS = {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
 SETTINGS = {
     "patch": {**WHOLE, "minimum": 2, "default": 8},
-    "train": {**WHOLE, "default": 10000},
-    "validation": {**WHOLE, "default": 500},
-    "test": {**WHOLE, "default": 2000},
+    "train": {**WHOLE, "default": 6000},
+    "validation": {**WHOLE, "default": 300},
+    "test": {**WHOLE, "default": 1000},
     "missing": {
         "type": "array",
         "minItems": 1,
         "items": {"type": "integer", "minimum": 1, "maximum": 99},
         "default": [50, 60, 70, 80, 90],
     },
-    "trees": {"type": "array", "minItems": 1, "items": {"type": "string"}, "default": ["10,2", "20,2,2"]},
-    "lam_train": {**EXPONENTS, "default": [-5, -4, -3]},
+    "trees": {"type": "array", "minItems": 1, "items": {"type": "string"}, "default": ["10,2,2"]},
+    "lam_train": {**EXPONENTS, "default": [-4, -3, -2]},
     "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
     "seeds": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
@@ -47,15 +48,6 @@ SETTINGS = {
     "drawn_patch": {**WHOLE, "minimum": 2, "default": 16},
     "drawn_lam": {"type": "integer", "default": -4},
 }
-
-
-def tree_of(text):
-    """Return the tree of branching factors such as "10,2"."""
-    try:
-        factors = [int(word) for word in text.split(",")]
-    except ValueError as error:
-        raise ConfigError(f"the tree is {text!r}", "branching factors such as '10,2'", "correct it") from error
-    return trees.balanced(factors)
 
 
 def problem_of(settings, penalty, tree, exponent):
@@ -97,7 +89,7 @@ class Bench:
         """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches."""
         key = penalty, shape, exponent
         if key not in self.learned:
-            tree, rng = tree_of(shape), np.random.default_rng([self.seed, 1000])
+            tree, rng = branched(shape), np.random.default_rng([self.seed, 1000])
             if tree.n_atoms > len(self.train):
                 given = f"{len(self.train)} training patches for the {tree.n_atoms} atoms of the tree '{shape}'"
                 raise ConfigError(given, "at least one patch for each atom", "raise train")
@@ -112,7 +104,7 @@ class Bench:
         key = part, missing, penalty, shape, exponents
         if key not in self.errors:
             D, X = self.dictionary(penalty, shape, exponents[0]), self.parts[part]
-            problem = problem_of(self.settings, penalty, tree_of(shape), exponents[1])
+            problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
             codes = problem.codes(X, D, mask=self.known[part, missing]).X
             self.errors[key] = 100.0 * float(np.mean(((X - codes @ D.T) ** 2).sum(axis=1)))
         return self.errors[key]
@@ -140,7 +132,7 @@ def run(settings, folder, files):
     at the largest share of missing pixels), ``summary.tsv``, ``depths.tsv`` (of the drawn tree) and the figures.
     """
     for shape in [*settings["trees"], settings["drawn_tree"]]:
-        tree_of(shape)
+        branched(shape)
     images = patches.read_images(files)
     sizes = [settings[part] for part in ("train", "validation", "test")]
     drawn = patches.draw(images, settings["patch"], sum(sizes), np.random.default_rng(0))
@@ -168,7 +160,7 @@ def _row(seed, missing, penalty, shape, exponents, error):
         "missing": missing,
         "penalty": penalty,
         "tree": shape,
-        "atoms": tree_of(shape).n_atoms,
+        "atoms": branched(shape).n_atoms,
         "lam_train": exponents[0],
         "lam_test": exponents[1],
         "error": error,
@@ -198,14 +190,9 @@ def summarise(tests):
     return rows
 
 
-def deviation(values):
-    """Return the standard deviation of a sample, nan for one value."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-
-
 def _draw(settings, images, folder):
     """Learn the dictionary that is shown, on larger patches, and say what its depths hold."""
-    tree = tree_of(settings["drawn_tree"])
+    tree = branched(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
     X = patches.draw(images, side, max(settings["train"], tree.n_atoms), rng)
     start = X[: tree.n_atoms].T.copy()
@@ -244,7 +231,7 @@ def section(folder):
     rows = [
         [
             f"{row['missing']:g} %",
-            *(_spread(row[name], row[f"{name}_sd"]) for name in ("flat", "tree", "difference")),
+            *(spread(row[name], row[f"{name}_sd"]) for name in ("flat", "tree", "difference")),
             f"{row['better']:g} of {row['seeds']:g}",
             number(row["flat_paper"], ".1f"),
             number(row["tree_paper"], ".1f"),
@@ -259,26 +246,27 @@ def section(folder):
     if worse:
         verdict = f"The flat dictionary has the smaller mean error at {', '.join(worse)} missing pixels."
     below = [
-        [f"{row['depth']:g}", f"{row['atoms']:g}", *(number(row[key], ".2f") for key in ("roughness", "parent", "others"))]
+        [
+            f"{row['depth']:g}",
+            f"{row['atoms']:g}",
+            *(number(row[key], ".2f") for key in ("roughness", "parent", "others")),
+        ]
         for row in read_table(os.path.join(folder, "depths.tsv"))
     ]
     return [
-        element("p", "Dictionaries are learned from whole patches. The codes of a test patch come from its known pixels "
-                "alone, and the estimate is the dictionary times the code. Tree, both lam and, for flat and tree "
-                "alike, the number of atoms are those with the smallest error on validation patches."),
+        element("p", "Dictionaries are learned from whole patches. The codes of a test patch come from its known "
+                "pixels alone, and the estimate is the dictionary times the code. Tree, both lam and, for flat and "
+                "tree alike, the number of atoms are those with the smallest error on validation patches."),
         element("p", verdict),
         table(headers, rows, caption),
-        picture(os.path.join(folder, "errors"), "Error against the share of missing pixels, and tree minus flat by seed "
-                "average with its standard deviation.", "Errors of flat and tree dictionaries. " + verdict),
-        picture(os.path.join(folder, "structures"), "Every tree, and a flat dictionary of as many atoms, at the largest "
-                "share of missing pixels.", "Errors of each tree and of flat dictionaries of as many atoms."),
+        picture(os.path.join(folder, "errors"), "Error against the share of missing pixels, and the mean of tree minus "
+                "flat with its standard deviation over seeds.", "Errors of flat and tree dictionaries. " + verdict),
+        picture(os.path.join(folder, "structures"), "Every tree, and a flat dictionary of as many atoms, at the "
+                "largest share of missing pixels. The axis does not start at 0.",
+                "Errors of each tree and of flat dictionaries of as many atoms."),
         picture(os.path.join(folder, "dictionary"), "A learned dictionary as a tree, its root in the middle.",
                 "Image patches of a dictionary, placed as a tree around its root."),
         table(["depth", "atoms", "roughness", "like its parent", "like other atoms of that depth"], below,
               "The drawn dictionary by depth: sum of squared differences of neighbouring pixels, and mean absolute "
               "cosine with the parent and with all atoms of the parent's depth"),
     ]  # fmt: skip
-
-
-def _spread(mean, sd):
-    return number(mean, ".1f") + (f" ± {sd:.1f}" if sd == sd else "")

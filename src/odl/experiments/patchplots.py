@@ -6,8 +6,6 @@ import numpy as np
 
 from odl import plots
 
-RADIUS = 1.0  # of a depth's circle, in units that make the outermost one fit its patches
-
 
 @plots.styled
 def errors(summary, stem):
@@ -54,7 +52,7 @@ def structures(rows, stem):
     axes.set_xticks(range(len(shapes)), labels, rotation=0 if len(shapes) < 8 else 90)
     axes.set(xlabel="tree (children at each depth) and atoms", ylabel="mean square error x 100")
     axes.set_ylim(bottom=5 * math.floor(lowest / 5) - 5)
-    axes.set_title(f"{rows[0]['missing']} % of the pixels missing; the axis does not start at 0", loc="left")
+    axes.set_title(f"{rows[0]['missing']} % missing", loc="left")
     axes.legend(ncols=2)
     plots.save(figure, stem)
 

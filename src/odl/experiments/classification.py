@@ -123,7 +123,7 @@ def represent(method, p, train, test, settings, seed):
     elif method == "nmf":
         from sklearn.decomposition import NMF
 
-        model = NMF(p, init="nndsvd", max_iter=settings["nmf_iterations"])
+        model = NMF(p, init="nndsvd", random_state=seed, max_iter=settings["nmf_iterations"])
     else:
         from sklearn.decomposition import LatentDirichletAllocation
 

@@ -92,6 +92,7 @@ def test_a_seed_has_a_stream_of_its_own_only_where_something_is_drawn(streams, t
 def test_tdt2_from_a_mirror(corpora, tmp_path):
     config = {"runs": ["dual-averaging"], "atoms": [50], "seeds": [0]}
     config["report"] = {"runs": ["dual-averaging"], "run": "dual-averaging", "atoms": 50}
+    config["emerging"] = {"sizes": [50]}
     study = Study.create(tmp_path / "study", config, base="config/tdt2.yaml")
     chain = study.folder / "results" / "tdt2" / "tdt2" / "seed0" / "dual-averaging" / "k50"
     target = study.target(chain / "2.h5")

@@ -18,6 +18,7 @@ import time  # noqa: E402
 from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+import agents  # noqa: E402
 import inside  # noqa: E402
 import material  # noqa: E402
 import measure  # noqa: E402
@@ -32,6 +33,7 @@ PARTS = {
     "step": inside.timestep,
     "job": processes.job,
     "checkpoint": inside.checkpoint,
+    "agents": agents.agents,
     "batch": processes.batch,
     "noop": processes.noop,
     "arxiv": processes.arxiv,

@@ -53,6 +53,17 @@ def test_every_part_in_this_process(tmp_path):
     assert all(float(row["value"]) > 1 for row in rows if "dense ADMM" in row["what"])
 
 
+def test_the_part_over_agents(tmp_path):
+    rows = run(tmp_path, "agents")
+    assert len(rows) == 2 * (3 + 2 * 6)
+    found = {row["what"].partition(", ")[2]: float(row["value"]) for row in rows}
+    for residual in ("squared", "Huber"):
+        where = f"{residual} residual, 6 agents"
+        assert found[f"{where}, fully connected: largest certified relative error"] <= 1e-3
+        assert found[f"{where}, diffusion, fully_connected: largest relative error of a score"] <= 1e-2
+        assert found[f"{where}, diffusion, erdos_renyi: an iteration of one agent"] > 0
+
+
 def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
     rows = {row["what"].split(": ")[1]: float(row["value"]) for row in run(tmp_path, "lars")}
     (apart,) = (value for what, value in rows.items() if "differs" in what)

@@ -46,6 +46,11 @@ LEARNERS = {
     "online_admm": [*L1, "learners/online_admm"],
     "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
     "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
+    "diffusion": [
+        *["kernels", "prox", "distributed/__init__", "distributed/models"],
+        *["distributed/networks", "distributed/kernels", "distributed/inference"],
+        *["distributed/coding", "learners/diffusion"],
+    ],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 FITTED = [

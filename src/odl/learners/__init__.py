@@ -13,6 +13,7 @@ LEARNERS = {
     "online_admm": "OnlineADMM",
     "batch": "Batch",
     "batch_l2": "BatchL2",
+    "diffusion": "Diffusion",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

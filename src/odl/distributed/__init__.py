@@ -1,0 +1,1 @@
+"""Dictionary learning over a network of agents (Chen, Towfic and Sayed 2014): models, graphs, inference, learning."""

@@ -1,0 +1,241 @@
+"""Inference and learning of batches of sparse documents: checks, packing, and the compiled kernels.
+
+Documents are rows (P, CSR), atoms columns (A, CSC). `centralised` finds the optimum of every document; that is also
+what fully connected diffusion tends to. `over_network` runs the diffusion on any network. The `learn_` functions go
+through the documents once, one update a document.
+Source: Chen, Towfic and Sayed 2014, sections III-C to III-G.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.distributed import kernels
+from odl.distributed.inference import CHECK
+from odl.distributed.models import Huber
+from odl.distributed.networks import Network, single
+from odl.errors import ParameterError
+from odl.prox import real_matrix
+
+SWEEPS = 1000  # most sweeps of the coordinate descent
+
+
+class Coded(NamedTuple):
+    """Codes of a batch and what they cost.
+
+    Attributes
+    ----------
+    codes : csr_array, shape (n_documents, n_atoms)
+    residual, penalty : ndarray
+        f(x - W y) and h(y); over a network the residual is what remains of the score.
+    score : ndarray
+        The objective: their sum, g(nu) up to the gap; over a network -sum_k J_k(nu_k).
+    gap : ndarray
+        Duality gap of each document (over a network NaN: the optimum is not known there).
+    costs : ndarray, shape (n_documents, n_agents), or None
+        J_k(nu_k) of the agents.
+    iterations : ndarray or None
+        Exchanges for each document.
+    floats : ndarray, shape (n_documents, n_agents), or None
+        Floats that each agent sent, if it sends the terms that the document and the atoms that answered touch.
+    """
+
+    codes: sparse.csr_array
+    residual: np.ndarray
+    penalty: np.ndarray
+    score: np.ndarray
+    gap: np.ndarray
+    costs: np.ndarray | None = None
+    iterations: np.ndarray | None = None
+    floats: np.ndarray | None = None
+
+
+def pack(A):
+    """Return the atoms of a dictionary (CSC) as padded rows: terms, weights, and the number of entries of each."""
+    count = np.diff(A.indptr).astype(np.int64)
+    filled = np.arange(max(int(count.max(initial=0)), 1)) < count[:, None]
+    term, weight = np.zeros(filled.shape, dtype=np.int32), np.zeros(filled.shape)
+    term[filled], weight[filled] = A.indices, A.data
+    return term, weight, count
+
+
+def unpack(atoms, n_terms):
+    """Return padded atoms as a dictionary, shape (n_terms, n_atoms), terms ascending, without zeros."""
+    term, weight, count = atoms
+    filled = np.arange(term.shape[1]) < count[:, None]
+    starts = np.concatenate([[0], np.cumsum(count)])
+    A = sparse.csc_array((weight[filled], term[filled], starts), shape=(n_terms, len(count)))
+    A.sort_indices()
+    A.eliminate_zeros()
+    return A
+
+
+def settings(model):
+    """Return gamma, delta, eta (0: squared) and whether codes and atoms are signed, as the kernels take them.
+
+    Raises
+    ------
+    ParameterError
+        If one of codes and atoms is signed and the other not: no kernel has that combination.
+    """
+    if model.code.non_negative != model.columns.non_negative:
+        given = f"{model.code.name} with {type(model.columns).__name__}"
+        todo = "change one of the two, or use odl.distributed.inference for dense documents"
+        raise ParameterError(given, "codes and atoms that are both signed or both non-negative", todo)
+    eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
+    return float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative
+
+
+def _prepare(P, A, model):
+    P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
+    if P.shape[1] != A.shape[0]:
+        given = f"documents of {P.shape[1]} terms and atoms of {A.shape[0]}"
+        raise ParameterError(given, "the same terms", "widen the dictionary by zero rows")
+    if not settings(model)[3] and A.data.min(initial=0.0) < 0:
+        raise ParameterError(f"an atom with the entry {A.data.min()}", "atoms of at least 0", "project the dictionary")
+    return P, A
+
+
+def _penalty(model, codes):
+    sums = np.asarray(abs(codes).sum(axis=1)), np.asarray(codes.multiply(codes).sum(axis=1))
+    return model.code.gamma * sums[0].ravel() + 0.5 * model.code.delta * sums[1].ravel()
+
+
+def empty_cost(P, model):
+    """Return f(x) of every document: its objective if no atom answers."""
+    costs = model.residual.value(P.data[:, None])
+    return np.bincount(np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), costs, minlength=P.shape[0])
+
+
+def centralised(P, A, model, *, tolerance=1e-6):
+    """Find the optimum of every document: min_y f(x - A y) + h(y), by coordinate descent with a certificate.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+    A : csc_array, shape (n_terms, n_atoms)
+    model : Model
+    tolerance : float
+        Largest duality gap, relative to the objective.
+
+    Returns
+    -------
+    Coded
+    """
+    P, A = _prepare(P, A, model)
+    codes, parts = kernels.code_documents(
+        P.indptr, P.indices, P.data, pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS
+    )
+    return Coded(sparse.csr_array(codes), parts[0], parts[1], parts[0] + parts[1], parts[2])
+
+
+def owners(n_atoms, n_agents):
+    """Return the agent of each atom: consecutive atoms, as evenly as possible.
+
+    Raises
+    ------
+    ParameterError
+        If there are more agents than atoms.
+    """
+    if not 1 <= n_agents <= n_atoms:
+        raise ParameterError(f"{n_agents} agents for {n_atoms} atoms", "one atom or more an agent", "lower agents")
+    return np.arange(n_atoms) * n_agents // n_atoms
+
+
+def safe_step(model, owner, network):
+    """Return 0.9/(c_f/N + n/delta), n the most atoms of an agent.
+
+    Atoms lie in the unit ball, so ||W_k||_2^2 <= n: nobody has to ask for another agent's norm, and the step stays
+    safe whatever is learned.
+    """
+    return 0.9 * model.largest_step(np.bincount(owner), network.n_agents)
+
+
+def _as_one(network):
+    """Whether all agents hold the same dual variable from the start."""
+    return network.exact and bool(network.seen.all())
+
+
+def _over(model, owner, network, mu, iterations, tolerance):
+    """Return the kernel's arguments; a network where all hold the same dual variable is run as one agent."""
+    mu = mu or safe_step(model, owner, network)
+    if mu < 0:
+        raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
+    if _as_one(network):
+        # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step mu/N.
+        owner, mu, network = np.zeros_like(owner), mu / network.n_agents, single()
+    weights = network.weights
+    mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
+    return (
+        owner.astype(np.int64),
+        mixing,
+        network.shares,
+        settings(model),
+        float(mu),
+        int(iterations),
+        float(tolerance),
+        CHECK,
+    )
+
+
+def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_000, tolerance=1e-3):
+    """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
+
+    Parameters
+    ----------
+    P, A, model
+        As in `centralised`.
+    owner : ndarray of int, shape (n_atoms,)
+        Agent of each atom.
+    network : Network
+    mu : float
+        Step; 0: `safe_step`.
+    iterations, tolerance
+        As in `odl.distributed.inference.diffuse`.
+
+    Returns
+    -------
+    Coded
+    """
+    P, A = _prepare(P, A, model)
+    arguments = _over(model, owner, network, mu, iterations, tolerance)
+    codes, costs, used, reached = kernels.diffuse_documents(
+        P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments
+    )
+    if _as_one(network):
+        costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
+    codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
+    penalty = _penalty(model, codes)
+    floats = np.multiply.outer(used * reached, network.neighbours)
+    return Coded(codes, score - penalty, penalty, score, np.full(len(score), np.nan), costs, used, floats)
+
+
+def learn_centralised(P, A, model, step, *, tolerance=1e-3):
+    """Learn documents one by one, each from its optimum: W <- Proj(prox(W + step nu y^T)).
+
+    Returns
+    -------
+    csc_array, shape (n_terms, n_atoms)
+    """
+    P, A = _prepare(P, A, model)
+    atoms, _ = kernels.learn_documents(
+        *[P.indptr, P.indices, P.data, pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
+        float(model.dictionary.beta),
+    )
+    return unpack(atoms, P.shape[1])
+
+
+def learn_over_network(P, A, model, step, owner, network, *, mu=0.0, iterations=10_000, tolerance=1e-3):
+    """Learn documents one by one, every agent from its own dual variable and codes (eqs 51 to 56).
+
+    Returns
+    -------
+    csc_array, shape (n_terms, n_atoms)
+    """
+    P, A = _prepare(P, A, model)
+    arguments = _over(model, owner, network, mu, iterations, tolerance)
+    atoms, _, _ = kernels.diffuse_and_learn(
+        *[P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
+    )
+    return unpack(atoms, P.shape[1])

@@ -1,0 +1,295 @@
+"""Inference over a network: diffusion and consensus ADMM on the dual, recovery of codes, averaging of the score.
+
+The unit is a `Share`: the agents that one process owns, with their atoms. A step is *adapt* (each agent alone), an
+*exchange* of what neighbours need, and *combine*. Only dual variables pass through the exchange: one process uses
+the identity, a run over several processes puts messages there, and nothing else changes.
+
+Everything here works on dense dual variables, one row an agent; `odl.distributed.coding` has the fast versions for
+sparse documents, tested against these.
+Source: Chen, Towfic and Sayed 2014, equations 31, 37 to 39 and 42; numbers of the paper.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.distributed.models import Model
+from odl.distributed.networks import Network
+from odl.errors import ParameterError
+
+CHECK = 10  # iterations between looks at the stopping rule
+
+
+class Inference(NamedTuple):
+    """What the inference of one document ends with.
+
+    Attributes
+    ----------
+    nu : ndarray, shape (own agents, terms)
+    codes : list of ndarray
+        y_k of the own agents.
+    costs : ndarray
+        J_k(nu_k) of the own agents; minus their sum over the network is the score.
+    iterations : int
+        Exchanges with the neighbours.
+    inner : int
+        Gradient steps of each agent: one an exchange for diffusion, many for ADMM (the third time scale).
+    floats : ndarray
+        Floats that each own agent sent.
+    """
+
+    nu: np.ndarray
+    codes: list
+    costs: np.ndarray
+    iterations: int
+    inner: int
+    floats: np.ndarray
+
+
+@dataclass(frozen=True)
+class Share:
+    """The agents of a network that one process owns.
+
+    Parameters
+    ----------
+    model : Model
+    network : Network
+        Of all agents.
+    agents : ndarray of int
+        Own agents, ascending.
+    blocks : list of ndarray, shape (terms, atoms of the agent)
+        W_k of the own agents; the numbers of atoms may differ.
+    """
+
+    model: Model
+    network: Network
+    agents: np.ndarray
+    blocks: list
+
+    def __post_init__(self):
+        n_agents = self.network.n_agents
+        if len(self.agents) != len(self.blocks) or np.any(np.diff(self.agents) <= 0):
+            given = f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms"
+            raise ParameterError(given, "ascending agents with one block each", "correct the share")
+        if len(self.agents) and not 0 <= self.agents[0] <= self.agents[-1] < n_agents:
+            raise ParameterError(f"agents up to {self.agents[-1]}", f"below {n_agents}", "correct the share")
+
+    @cached_property
+    def heard(self):
+        """Agents whose dual variables the own agents combine, ascending (themselves among them)."""
+        return np.unique(self._rows.indices)
+
+    @cached_property
+    def _rows(self):
+        return sparse.csr_array(self.network.weights[self.agents])
+
+    @cached_property
+    def _weights(self):
+        rows = self._rows
+        places = np.searchsorted(self.heard, rows.indices)
+        return sparse.csr_array((rows.data, places, rows.indptr), shape=(len(self.agents), len(self.heard)))
+
+    @cached_property
+    def shares(self):
+        """1/|N_I| of the own agents that see the data, 0 of the others."""
+        return self.network.shares[self.agents]
+
+    @cached_property
+    def norms(self):
+        """||W_k||_2^2 of the own agents."""
+        return np.array([np.linalg.norm(block, 2) ** 2 if block.size else 0.0 for block in self.blocks])
+
+    def start(self, x):
+        """Return nu = argmin of f* - nu^T x at the agents that see x, 0 at the others: nothing is exchanged for it.
+
+        It is the optimum where no atom answers, so that only what the atoms explain is left to find.
+        """
+        seen = (self.shares > 0)[:, None]
+        return np.where(seen, self.model.residual.project(np.asarray(x) / self.model.residual.curvature), 0.0)
+
+    def gradients(self, nu, x):
+        """Return the gradients of J_k at the agents' own dual variables."""
+        n_agents = self.network.n_agents
+        rows = [
+            self.model.gradient(x, block, row, n_agents, share)
+            for block, row, share in zip(self.blocks, nu, self.shares, strict=True)
+        ]
+        return np.array(rows).reshape(nu.shape)
+
+    def adapt(self, nu, x, step):
+        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone."""
+        return nu - step * self.gradients(nu, x)
+
+    def combine(self, psi):
+        """Return nu_k = Proj(sum_l a_lk psi_l) (eqs 31b, 37b).
+
+        Parameters
+        ----------
+        psi : ndarray, shape (len(heard), terms)
+            What the agents `heard` sent, in their order: the sum over neighbours does not depend on who owns them.
+        """
+        return self.model.residual.project(self._weights @ psi)
+
+    def finish(self, nu, x, iterations, inner):
+        """Return the codes y_k = T(W_k^T nu_k), the costs and the count of floats."""
+        codes = [self.model.codes(block, row) for block, row in zip(self.blocks, nu, strict=True)]
+        costs = [
+            self.model.cost(x, block, row, self.network.n_agents, share)
+            for block, row, share in zip(self.blocks, nu, self.shares, strict=True)
+        ]
+        floats = self.network.neighbours[self.agents].astype(np.int64) * iterations * len(x)
+        return Inference(nu, codes, np.array(costs), iterations, inner, floats)
+
+
+def share_all(model, network, blocks):
+    """Return the share of a process that owns every agent."""
+    return Share(model, network, np.arange(network.n_agents), list(blocks))
+
+
+def _everyone(values):
+    return values
+
+
+def diffuse(
+    share, x, *, step=None, iterations=10_000, tolerance=1e-6, exchange=_everyone, gather=_everyone, record=None
+):
+    """Maximise the dual by adapt-then-combine diffusion (eqs 31 and 37).
+
+    Parameters
+    ----------
+    share : Share
+    x : ndarray, shape (terms,)
+        The document; used only by agents that see it.
+    step : float, optional
+        mu; default: 0.9 of `Model.largest_step`, below which the iteration is stable whatever the network. With a
+        share of the agents the default needs `gather` to compare norms.
+    iterations : int
+        Most iterations.
+    tolerance : float
+        Stop when all agents together move by less than ``tolerance * (mu c_f/N) * ||nu||``. One iteration
+        contracts distances by 1 - mu c_f/N at least, so the fixed point is then within about `tolerance` of the
+        dual variables, relative to their norm. 0: never.
+    exchange : callable
+        psi of the own agents -> psi of the agents `share.heard`.
+    gather : callable
+        A number for each own agent -> the numbers of all agents, in order (for the stopping rule).
+    record : callable, optional
+        Called with (iteration, nu) after each iteration.
+
+    Returns
+    -------
+    Inference
+        The fixed point lies within O(mu) of the optimum; on it where everyone hears everyone with equal weight.
+    """
+    network, curvature = share.network, share.model.residual.curvature
+    if step is None:
+        step = 0.9 * share.model.largest_step(gather(share.norms), network.n_agents)
+    if not step > 0:
+        raise ParameterError(f"step={step!r}", "a step above 0", "raise the step or leave it to the default")
+    limit = tolerance * step * curvature / network.n_agents
+    nu, used = share.start(x), 0
+    while used < iterations:
+        old, nu = nu, share.combine(exchange(share.adapt(nu, x, step)))
+        used += 1
+        if record:
+            record(used, nu)
+        if used % CHECK == 0 and tolerance > 0:
+            moved = gather(np.sum((nu - old) ** 2, axis=1)).sum()
+            if moved <= limit**2 * gather(np.sum(nu**2, axis=1)).sum():
+                break
+    return share.finish(nu, x, used, used)
+
+
+def consensus_admm(share, x, *, penalty=None, iterations=1000, inner=20, exchange=_everyone, record=None):
+    """Maximise the dual by consensus ADMM with Jacobi updates: all agents at once (compare eqs 38 and 39).
+
+    min sum_k J_k(nu_k) such that nu_k = nu_l for neighbours:
+
+        p_k  <- p_k + c sum_{l in N_k} (nu_k - nu_l)
+        nu_k <- argmin_{nu in V_f} J_k(nu) + p_k^T nu + c sum_{l in N_k} ||nu - (nu_k + nu_l)/2||^2
+
+    (Mateos, Bazerque and Giannakis 2010; the printed recursion of the paper is lost, this is the edge-based one of
+    that structure). The argmin is found by `inner` projected gradient steps: the third time scale.
+
+    Parameters
+    ----------
+    share, x, iterations, exchange, record
+        As in `diffuse`; what is exchanged is nu_k.
+    penalty : float, optional
+        c; default c_f/N + 1/(delta N), the scale of the curvatures of the J_k.
+    inner : int
+        Gradient steps of each agent between exchanges.
+
+    Returns
+    -------
+    Inference
+        Converges to the optimum itself.
+    """
+    model, n_agents = share.model, share.network.n_agents
+    if penalty is None:
+        penalty = (model.residual.curvature + 1.0 / model.code.delta) / n_agents
+    if not penalty > 0:
+        raise ParameterError(f"penalty={penalty!r}", "a penalty above 0", "raise it or leave it to the default")
+    pattern = share._weights.copy()
+    pattern.data[:] = 1.0
+    places = np.searchsorted(share.heard, share.agents)
+    pattern = sparse.lil_array(pattern)
+    pattern[np.arange(len(places)), places] = 0.0
+    pattern = sparse.csr_array(pattern)
+    degrees = np.asarray(pattern.sum(axis=1))[:, None]
+    curvature = model.residual.curvature / n_agents + share.norms[:, None] / model.code.delta
+    steps = 1.0 / (curvature + 2.0 * penalty * degrees)
+    nu = share.start(x)
+    price = np.zeros_like(nu)
+    for used in range(1, iterations + 1):
+        others = pattern @ exchange(nu)
+        price = price + penalty * (degrees * nu - others)
+        middle = 0.5 * (degrees * nu + others)
+        for _ in range(inner):
+            slope = share.gradients(nu, x) + price + 2.0 * penalty * (degrees * nu - middle)
+            nu = model.residual.project(nu - steps * slope)
+        if record:
+            record(used, nu)
+    return share.finish(nu, x, iterations, iterations * inner)
+
+
+def average(costs, weights, *, step=0.01, iterations=1000, tolerance=0.0):
+    """Let every agent find the score by diffusion of one number: s_k <- sum_l a_lk (s_l - step (s_l + J_l)).
+
+    The mean of the s_k tends to -(1/N) sum_k J_k and each s_k to within O(step) of it; N s_k is the score.
+
+    Parameters
+    ----------
+    costs : ndarray, shape (..., N)
+        J_k(nu_k) of the agents.
+    weights : csr_array, shape (N, N)
+    step : float
+        Between 0 and 1. Started from s_k = -J_k the mean is right from the beginning, so that the step only
+        decides how near the agents come to each other; 0 averages without a bias.
+    iterations : int
+    tolerance : float
+        Stop when no s_k moves by more than this times the largest s_k in size.
+
+    Returns
+    -------
+    scores : ndarray, shape (..., N)
+        N s_k, one for each agent.
+    iterations : int
+        Numbers each agent sent to each neighbour.
+    """
+    if not 0.0 <= step < 1.0:
+        raise ParameterError(f"step={step!r}", "a step of at least 0 and below 1", "correct it")
+    costs = np.asarray(costs, dtype=float)
+    n_agents = costs.shape[-1]
+    flat = costs.reshape(-1, n_agents).T
+    mixing = sparse.csr_array(weights.T)
+    scores, used = -flat, 0
+    while used < iterations:
+        old, scores = scores, mixing @ (scores - step * (scores + flat))
+        used += 1
+        if tolerance > 0 and np.abs(scores - old).max() <= tolerance * np.abs(scores).max():
+            break
+    return n_agents * scores.T.reshape(costs.shape), used

@@ -1,0 +1,189 @@
+"""Dictionary learning over a network of agents (Chen, Towfic and Sayed 2014): diffusion of the dual variable."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from odl.distributed import coding, models, networks
+from odl.distributed.inference import average
+from odl.learners.base import Learner, Scores, State, draw_atoms, widen
+
+
+@dataclass(frozen=True)
+class Diffusion(Learner):
+    """min_y f(x - W y) + h(y) by its dual over agents; W_k <- Proj(prox(W_k + mu_w nu_k y_k^T)), document by document.
+
+    Parameters
+    ----------
+    task : {"sparse_svd", "biclustering", "nmf", "nmf_huber"}
+        Residual loss f, penalties and column set (`odl.distributed.models.task`).
+    gamma, delta : float
+        Penalty of the codes, gamma ||y||_1 + delta/2 ||y||^2.
+    eta : float
+        Of the Huber loss. It is u^2/(2 eta) near 0: next to the squared loss, scale gamma and delta by 1/eta.
+    beta : float
+        Weight of the l1 penalty on the dictionary (biclustering).
+    mu_w : float
+        Step of the dictionary.
+    rounds : int
+        Passes over the first batch.
+    start_terms : int
+        Heaviest terms of a document that its atom starts from; 0 takes the whole document.
+    relative : bool
+        Divide the score of a document by f(x), what it costs when no atom answers: scores are then shares, 1 for
+        a document that nothing explains. Without it the Huber score grows with the length of a document.
+    solver : {"auto", "centralised", "diffusion"}
+        The optimum of the whole dictionary, or the diffusion. auto: the optimum where all agents hold the same dual
+        variable (everyone hears everyone with equal weight), which is then what diffusion tends to.
+    agents : int
+        Agents, each with consecutive atoms as evenly as possible; 0: one for each atom.
+    network : {"fully_connected", "ring", "grid", "erdos_renyi", "geometric", "edges"}
+    degree, probability, radius : int, float, float
+        Of the ring, the Erdos-Renyi and the geometric graph.
+    edges : str
+        File of links for "edges".
+    network_seed : int
+        Of the random graphs.
+    weights : {"metropolis", "uniform"}
+        Combination weights.
+    seen_by : float
+        Agents that see the documents: a share up to 1, or a number above 1; 0 is agent 0 alone.
+    mu : float
+        Step of the diffusion; 0: 0.9/(c_f/N + n/delta), n the most atoms of an agent, stable on every network.
+    iterations : int
+        Most iterations of the diffusion.
+    tolerance : float
+        Of a score, relative: duality gap of the optimum; distance of the diffusion from its fixed point.
+    score_iterations : int
+        Iterations in which agents average the score by diffusion, read at agent 0; 0: the network's mean, which
+        all of them tend to.
+
+    Notes
+    -----
+    The score is g(nu) at the optimum, the smallest objective, or -sum_k J_k(nu_k) over a network, within O(mu).
+    Documents have unit l2 norm. Source: sections III and IV-B of the paper.
+    """
+
+    task: str = "nmf"
+    gamma: float = 0.1
+    delta: float = 0.1
+    eta: float = 0.1
+    beta: float = 0.0
+    mu_w: float = 0.5
+    rounds: int = 2
+    start_terms: int = 0
+    relative: bool = True
+    solver: str = "auto"
+    agents: int = 0
+    network: str = "fully_connected"
+    degree: int = 4
+    probability: float = 0.1
+    radius: float = 0.2
+    edges: str = ""
+    network_seed: int = 0
+    weights: str = "metropolis"
+    seen_by: float = 1.0
+    mu: float = 0.0
+    iterations: int = 10000
+    tolerance: float = 1e-3
+    score_iterations: int = 0
+
+    algorithm: ClassVar[str] = "diffusion"
+    norm: ClassVar[str] = "l2"
+    choices: ClassVar[dict] = {
+        "task": models.TASKS,
+        "solver": ("auto", "centralised", "diffusion"),
+        "network": (*networks.GRAPHS, "edges"),
+        "weights": networks.WEIGHTS,
+    }
+    bounds: ClassVar[dict] = {
+        "gamma": {"minimum": 0},
+        "delta": {"exclusiveMinimum": 0},
+        "eta": {"exclusiveMinimum": 0},
+        "beta": {"minimum": 0},
+        "mu_w": {"exclusiveMinimum": 0},
+        "rounds": {"minimum": 0},
+        "start_terms": {"minimum": 0},
+        "agents": {"minimum": 0},
+        "degree": {"minimum": 2},
+        "probability": {"minimum": 0, "maximum": 1},
+        "radius": {"minimum": 0},
+        "network_seed": {"minimum": 0},
+        "seen_by": {"minimum": 0},
+        "mu": {"minimum": 0},
+        "iterations": {"minimum": 1},
+        "tolerance": {"exclusiveMinimum": 0},
+        "score_iterations": {"minimum": 0},
+    }
+
+    @cached_property
+    def model(self):
+        """The parts of the task."""
+        return models.task(self.task, gamma=self.gamma, delta=self.delta, eta=self.eta, beta=self.beta)
+
+    def __post_init__(self):
+        super().__post_init__()
+        _ = self.model  # refuses what does not combine
+
+    def agents_of(self, n_atoms):
+        """Return the agent of each atom and the network of the agents."""
+        owner = coding.owners(n_atoms, self.agents or n_atoms)
+        drawn = (self.network, int(owner[-1]) + 1, self.weights, self.seen_by, self.edges, self.network_seed)
+        return owner, _network(*drawn, self.degree, self.probability, self.radius)
+
+    def start(self, P, n_atoms, rng):
+        """Take documents as atoms, then learn the first batch by `rounds` passes."""
+        A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
+        if self.model.columns.non_negative:
+            A.data = np.maximum(A.data, 0.0)
+        state = State(A)
+        for _ in range(self.rounds):
+            state = self.learn(state, P, None)
+        return State(state.dictionary)
+
+    def score(self, state, P):
+        """Code documents on the dictionary; the score is the smallest objective, or what the network makes of it."""
+        A = widen(state.dictionary, n_rows=P.shape[1])
+        owner, network = self.agents_of(A.shape[1])
+        best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
+        found, score = best, best.score
+        gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
+        if not self._central(network):
+            found = coding.over_network(P, A, self.model, owner, network, **self._diffusion())
+            score = found.score
+            if self.score_iterations:
+                score = average(found.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
+            gap = np.abs(score - best.score) / np.maximum(best.score, 1e-300)
+        scale = np.ones(P.shape[0])
+        if self.relative:
+            empty = coding.empty_cost(P, self.model)
+            scale = np.where(empty > 0, 1.0 / np.where(empty > 0, empty, 1.0), 1.0)
+        score, penalty = score * scale, found.penalty * scale
+        silent = (np.diff(found.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
+        if self.relative and found is best:
+            score[silent] = 1.0  # ties tie, whatever the rounding
+        return Scores(found.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
+
+    def learn(self, state, P, X, history=()):
+        """Go through the batch once, one document at a time: each is coded by the atoms the one before has left."""
+        A = self.fit_terms(state, P.shape[1]).dictionary
+        owner, network = self.agents_of(A.shape[1])
+        if self._central(network):
+            A = coding.learn_centralised(P, A, self.model, self.mu_w, tolerance=self.tolerance)
+        else:
+            A = coding.learn_over_network(P, A, self.model, self.mu_w, owner, network, **self._diffusion())
+        return replace(state, dictionary=A, updates=state.updates + 1)
+
+    def _central(self, network):
+        return self.solver == "centralised" or (self.solver == "auto" and network.exact)
+
+    def _diffusion(self):
+        return {"mu": self.mu, "iterations": self.iterations, "tolerance": self.tolerance}
+
+
+@lru_cache(maxsize=8)
+def _network(name, n_agents, weights, seen_by, edges, seed, degree, probability, radius):
+    shape = {"degree": degree, "probability": probability, "radius": radius}
+    return networks.network(name, n_agents, weights=weights, seen_by=seen_by, edges=edges, seed=seed, **shape)

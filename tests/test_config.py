@@ -79,7 +79,7 @@ def test_studies_have_results_of_their_own():
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
-        (["regret"], {**REGRET, "atoms": [3]}, "regret.atoms is [3]; expected a size of run 'admm', 100, 200"),
+        (["regret"], {**REGRET, "sizes": [3]}, "regret.sizes names 3; expected some of 100, 200"),
         (["regret", "tolerance"], 0, "a number above 0"),
         (["report", "seed"], 9, "report.seed is 9; expected one of 0, 1, 2"),
         (["corpora", "scipydocs", "topic_entry", "first"], 7, "first not after last"),

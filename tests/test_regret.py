@@ -317,7 +317,7 @@ def test_other_algorithms_are_refused(chain, tmp_path):
 
 
 def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
-    options = json.dumps({"runs": ["pg", "theorem"], "atoms": []})
+    options = json.dumps({"runs": ["pg", "theorem"], "sizes": []})
     found = odl("regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options)
     assert found.returncode == 0, found.stderr
     rows = tables.read_table(tmp_path / "regret.tsv")

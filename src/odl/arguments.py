@@ -57,4 +57,4 @@ STUDY = {"study": TEXT, "results": TEXT, "streams": LIST, "corpora": MAP, "seeds
 STUDY |= {"atoms": LIST, "runs": LIST, "learners": MAP, "baselines": MAP}
 SHOWN = {"runs": LIST, "run": TEXT_OR_NONE, "k": WHOLE_OR_NONE, "seed": WHOLE_OR_NONE, "topics": TEXT}
 REGRET = {"timesteps": WHOLE, "tolerance": NUMBER, "iterations": WHOLE}
-REGRETS = {"runs": LIST, "atoms": LIST}
+REGRETS = {"runs": LIST, "sizes": LIST}

@@ -151,8 +151,8 @@ def _wrong(where, value, expected):
 def _check_doubles(config):
     """Refuse a value listed twice: it would count as one more seed, or write the same files."""
     lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
-    lists |= {f"regret.{key}": config["regret"][key] for key in ("runs", "atoms")}
-    lists |= {f"emerging.{name}": config["emerging"][name] for name in ("runs", "sizes")}
+    for section in ("regret", "emerging"):
+        lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
     lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
     lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
     for where, values in lists.items():
@@ -192,6 +192,23 @@ def _check_names(config):
     _check_emerging(config)
 
 
+def _check_runs(config, where, names):
+    """Refuse the name of a run that is not run."""
+    for name in names:
+        if name not in config["runs"]:
+            expected = f"one of {', '.join(config['runs'])}"
+            raise ConfigError(f"{where} names '{name}'", expected, "correct it or add it to runs")
+
+
+def _check_sizes(config, section, runs):
+    """Refuse a number of atoms that none of the runs has."""
+    sizes = sorted({k for run in runs for k in atoms_of(config, run)})
+    for k in config[section]["sizes"]:
+        if k not in sizes:
+            expected = f"some of {', '.join(map(str, sizes))}"
+            raise ConfigError(f"{section}.sizes names {k}", expected, "correct it or add it to atoms")
+
+
 def _check_regret(config):
     """Refuse regret of what is not run, or of what has none."""
     settings = config["regret"]
@@ -199,33 +216,27 @@ def _check_regret(config):
         return
     if not settings["runs"]:
         raise ConfigError("regret is enabled without runs", "names among runs", "add some to regret.runs")
+    _check_runs(config, "regret.runs", settings["runs"])
     for run in settings["runs"]:
-        if run not in config["runs"]:
-            expected = f"one of {', '.join(config['runs'])}"
-            raise ConfigError(f"regret.runs names '{run}'", expected, "correct it or add it to runs")
         algorithm = config["learners"][run]["algorithm"]
         if algorithm not in REGRET:
             given = f"regret.runs names '{run}', whose algorithm is {algorithm}"
             raise ConfigError(given, f"one of {', '.join(REGRET)}", "remove it")
-        if not regret_atoms(config, run):
-            given, sizes = f"regret.atoms is {settings['atoms']}", ", ".join(map(str, atoms_of(config, run)))
-            raise ConfigError(given, f"a size of run '{run}', {sizes}", "correct it")
+    _check_sizes(config, "regret", settings["runs"])
 
 
-def regret_atoms(config, run):
-    """Return the sizes of a run whose regret is measured: all, or those in ``regret.atoms``."""
-    wanted = config["regret"]["atoms"]
-    return [k for k in atoms_of(config, run) if not wanted or k in wanted]
+def _check_emerging(config):
+    """Refuse emerging topics of what is not run."""
+    if config["emerging"]["enabled"]:
+        _check_runs(config, "emerging.runs", config["emerging"]["runs"])
+        _check_sizes(config, "emerging", config["emerging"]["runs"] or config["runs"])
 
 
 def _check_report(config):
     """Refuse a report of what is not run; otherwise it would be refused after everything has run."""
     report = config["report"]
     for key, names in (("runs", report["runs"]), ("run", [report["run"]] if report["run"] else [])):
-        for name in names:
-            if name not in config["runs"]:
-                expected = f"one of {', '.join(config['runs'])}"
-                raise ConfigError(f"report.{key} names '{name}'", expected, "correct it or add it to runs")
+        _check_runs(config, f"report.{key}", names)
     runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
     sizes = sorted({k for run in runs for k in atoms_of(config, run)})
     if report["atoms"] is not None and report["atoms"] not in sizes:
@@ -236,23 +247,17 @@ def _check_report(config):
         raise ConfigError(f"report.seed is {report['seed']}", expected, "correct it or add it to seeds")
 
 
-def _check_emerging(config):
-    """Refuse emerging topics of what is not run."""
-    emerging = config["emerging"]
-    for name in emerging["runs"]:
-        if name not in config["runs"]:
-            expected = f"one of {', '.join(config['runs'])}"
-            raise ConfigError(f"emerging.runs names '{name}'", expected, "correct it or add it to runs")
-    sizes = sorted({k for run in emerging["runs"] or config["runs"] for k in atoms_of(config, run)})
-    for k in emerging["sizes"]:
-        if k not in sizes:
-            expected = f"some of {', '.join(map(str, sizes))}"
-            raise ConfigError(f"emerging.sizes names {k}", expected, "correct it or add it to atoms")
-
-
 def atoms_of(config, run):
     """Return the dictionary sizes of a run: its own, or those of the study."""
     return config["learners"][run].get("atoms", config["atoms"])
+
+
+def regret_of(config, run):
+    """Return the sizes of a run whose regret is measured: those named, or all."""
+    regret = config["regret"]
+    if not regret["enabled"] or run not in regret["runs"]:
+        return []
+    return [k for k in atoms_of(config, run) if not regret["sizes"] or k in regret["sizes"]]
 
 
 def emerging_of(config, run):

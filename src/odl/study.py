@@ -328,7 +328,7 @@ def summarise(plan, output_folder, emerging=()):
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)
 
 
-def gather_regret(plan, path, *, runs, atoms=()):
+def gather_regret(plan, path, *, runs, sizes=()):
     """Gather the regret of some runs over seeds.
 
     Parameters
@@ -340,8 +340,8 @@ def gather_regret(plan, path, *, runs, atoms=()):
         best fixed dictionary was fitted for. Means over seeds; of ``phi``, ``distance``, ``upsilon`` and ``psi_max``
         the largest of all timesteps and seeds. Bounds are there if they hold for every seed.
     runs : list of str
-    atoms : list of int, optional
-        Sizes; all where there are none.
+    sizes : list of int, optional
+        Numbers of atoms; all where there are none.
 
     Raises
     ------
@@ -350,10 +350,10 @@ def gather_regret(plan, path, *, runs, atoms=()):
     DataError
         If a table is missing or not whole.
     """
-    entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not atoms or entry["k"] in atoms)]
+    entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not sizes or entry["k"] in sizes)]
     if not entries:
         given = f"regret of {', '.join(runs) or 'no run'}"
-        raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.atoms")
+        raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
     found = []
     for key, held in _grouped(entries, KEY):
         tables = [read_table(os.path.join(entry["folder"], "regret.tsv")) for entry in held]

@@ -40,7 +40,7 @@ rule regrets:
             for corpus in config["streams"]
             for seed in config["seeds"]
             for run in REGRET["runs"]
-            for k in (study.regret_atoms(config, run) if REGRET["enabled"] else [])
+            for k in study.regret_of(config, run)
         ],
         code=sources("tables"),
     output:
@@ -50,6 +50,6 @@ rule regrets:
     conda:
         "../envs/odl.yaml"
     params:
-        options=json.dumps({key: REGRET[key] for key in ("runs", "atoms")}),
+        options=json.dumps({key: REGRET[key] for key in ("runs", "sizes")}),
     shell:
         "odl regrets {input.plan:q} {output:q} --options {params.options:q} > {log:q} 2>&1"

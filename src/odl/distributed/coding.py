@@ -124,9 +124,13 @@ def centralised(P, A, model, *, tolerance=1e-6):
     Coded
     """
     P, A = _prepare(P, A, model)
-    codes, parts = kernels.code_documents(
-        P.indptr, P.indices, P.data, pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS
-    )
+    limits = (settings(model), float(tolerance), SWEEPS)
+    if settings(model)[2] == 0.0:
+        products, gram = np.ascontiguousarray((P @ A).toarray()), np.ascontiguousarray((A.T @ A).toarray())
+        squares = 2.0 * empty_cost(P, model)
+        codes, parts = kernels.code_squared(products, squares, gram, *limits)
+    else:
+        codes, parts = kernels.code_documents(P.indptr, P.indices, P.data, pack(A), P.shape[1], *limits)
     return Coded(sparse.csr_array(codes), parts[0], parts[1], parts[0] + parts[1], parts[2])
 
 

@@ -22,7 +22,8 @@ class Diffusion(Learner):
     gamma, delta : float
         Penalty of the codes, gamma ||y||_1 + delta/2 ||y||^2.
     eta : float
-        Of the Huber loss. It is u^2/(2 eta) near 0: next to the squared loss, scale gamma and delta by 1/eta.
+        Of the Huber loss. It is u^2/(2 eta) near 0: next to the squared loss, scale gamma and delta by 1/eta and
+        mu_w by eta.
     beta : float
         Weight of the l1 penalty on the dictionary (biclustering).
     mu_w : float
@@ -67,11 +68,11 @@ class Diffusion(Learner):
     """
 
     task: str = "nmf"
-    gamma: float = 0.1
+    gamma: float = 0.05
     delta: float = 0.1
-    eta: float = 0.1
+    eta: float = 0.2
     beta: float = 0.0
-    mu_w: float = 0.5
+    mu_w: float = 1.0
     rounds: int = 2
     start_terms: int = 0
     relative: bool = True

@@ -10,7 +10,10 @@ from odl import learners, novelty
 from odl.distributed import coding, networks
 
 SEED = 0
-RUNS = {"squared": {"task": "nmf"}, "Huber": {"task": "nmf_huber", "gamma": 0.25, "delta": 0.5, "eta": 0.2, "mu_w": 0.2}}
+RUNS = {
+    "squared": {"task": "nmf"},
+    "Huber": {"task": "nmf_huber", "gamma": 0.25, "delta": 0.5, "eta": 0.2, "mu_w": 0.2},
+}
 
 
 def agents(material):

@@ -22,6 +22,7 @@ import agents  # noqa: E402
 import inside  # noqa: E402
 import material  # noqa: E402
 import measure  # noqa: E402
+import over_ranks  # noqa: E402
 import processes  # noqa: E402
 import squared  # noqa: E402
 
@@ -34,6 +35,7 @@ PARTS = {
     "job": processes.job,
     "checkpoint": inside.checkpoint,
     "agents": agents.agents,
+    "ranks": over_ranks.rows_of_ranks,
     "batch": processes.batch,
     "noop": processes.noop,
     "arxiv": processes.arxiv,

@@ -54,7 +54,9 @@ rule kernels:
     input:
         lambda wildcards: [
             f"{PACKAGE}/{name}.py"
-            for name in {**LEARNERS, "topics": FITTED}[wildcards.algorithm]
+            for name in {**LEARNERS, "topics": FITTED, "ranks": SOURCES["ranks"]}[
+                wildcards.algorithm
+            ]
         ],
     output:
         touch(ROOT + "/kernels/{algorithm}.done"),
@@ -67,6 +69,8 @@ rule kernels:
 
 
 rule update:
+    wildcard_constraints:
+        run=ALONE,
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),

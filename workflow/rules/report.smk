@@ -82,7 +82,11 @@ rule page:
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         figures=lambda wildcards, input: os.path.dirname(input.figures[0]),
         config=json.dumps(
-            {key: value for key, value in config.items() if key != "mirror"}
+            {
+                key: value
+                for key, value in config.items()
+                if key not in ("mirror", "ranks")
+            }
         ),
         title=f"Novel documents: {config['study']}",
     shell:

@@ -17,6 +17,7 @@ from odl.distributed import coding, rank_kernels
 from odl.distributed.inference import CHECK
 from odl.errors import ParameterError
 
+INSTALL = "pip install 'online-dictionary-learning[mpi]'"
 DUAL, SCORE = 1, 2  # tags of the messages
 POLLS, PAUSE = 20, 1e-5  # looks at a message before a rank sleeps between them, seconds that it sleeps
 STEP = 0.01  # of the averaging of the score, as in `odl.distributed.inference.average`
@@ -39,7 +40,7 @@ def world(asked=None):
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         given = f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})"
-        raise ParameterError(given, "mpi4py and an MPI library", "pip install 'online-dictionary-learning[mpi]'") from error
+        raise ParameterError(given, "mpi4py and an MPI library", INSTALL) from error
     comm = MPI.COMM_WORLD
     if asked is not None and comm.Get_size() != asked:
         given = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)} where {asked} were asked for"
@@ -71,6 +72,27 @@ def wait(done):
         tries += 1
         if tries > POLLS:
             time.sleep(PAUSE)
+
+
+class Alone:
+    """Stands for the communicator of a single rank: no MPI is needed."""
+
+    class _Done:
+        Test = staticmethod(lambda: True)
+
+    def Get_rank(self):
+        return 0
+
+    def Get_size(self):
+        return 1
+
+    def Iallgather(self, mine, everyone):
+        everyone[:] = mine
+        return self._Done
+
+    def Iallgatherv(self, mine, everyone):
+        np.copyto(everyone[0], mine)
+        return self._Done
 
 
 class Ranks:

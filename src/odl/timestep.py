@@ -122,7 +122,7 @@ def _use(codes, n_atoms):
 
 def _load_kernels(learner):
     """Score and learn a few made documents, so that the clocks do not time the loading of compiled code."""
-    rng = np.random.default_rng(0)
+    learner, rng = learner.toy(), np.random.default_rng(0)
     P = sparse.csr_array(rng.random((4, 6)))
     P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
     state = learner.fresh(sparse.csc_array(P[:2].T))

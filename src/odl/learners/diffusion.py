@@ -128,6 +128,14 @@ class Diffusion(Learner):
         super().__post_init__()
         _ = self.model  # refuses what does not combine
 
+    def toy(self):
+        """Return the learner with two agents, which every network and solver is replaced to suit."""
+        solver = self.solver if self.network == "fully_connected" else self.solver.replace("auto", "diffusion")
+        few = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0, "weights": "metropolis"}
+        if solver == "auto":
+            few["network"] = "fully_connected"
+        return replace(self, solver=solver, iterations=min(self.iterations, 10), **few)
+
     def agents_of(self, n_atoms):
         """Return the agent of each atom and the network of the agents."""
         owner = coding.owners(n_atoms, self.agents or n_atoms)

@@ -69,7 +69,8 @@ SOURCES = {
     "batch": [*BASE, "stream"],
     "features": [*BASE, "features"],
     "update": [
-        *[*BASE, "features", "metrics", "scores", "checkpoints", "agentfiles", "novelty", "timestep"],
+        *[*BASE, "features", "metrics", "scores", "checkpoints", "agentfiles"],
+        *["novelty", "timestep"],
         *["learners/__init__", "learners/base"],
     ],
     "baselines": [*BASE, "features", "baselines"],

@@ -69,8 +69,6 @@ rule kernels:
 
 
 rule update:
-    wildcard_constraints:
-        run=ALONE,
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
@@ -86,6 +84,8 @@ rule update:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
     benchmark:
         RUN + "/benchmarks/{t}.tsv"
+    wildcard_constraints:
+        run=ALONE,
     group:
         "chain"
     conda:

@@ -5,8 +5,6 @@
 if config["ranks"]:
 
     rule update_over_ranks:
-        wildcard_constraints:
-            run=RANKED,
         input:
             features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
             previous=before(RUN + "/{t}.h5"),
@@ -23,6 +21,8 @@ if config["ranks"]:
             ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
         benchmark:
             RUN + "/benchmarks/{t}.tsv"
+        wildcard_constraints:
+            run=RANKED,
         conda:
             "../envs/odl.yaml"
         resources:

@@ -25,6 +25,7 @@ include: "workflow/rules/ranks.smk"
 include: "workflow/rules/topics.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/regret.smk"
+include: "workflow/rules/experiments.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -19,6 +19,7 @@ from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import agents  # noqa: E402
+import hierarchy  # noqa: E402
 import inside  # noqa: E402
 import material  # noqa: E402
 import measure  # noqa: E402
@@ -36,6 +37,7 @@ PARTS = {
     "checkpoint": inside.checkpoint,
     "agents": agents.agents,
     "ranks": over_ranks.rows_of_ranks,
+    "tree": hierarchy.tree,
     "batch": processes.batch,
     "noop": processes.noop,
     "arxiv": processes.arxiv,

@@ -64,3 +64,29 @@ def project_column(a):
         else:
             high = middle
     return np.maximum(a - high, 0)
+
+
+def hierarchical_value(v, groups, weights, norm):
+    """Return the sum of ``w_g ||v_g||`` over the groups, by definition."""
+    order = {"l2": 2, "linf": np.inf}[norm]
+    return sum(w * np.linalg.norm(np.asarray(v)[g], order) for g, w in zip(groups, weights, strict=True) if len(g))
+
+
+def project_ball(a, radius, norm):
+    """Return the projection of a on the ball of the norm's dual: l2 for l2, l1 for l-infinity (by bisection)."""
+    if norm == "l2":
+        return a * min(1.0, radius / max(np.linalg.norm(a), 1e-300))
+    if radius == 0.0:
+        return np.zeros_like(a)
+    return np.sign(a) * radius * project_column(np.abs(a) / radius)
+
+
+def dual_ascent(u, groups, weights, lam, norm, order, passes):
+    """Return ``u - sum_g xi_g`` after passes of block coordinate ascent in the dual (ICML 2010, algorithm 1)."""
+    xi = np.zeros((len(groups), len(u)))
+    for _ in range(passes):
+        for g in order:
+            inside = groups[g]
+            rest = u - xi.sum(axis=0) + xi[g]
+            xi[g, inside] = project_ball(rest[inside], lam * weights[g], norm)
+    return u - xi.sum(axis=0)

@@ -64,6 +64,15 @@ def test_the_part_over_agents(tmp_path):
         assert found[f"{where}, diffusion, erdos_renyi: an iteration of one agent"] > 0
 
 
+def test_trees_without_the_peer(tmp_path, monkeypatch):
+    """spams-bin is no dependency: its row says what is missing."""
+    monkeypatch.delenv("ODL_SPAMS_PYTHON", raising=False)
+    rows = run(tmp_path, "tree")
+    assert rows[-1]["verdict"] == "not run" and "ODL_SPAMS_PYTHON" in rows[-1]["what"]
+    assert len(rows) == 7 and all(float(row["value"]) > 0 for row in rows[:-1] if "excess" not in row["what"])
+    assert all(0 <= float(row["value"]) <= 1e-4 for row in rows if "excess" in row["what"])
+
+
 def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
     rows = {row["what"].split(": ")[1]: float(row["value"]) for row in run(tmp_path, "lars")}
     (apart,) = (value for what, value in rows.items() if "differs" in what)

@@ -102,6 +102,22 @@ def test_names_of_folders_are_no_runs(name):
         config.check(changed, SCHEMA)
 
 
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("10,2", "run 'admm': the tree '10,2' has 31 nodes and the dictionary 100 atoms; expected one node for each"),
+        ("bianry", "run 'admm': the tree is 'bianry'; expected 'binary', branching factors"),
+        ("parents 1,0", "run 'admm': the nodes 0 - 1 - 0 are a cycle"),
+    ],
+)
+def test_trees_have_a_node_for_each_atom(tree, message):
+    changed = broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": tree})
+    with pytest.raises(ConfigError) as caught:
+        config.check(changed, SCHEMA)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    config.check(broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": "3,33", "atoms": [103]}), SCHEMA)
+
+
 def test_what_follows_from_a_run():
     changed = copy.deepcopy(DEFAULT)
     changed["learners"]["small"] = {

@@ -19,6 +19,7 @@ from odl import (
     config,
     corpora,
     documents,
+    experiments,
     features,
     figures,
     pipeline,
@@ -83,6 +84,9 @@ def test_pictures_have_text_alternatives():
 # Configuration
 
 
+NAMES = {"corpora": "corpus", "learners": "run", "experiments": "experiment"}  # what stands for a name chosen there
+
+
 def keys_of(schema, path=""):
     """Yield the dotted names of all values that a schema allows."""
     while "$ref" in schema:
@@ -97,14 +101,16 @@ def keys_of(schema, path=""):
             yield from keys_of(inner, f"{path}.{name}".lstrip("."))
         others = schema.get("additionalProperties")
         if isinstance(others, dict):
-            yield from keys_of(others, f"{path}.{{{'corpus' if path == 'corpora' else 'run'}}}")
+            yield from keys_of(others, f"{path}.{{{NAMES[path]}}}")
     else:
         yield path
 
 
 def described():
     """Return the rows of the tables of config/README.md: key to the cell of its default."""
-    text = re.sub(r"^Of `.*?^## ", "", TEXT["config/README.md"], flags=re.M | re.S)  # hyper-parameters are apart
+    text = re.sub(
+        r"^Of (?:the experiment )?`.*?^## ", "", TEXT["config/README.md"], flags=re.M | re.S
+    )  # hyper-parameters are apart
     rows = re.findall(r"^\| `([a-z_.{}]+)` \|.*\| ([^|]+) \|$", text, re.M)
     assert len(rows) == len(dict(rows)), "a key is described twice"
     return dict(rows)
@@ -121,13 +127,13 @@ def values(key):
     return found
 
 
-def hyper_parameters():
+def hyper_parameters(start="Of `"):
     """Return what config/README.md says of the learners: algorithm to key to the cell of its default."""
     found, named = {}, []
     for line in TEXT["config/README.md"].splitlines():
-        if line.startswith("Of `"):
+        if line.startswith(start):
             named = re.findall(r"`([a-z0-9_]+)`", line)
-        elif line.startswith("## "):
+        elif line.startswith(("## ", "Of ")):
             named = []
         row = re.fullmatch(r"\| `([a-z_0-9]+)` \|.*\| ([^|]+) \|", line)
         for algorithm in named if row else ():
@@ -138,10 +144,13 @@ def hyper_parameters():
 
 def test_every_key_is_described_and_exists():
     of_all = {f"learners.{{run}}.{name}" for name in ("algorithm", "atoms")}
+    of_all |= {f"experiments.{{experiment}}.{name}" for name in odl.config.OF_EXPERIMENTS}
     schema = {
         key
         for key in keys_of(SCHEMA)
-        if not key.startswith("learners.") or key in of_all or key.startswith("learners.{run}.features.")
+        if not key.startswith(("learners.", "experiments."))
+        or key in of_all
+        or key.startswith("learners.{run}.features.")
     }
     assert len(schema) > 45
     assert set(described()) == schema
@@ -154,7 +163,7 @@ def test_defaults_are_those_of_the_default_study():
             assert found, f"{key} has no value in config.yaml: put its default in brackets"
             assert all(value == yaml.safe_load(shown[1]) for value in found), f"{key}: {cell} is {found}"
         else:
-            elsewhere = key in ("learners.{run}.algorithm", "corpora.{corpus}.options")
+            elsewhere = key in ("learners.{run}.algorithm", "learners.{run}.features.tf", "corpora.{corpus}.options")
             assert elsewhere or not found, f"{key} is {found} in config.yaml, not {cell}"
 
 
@@ -165,6 +174,14 @@ def test_defaults_of_learners_are_those_of_their_classes():
         for name, entry in properties.items():
             cell = found[name]
             assert yaml.safe_load(cell.strip().strip("`")) == entry["default"], (algorithm, name)
+
+
+def test_defaults_of_experiments_are_those_of_their_modules():
+    described = hyper_parameters("Of the experiment `")
+    for name, settings in experiments.schema().items():
+        assert described[name].keys() == settings.keys(), name
+        for key, entry in settings.items():
+            assert yaml.safe_load(described[name][key].strip().strip("`")) == entry["default"], (name, key)
 
 
 # Commands

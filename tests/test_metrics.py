@@ -128,6 +128,18 @@ def test_paired_difference_is_narrower_than_unpaired(rng):
     assert metrics.auc_difference(better, better, labels) == (0.0, 0.0, 0.0)
 
 
+def test_difference_of_means_is_over_batches(rng):
+    labels = np.repeat([1, 0], [20, 100])
+    batches = [(rng.normal(labels, 1.0), rng.normal(0.5 * labels, 1.0), labels) for _ in range(4)]
+    value, low, high = metrics.mean_difference([*batches, (np.ones(3), np.ones(3), np.zeros(3, dtype=int))])
+    each = [metrics.auc_difference(*batch) for batch in batches]
+    assert value == pytest.approx(np.mean([difference for difference, _, _ in each]))
+    assert low < value < high
+    # Four independent batches: half as wide as one.
+    assert 0.4 < (high - low) / np.mean([upper - lower for _, lower, upper in each]) < 0.6
+    assert np.isnan(metrics.mean_difference([])).all()
+
+
 def test_pooled_counts_pairs_across_batches(rng):
     batches = [tied_sample(rng, 100) for _ in range(3)] + [(np.ones(4), np.zeros(4, dtype=int))]
     value, low, high = metrics.pooled_auc(batches)

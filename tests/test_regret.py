@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from test_cli import odl
 
-from odl import checkpoints, features, learners, pipeline, regret, regretplots, study, tables, timestep
+from odl import checkpoints, features, learners, pipeline, regret, regretplots, regrets, tables, timestep
 from odl.errors import ConfigError, DataError, ParameterError
 from odl.learners import State
 
@@ -346,4 +346,4 @@ def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
         "no bound is claimed for these runs."
     )
     with pytest.raises(ConfigError, match="regret of other"):
-        study.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])
+        regrets.gather(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])

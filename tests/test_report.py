@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 import studies
 
-from odl import figures, page, report, selection, study
+from odl import figures, page, report, sections, selection, study
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -159,3 +159,18 @@ def test_pieces_of_the_page():
     )
     assert page.escape(None) == page.escape(float("nan")) == ""
     assert (page.mean_sd(0.5, float("nan")), page.mean_sd(float("nan"), 0.1)) == ("0.500", "")
+
+
+def test_a_hierarchical_run_is_shown_as_its_tree(tmp_path):
+    """The picture and the list hold every atom's words; a study without such a run has neither."""
+    runs = {"tree": ("hierarchical", {"tree": "3,2"}, 0.2)}
+    plan = studies.make_study(tmp_path, seeds=1, sizes=(10,), runs=runs, bootstrap=20)
+    study.summarise(plan, tmp_path / "tables")
+    chosen = selection.Selection(plan, study.read_tables(tmp_path / "tables"), "wires")
+    shown = sections.topic_tree(chosen)
+    found = Checker(shown)
+    assert len(found.all("path")) == 9 and len(found.all("text")) == 10 and len(found.all("li")) == 10
+    first = chosen.batch(plan[-1], 5).atoms[0][0].split()
+    assert ", ".join(first[:5]) in found.words
+    chosen.plan = [{**entry, "algorithm": "flat"} for entry in chosen.plan]
+    assert sections.topic_tree(chosen) == ""

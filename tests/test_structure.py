@@ -9,36 +9,39 @@ import sys
 import pytest
 from conftest import ROOT
 
-from odl import learners
+from odl import config, experiments, learners
 from odl.corpora import READERS
 
 PACKAGE = ROOT / "src" / "odl"
 # Each layer may import the layers before it.
 LAYERS = [
     ["errors"],
+    ["trees"],
     ["storage", "config"],
     ["documents"],
-    ["kernels", "fitkernels"],
+    ["kernels", "fitkernels", "clusters"],
     ["prox"],
     ["coding/exact"],
     ["coding/admm"],
     ["coding/__init__", "fitting"],
-    ["coding/lars_kernels"],
-    ["coding/lars"],
-    ["l2_dictionary"],
+    ["coding/lars_kernels", "treekernels"],
+    ["coding/lars", "treeprox"],
+    ["coding/fista"],
+    ["l2_dictionary", "hierarchy", "treestart"],
     ["distributed/__init__", "distributed/models", "distributed/networks", "distributed/kernels"],
     ["distributed/inference"],
     ["distributed/coding"],
     ["learners/base"],
-    ["learners/l1", "learners/growth"],
+    ["learners/l1", "learners/growth", "learners/squared"],
     ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],
-    ["learners/batch", "learners/batch_l2"],
+    ["learners/batch", "learners/batch_l2", "learners/flat", "learners/hierarchical"],
     ["learners/diffusion"],
+    ["learners/adaptive"],
     ["learners/__init__"],
     ["novelty"],
 ]
 # What these may import of the package beside themselves; the mathematics stays out of the data's way.
-DATA = {"errors", "storage", "documents", "features", "metrics", "stream"}
+DATA = {"errors", "storage", "documents", "features", "metrics", "stream", "alerts"}
 LIGHT = {"numpy", "scipy", "h5py", "numba"}
 
 
@@ -99,7 +102,7 @@ def sources():
     found = {}
     exec(text[text.index("BASE = [") : text.index("PACKAGE = ")], found)
     stages = {stage: set(names) for stage, names in found["SOURCES"].items()}
-    return {**stages, "LEARNERS": found["LEARNERS"], "HISTORY": found["HISTORY"]}
+    return {**stages, "LEARNERS": found["LEARNERS"], "HISTORY": found["HISTORY"], "EXPERIMENTS": found["EXPERIMENTS"]}
 
 
 def test_imports_point_one_way():
@@ -113,7 +116,7 @@ def test_imports_point_one_way():
 
 def test_data_and_pictures_do_not_import_the_mathematics():
     known = modules()
-    mathematics = {name for layer in LAYERS[3:] for name in layer}
+    mathematics = {name for layer in LAYERS[4:] for name in layer}
     for name, tree in known.items():
         if name.startswith("corpora/") or name in DATA | {"baselines", "checkpoints", "plots", "report", "tables"}:
             assert not imports(tree, known)[0] & mathematics, name
@@ -121,7 +124,7 @@ def test_data_and_pictures_do_not_import_the_mathematics():
 
 def test_config_needs_the_standard_library_only():
     known = modules()
-    for name in ("config", "errors", "__init__"):
+    for name in ("config", "errors", "trees", "topictree", "__init__"):
         assert imports(known[name], known)[1] <= set(sys.stdlib_module_names), name
 
 
@@ -139,6 +142,18 @@ def test_sources_of_an_update_are_its_imports():
     shared = closure(["timestep"], known)
     assert set(sources()["update"]) == shared - {"__init__"}
     assert not any(f"learners/{algorithm}" in shared for algorithm in learners.LEARNERS)
+
+
+@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
+def test_sources_of_an_experiment_are_its_imports(name):
+    known, listed = modules(), sources()["EXPERIMENTS"][name]
+    algorithms = listed["kernels"]
+    own = closure([f"experiments/{name}", *(f"learners/{algorithm}" for algorithm in algorithms)], known)
+    assert set(listed["code"]) == own - closure(["experiments/__init__"], known)
+
+
+def test_every_experiment_has_its_sources():
+    assert set(sources()["EXPERIMENTS"]) == set(experiments.EXPERIMENTS)
 
 
 @pytest.mark.parametrize("algorithm", sorted(learners.LEARNERS))
@@ -169,9 +184,11 @@ def test_a_learner_imports_light_packages_only():
         ("emerging", "emerging tables"),
         ("evaluate", "tables"),
         ("tables", "study"),
+        ("regrets", "regrets"),
         ("regret", "regret"),
         ("figures", "figures"),
         ("page", "report"),
+        ("experiment", "experiments/__init__"),
     ],
 )
 def test_sources_of_a_stage_are_its_imports(stage, module):
@@ -181,6 +198,7 @@ def test_sources_of_a_stage_are_its_imports(stage, module):
 def test_sources_exist():
     tables = sources()
     del tables["HISTORY"]
+    tables |= {name: listed["code"] for name, listed in tables.pop("EXPERIMENTS").items()}
     tables |= tables.pop("LEARNERS")
     assert set().union(*tables.values()) <= modules().keys()
 
@@ -210,6 +228,17 @@ def test_schema_is_the_dataclasses():
             listed.pop(extra)
         assert listed == properties, f"run `odl schema` and copy {algorithm} into the schema"
         assert schema["$defs"][algorithm]["additionalProperties"] is False
+
+
+def test_schema_has_the_settings_of_experiments():
+    schema = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
+    selected = schema["properties"]["experiments"]["additionalProperties"]["select"]["schemas"]
+    assert selected == {name: {"$ref": f"#/$defs/experiment_{name}"} for name in experiments.EXPERIMENTS}
+    for name, settings in experiments.schema().items():
+        entry = schema["$defs"][f"experiment_{name}"]
+        listed = {key: held for key, held in entry["properties"].items() if key not in config.OF_EXPERIMENTS}
+        assert listed == settings, f"run `odl schema --experiments` and copy {name} into the schema"
+        assert entry["additionalProperties"] is False and "experiment" in entry["required"]
 
 
 def test_every_map_of_the_schema_is_closed():

@@ -167,10 +167,10 @@ def regret(args):
 
 
 def regrets(args):
-    from odl import study
+    from odl import regrets
 
     arguments.check(args.options, "--options", arguments.REGRETS)
-    study.gather_regret(args.plan, args.output, **args.options)
+    regrets.gather(args.plan, args.output, **args.options)
 
 
 def plan(args):
@@ -193,12 +193,27 @@ def figures(args):
     figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
 
 
+def experiment(args):
+    from odl import experiments
+
+    experiments.run(args.name, args.folder, args.settings, args.files, args.study)
+
+
 def page(args):
     from odl import report
 
+    if args.plan is not None and args.figures is None:
+        raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
     arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
     report.write(
-        args.output, args.plan, args.tables, args.figures, title=args.title, config=args.config, settings=args.settings
+        args.output,
+        args.plan,
+        args.tables,
+        args.figures,
+        title=args.title,
+        config=args.config,
+        settings=args.settings,
+        experiments=args.experiments,
     )
 
 
@@ -228,9 +243,9 @@ def compile_kernels(args):
 
 
 def schema(args):
-    from odl import learners
+    from odl import experiments, learners
 
-    print(json.dumps(learners.schema(), indent=2))
+    print(json.dumps((experiments if args.experiments else learners).schema(), indent=2))
 
 
 def _parser():
@@ -442,13 +457,27 @@ def _parser():
         ("--regret", {"help": "table of regret over seeds, to draw as well"}),
     )
     command(
+        experiment,
+        "experiment",
+        "run an experiment: tables and figures beside the streams",
+        ("name", {}),
+        ("folder", {"help": "folder of tables and figures to write"}),
+        ("--settings", {"type": parse_map, "default": {}, "help": "JSON of what differs from the defaults"}),
+        ("--files", {"nargs": "*", "default": [], "help": "its data"}),
+        (
+            "--study",
+            {"type": parse_map, "default": None, "help": "JSON of its streams, learners and evaluation"},
+        ),
+    )
+    command(
         page,
         "page",
         "write the page of a study",
         ("output", {}),
-        ("plan", {}),
-        ("tables", {}),
-        ("figures", {}),
+        ("plan", {"nargs": "?"}),
+        ("tables", {"nargs": "?"}),
+        ("figures", {"nargs": "?"}),
+        ("--experiments", {"nargs": "*", "default": [], "help": "folders of finished experiments"}),
         ("--title", {"default": "Novel documents"}),
         ("--config", {"type": parse_map, "default": {}}),
         ("--settings", {"type": parse_map, "default": {}}),
@@ -461,7 +490,12 @@ def _parser():
         ("algorithm", {"nargs": "*", "help": "algorithms, topics or ranks; all if none is named"}),
         ("--stamp", {"help": "empty file to write when done"}),
     )
-    command(schema, "schema", "print the configuration schema of the learners")
+    command(
+        schema,
+        "schema",
+        "print the configuration schema of the learners, or of the experiments",
+        ("--experiments", {"action": "store_true"}),
+    )
     return parser
 
 

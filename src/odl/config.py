@@ -1,6 +1,7 @@
 """The configuration of a study: checked against a closed schema, and what follows from it.
 
-Standard library only: this is the one module of the package that the workflow itself imports.
+Standard library only: this is the one module of the package that the workflow itself imports (with the errors and
+trees that it imports).
 """
 
 import difflib
@@ -9,10 +10,12 @@ import os
 import re
 from pathlib import Path
 
-from odl.errors import ConfigError
+from odl import trees
+from odl.errors import ConfigError, ParameterError
 
 REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms whose regret can be measured
 AGENTS = ("diffusion",)  # algorithms that can run over MPI ranks
+OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
 TYPES = {
@@ -51,6 +54,11 @@ def check(config, schema):
     _check(config, schema, "", schema)
     _check_doubles(config)
     _check_names(config)
+
+
+def check_map(value, schema, path):
+    """Check a part of a configuration against a schema of its own; `path` names it in messages."""
+    _check(value, schema, path, schema)
 
 
 def _resolve(schema, root):
@@ -156,28 +164,67 @@ def _check_doubles(config):
         lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
     lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
     lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
+    lists |= {
+        f"experiments.{name}.{key}": values
+        for name, entry in config["experiments"].items()
+        for key, values in entry.items()
+        if isinstance(values, list)
+    }
     for where, values in lists.items():
         double = next((value for value in values if values.count(value) > 1), None)
         if double is not None:
             raise ConfigError(f"{where} names {double!r} twice", "each value once", "remove one")
 
 
+def _check_known(config, where, names, table):
+    """Refuse a name that a table of the configuration has not."""
+    for name in names:
+        if name not in config[table]:
+            near = difflib.get_close_matches(name, config[table], n=1)
+            todo = f"did you mean '{near[0]}'?" if near else f"add it to {table}"
+            raise ConfigError(f"{where} names '{name}'", f"one of {', '.join(config[table])}", todo)
+
+
+def _check_experiments(config):
+    """Refuse what an experiment names and the study has not, and experiments that wait for each other."""
+    waits = {name: entry.get("experiments", []) for name, entry in config["experiments"].items()}
+    for name, entry in config["experiments"].items():
+        for key, table in (("streams", "corpora"), ("learners", "learners"), ("experiments", "experiments")):
+            _check_known(config, f"experiments.{name}.{key}", entry.get(key, []), table)
+        for stream in entry.get("streams", []):
+            _check_corpus(config, stream)
+    while waits:
+        ready = [name for name, others in waits.items() if not set(others) & waits.keys()]
+        if not ready:
+            given = f"experiments {', '.join(waits)} wait for each other"
+            raise ConfigError(given, "an experiment that needs no other", "remove a name from experiments")
+        waits = {name: others for name, others in waits.items() if name not in ready}
+
+
+def _check_corpus(config, name):
+    """Refuse a stream that contradicts itself."""
+    corpus = config["corpora"][name]
+    entry = corpus["topic_entry"]
+    if entry["first"] > entry["last"]:
+        given = f"corpora.{name}.topic_entry is from {entry['first']} to {entry['last']}"
+        raise ConfigError(given, "first not after last", "correct it")
+    if corpus["reader"] == "documents" and not corpus["sources"]:
+        raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+
+
 def _check_names(config):
+    _check_experiments(config)
+    if not config["streams"]:
+        if not config["experiments"]:
+            raise ConfigError("streams is empty", "a stream, or something under experiments", "add one")
+        return  # a study of experiments only: what is said of streams and runs is not used
     for key, table in (("streams", "corpora"), ("runs", "learners")):
-        for name in config[key]:
-            if name not in config[table]:
-                near = difflib.get_close_matches(name, config[table], n=1)
-                todo = f"did you mean '{near[0]}'?" if near else f"add it to {table}"
-                raise ConfigError(f"{key} names '{name}'", f"one of {', '.join(config[table])}", todo)
+        _check_known(config, key, config[key], table)
     for name in config["runs"]:
         if name in RESERVED or re.fullmatch(r"seed\d+", name):
             raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
     for name in config["streams"]:
-        corpus = config["corpora"][name]
-        batches, entry = corpus["batches"], corpus["topic_entry"]
-        if entry["first"] > entry["last"]:
-            given = f"corpora.{name}.topic_entry is from {entry['first']} to {entry['last']}"
-            raise ConfigError(given, "first not after last", "correct it")
+        batches = config["corpora"][name]["batches"]
         for run in config["runs"]:
             most = max(atoms_of(config, run))
             if batches["by"] == "documents" and most > batches["initial"]:
@@ -186,8 +233,8 @@ def _check_names(config):
                     "no more atoms than documents to start from",
                     "lower atoms or raise initial",
                 )
-        if corpus["reader"] == "documents" and not corpus["sources"]:
-            raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+        _check_corpus(config, name)
+    _check_trees(config)
     _check_report(config)
     _check_ranks(config)
     _check_regret(config)
@@ -244,6 +291,18 @@ def _check_emerging(config):
         _check_sizes(config, "emerging", config["emerging"]["runs"] or config["runs"])
 
 
+def _check_trees(config):
+    """Refuse a tree that is none, or that has not one node for each atom."""
+    for run in config["runs"]:
+        learner = config["learners"][run]
+        if learner["algorithm"] == "hierarchical":
+            for k in atoms_of(config, run):
+                try:
+                    trees.parse(learner.get("tree", "binary"), k)
+                except ParameterError as error:
+                    raise ConfigError(f"run '{run}': {error.given}", error.expected, error.todo) from error
+
+
 def _check_report(config):
     """Refuse a report of what is not run; otherwise it would be refused after everything has run."""
     report = config["report"]
@@ -279,6 +338,43 @@ def emerging_of(config, run):
         return []
     sizes = atoms_of(config, run)
     return [k for k in sizes if k in emerging["sizes"]] if emerging["sizes"] else [max(sizes)]
+
+
+def experiment_of(config, name):
+    """Return the settings of an experiment."""
+    return {key: value for key, value in config["experiments"][name].items() if key not in OF_EXPERIMENTS}
+
+
+def study_of(config, name):
+    """Return what an experiment takes from the study: its streams, its learners (all if none is named), evaluation.
+
+    Parameters
+    ----------
+    config : dict
+    name : str
+
+    Returns
+    -------
+    dict
+        Empty if the experiment names no stream.
+    """
+    entry, keys = config["experiments"][name], ("protocol", "topic_entry", "ties", "batches", "timesteps")
+    if not entry.get("streams"):
+        return {}
+    return {
+        "streams": {stream: {key: config["corpora"][stream][key] for key in keys} for stream in entry["streams"]},
+        "learners": {
+            run: {"learner": learner_of(config, run), "features": features_of(config, run)}
+            for run in entry.get("learners") or config["learners"]
+        },
+        "evaluate": config["evaluate"],
+    }
+
+
+def corpora_of(config):
+    """Return the corpora that a study reads: its streams and those of its experiments."""
+    more = [stream for entry in config["experiments"].values() for stream in entry.get("streams", [])]
+    return list(dict.fromkeys([*config["streams"], *more]))
 
 
 def learner_of(config, run):

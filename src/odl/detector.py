@@ -21,7 +21,7 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    learner : {"dual_averaging", "projected_gradient", "online_admm"}, default="dual_averaging"
+    learner : {"dual_averaging", "projected_gradient", "online_admm", "adaptive", ...}, default="dual_averaging"
         Algorithm that updates the dictionary.
     n_atoms : int, default=100
         Size of the dictionary; the first batch needs at least so many non-empty documents.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas
 
-from odl import costplots, metrics, plots, regretplots, storage, streamplots, study, tables
+from odl import costplots, metrics, plots, regretplots, regrets, storage, streamplots, study, tables
 from odl.selection import LINES, Selection, thin, topic_strip
 
 MOST_PANELS = 9  # ROC curves
@@ -281,7 +281,7 @@ def _topics(chosen):
 
 
 def _regret(chosen):
-    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(study.REGRET_COLUMNS))
+    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regrets.COLUMNS))
     if frame.empty:
         return _absent("The regret of no run was measured.")
     nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - chosen.shown["k"])))
@@ -327,7 +327,7 @@ def write(plan, tables_folder, output_folder, settings=None, names=NAMES, regret
     names : sequence of str
         Which pictures to draw.
     regret : path-like, optional
-        What `odl.study.gather_regret` wrote; its picture is drawn as well.
+        What `odl.regrets.gather` wrote; its picture is drawn as well.
     """
     plan, found = study.load_plan(plan), study.read_tables(tables_folder)
     if regret:

@@ -191,6 +191,34 @@ def auc_difference(scores, others, labels, *, replicates=1000, seed=0, level=0.9
     return auc(scores, labels) - auc(others, labels), low, high
 
 
+def mean_difference(batches, *, replicates=1000, seed=0, level=0.95):
+    """Difference of the mean AUCs of two scores over several batches, with a paired bootstrap interval.
+
+    Parameters
+    ----------
+    batches : sequence of (scores, others, labels)
+        One triple for each timestep, as for `auc_difference`; those without an AUC are left out.
+
+    Returns
+    -------
+    difference, low, high : float
+        Documents are drawn again within each batch; nan where no batch has an AUC.
+    """
+    differences, total, used = [], np.zeros(replicates), 0
+    for number, (scores, others, labels) in enumerate(batches):
+        (novel, known), (other_novel, other_known) = _split(scores, labels), _split(others, labels)
+        if not len(novel) or not len(known):
+            continue
+        placed = [_slots(novel, known), _slots(other_novel, other_known)]
+        first, second = _resampled(placed, len(novel), len(known), replicates, (seed, number))
+        total += first - second
+        differences.append(auc(scores, labels) - auc(others, labels))
+        used += 1
+    if not used:
+        return float("nan"), float("nan"), float("nan")
+    return float(np.mean(differences)), *interval(total / used, level)
+
+
 def pooled_auc(batches, *, replicates=1000, seed=0, level=0.95):
     """AUC over the documents of all batches together, with its interval.
 

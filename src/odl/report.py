@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 
+from odl import experiments as studies
 from odl import metrics, page, sections, storage, study
 from odl.page import Markup, details, element, mean_sd, number
 from odl.selection import Selection, thin
@@ -148,7 +149,7 @@ def _corpus(chosen, folder):
         *([("Regret", shown("regret"))] if "regret" in held else []),
         ("Most novel documents", sections.top(chosen)),
         ("Emerging topics", sections.emerging_topics(chosen)),
-        ("Topics", shown("topics"), sections.topics(chosen)),
+        ("Topics", shown("topics"), sections.topics(chosen), sections.topic_tree(chosen)),
         (
             "Time and memory",
             *[shown(name) for name in ("time", "costs", "tradeoff")],
@@ -175,14 +176,40 @@ def _corpus(chosen, folder):
     )
 
 
-def write(path, plan, tables_folder, figures_folder, *, title, config=None, settings=None):
+INTRODUCTION = (
+    "Documents arrive in batches. Every document is first scored: how much of it the dictionary of word "
+    "patterns learned so far leaves unexplained. Then the dictionary learns from the batch. A document is "
+    "truly novel if no earlier batch has one of its topics; AUC is the chance that a novel document scores "
+    "above a known one."
+)
+
+
+def _streams(plan, tables_folder, figures_folder, settings):
+    """Names and sections of the corpora of a plan."""
+    plan, found = study.load_plan(plan), study.read_tables(tables_folder)
+    corpora = list(dict.fromkeys(entry["corpus"] for entry in plan))
+    bodies = [_corpus(Selection(plan, found, corpus, settings), os.fspath(figures_folder)) for corpus in corpora]
+    return list(zip(corpora, corpora, bodies, strict=True))
+
+
+def _experiment(folder):
+    name = os.path.basename(os.path.normpath(folder))
+    heading, content = studies.section(folder)
+    if not content:
+        return None
+    key = f"experiment-{name}"
+    return key, heading, element("section", element("h2", heading, id=key), *content)
+
+
+def write(path, plan=None, tables_folder=None, figures_folder=None, *, title, config=None, settings=None,
+          experiments=()):  # fmt: skip
     """Write the page of a study: one HTML file that needs nothing else.
 
     Parameters
     ----------
     path : path-like
-    plan : list of dict or path-like
-        As for `odl.study.summarise`.
+    plan : list of dict or path-like, optional
+        As for `odl.study.summarise`; without it the page has no streams.
     tables_folder, figures_folder : path-like
         What `odl.study.summarise` and `odl.figures.write` wrote.
     title : str
@@ -190,29 +217,24 @@ def write(path, plan, tables_folder, figures_folder, *, title, config=None, sett
         The configuration, shown as it is (but for the mirror, which changes nothing).
     settings : dict, optional
         As for `odl.selection.Selection`; the same that the figures were drawn with.
+    experiments : list of path-like
+        Folders that `odl.experiments.run` wrote.
 
     Raises
     ------
     ConfigError, DataError, StorageError
         If the run to show does not exist, or a file is missing or damaged.
     """
-    plan, found = study.load_plan(plan), study.read_tables(tables_folder)
-    corpora = list(dict.fromkeys(entry["corpus"] for entry in plan))
-    bodies = [_corpus(Selection(plan, found, corpus, settings), os.fspath(figures_folder)) for corpus in corpora]
+    parts = [] if plan is None else _streams(plan, tables_folder, figures_folder, settings)
+    parts += [part for part in map(_experiment, experiments) if part]
     config = {name: value for name, value in (config or {}).items() if name != "mirror"}
-    links = [element("li", element("a", corpus, href=f"#{corpus}")) for corpus in corpora]
+    links = [element("li", element("a", heading, href=f"#{key}")) for key, heading, _ in parts]
     text = page.page(
         title,
         element("h1", title),
-        element(
-            "p",
-            "Documents arrive in batches. Every document is first scored: how much of it the dictionary of word "
-            "patterns learned so far leaves unexplained. Then the dictionary learns from the batch. A document is "
-            "truly novel if no earlier batch has one of its topics; AUC is the chance that a novel document scores "
-            "above a known one.",
-        ),
-        element("nav", element("ul", *links), aria_label="Corpora") if len(corpora) > 1 else Markup(""),
-        *bodies,
+        element("p", INTRODUCTION) if plan is not None else Markup(""),
+        element("nav", element("ul", *links), aria_label="Parts of the page") if len(parts) > 1 else Markup(""),
+        *[body for _, _, body in parts],
         element("h2", "Configuration") if config else Markup(""),
         details("Every value", element("pre", json.dumps(config, indent=2, ensure_ascii=False)))
         if config

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from odl import emerging, study
+from odl import emerging, study, topictree, trees
 from odl.page import Markup, details, element, mean_sd, number, table
 from odl.selection import LINES, thin, topic_strip
 from odl.tables import read_table
@@ -241,6 +241,28 @@ def topics(chosen):
     caption = f"Top words of the {len(rows)} most used atoms ({chosen.name()}); use: mean share of the codes"
     columns = range(2, 2 + len(steps))
     return details("Atoms and their words", table(headers, rows, caption, text=(), wide=columns))
+
+
+def topic_tree(chosen):
+    """The tree of a hierarchical run after the last timestep, as a picture and as a list; empty without such a run."""
+    entries = [entry for entry in chosen.plan if entry["algorithm"] == "hierarchical"]
+    entries = [entry for entry in entries if entry["seed"] == chosen.shown["seed"]]
+    if not entries:
+        return Markup("")
+    entry = chosen.shown if chosen.shown in entries else entries[0]
+    tree = trees.parse(entry["parameters"].get("tree", "binary"), entry["k"])
+    batch = chosen.batch(entry, entry["timesteps"][-1])
+    words, use = [held.split() for held, _, _ in batch.atoms], [use for _, _, use in batch.atoms]
+    name = f"{entry['run']}, k = {entry['k']}, seed {entry['seed']}, after timestep {entry['timesteps'][-1]}"
+    label = f"Tree of topics: {name}"
+    drawn = Markup(topictree.svg(tree, words, use=use, title=label))
+    return Markup(
+        element("p", f"Topics as the tree that they were learned in ({name}); a thicker line: more use below it.")
+        + element("div", drawn, class_="scroll", tabindex="0", role="region", aria_label=label)
+        + details(
+            "The same tree as a list, with the share of the codes", Markup(topictree.nested_list(tree, words, use=use))
+        )
+    )
 
 
 def costs(chosen):

@@ -22,6 +22,7 @@ import numpy as np
 
 from odl import storage
 from odl.errors import ConfigError
+from odl.spread import STATISTICS, grouped, mean, statistics
 from odl.tables import read_table, write_table
 
 BASELINE = "baseline"
@@ -44,7 +45,6 @@ PUBLISHED = {
 AVERAGE_COLUMNS = ("corpus", "protocol", "run", "algorithm", "k", "parameters", "seed", "timesteps", "average", "low")
 AVERAGE_COLUMNS += ("high", "timesteps_all", "average_all", "pooled", "pooled_low", "pooled_high", "uncoded", "gap")
 MEASURES = ("average", "average_all", "pooled")
-STATISTICS = ("mean", "sd", "min", "max")
 SUMMARY_COLUMNS = ("corpus", "protocol", "run", "algorithm", "k", "parameters", "seeds", "timesteps")
 SUMMARY_COLUMNS += tuple(f"{measure}_{name}" for measure in MEASURES for name in STATISTICS)
 SUMMARY_COLUMNS += ("uncoded", "gap")
@@ -56,11 +56,6 @@ TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "lea
 TIMING_COLUMNS += ("wall_s", "max_rss_mb")
 COST_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "score_cpu_s", "learn_cpu_s", "job_cpu_s")
 PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
-REGRET_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
-REGRET_COLUMNS += tuple(f"{name}_{part}" for name in ("regret", "violation") for part in STATISTICS)
-REGRET_COLUMNS += ("regret_high", "phi", "distance", "upsilon", "psi_max", "tau", "beta")
-REGRET_BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
-REGRET_COLUMNS += REGRET_BOUNDS
 EMERGING_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "selected", "novel_share", "clusters", "clustered")
 EMERGING_COLUMNS += ("purity_mean", "purity_sd", "f1_mean", "f1_sd", "precision", "recall", "novel_topics", "reachable")
 EMERGING_COLUMNS += ("found", "found_share")
@@ -106,26 +101,6 @@ def parameters_text(parameters):
     return json.dumps(parameters, sort_keys=True, separators=(",", ":"))
 
 
-def _statistics(values, prefix):
-    values = np.array([value for value in values if not np.isnan(value)])
-    if not len(values):
-        return {f"{prefix}_{name}": float("nan") for name in STATISTICS}
-    spread = values.std(ddof=1) if len(values) > 1 else float("nan")
-    found = (values.mean(), spread, values.min(), values.max())
-    return {f"{prefix}_{name}": float(value) for name, value in zip(STATISTICS, found, strict=True)}
-
-
-def _mean(values):
-    return _statistics(values, "x")["x_mean"]
-
-
-def _grouped(rows, keys):
-    groups = {}
-    for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
-    return groups.items()
-
-
 def _with_entry(entry, row):
     k = entry["k"] if entry["k"] is not None else ""
     held = {name: entry[name] for name in ("corpus", "protocol", "algorithm", "seed")}
@@ -141,12 +116,12 @@ def _summaries(averages):
         {
             **{name: rows[0][name] for name in ("corpus", "protocol", "run", "algorithm", "k", "parameters")},
             "seeds": len(rows),
-            "timesteps": _mean([row["timesteps"] for row in rows]),
-            **{key: value for name in MEASURES for key, value in _statistics([r[name] for r in rows], name).items()},
-            "uncoded": _mean([row["uncoded"] for row in rows]),
+            "timesteps": mean([row["timesteps"] for row in rows]),
+            **{key: value for name in MEASURES for key, value in statistics([r[name] for r in rows], name).items()},
+            "uncoded": mean([row["uncoded"] for row in rows]),
             "gap": max((row["gap"] for row in rows if not np.isnan(row["gap"])), default=float("nan")),
         }
-        for _, rows in _grouped(averages, KEY)
+        for _, rows in grouped(averages, KEY)
     ]
 
 
@@ -163,10 +138,10 @@ def _timesteps(rows):
             **_span(found),
             "seeds": sum(not np.isnan(row["auc"]) for row in found),
             "seeds_listed": sum(row["listed"] for row in found),
-            **_statistics([row["auc"] for row in found], "auc"),
-            **{name: _mean([row[name] for row in found]) for name in ("novel", "known", "uncoded")},
+            **statistics([row["auc"] for row in found], "auc"),
+            **{name: mean([row[name] for row in found]) for name in ("novel", "known", "uncoded")},
         }
-        for key, found in _grouped(rows, (*KEY, "t"))
+        for key, found in grouped(rows, (*KEY, "t"))
     ]
 
 
@@ -181,11 +156,11 @@ def _novel(rows):
             "t": t,
             **_span(found),
             "seeds": len(found),
-            **_statistics([row["novel"] for row in found], "novel"),
-            **{name: _mean([row[name] for row in found]) for name in ("documents", "known", "unlabelled", "empty")},
+            **statistics([row["novel"] for row in found], "novel"),
+            **{name: mean([row[name] for row in found]) for name in ("documents", "known", "unlabelled", "empty")},
             "seeds_listed": sum(row["listed"] for row in found),
         }
-        for (corpus, t), found in sorted(_grouped(first.values(), ("corpus", "t")))
+        for (corpus, t), found in sorted(grouped(first.values(), ("corpus", "t")))
     ]
 
 
@@ -196,13 +171,13 @@ def _emerging(plan, paths):
     means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
     means += ("novel_topics", "reachable", "found", "found_share")
     found = []
-    for key, held in _grouped(rows, (*KEY, "t")):
-        spread = {name: _statistics([row[name] for row in held], name) for name in ("purity", "f1")}
+    for key, held in grouped(rows, (*KEY, "t")):
+        spread = {name: statistics([row[name] for row in held], name) for name in ("purity", "f1")}
         found.append(
             {
                 **dict(zip((*KEY, "t"), key, strict=True)),
                 "seeds": len(held),
-                **{name: _mean([row[name] for row in held]) for name in means},
+                **{name: mean([row[name] for row in held]) for name in means},
                 **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
             }
         )
@@ -231,7 +206,7 @@ def _job(entry, t):
     wall, memory = (list(_numbers(benchmark, column).values()) for column in ("s", "max_rss"))
     return {
         **{f"{phase}_cpu_s": phases.get(phase, float("nan")) for phase in ("score", "learn", "job", "start")},
-        "wall_s": _mean(wall),
+        "wall_s": mean(wall),
         "max_rss_mb": max(memory, default=float("nan")),
     }
 
@@ -239,7 +214,7 @@ def _job(entry, t):
 def _timing(plan):
     """Mean over timesteps and seeds; the start (t = 0) apart, memory as the largest of all jobs."""
     rows = []
-    for key, entries in _grouped(plan, KEY):
+    for key, entries in grouped(plan, KEY):
         jobs = [_job(entry, t) for entry in entries for t in entry["timesteps"] if t > 0]
         starts = [_job(entry, t) for entry in entries for t in entry["timesteps"] if t == 0]
         memory = [job["max_rss_mb"] for job in jobs + starts if not np.isnan(job["max_rss_mb"])]
@@ -247,9 +222,9 @@ def _timing(plan):
             {
                 **dict(zip(KEY, key, strict=True)),
                 "jobs": len(jobs),
-                **{name: _mean([job[name] for job in jobs]) for name in ("score_cpu_s", "learn_cpu_s", "job_cpu_s")},
-                "start_cpu_s": _mean([job["start_cpu_s"] for job in starts]),
-                "wall_s": _mean([job["wall_s"] for job in jobs]),
+                **{name: mean([job[name] for job in jobs]) for name in ("score_cpu_s", "learn_cpu_s", "job_cpu_s")},
+                "start_cpu_s": mean([job["start_cpu_s"] for job in starts]),
+                "wall_s": mean([job["wall_s"] for job in jobs]),
                 "max_rss_mb": max(memory, default=float("nan")),
             }
         )
@@ -261,9 +236,9 @@ def _costs(plan):
     return [
         {
             **dict(zip((*KEY, "t"), key, strict=True)),
-            **{name: _mean([job[name] for job in jobs]) for name in ("score_cpu_s", "learn_cpu_s", "job_cpu_s")},
+            **{name: mean([job[name] for job in jobs]) for name in ("score_cpu_s", "learn_cpu_s", "job_cpu_s")},
         }
-        for key, jobs in _grouped(
+        for key, jobs in grouped(
             [
                 {**{name: entry[name] for name in KEY}, "t": t, **_job(entry, t)}
                 for entry in plan
@@ -326,57 +301,6 @@ def summarise(plan, output_folder, emerging=()):
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)
-
-
-def gather_regret(plan, path, *, runs, sizes=()):
-    """Gather the regret of some runs over seeds.
-
-    Parameters
-    ----------
-    plan : list of dict or path-like
-        What was run; the folders of these runs must have a ``regret.tsv`` (`odl.regret.write`).
-    path : path-like
-        Table to write, columns `REGRET_COLUMNS`: one row for each corpus, run, k and number t of timesteps that the
-        best fixed dictionary was fitted for. Means over seeds; of ``phi``, ``distance``, ``upsilon`` and ``psi_max``
-        the largest of all timesteps and seeds. Bounds are there if they hold for every seed.
-    runs : list of str
-    sizes : list of int, optional
-        Numbers of atoms; all where there are none.
-
-    Raises
-    ------
-    ConfigError
-        If the plan is not one, or has none of these runs.
-    DataError
-        If a table is missing or not whole.
-    """
-    entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not sizes or entry["k"] in sizes)]
-    if not entries:
-        given = f"regret of {', '.join(runs) or 'no run'}"
-        raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
-    found = []
-    for key, held in _grouped(entries, KEY):
-        tables = [read_table(os.path.join(entry["folder"], "regret.tsv")) for entry in held]
-        rows = [row for table in tables for row in table]
-        common = dict(zip(KEY, key, strict=True))
-        for name in ("phi", "distance", "upsilon", "psi_max"):
-            common[name] = max((row[name] for row in rows if not np.isnan(row[name])), default=float("nan"))
-        for name in ("tau", "beta"):
-            common[name] = held[0]["parameters"].get(name, float("nan"))
-        fitted = [row for row in rows if not np.isnan(row["regret"])]
-        found += [{**common, "t": t[0], **_regret(part)} for t, part in sorted(_grouped(fitted, ("t",)))]
-    write_table(path, found, REGRET_COLUMNS)
-
-
-def _regret(rows):
-    return {
-        "seeds": len(rows),
-        **{name: _mean([row[name] for row in rows]) for name in ("online", "hindsight", "hindsight_low")},
-        **_statistics([row["regret"] for row in rows], "regret"),
-        **_statistics([row["violation_sum"] for row in rows], "violation"),
-        "regret_high": _mean([row["regret_high"] for row in rows]),
-        **{name: float(np.mean([row[name] for row in rows])) for name in REGRET_BOUNDS},
-    }
 
 
 def read_tables(folder):

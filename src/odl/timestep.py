@@ -46,7 +46,7 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
         current = learners.State(before.dictionary, before.arrays, before.updates)
     current = learner.fit_terms(current, P.shape[1])
     if previous:
-        _load_kernels(learner)
+        _load_kernels(learner, run["atoms"])
     started = time.process_time()
     found = novelty.score(learner, current, P)
     scored = time.process_time()
@@ -120,12 +120,12 @@ def _use(codes, n_atoms):
     return use
 
 
-def _load_kernels(learner):
+def _load_kernels(learner, n_atoms):
     """Score and learn a few made documents, so that the clocks do not time the loading of compiled code."""
     learner, rng = learner.toy(), np.random.default_rng(0)
     P = sparse.csr_array(rng.random((4, 6)))
     P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
-    state = learner.fresh(sparse.csc_array(P[:2].T))
+    state = learner.fresh(sparse.csc_array(P[np.arange(n_atoms) % 4].T))
     learner.learn(state, P, learner.score(state, P).codes)
 
 
@@ -144,4 +144,4 @@ def warm_up(algorithm):
     """Run the kernels of a learner once, so that their code lies in the cache before jobs start in parallel."""
     learner = learners.learner_class(algorithm)
     for solver in learner.choices.get("solver", (None,)):
-        _load_kernels(learner(solver=solver, iterations=1) if solver else learner())
+        _load_kernels(learner(solver=solver, iterations=1) if solver else learner(), 2)

@@ -15,7 +15,7 @@ try:
     os.environ.update(ODL_MIRROR=study.mirror_of(config))
     CORPUS_FILES = {
         name: study.sources_of(config, name, REGISTRY, "data")
-        for name in config["streams"]
+        for name in study.corpora_of(config)
     }
 except study.ConfigError as error:
     sys.exit(f"odl: {error}")
@@ -34,6 +34,7 @@ wildcard_constraints:
     seed=r"\d+",
     corpus=r"[a-z0-9-]+",
     run=RUN_NAME,
+    experiment=r"[a-z0-9][a-z0-9-]*",
 
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
@@ -43,6 +44,11 @@ L1 = [
     "learners/l1",
 ]
 L2 = [*L1[:-1], "coding/lars", "coding/lars_kernels"]
+SQUARED = [
+    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy", "treestart"],
+    "learners/squared",
+]
 # Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.
 LEARNERS = {
     "dual_averaging": [*L1, "learners/dual_averaging"],
@@ -50,19 +56,68 @@ LEARNERS = {
     "online_admm": [*L1, "learners/online_admm"],
     "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
     "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
+    "flat": [*SQUARED, "learners/flat"],
+    "hierarchical": [*SQUARED, "learners/hierarchical"],
     "diffusion": [
         *["kernels", "prox", "distributed/__init__", "distributed/models"],
         *["distributed/networks", "distributed/kernels", "distributed/inference"],
         *["distributed/coding", "learners/diffusion"],
     ],
+    "adaptive": ["clusters", "learners/adaptive"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
+# Experiments: the algorithms whose kernels they use, and their files beside those of all experiments.
+WRITTEN = [
+    *["documents", "features", "baselines", "metrics", "scored", "tables"],
+    *["page", "plots", "corpora/__init__", "corpora/checks"],
+]
+DISTRIBUTED = [*WRITTEN, "learners/__init__", "learners/base", *LEARNERS["diffusion"]]
+EXPERIMENTS = {
+    "biclustering": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "corpora/lung", "experiments/biclustering"],
+            *["experiments/biclusterplots", "experiments/grouping"],
+        ],
+    },
+    "convergence": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "stream", "corpora/matlab", "corpora/tdt2"],
+            *["experiments/convergence", "experiments/convergenceplots"],
+        ],
+    },
+    "denoising": {
+        "kernels": ["diffusion"],
+        "code": [
+            *[*DISTRIBUTED, "experiments/denoising", "experiments/denoiseplots"],
+            "experiments/patches",
+        ],
+    },
+    "quality": {
+        "kernels": ["adaptive"],
+        "code": [
+            *["documents", "features", "baselines", "metrics", "scored", "tables"],
+            *["stream", "alerts", "novelty", "learners/__init__", "learners/base"],
+            *LEARNERS["adaptive"],
+            *["experiments/qualitystudy", "experiments/quality"],
+        ],
+    },
+    "quality_overview": {
+        "kernels": [],
+        "code": [
+            *["documents", "features", "baselines", "metrics", "scored", "tables"],
+            *["page", "plots", "experiments/qualitypage", "experiments/qualityplots"],
+            "experiments/quality_overview",
+        ],
+    },
+}
 FITTED = [
     *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
 ]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
-SHOWN = [*TABLED, "study", "selection"]
+SHOWN = [*TABLED, "spread", "study", "selection"]
 SOURCES = {
     "read": [*BASE, "corpora/__init__", "corpora/checks"],
     "index": [*BASE, "stream"],
@@ -80,14 +135,34 @@ SOURCES = {
         *["agreement", "emerging", "topicstep"],
     ],
     "emerging": [*TABLED, "agreement", "emerging"],
-    "plan": ["errors", "storage", "config", "study"],
-    "tables": [*TABLED, "study"],
+    "plan": ["errors", "storage", "trees", "config", "spread", "study"],
+    "tables": [*TABLED, "spread", "study"],
+    "regrets": [*TABLED, "spread", "study", "regrets"],
     "regret": [
-        *[*TABLED, "config", "checkpoints", "learners/__init__", "learners/base"],
+        *[
+            *TABLED,
+            "trees",
+            "config",
+            "checkpoints",
+            "learners/__init__",
+            "learners/base",
+        ],
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],
-    "figures": [*SHOWN, "plots", "streamplots", "costplots", "regretplots", "figures"],
-    "page": [*SHOWN, "agreement", "emerging", "page", "sections", "report"],
+    "figures": [
+        *SHOWN,
+        "plots",
+        "streamplots",
+        "costplots",
+        "regretplots",
+        "regrets",
+        "figures",
+    ],
+    "experiment": ["errors", "storage", "trees", "config", "experiments/__init__"],
+    "page": [
+        *[*SHOWN, "config", "experiments/__init__"],
+        *["agreement", "emerging", "trees", "topictree", "page", "sections", "report"],
+    ],
 }
 SOURCES["ranks"] = [
     *[*SOURCES["update"], "rankstep", "distributed/ranks", "distributed/rank_kernels"],

@@ -42,7 +42,7 @@ rule regrets:
             for run in REGRET["runs"]
             for k in study.regret_of(config, run)
         ],
-        code=sources("tables"),
+        code=sources("regrets"),
     output:
         ROOT + "/tables/regret.tsv",
     log:

@@ -64,12 +64,17 @@ rule figures:
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
+# A study without streams has a page about its experiments only.
+STREAMED = bool(config["streams"])
+
+
 rule page:
     input:
-        plan=ROOT + "/plan.json",
-        tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
+        plan=ROOT + "/plan.json" if STREAMED else [],
+        tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES) if STREAMED else [],
         figures=DRAWN + HELD,
-        emerging=emerging_files,
+        emerging=emerging_files if STREAMED else [],
+        experiments=DONE,
         code=sources("page"),
     output:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
@@ -79,8 +84,12 @@ rule page:
         "../envs/odl.yaml"
     params:
         settings=shown(),
-        tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
-        figures=lambda wildcards, input: os.path.dirname(input.figures[0]),
+        tables=lambda wildcards, input: [
+            os.path.dirname(file) for file in input.tables[:1]
+        ],
+        figures=lambda wildcards, input: [
+            os.path.dirname(file) for file in input.figures[:1]
+        ],
         config=json.dumps(
             {
                 key: value
@@ -88,7 +97,7 @@ rule page:
                 if key not in ("mirror", "ranks")
             }
         ),
-        title=f"Novel documents: {config['study']}",
+        title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],
     shell:
-        "odl page {output:q} {input.plan:q} {params.tables:q} {params.figures:q}"
+        "odl page {output:q} {input.plan:q} {params.tables:q} {params.figures:q} --experiments {input.experiments:q}"
         " --settings {params.settings:q} --config {params.config:q} --title {params.title:q} > {log:q} 2>&1"

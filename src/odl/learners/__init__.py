@@ -11,9 +11,12 @@ LEARNERS = {
     "dual_averaging": "DualAveraging",
     "projected_gradient": "ProjectedGradient",
     "online_admm": "OnlineADMM",
+    "flat": "Flat",
+    "hierarchical": "Hierarchical",
     "batch": "Batch",
     "batch_l2": "BatchL2",
     "diffusion": "Diffusion",
+    "adaptive": "Adaptive",
 }
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "schema", "widen"]

@@ -227,6 +227,26 @@ class Learner:
         raise NotImplementedError
 
 
+def check_atoms(P, n_atoms):
+    """Check the number of atoms and return the documents of the first batch that have a known term.
+
+    Raises
+    ------
+    ParameterError
+        If it is no whole number from 1 to the number of such documents.
+    """
+    if not _is(n_atoms, int):
+        raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
+    filled = np.flatnonzero(np.diff(P.indptr))
+    if not 1 <= n_atoms <= len(filled):
+        raise ParameterError(
+            f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
+            "from 1 atom to one for each document",
+            "lower atoms or raise batches.initial",
+        )
+    return filled
+
+
 def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
     """Draw documents of the first batch as atoms.
 
@@ -249,15 +269,7 @@ def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
     ParameterError
         If there are fewer non-empty documents than atoms.
     """
-    if not _is(n_atoms, int):
-        raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
-    filled = np.flatnonzero(np.diff(P.indptr))
-    if not 1 <= n_atoms <= len(filled):
-        raise ParameterError(
-            f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
-            "from 1 atom to one for each document",
-            "lower atoms or raise batches.initial",
-        )
+    filled = check_atoms(P, n_atoms)
     rows = np.sort(rng.choice(filled, size=n_atoms, replace=False))
     return atoms_from(P[rows], start_terms, norm)
 

@@ -1,0 +1,119 @@
+"""The part `tree`: the tree prox and hierarchical codes against their limits, and beside spams-bin where it is."""
+
+import os
+import tempfile
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from measure import Row, child, cpu, say
+
+from odl import learners, novelty, treeprox, trees
+from odl.coding import fista
+
+PEER = "ODL_SPAMS_PYTHON"  # interpreter of an environment that has spams-bin
+PROX = {"l2": "<= 50", "linf": "<= 200"}
+LAM, PROX_LAM = 0.01, 1.0
+ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # of spams; the first that is accurate enough counts
+
+
+def tree(material):
+    """Time the prox of 10,000 vectors of 400 atoms and the codes of a batch of 1000, and spams in the same run."""
+    rng, quick = np.random.default_rng(0), material.size.rounds is not None
+    shape = trees.balanced((3, 2)) if quick else trees.balanced((10, 3, 12))
+    shape = trees.Tree(preorder_parents(shape))
+    U = rng.normal(size=(50 if quick else 10_000, shape.n_atoms))
+    atoms = 7 if quick else 63
+    nodes = trees.Tree(preorder_parents(trees.binary(atoms)))
+    P, D = batch_and_dictionary(material, atoms, nodes)
+    rows, proxes, codes = [], {}, {}
+    for norm, limit in PROX.items():
+        proxes[norm] = timed(lambda norm=norm: treeprox.prox_tree(U, shape, PROX_LAM, norm=norm), material.size.repeats)
+        what = f"{norm}: prox of {len(U)} vectors of {shape.n_atoms} atoms"
+        rows.append(Row("tree", what, 1000 * proxes[norm][0], "CPU ms", limit))
+    for norm in PROX:
+        codes[norm] = timed(
+            lambda norm=norm: fista.codes(P, D, LAM, nodes, norm=norm, tolerance=1e-4), material.size.repeats
+        )
+        best = optimum(P, D, nodes, norm)
+        excess = float(((total(codes[norm][1]) - best) / best).max())
+        what = f"{material.name}, {norm}: codes of {P.shape[0]} documents, {P.shape[1]} terms, {atoms} atoms"
+        rows.append(Row("tree", what, codes[norm][0], "CPU s", "<= 2"))
+        rows.append(Row("tree", f"{what}: worst excess over the optimum", excess, "of the objective", "<= 1e-4"))
+    return [*rows, *peer(material, U, shape, P, D, nodes, proxes, codes)]
+
+
+def preorder_parents(shape):
+    """Return the parents of the same tree with its nodes numbered in preorder, as spams numbers them."""
+    place = {node: position for position, node in enumerate(shape.preorder)}
+    return tuple(place[shape.parents[node]] if shape.parents[node] >= 0 else -1 for node in shape.preorder)
+
+
+def batch_and_dictionary(material, atoms, nodes):
+    """Return a full batch in the middle of the stream, and what the hierarchical learner has by then."""
+    say(f"tree: learning {atoms} atoms")
+    text = "parents " + ",".join(map(str, nodes.parents))
+    rounds = material.size.rounds or 10
+    learner = learners.make("hierarchical", tree=text, lam=LAM, rounds=rounds, tolerance=1e-4)
+    last = material.full()[len(material.full()) // 2]
+    P = [batch.weigh(tf="log", norm="l2") for batch in material.batches[: last + 1]]
+    state = learner.start(P[0], atoms, novelty.generator(0, "start"))
+    for batch in P[1:-1]:
+        state = learner.learn(state, batch, learner.score(state, batch).codes)
+    return P[-1], learner.fit_terms(state, P[-1].shape[1]).dictionary.toarray()
+
+
+def timed(function, repeats):
+    """Return (median CPU seconds, result); compiled beforehand."""
+    function()
+    results = [cpu(function) for _ in range(repeats)]
+    return median(seconds for seconds, _ in results), results[0][1]
+
+
+def total(found):
+    return found.residual + found.penalty
+
+
+def optimum(P, D, nodes, norm):
+    """Return the optimal objectives, to a certified 1e-9."""
+    return total(fista.codes(P, D, LAM, nodes, norm=norm, tolerance=1e-9, iterations=100_000))
+
+
+def peer(material, U, shape, P, D, nodes, proxes, codes):
+    """Return the rows of spams-bin, or one that says why there are none."""
+    interpreter = os.environ.get(PEER)
+    if not interpreter:
+        return [Row("tree", f"beside spams-bin: {PEER} names no interpreter that has it", None, "times")]
+    few = P[: min(200, P.shape[0])]
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
+        given = {"U": U, "prox_parents": shape.parents, "prox_lam": PROX_LAM, "P": few.toarray(), "D": D}
+        given |= {"parents": nodes.parents, "lam": LAM, "iterations": ITERATIONS, "repeats": material.size.repeats}
+        np.savez(source, **given)
+        say("tree: spams")
+        child([interpreter, str(Path(__file__).with_name("spams_peer.py")), source, target])
+        found = dict(np.load(target))
+    rows = []
+    for norm in PROX:
+        apart = float(np.abs(found[f"prox_{norm}"] - proxes[norm][1]).max())
+        ratio = float(found[f"prox_{norm}_s"]) / proxes[norm][0]
+        rows.append(Row("tree", f"{norm}: prox faster than spams' proximalTree", ratio, "times"))
+        rows.append(Row("tree", f"{norm}: prox differs from spams by at most", apart, "", "<= 1e-9"))
+        rows.append(_codes_row(found, norm, few, P.shape[0], D, nodes, codes[norm][0]))
+    return rows
+
+
+def _codes_row(found, norm, few, documents, D, nodes, ours):
+    """Return how much faster codes are than spams' first setting that is as accurate."""
+    best, dense = optimum(few, D, nodes, norm), few.toarray()
+    for most in ITERATIONS:
+        X = np.maximum(found[f"codes_{norm}_{most}"], 0.0)
+        value = 0.5 * ((dense - X @ D.T) ** 2).sum(axis=1) + LAM * treeprox.value_tree(X, nodes, norm=norm)
+        if ((value - best) / best).max() <= 1e-4:
+            ratio = (float(found[f"codes_{norm}_{most}_s"]) / few.shape[0]) / (ours / documents)
+            what = f"{norm}: codes faster than spams' fistaTree ({most} iterations, {few.shape[0]} documents)"
+            return Row("tree", f"{what}, a document", ratio, "times")
+    worst = float(((value - best) / best).max())
+    return Row(
+        "tree", f"{norm}: spams' fistaTree is {worst:.1e} above the optimum after {most} iterations", None, "times"
+    )

@@ -1,0 +1,187 @@
+"""Codes of the squared loss with a hierarchical or an l1 penalty: FISTA with restarts, each document alone."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl import treekernels, trees
+from odl.errors import ParameterError
+from odl.prox import real_matrix
+from odl.treeprox import is_infinity, layout, number
+
+STOPS = ("gap", "decrease")
+BLOCK = 4096  # documents whose codes are dense at a time
+EVERY = 5  # iterations from one test of the stopping rule to the next
+
+
+class Codes(NamedTuple):
+    """Codes of a set of documents.
+
+    Attributes
+    ----------
+    X : csr_array, shape (n_documents, n_atoms)
+    residual : ndarray, shape (n_documents,)
+        ``1/2 ||p - D x||_2^2``.
+    penalty : ndarray, shape (n_documents,)
+        ``lam Omega(x)``.
+    gap : ndarray, shape (n_documents,)
+        Upper bound of the objective's excess over the optimum; ``1/2 ||p||^2`` at most.
+    iterations : ndarray of int64, shape (n_documents,)
+    """
+
+    X: sparse.csr_array
+    residual: np.ndarray
+    penalty: np.ndarray
+    gap: np.ndarray
+    iterations: np.ndarray
+
+
+def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
+    """Code documents: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)`` for every row p of P, over all x or x >= 0.
+
+    FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) on D^T D and D^T p, so that a
+    sparse P stays sparse. Every document has its own momentum, restarts and end: documents are independent of each
+    other, and how they are cut into batches changes no bit. The dual norm that the duality gap needs is found with
+    the recursion of the prox.
+
+    Parameters
+    ----------
+    P : sparse or dense, shape (n_documents, n_terms)
+        Not modified.
+    D : sparse or dense, shape (n_terms, n_atoms)
+        Dictionary, atoms in columns. Not modified.
+    lam : float
+        Weight of the penalty, at least 0.
+    tree : odl.trees.Tree, optional
+        Omega(x) = sum over its nodes of ``w_g ||x_g||``; without a tree Omega(x) = ||x||_1.
+    mask : array-like of bool, shape of P, optional
+        Only entries where it is true are known; the others count neither in P nor in D. P is then dense.
+    start : sparse or dense, shape (n_documents, n_atoms), optional
+        Codes to start from; 0 by default.
+    norm : {"l2", "linf"}
+    weights : array-like, shape (n_nodes,), optional
+    nonnegative : bool
+        Over x >= 0. True by default.
+    stop : {"gap", "decrease"}
+        End when the duality gap, or the decrease over the last five iterations, is at most `tolerance` times the
+        objective. The gap bounds the error, but never closes at lam = 0, where `iterations` ends the search.
+    tolerance : float
+        1e-6 by default.
+    iterations : int
+        Most iterations of a document, 1000 by default.
+
+    Returns
+    -------
+    Codes
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain or shapes do not fit.
+
+    References
+    ----------
+    Jenatton, Mairal, Obozinski, Bach, ICML 2010, sections 3.1 and 3.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl import trees
+    >>> from odl.coding import fista
+    >>> found = fista.codes(np.array([[3.0, 0.5]]), np.eye(2), 1.0, trees.path(2))
+    >>> found.X.toarray(), found.residual + found.penalty
+    (array([[2., 0.]]), array([2.625]))
+    """
+    D = _dense(D, "D")
+    tree = trees.flat(D.shape[1]) if tree is None else tree
+    lam = number(lam, "lam")
+    rule, infinity, positive, weights = _options(**options)
+    order, plan = layout(tree, weights)
+    _check_shapes(P, D, tree, mask, start)
+    D = np.ascontiguousarray(D[:, order])
+    gram = treekernels.gram_matrix(D)
+    lipschitz = max(_lipschitz(gram), 1e-300)
+    if mask is not None:
+        P, mask = _dense(P, "P"), np.asarray(mask) != 0
+        P = np.where(mask, P, 0.0)
+    else:
+        P = real_matrix(P, "P")  # dense too: products of sparse matrices sum in one order, whatever the threads
+    start = None if start is None else real_matrix(start, "start")
+    pieces, found = [], []
+    for first in range(0, P.shape[0], BLOCK):
+        part = slice(first, first + BLOCK)
+        block = P[part]
+        X = np.zeros((block.shape[0], D.shape[1])) if start is None else start[part].toarray()[:, order]
+        X = np.ascontiguousarray(X)
+        last = (plan, lam, lipschitz, infinity, positive, rule)
+        if mask is not None:
+            found.append(treekernels.code_masked(X, block, mask[part], D, *last))
+        else:
+            found.append(treekernels.code_rows(X, _squares(block), block @ D, gram, *last))
+        back = np.empty_like(X)
+        back[:, order] = X
+        pieces.append(sparse.csr_array(back))
+    if not pieces:
+        return Codes(sparse.csr_array((0, D.shape[1])), *np.empty((3, 0)), np.empty(0, np.int64))
+    residual, penalty, gap, done = np.concatenate(found).T.copy()
+    X = sparse.csr_array(sparse.vstack(pieces, format="csr"))
+    return Codes(X, residual, penalty, gap, done.astype(np.int64))
+
+
+def _options(norm="l2", weights=None, nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
+    if stop not in STOPS:
+        raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these")
+    if isinstance(iterations, bool) or not isinstance(iterations, (int, np.integer)) or iterations < 0:
+        raise ParameterError(f"iterations is {iterations!r:.60}", "a whole number of at least 0", "set iterations")
+    rule = (stop == "gap", number(tolerance, "tolerance"), int(iterations), EVERY)
+    return rule, is_infinity(norm), bool(nonnegative), weights
+
+
+def _dense(matrix, name):
+    """Return a checked matrix as a float64 array in C order."""
+    if sparse.issparse(matrix):
+        return real_matrix(matrix, name).toarray()
+    todo = f"pass {name} as a sparse or dense matrix of real numbers"
+    try:
+        matrix = np.asarray(matrix)
+    except ValueError as error:
+        raise ParameterError(f"{name} is ragged", "a two-dimensional matrix", todo) from error
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        given = f"{name} is of type {matrix.dtype} with {matrix.ndim} dimensions"
+        raise ParameterError(given, "real numbers with 2", todo)
+    matrix = np.require(matrix, np.float64, "C")
+    if not np.isfinite(matrix).all():
+        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")
+    return matrix
+
+
+def _check_shapes(P, D, tree, mask, start):
+    wrong = None
+    if np.ndim(P) != 2 and not sparse.issparse(P):
+        wrong = f"P has {np.ndim(P)} dimensions", "two"
+    elif np.shape(P)[1] != D.shape[0]:
+        wrong = f"P has {np.shape(P)[1]} terms and D {D.shape[0]}", "the same terms"
+    elif tree.n_atoms != D.shape[1]:
+        wrong = f"the tree has {tree.n_atoms} atoms and D {D.shape[1]}", "the same atoms"
+    elif mask is not None and np.shape(mask) != np.shape(P):
+        wrong = f"the mask is of shape {np.shape(mask)}", f"the shape {np.shape(P)} of P"
+    elif start is not None and start.shape != (P.shape[0], D.shape[1]):
+        wrong = f"start is of shape {start.shape}", f"the shape {(P.shape[0], D.shape[1])}"
+    if wrong:
+        raise ParameterError(*wrong, "correct the shapes")
+
+
+def _lipschitz(gram):
+    """Return an upper bound of the largest eigenvalue of G = D^T D; of G^4 where signs make that of G loose."""
+    if (gram >= 0.0).all():
+        return treekernels.steepness(gram, 30)
+    size = np.abs(gram).max()
+    power = treekernels.gram_matrix(treekernels.gram_matrix(gram / size))
+    return size * treekernels.steepness(power, 30) ** 0.25
+
+
+def _squares(P):
+    """Return ||p||^2 of every row."""
+    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+    return np.bincount(rows, P.data * P.data, minlength=P.shape[0]).astype(np.float64)  # of integers where P is empty

@@ -1,0 +1,102 @@
+"""Registry of the experiments: studies of a method beside the streams, one module each, imported when asked for.
+
+A module has
+
+    TITLE : str                             heading on the page
+    SETTINGS : dict                         name of a setting -> JSON schema with its default
+    run(settings, folder, files) -> None    measure; write tables (.tsv) and figures (.png, .svg) into `folder`;
+                                            with a fourth argument `study`, where it works on streams
+    section(folder) -> list of Markup       what the page says about them; left out where another experiment shows them
+
+A run gets every setting, checked. Equal settings and files give equal bytes.
+"""
+
+import difflib
+import json
+import os
+from importlib import import_module
+
+from odl import config, storage
+from odl.errors import ConfigError, DataError
+
+# Name of the experiment, which is that of its file, to nothing else: the module has the rest.
+EXPERIMENTS = ("biclustering", "convergence", "denoising", "quality", "quality_overview")
+HELD = "settings.json"  # in the folder of an experiment, written last
+
+
+def module_of(name):
+    """Return the module of an experiment.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name, naming the nearest one.
+    """
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(str(name), EXPERIMENTS, n=1)
+        todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
+        raise ConfigError(f"the experiment {name!r} is unknown", "one of " + ", ".join(EXPERIMENTS), todo)
+    return import_module(f"odl.experiments.{name}")
+
+
+def schema():
+    """Return the settings of every experiment, as the configuration's schema has them."""
+    return {name: module_of(name).SETTINGS for name in EXPERIMENTS}
+
+
+def complete(name, settings):
+    """Return the settings of an experiment, checked, those left out with their defaults.
+
+    Raises
+    ------
+    ConfigError
+        At the first setting that is wrong, naming the nearest key for a typo.
+    """
+    known = module_of(name).SETTINGS
+    config.check_map(settings, {"type": "object", "additionalProperties": False, "properties": known}, name)
+    return {**{key: entry["default"] for key, entry in known.items()}, **settings}
+
+
+def run(name, folder, settings=None, files=(), study=None):
+    """Run an experiment.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    folder : path-like
+        Receives its tables and figures, and ``settings.json``.
+    settings : dict, optional
+        Those that differ from the defaults.
+    files : sequence of path-like
+        The data it works on, as its settings want them: documents of streams, folders of other experiments.
+    study : dict, optional
+        Streams and learners, as `odl.config.study_of` makes it.
+    """
+    settings = complete(name, dict(settings or {}))
+    os.makedirs(folder, exist_ok=True)
+    more = (study,) if study else ()
+    module_of(name).run(settings, os.fspath(folder), [os.fspath(file) for file in files], *more)
+    with storage.replacing(os.path.join(folder, HELD)) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
+        file.write(json.dumps(held, indent=1) + "\n")
+
+
+def section(folder):
+    """Return title and content of the part of the page about a finished experiment.
+
+    Raises
+    ------
+    DataError
+        If the folder holds no finished experiment.
+    """
+    try:
+        with open(os.path.join(folder, HELD), encoding="utf-8") as file:
+            held = json.load(file)
+    except (OSError, ValueError) as error:
+        todo = "delete the folder and run it again"
+        raise DataError(f"{folder} holds no finished experiment", f"{HELD} and its results", todo) from error
+    module = module_of(held["experiment"])
+    if not hasattr(module, "section"):
+        return module.TITLE, []
+    return module.TITLE, module.section(os.fspath(folder))

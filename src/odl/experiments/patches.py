@@ -1,0 +1,100 @@
+"""Image patches: images in, centred patches of unit length and masks of known pixels out."""
+
+import io
+
+import numpy as np
+
+from odl.corpora.checks import FETCH, opening, tar_members
+from odl.errors import ParameterError
+
+FLAT = 1e-6  # a patch whose centred values have at most this length is constant
+ROUNDS = 100  # draws before images are taken for constant ones
+
+
+def read_images(files):
+    """Return grey images as arrays of float64 from 0 to 1.
+
+    Parameters
+    ----------
+    files : sequence of path-like
+        tar.gz archives of PNG images; if there are none, the two sample images of scikit-learn are taken, which need
+        no download.
+
+    Raises
+    ------
+    DataError
+        If an archive is damaged or holds no PNG image.
+    """
+    if not files:
+        from sklearn.datasets import load_sample_images
+
+        return [_grey(image / 255.0) for image in load_sample_images().images]
+    from PIL import Image
+
+    found = []
+    for path in files:
+        members = {name: data for name, data in tar_members(path) if name.lower().endswith(".png")}
+        with opening(path, "an archive of PNG images"):
+            if not members:
+                raise ValueError("it holds no PNG image")
+            found += [_grey(np.asarray(Image.open(io.BytesIO(members[name]))) / 255.0) for name in sorted(members)]
+    return found
+
+
+def _grey(image):
+    return np.asarray(image if image.ndim == 2 else image[..., :3].mean(axis=2), dtype=np.float64)
+
+
+def draw(images, size, count, rng):
+    """Draw square patches, every place of every image as likely as any other, none twice.
+
+    Patches are centred and scaled to unit l2 norm; constant ones are drawn again (ICML 2010, section 4.1).
+
+    Parameters
+    ----------
+    images : list of ndarray
+    size : int
+        Pixels of a side.
+    count : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray, shape (count, size * size)
+
+    Raises
+    ------
+    ParameterError
+        If the images have too few patches.
+    """
+    windows = [np.lib.stride_tricks.sliding_window_view(image, (size, size)) for image in images]
+    places = np.cumsum([0, *(window.shape[0] * window.shape[1] for window in windows)])
+    seen, found = set(), []
+    for _ in range(ROUNDS):
+        for place in rng.integers(places[-1], size=count - len(found)):
+            if place in seen:
+                continue
+            seen.add(place)
+            image = int(np.searchsorted(places, place, side="right")) - 1
+            row, column = divmod(int(place - places[image]), windows[image].shape[1])
+            patch = windows[image][row, column].ravel()
+            patch = patch - patch.mean()
+            length = np.linalg.norm(patch)
+            if length > FLAT:
+                found.append(patch / length)
+        if len(found) == count:
+            return np.array(found)
+    given = f"{count} patches of {size} x {size} pixels from images that have {len(found)}"
+    raise ParameterError(given, "fewer patches", "ask for fewer, or add images")
+
+
+def hide(count, pixels, missing, rng):
+    """Return which pixels are known: each is missing with the given probability, one at least is known.
+
+    Returns
+    -------
+    ndarray of bool, shape (count, pixels)
+    """
+    known = rng.random((count, pixels)) >= missing
+    known[np.arange(count), rng.integers(pixels, size=count)] |= ~known.any(axis=1)
+    return known

@@ -1,0 +1,140 @@
+"""Tables of the page about quality, from the tables of one stream or of several."""
+
+import os
+
+import numpy as np
+
+from odl import page, tables
+
+TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost")
+
+
+def read(folders):
+    """Return the rows of every table that finished runs wrote, those of several folders together."""
+    found = {name: [] for name in TABLES}
+    for folder in folders:
+        for name, rows in found.items():
+            path = os.path.join(folder, f"{name}.tsv")
+            if os.path.exists(path):
+                rows += tables.read_table(path)
+    return found
+
+
+def by(rows, *keys):
+    """Group rows by these columns, in the order in which the values appear."""
+    grouped = {}
+    for row in rows:
+        grouped.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return grouped
+
+
+def spread(rows, column):
+    """Return mean and standard deviation over the rows that have a value; nan where there are none."""
+    values = np.array([row[column] for row in rows if row[column] == row[column]], dtype=float)
+    mean = float(values.mean()) if len(values) else float("nan")
+    return mean, float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+
+
+def named(run):
+    """Say in words what a run is."""
+    text = run.removesuffix("-context") if run.startswith("nearest") else run
+    for start, words in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
+        if text.startswith(start):
+            context = ", in context" if run.endswith("-context") else ""
+            return words + text.removeprefix(start).replace("tfidf", "tf-idf").replace("logtf", "log tf-idf") + context
+    return text
+
+
+def comparison(found):
+    """Average AUC of runs and cosines, and differences to the best cosine, of each stream."""
+    if not found["table"]:
+        return []
+    lines = []
+    for (name,), rows in by(found["table"], "stream").items():
+        if len(by(found["table"], "stream")) > 1:
+            lines.append(name)
+        for (run,), held in by(rows, "run").items():
+            above = sum(row["low"] > 0 for row in held)
+            below = sum(row["high"] < 0 for row in held)
+            cells = [page.mean_sd(*spread(held, "average")), page.number(spread(held, "difference")[0], "+.3f")]
+            low, high = (page.number(spread(held, column)[0], "+.3f") for column in ("low", "high"))
+            lines.append([named(run), *cells, f"{low} to {high}", f"{above} / {below} / {len(held)}"])
+    caption = (
+        "Average AUC, mean ± sd over seeds of order and start. Differences to the best of the four cosines over the "
+        "whole past, which is taken for each seed after looking: mean difference, mean limits of the paired bootstrap "
+        "interval (95 %), and the number of seeds above 0 / below 0 beyond the interval / in all. In context: a "
+        "document is judged together with the most similar documents of its batch, which a method for one document at "
+        "a time cannot do; so nearest documents are also shown with the same context."
+    )
+    header = ["", "average AUC", "difference", "interval", "above / below / seeds"]
+    return [page.table(header, lines, caption)]
+
+
+def averages(rows, caption):
+    """Runs by streams: mean and spread of the average AUC."""
+    streams = list(dict.fromkeys(row["stream"] for row in rows))
+    lines = []
+    for (run,), held in by(rows, "run").items():
+        cells = by(held, "stream")
+        lines.append([named(run), *(page.mean_sd(*spread(cells.get((name,), []), "average")) for name in streams)])
+    return page.table(["", *streams], lines, caption)
+
+
+def ablation(found):
+    """What each ingredient brings on every stream."""
+    if not found["ablation"]:
+        return []
+    caption = (
+        "Average AUC of every variant, mean ± sd over seeds: each has one ingredient less, or another value; what does "
+        "not help, or harms, is in the table too."
+    )
+    return [averages(found["ablation"], caption)]
+
+
+def alerting(found):
+    """Alerts within budgets, raw and calibrated."""
+    if not found["alerts"]:
+        return []
+    several = len(by(found["alerts"], "stream")) > 1
+    budgets = [key.removeprefix("alerts_") for key in found["alerts"][0] if key.startswith("alerts_")]
+    lines = []
+    for (name,), rows in by(found["alerts"], "stream").items():
+        if several:
+            lines.append(name)
+        for (run, kind), held in by(rows, "run", "scores").items():
+            cells = [page.number(spread(held, "cost")[0])]
+            for budget in budgets:
+                columns = ("precision", "alerts", "false", "missed", "topics_found")
+                values = [spread(held, f"{column}_{budget}")[0] for column in columns]
+                cells += [page.number(value) for value in values[:3]]
+                cells += [page.number(values[3], ".0f"), page.number(values[4], ".2f")]
+            lines.append([f"{named(run)}, {kind}", *cells])
+    header = ["", "TDT cost"]
+    for budget in budgets:
+        share = f"{100 * float(budget):g} %"
+        header += [f"precision at {share}", f"alerts at {share}", "on known", "missed", "topics found"]
+    caption = (
+        "Alerts within a budget, from the second scored batch on, means over seeds. TDT cost: normalised, with the "
+        "best threshold. Precision: novel documents among that share of most novel ones. Then alerts given one by one: "
+        "raw scores with the threshold that kept to the budget on the first scored batch, calibrated ones where the "
+        "tail probability against the scores before is at most the budget: share of documents alerted, share of known "
+        "documents alerted (a budget is kept where this is at most the budget), median over new topics of documents "
+        "missed before the first alert, share of new topics with an alert."
+    )
+    return [page.table(header, lines, caption)]
+
+
+def cost(found):
+    """CPU time of a document."""
+    if not found["cost"]:
+        return []
+    lines = []
+    for (name, run), held in by(found["cost"], "stream", "run").items():
+        values = [page.number(spread(held, column)[0]) for column in ("ms", "first_third", "last_third")]
+        lines.append([f"{run}, {name}", f"{held[0]['timesteps']}", *values])
+    caption = (
+        "CPU milliseconds to score and learn one document, medians over timesteps (the first left out), means over "
+        "seeds: of the whole stream, of its first third and of its last third, which are alike where the cost is "
+        "constant."
+    )
+    return [page.table(["", "timesteps", "whole stream", "first third", "last third"], lines, caption)]

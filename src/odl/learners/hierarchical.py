@@ -1,0 +1,35 @@
+"""Hierarchical sparse coding: atoms are the nodes of a tree, and the penalty switches off whole subtrees."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from odl import trees
+from odl.learners.squared import SquaredLearner
+
+
+@dataclass(frozen=True)
+class Hierarchical(SquaredLearner):
+    """Omega(x) = sum over the nodes of a tree of ||x_g||, g a node and all its descendants.
+
+    Parameters
+    ----------
+    tree : str
+        "binary" (node j has children 2j + 1 and 2j + 2), branching factors from the root down such as "10,2", with
+        several roots "3 x 10,2", or "parents -1,0,0": the parent of every node. One node for each atom.
+    group_norm : {"l2", "linf"}
+        Norm of a group.
+
+    Notes
+    -----
+    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), there SpHDL.
+    """
+
+    tree: str = "binary"
+    group_norm: str = "l2"
+
+    algorithm: ClassVar[str] = "hierarchical"
+    choices: ClassVar[dict] = {**SquaredLearner.choices, "group_norm": ("l2", "linf")}
+
+    def penalty(self, n_atoms):
+        """Return the tree of the atoms and the norm of its groups."""
+        return trees.parse(self.tree, n_atoms), self.group_norm

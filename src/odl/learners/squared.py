@@ -1,0 +1,144 @@
+"""What the learners of the squared loss share: start, codes and statistics; they differ in the penalty."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from odl import hierarchy, trees
+from odl.learners.base import Learner, Scores, State, draw_atoms, widen
+from odl.treestart import cluster_atoms
+
+
+@dataclass(frozen=True)
+class SquaredLearner(Learner):
+    """Common part of the learners of 1/2 ||p - A x||_2^2 + lam Omega(x), A and x non-negative.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the penalty Omega. Documents have unit l2 norm, so the objective is at most 1/2.
+    mu : float
+        Atoms lie in mu ||a||_1 + (1 - mu) ||a||_2^2 <= 1: 0 the unit l2 ball, 1 the unit l1 ball.
+    rounds : int
+        Alternations of coding and updating on the first batch.
+    sweeps : int
+        Sweeps over the atoms in one update.
+    forgetting : float
+        After N documents, one that was seen when there were M counts (M/N)^forgetting; 0 forgets nothing.
+    first : {"clusters", "documents"}
+        What the atoms start from: means of nested clusters of the first batch, or documents drawn at random.
+    start_terms : int
+        Heaviest terms of a document that its atom starts from, for "documents"; 0 takes the whole document.
+    tolerance : float
+        Largest duality gap of a code, relative to its objective.
+    iterations : int
+        Most iterations of FISTA for a document.
+
+    Notes
+    -----
+    Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 3.3 to 3.5; online as in JMLR 2010
+    (Mairal, Bach, Ponce, Sapiro). The statistics of the first batch are kept: the dictionary is that of all documents
+    so far.
+    """
+
+    lam: float = 0.01
+    mu: float = 0.0
+    rounds: int = 10
+    sweeps: int = 5
+    forgetting: float = 0.0
+    first: str = "clusters"
+    start_terms: int = 0
+    tolerance: float = 1e-6
+    iterations: int = 2000
+
+    norm: ClassVar[str] = "l2"
+    choices: ClassVar[dict] = {"first": ("clusters", "documents")}
+    bounds: ClassVar[dict] = {
+        "lam": {"minimum": 0},
+        "mu": {"minimum": 0, "maximum": 1},
+        "rounds": {"minimum": 0},
+        "sweeps": {"minimum": 1},
+        "forgetting": {"minimum": 0},
+        "start_terms": {"minimum": 0},
+        "tolerance": {"exclusiveMinimum": 0},
+        "iterations": {"minimum": 1},
+    }
+
+    def penalty(self, n_atoms):
+        """Return the tree of the atoms (None for the l1 norm) and the norm of its groups."""
+        raise NotImplementedError
+
+    def problem(self, n_atoms):
+        """Return the optimisation problem of a dictionary of so many atoms."""
+        tree, norm = self.penalty(n_atoms)
+        return hierarchy.Problem(
+            self.lam,
+            tree,
+            norm,
+            mu=self.mu,
+            tolerance=self.tolerance,
+            iterations=self.iterations,
+            sweeps=self.sweeps,
+        )
+
+    def start(self, P, n_atoms, rng):
+        """Learn the first dictionary: clusters or documents as atoms, then alternations of coding and updating."""
+        drawn = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
+        problem = self.problem(n_atoms)
+        if self.first == "clusters":
+            drawn = cluster_atoms(P, problem.tree or trees.flat(n_atoms), rng)
+        state = self.fresh(sparse.csc_array(problem.project(drawn)))
+        codes = None
+        for _ in range(self.rounds):
+            codes = problem.codes(P, state.dictionary, start=codes).X
+            state = self.learn(self.fresh(state.dictionary), P, codes)
+        return replace(state, updates=0)
+
+    def fresh(self, dictionary):
+        """Return the state of a learner that has the dictionary but has seen no document."""
+        n_atoms = dictionary.shape[1]
+        arrays = {
+            "gram": sparse.csr_array((n_atoms, n_atoms)),
+            "cross": sparse.csc_array(dictionary.shape),
+            "documents": np.zeros(1),
+        }
+        return State(dictionary, arrays)
+
+    def fit_terms(self, state, n_terms):
+        """Return the state with zero rows for terms that are new; nothing else changes."""
+        arrays = {**state.arrays, "cross": widen(state.arrays["cross"], n_rows=n_terms)}
+        return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
+
+    def score(self, state, P):
+        """Code documents: min_{x >= 0} 1/2 ||p - A x||_2^2 + lam Omega(x).
+
+        Returns
+        -------
+        Scores
+        """
+        A = widen(state.dictionary, n_rows=P.shape[1])
+        found = self.problem(A.shape[1]).codes(P, A)
+        objective = found.residual + found.penalty
+        gap = float(np.max(found.gap / np.maximum(objective - found.gap, 1e-300), initial=0.0))
+        return Scores(found.X, found.residual, found.penalty, gap)
+
+    def accumulate(self, state, block, X):
+        """Return the statistics of the block."""
+        return hierarchy.statistics(block.P, X)
+
+    def merge(self, parts):
+        """Sum the statistics of blocks, in the order given."""
+        total = parts[0]
+        for part in parts[1:]:
+            total = hierarchy.accumulate(total, part)
+        return total
+
+    def update(self, state, statistics):
+        """Return the next state: statistics of all documents so far, then sweeps over the atoms."""
+        past = hierarchy.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
+        total = hierarchy.accumulate(past, statistics, self.forgetting)
+        dictionary = self.problem(state.dictionary.shape[1]).update(state.dictionary, total)
+        arrays = {"gram": total.A, "cross": total.B, "documents": np.array([total.documents])}
+        return State(dictionary, arrays, state.updates + 1)

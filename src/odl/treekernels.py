@@ -1,0 +1,588 @@
+"""Compiled kernels of hierarchical dictionaries: tree prox, codes by FISTA, atoms by block coordinate descent.
+
+As in `odl.kernels`: functions that call each other share this file, constants are arguments, arrays come in checked.
+
+Nodes are in preorder, atoms in the order of their nodes. So the own atoms of node g are start[g]:start[g + 1], its
+group (with all descendants) is start[g]:end[g], and reversed(range(nodes)) is children before parents.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+_compiled = njit(cache=True, nogil=True, error_model="numpy")  # what allocates
+_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)  # what does not
+
+
+class Layout(NamedTuple):
+    """A tree as the kernels want it."""
+
+    start: np.ndarray  # first own atom of a node, and the number of atoms at the end
+    end: np.ndarray  # end of a node's group
+    parent: np.ndarray  # -1 for a root
+    weight: np.ndarray  # w_g
+
+
+@_plain
+def _prox_l2(v, layout, lam, norm, factor):
+    """v <- prox of lam sum_g w_g ||v_g||_2, in place: O(p).
+
+    Bottom up, the group of node g has after the prox of its descendants the squared norm
+    n_g = ||own||^2 + sum_c (sqrt(n_c) - lam w_c)_+^2; its own prox scales all of it by (1 - lam w_g / sqrt(n_g))_+.
+    Top down, an atom is scaled by the product of the factors of its node and all ancestors.
+    """
+    start, parent, weight = layout.start, layout.parent, layout.weight
+    for g in range(len(parent)):
+        norm[g] = 0.0
+    for g in range(len(parent) - 1, -1, -1):
+        square, threshold = norm[g], lam * weight[g]
+        for i in range(start[g], start[g + 1]):
+            square += v[i] * v[i]
+        length = math.sqrt(square)
+        rest = max(length - threshold, 0.0)  # no branch: which groups end up zero is hard to predict
+        factor[g] = rest / max(length, 1e-300)
+        if parent[g] >= 0:
+            norm[parent[g]] += rest * rest
+    for g in range(len(parent)):
+        if parent[g] >= 0:
+            factor[g] *= factor[parent[g]]
+        for i in range(start[g], start[g + 1]):
+            v[i] = v[i] * factor[g] + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+@_plain
+def _clip_level(v, first, stop, radius, work):
+    """Return theta with sum_i (|v_i| - theta)_+ = radius, at most 0 where sum_i |v_i| <= radius.
+
+    Michelot's method from below; what falls under the level is dropped from the list for good.
+    """
+    total, largest, count = 0.0, 0.0, 0
+    for i in range(first, stop):
+        size = abs(v[i])
+        if size > 0.0:
+            work[count] = size
+            count += 1
+            total += size
+            largest = max(largest, size)
+    if total <= radius:
+        return 0.0
+    level = max(largest - radius, (total - radius) / count)
+    while True:
+        kept, total = 0, 0.0
+        for k in range(count):
+            if work[k] > level:
+                work[kept] = work[k]
+                total += work[k]
+                kept += 1
+        if kept == count or kept == 0:
+            return level
+        count = kept
+        level = max(level, (total - radius) / count)
+
+
+@_plain
+def _prox_linf(v, layout, lam, work):
+    """v <- prox of lam sum_g w_g ||v_g||_inf, in place: O(p depth).
+
+    Children before parents, v_g <- v_g - Proj(v_g) on the l1 ball of radius lam w_g, which clips v_g at a level.
+    """
+    for g in range(len(layout.parent) - 1, -1, -1):
+        first, stop, radius = layout.start[g], layout.end[g], lam * layout.weight[g]
+        if radius == 0.0:
+            continue
+        level = abs(v[first]) - radius if stop - first == 1 else _clip_level(v, first, stop, radius, work)
+        if level <= 0.0:
+            for i in range(first, stop):
+                v[i] = 0.0
+        else:
+            for i in range(first, stop):
+                v[i] = min(max(v[i], -level), level)
+
+
+@_plain
+def _prox(v, layout, lam, infinity, positive, work, factor):
+    if positive:
+        for i in range(len(v)):
+            v[i] = max(v[i], 0.0)
+    if lam == 0.0:
+        return
+    if infinity:
+        _prox_linf(v, layout, lam, work)
+    else:
+        _prox_l2(v, layout, lam, work, factor)
+
+
+@_plain
+def _value(v, layout, infinity, norm):
+    """Return sum_g w_g ||v_g||."""
+    start, parent, total = layout.start, layout.parent, 0.0
+    for g in range(len(parent)):
+        norm[g] = 0.0
+    for g in range(len(parent) - 1, -1, -1):
+        inside = norm[g]
+        for i in range(start[g], start[g + 1]):
+            inside = max(inside, abs(v[i])) if infinity else inside + v[i] * v[i]
+        if inside == 0.0:
+            continue
+        total += layout.weight[g] * (inside if infinity else math.sqrt(inside))
+        if parent[g] >= 0:
+            norm[parent[g]] = max(norm[parent[g]], inside) if infinity else norm[parent[g]] + inside
+    return total
+
+
+@_plain
+def _unit(v):
+    """Return the power of two that brings the largest entry near one, 1 where squares are safe as they are."""
+    largest = 0.0
+    for value in v:
+        largest = max(largest, abs(value))
+    if largest == 0.0 or 1e-100 < largest < 1e100:
+        return 1.0
+    _, exponent = math.frexp(largest)
+    return math.ldexp(1.0, max(min(exponent, 1000), -1000))
+
+
+@_compiled
+def prox_rows(V, order, layout, lam, infinity, positive):
+    """Replace every row of V by its prox; order[i] is the column of atom i of the layout."""
+    work, factor, v = np.empty(V.shape[1]), np.empty(len(layout.parent)), np.empty(V.shape[1])
+    if len(factor) > len(work):
+        work = np.empty(len(factor))
+    for row in range(V.shape[0]):
+        for i in range(len(order)):
+            v[i] = V[row, order[i]]
+        unit = _unit(v)
+        if unit != 1.0:
+            v /= unit
+        _prox(v, layout, min(lam / unit, 1e300), infinity, positive, work, factor)
+        for i in range(len(order)):
+            V[row, order[i]] = v[i] * unit
+
+
+@_compiled
+def value_rows(V, order, layout, infinity):
+    """Return the penalty of every row of V."""
+    work, v, values = np.empty(len(layout.parent)), np.empty(V.shape[1]), np.empty(V.shape[0])
+    for row in range(V.shape[0]):
+        for i in range(len(order)):
+            v[i] = V[row, order[i]]
+        unit = _unit(v)
+        if unit != 1.0:
+            v /= unit
+        values[row] = _value(v, layout, infinity, work) * unit
+    return values
+
+
+@_plain
+def _excess(z, layout, tau, infinity, norm, slope):
+    """Return what the prox of tau Omega leaves of z at the roots, and its derivative in tau.
+
+    Zero at the roots means prox = 0, that is Omega's dual norm of z is at most tau. Per group the norm (dual to the
+    penalty's) after the prox of its descendants is n_g = (own + sum_c n_c - tau w_g)_+, sums of squares for l2.
+    """
+    start, parent = layout.start, layout.parent
+    for g in range(len(parent)):
+        norm[g], slope[g] = 0.0, 0.0
+    total, change = 0.0, 0.0
+    for g in range(len(parent) - 1, -1, -1):
+        inside = norm[g]
+        for i in range(start[g], start[g + 1]):
+            inside += abs(z[i]) if infinity else z[i] * z[i]
+        if inside == 0.0:
+            continue
+        length, fall = inside, slope[g]
+        if not infinity:
+            length = math.sqrt(inside)
+            fall /= length
+        left, fall = length - tau * layout.weight[g], fall - layout.weight[g]
+        if left > 0.0:
+            if parent[g] < 0:
+                total += left
+                change += fall
+            elif infinity:
+                norm[parent[g]] += left
+                slope[parent[g]] += fall
+            else:
+                norm[parent[g]] += left * left
+                slope[parent[g]] += left * fall
+    return total, change
+
+
+@_plain
+def _dual_norm(z, layout, lam, infinity, norm, slope):
+    """Return an upper bound, tight near lam, of max(lam, the dual norm of z): Newton from below, then a margin.
+
+    The excess is convex and falls with tau, so Newton's steps stay below its zero; a step and a twentieth is
+    accepted where the excess is zero. Infinite where no finite bound is found.
+    """
+    tau = lam
+    excess, change = _excess(z, layout, tau, infinity, norm, slope)
+    if excess == 0.0:
+        return tau
+    for _ in range(60):
+        if not change < 0.0:
+            return np.inf
+        tau -= excess / change
+        above = tau + 0.05 * (tau - lam) + 1e-15 * tau
+        excess, change = _excess(z, layout, above, infinity, norm, slope)
+        if excess == 0.0:
+            return above
+        excess, change = _excess(z, layout, tau, infinity, norm, slope)
+    return np.inf
+
+
+class Vectors(NamedTuple):
+    """Of one document, over atoms, reused from document to document."""
+
+    x: np.ndarray  # code
+    gx: np.ndarray  # D^T D x
+    last: np.ndarray  # code before
+    glast: np.ndarray
+    point: np.ndarray  # extrapolated code y
+    dual: np.ndarray  # D^T (p - D x)
+    work: np.ndarray  # at least as long as there are nodes
+    factor: np.ndarray
+    image: np.ndarray  # D x
+
+
+@_plain
+def _apply(x, gram, rows, columns, masked, image, out):
+    """out <- D^T D x, from the Gram matrix or from the rows of D that are kept; zeros of x cost nothing."""
+    out[:] = 0.0
+    if masked:
+        image[:] = 0.0
+        for j in range(len(x)):
+            if x[j] != 0.0:
+                for i in range(len(image)):
+                    image[i] += x[j] * columns[j, i]
+        for i in range(len(image)):
+            for j in range(len(x)):
+                out[j] += image[i] * rows[i, j]
+        return
+    for j in range(len(x)):
+        if x[j] != 0.0:
+            for i in range(len(x)):
+                out[i] += x[j] * gram[j, i]
+
+
+@_plain
+def _objective(square, correlation, w, layout, lam, infinity):
+    """Return (1/2 ||p - D x||^2, lam Omega(x), p^T D x, ||D x||^2)."""
+    fit = energy = 0.0
+    for j in range(len(w.x)):
+        fit += w.x[j] * correlation[j]
+        energy += w.x[j] * w.gx[j]
+    penalty = lam * _value(w.x, layout, infinity, w.work)
+    return max(0.5 * square - fit + 0.5 * energy, 0.0), penalty, fit, energy
+
+
+@_plain
+def _gap(square, fit, energy, value, correlation, w, layout, lam, infinity, positive):
+    """Return the objective less the value of a dual feasible point s (p - D x).
+
+    The dual is max_k k^T p - 1/2 ||k||^2 subject to Omega*(D^T k) <= lam, with the positive part of D^T k for codes
+    that are not negative.
+    """
+    for j in range(len(w.x)):
+        w.dual[j] = correlation[j] - w.gx[j]
+        if positive:
+            w.dual[j] = max(w.dual[j], 0.0)
+    bound = _dual_norm(w.dual, layout, lam, infinity, w.work, w.factor)
+    inner, length = square - fit, max(square - 2.0 * fit + energy, 0.0)
+    most = lam / bound if bound > lam else 1.0  # larger multiples may be feasible too; near the optimum none helps
+    scale = min(max(inner / length, 0.0), most) if length > 0.0 else 0.0
+    return max(value - (scale * inner - 0.5 * scale * scale * length), 0.0)
+
+
+@_plain
+def _fista(square, correlation, system, layout, lam, lipschitz, infinity, positive, rule, w):
+    """Code one document from the code in w.x; return (residual, penalty, gap, iterations).
+
+    Beck and Teboulle 2009 with the restart of O'Donoghue and Candes 2015 (the gradient's). `rule` is (by gap,
+    tolerance, most iterations, iterations from one test of the gap to the next).
+    """
+    gram, rows, columns, masked = system
+    by_gap, tolerance, most, every = rule
+    atoms, momentum, step = len(w.x), 1.0, 1.0 / lipschitz
+    _apply(w.x, gram, rows, columns, masked, w.image, w.gx)
+    for j in range(atoms):
+        w.last[j], w.glast[j] = w.x[j], w.gx[j]
+    residual, penalty, fit, energy = _objective(square, correlation, w, layout, lam, infinity)
+    done, speed, before = 0, 0.0, np.inf
+    while done < most:
+        value = residual + penalty
+        if by_gap and done % every == 0:
+            gap = _gap(square, fit, energy, value, correlation, w, layout, lam, infinity, positive)
+            if gap <= tolerance * value:
+                break
+        if not by_gap and done % every == 0:
+            if before - value <= tolerance * value:
+                break
+            before = value
+        for j in range(atoms):
+            w.point[j] = w.x[j] + speed * (w.x[j] - w.last[j])
+            slope = w.gx[j] + speed * (w.gx[j] - w.glast[j]) - correlation[j]
+            w.last[j], w.glast[j], w.dual[j] = w.x[j], w.gx[j], w.point[j] - step * slope
+        for j in range(atoms):
+            w.x[j] = w.dual[j]
+        _prox(w.x, layout, step * lam, infinity, positive, w.work, w.factor)
+        _apply(w.x, gram, rows, columns, masked, w.image, w.gx)
+        uphill = 0.0
+        for j in range(atoms):
+            uphill += (w.point[j] - w.x[j]) * (w.x[j] - w.last[j])
+        after = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
+        speed, momentum = ((momentum - 1.0) / after, after) if uphill <= 0.0 else (0.0, 1.0)
+        residual, penalty, fit, energy = _objective(square, correlation, w, layout, lam, infinity)
+        done += 1
+    gap = _gap(square, fit, energy, residual + penalty, correlation, w, layout, lam, infinity, positive)
+    return residual, penalty, gap, done
+
+
+@_compiled
+def _vectors(atoms, nodes, kept):
+    real, longest = np.float64, max(atoms, nodes)
+    return Vectors(
+        np.zeros(atoms, real),
+        np.zeros(atoms, real),
+        np.zeros(atoms, real),
+        np.zeros(atoms, real),
+        np.zeros(atoms, real),
+        np.zeros(atoms, real),
+        np.zeros(longest, real),
+        np.zeros(longest, real),
+        np.zeros(kept, real),
+    )
+
+
+@_compiled
+def gram_matrix(D):
+    """Return D^T D of a dense matrix in C order; zeros cost nothing, sums run down the rows."""
+    G = np.zeros((D.shape[1], D.shape[1]))
+    for i in range(D.shape[0]):
+        for j in range(D.shape[1]):
+            value = D[i, j]
+            if value != 0.0:
+                for k in range(D.shape[1]):
+                    G[j, k] += value * D[i, k]
+    return G
+
+
+@_compiled
+def code_rows(X, squares, correlations, gram, layout, lam, lipschitz, infinity, positive, rule):
+    """Code documents, each alone, from the rows of X, in place; return one row a document of what `_fista` returns.
+
+    `squares` are ||p||^2, `correlations` the rows p^T D; atoms are in the order of the layout.
+    """
+    found = np.empty((X.shape[0], 4))
+    nothing = np.empty((0, 0))
+    w = _vectors(X.shape[1], len(layout.parent), 0)
+    for row in range(X.shape[0]):
+        w.x[:] = X[row]
+        system = (gram, nothing, nothing, False)
+        result = _fista(squares[row], correlations[row], system, layout, lam, lipschitz, infinity, positive, rule, w)
+        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result
+        X[row] = w.x
+    return found
+
+
+@_compiled
+def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule):
+    """Code dense signals of which only the entries in the mask are known (P is zero elsewhere), as `code_rows`."""
+    found = np.empty((X.shape[0], 4))
+    nothing, atoms = np.empty((0, 0)), X.shape[1]
+    correlation = np.empty(atoms)
+    for row in range(X.shape[0]):
+        kept = np.flatnonzero(mask[row])
+        rows = np.empty((len(kept), atoms))
+        columns = np.empty((atoms, len(kept)))
+        correlation[:] = 0.0
+        square = 0.0
+        for i in range(len(kept)):
+            value = P[row, kept[i]]
+            square += value * value
+            for j in range(atoms):
+                rows[i, j] = D[kept[i], j]
+                columns[j, i] = D[kept[i], j]
+                correlation[j] += value * rows[i, j]
+        K = np.zeros((len(kept), len(kept)))  # D_i D_i^T, whose largest eigenvalue is that of D_i^T D_i
+        for j in range(atoms):
+            for i in range(len(kept)):
+                for other in range(len(kept)):
+                    K[i, other] += columns[j, i] * columns[j, other]
+        K = gram_matrix(gram_matrix(K))
+        bound = 0.0  # the largest absolute row sum of K^4
+        for i in range(len(kept)):
+            bound = max(bound, np.abs(K[i]).sum())
+        bound = math.sqrt(math.sqrt(bound))
+        w = _vectors(atoms, len(layout.parent), len(kept))
+        w.x[:] = X[row]
+        system = (nothing, rows, columns, True)
+        steep = max(min(bound, lipschitz), 1e-300)
+        result = _fista(square, correlation, system, layout, lam, steep, infinity, positive, rule, w)
+        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result
+        X[row] = w.x
+    return found
+
+
+@_compiled
+def steepness(gram, rounds):
+    """Return an upper bound of the largest eigenvalue of a Gram matrix G.
+
+    For every positive vector v it is at most max_i (|G| v)_i / v_i (Collatz and Wielandt); v is improved by power
+    steps. Tight for matrices without negative entries.
+    """
+    v, best = np.ones(len(gram)), np.inf
+    for _ in range(rounds):
+        image, bound = np.zeros(len(gram)), 0.0
+        for i in range(len(gram)):
+            for j in range(len(gram)):
+                image[j] += v[i] * abs(gram[i, j])
+        for i in range(len(gram)):
+            bound = max(bound, image[i] / v[i])
+        best = min(best, bound)
+        v = image + 1e-6 * bound * v
+        v /= v.max() if v.max() > 0.0 else 1.0
+        v = np.maximum(v, 1e-12)
+    return best
+
+
+@_plain
+def _constraint(d, mu):
+    """Return (mu ||d||_1 + (1 - mu) ||d||_2^2, entries that are not zero)."""
+    sizes = squares = 0.0
+    count = 0
+    for value in d:
+        sizes += abs(value)
+        squares += value * value
+        count += value != 0.0
+    return mu * sizes + (1.0 - mu) * squares, count
+
+
+@_plain
+def _multiplier(work, count, mu):
+    """Return nu > 0 with h(nu) = mu S_1 / c + (1 - mu) S_2 / c^2 - 1 = 0, S_q = sum (|u| - nu mu)_+^q.
+
+    c = 1 + 2 nu (1 - mu). h is convex and falls, so Newton from 0 climbs to the root and what falls under nu mu is
+    dropped from the list for good.
+    """
+    nu = 0.0
+    for _ in range(500):
+        first = second = 0.0
+        kept = 0
+        for k in range(count):
+            left = work[k] - nu * mu
+            if left > 0.0:
+                work[kept] = work[k]
+                kept += 1
+                first += left
+                second += left * left
+        count = kept
+        c = 1.0 + 2.0 * nu * (1.0 - mu)
+        h = (mu * first + (1.0 - mu) * second / c) / c - 1.0
+        fall = mu * (mu * count + 2.0 * (1.0 - mu) * first / c) / c
+        fall += (1.0 - mu) * (2.0 * mu * first + 4.0 * (1.0 - mu) * second / c) / (c * c)
+        if not h > 0.0 or nu + h / fall <= nu:
+            return nu
+        nu += h / fall
+    return nu
+
+
+@_plain
+def _level(work, count, largest):
+    """Return tau with sum (|u| - (largest - tau))_+ = 1: the simplex, in distances from the largest entry."""
+    for k in range(count):
+        work[k] = largest - work[k]
+    tau = np.inf
+    while True:
+        kept, total = 0, 0.0
+        for k in range(count):
+            if work[k] < tau:
+                work[kept] = work[k]
+                total += work[k]
+                kept += 1
+        if kept == count and tau < np.inf:
+            return tau
+        count = kept
+        tau = (1.0 + total) / count
+
+
+@_plain
+def _project(d, mu, positive, epsilon, work):
+    """d <- its projection on {mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1} (and d >= 0), in place; feasible points stay."""
+    count, largest = 0, 0.0
+    for i in range(len(d)):
+        if positive and d[i] < 0.0:
+            d[i] = 0.0
+        size = abs(d[i])
+        if size > 0.0:
+            work[count] = size
+            count += 1
+            largest = max(largest, size)
+    value, _ = _constraint(d, mu)
+    if value <= 1.0 + (8 + count) * epsilon:
+        return
+    if mu == 1.0:
+        tau = _level(work, count, largest)
+        for i in range(len(d)):
+            left = max(tau - (largest - abs(d[i])), 0.0)
+            d[i] = math.copysign(left, d[i]) if left > 0.0 else 0.0
+    else:
+        nu = _multiplier(work, count, mu) if mu > 0.0 else 0.5 * (math.sqrt(value) - 1.0)
+        c = 1.0 + 2.0 * nu * (1.0 - mu)
+        for i in range(len(d)):
+            left = max(abs(d[i]) - nu * mu, 0.0) / c
+            d[i] = math.copysign(left, d[i]) if left > 0.0 else 0.0
+    value, count = _constraint(d, mu)
+    while value > 1.0 + (8 + count) * epsilon:
+        shrink = 1.0 - max(value - 1.0, epsilon)
+        for i in range(len(d)):
+            d[i] *= shrink
+        value, count = _constraint(d, mu)
+
+
+@_compiled
+def project_rows(D, mu, positive, epsilon):
+    """Project every row of D (atoms x terms), in place."""
+    work = np.empty(D.shape[1])
+    for j in range(D.shape[0]):
+        _project(D[j], mu, positive, epsilon, work)
+
+
+@_compiled
+def descend(D, R, A, mu, positive, epsilon, sweeps, tolerance, smallest):
+    """Update the atoms (rows of D, atoms x terms) in turn, in place; return (sweeps made, last change).
+
+    R (terms x atoms) comes in as B and is B - D^T A while the sweeps run:
+    d_j <- Proj(d_j + (b_j - D a_j) / A_jj), Mairal et al. 2010, algorithm 2. Atoms with A_jj <= smallest stay. Ends
+    before `sweeps` when no atom moved by more than `tolerance` in l2 norm.
+    """
+    atoms, terms = D.shape
+    old, work = np.empty(terms), np.empty(terms)
+    for j in range(atoms):
+        for i in range(terms):
+            if D[j, i] != 0.0:
+                for k in range(atoms):
+                    R[i, k] -= D[j, i] * A[j, k]
+    change = 0.0
+    for sweep in range(sweeps):
+        change = 0.0
+        for j in range(atoms):
+            if A[j, j] <= smallest:
+                continue
+            old[:] = D[j]
+            for i in range(terms):
+                D[j, i] += R[i, j] / A[j, j]
+            _project(D[j], mu, positive, epsilon, work)
+            moved = 0.0
+            for i in range(terms):
+                delta = D[j, i] - old[i]
+                if delta != 0.0:
+                    moved += delta * delta
+                    for k in range(atoms):
+                        R[i, k] -= delta * A[j, k]
+            change = max(change, math.sqrt(moved))
+        if change <= tolerance:
+            return sweep + 1, change
+    return sweeps, change

@@ -1,0 +1,271 @@
+"""Trees of atoms: which groups of atoms a hierarchical penalty switches off together.
+
+Standard library only: the check of a configuration reads trees too.
+"""
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from odl.errors import ParameterError
+
+ROOT = -1  # the parent of a root
+LARGEST = 10_000_000  # nodes; a typing error in a branching factor should not fill the memory
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree, or a forest, whose nodes hold atoms.
+
+    The group of a node is its own atoms and those of all its descendants (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
+    section 2.2): any two groups are nested or apart, which is all that the prox needs (definition 1 there).
+
+    Parameters
+    ----------
+    parents : tuple of int
+        Parent of every node, -1 for a root. Nodes may come in any order.
+    nodes : tuple of int
+        Node of every atom; by default atom j is node j.
+    one_root : bool
+        Refuse a forest.
+
+    Raises
+    ------
+    ParameterError
+        For a cycle, a parent that does not exist, no node, two roots where one is asked for, an atom at a node that
+        does not exist, or a leaf without atoms.
+    """
+
+    parents: tuple
+    nodes: tuple = None
+    one_root: bool = field(default=False, repr=False, compare=False)
+
+    def __post_init__(self):
+        parents = _whole(self.parents, "the parents of a tree")
+        nodes = tuple(range(len(parents))) if self.nodes is None else _whole(self.nodes, "the nodes of the atoms")
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(self, "nodes", nodes)
+        _check_parents(parents, self.one_root)
+        _check_cycles(parents)
+        for atom, node in enumerate(nodes):
+            if not 0 <= node < len(parents):
+                raise _wrong(f"atom {atom} lies at node {node}", f"one of the nodes 0 to {len(parents) - 1}")
+        held = set(nodes)
+        for node, under in enumerate(self.children):
+            if not under and node not in held:
+                raise _wrong(f"node {node} is a leaf without atoms", "at least one atom at every leaf")
+
+    @property
+    def n_nodes(self):
+        """Number of nodes."""
+        return len(self.parents)
+
+    @property
+    def n_atoms(self):
+        """Number of atoms."""
+        return len(self.nodes)
+
+    @cached_property
+    def roots(self):
+        """Roots, ascending."""
+        return tuple(node for node, parent in enumerate(self.parents) if parent == ROOT)
+
+    @cached_property
+    def children(self):
+        """Children of every node, ascending."""
+        found = [[] for _ in self.parents]
+        for node, parent in enumerate(self.parents):
+            if parent != ROOT:
+                found[parent].append(node)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def preorder(self):
+        """Nodes, every parent before its children and every subtree in one run."""
+        order, todo = [], list(reversed(self.roots))
+        while todo:
+            node = todo.pop()
+            order.append(node)
+            todo.extend(reversed(self.children[node]))
+        return tuple(order)
+
+    @cached_property
+    def depths(self):
+        """Depth of every node; a root has depth 0."""
+        found = [0] * self.n_nodes
+        for node in self.preorder:
+            if self.parents[node] != ROOT:
+                found[node] = found[self.parents[node]] + 1
+        return tuple(found)
+
+    @cached_property
+    def atoms(self):
+        """Own atoms of every node, ascending."""
+        found = [[] for _ in self.parents]
+        for atom, node in enumerate(self.nodes):
+            found[node].append(atom)
+        return tuple(map(tuple, found))
+
+    def groups(self):
+        """Return the atoms of every node's group, ascending, in the order of the nodes."""
+        found = [list(own) for own in self.atoms]
+        for node in reversed(self.preorder):
+            if self.parents[node] != ROOT:
+                found[self.parents[node]].extend(found[node])
+        return [sorted(group) for group in found]
+
+
+def _wrong(given, expected, todo="correct the tree"):
+    return ParameterError(given, expected, todo)
+
+
+def _whole(values, what):
+    """Return a tuple of int, refusing anything else (True is no number)."""
+    try:
+        values = tuple(values)
+        whole = tuple(int(value) for value in values)
+    except (TypeError, ValueError, OverflowError):
+        raise _wrong(f"{what} are {values!r:.60}", "whole numbers") from None
+    for value, number in zip(values, whole, strict=True):
+        if isinstance(value, (bool, str)) or value != number:
+            raise _wrong(f"{what} hold {value!r}", "whole numbers")
+    return whole
+
+
+def _check_parents(parents, one_root):
+    if not parents:
+        raise _wrong("the tree has no node", "at least one")
+    for node, parent in enumerate(parents):
+        if parent != ROOT and not 0 <= parent < len(parents):
+            expected = f"one of the nodes 0 to {len(parents) - 1}, or {ROOT} for a root"
+            raise _wrong(f"the parent of node {node} is {parent}, which does not exist", expected)
+    roots = [node for node, parent in enumerate(parents) if parent == ROOT]
+    if one_root and len(roots) > 1:
+        raise _wrong(f"the tree has {len(roots)} roots, nodes {roots[0]} and {roots[1]} among them", "one root")
+
+
+def _check_cycles(parents):
+    """Refuse a node that is its own ancestor, naming the cycle."""
+    done = [False] * len(parents)
+    for first in range(len(parents)):
+        chain, seen, node = [], set(), first
+        while node != ROOT and not done[node]:
+            if node in seen:
+                cycle = chain[chain.index(node) :]
+                shown = " - ".join(map(str, [*cycle[:6], *(["..."] if len(cycle) > 6 else []), node]))
+                raise _wrong(f"the nodes {shown} are a cycle", "parents that lead to a root")
+            seen.add(node)
+            chain.append(node)
+            node = parents[node]
+        for node in chain:
+            done[node] = True
+
+
+def balanced(branching, roots=1):
+    """Return the tree whose nodes at depth d have branching[d] children each, numbered level by level.
+
+    Parameters
+    ----------
+    branching : sequence of int
+        ``(10, 2)`` is a root, 10 children and 20 grandchildren; ``()`` is one node.
+    roots : int
+        Several make a forest of such trees.
+    """
+    factors = _whole(branching, "the branching factors")
+    for factor in (*factors, *_whole([roots], "the roots")):
+        if factor < 1:
+            raise _wrong(f"{factor} children or roots in the branching factors {factors}", "at least 1")
+    parents, level = [ROOT] * roots, range(roots)
+    for factor in factors:
+        if len(parents) + factor * len(level) > LARGEST:
+            raise _wrong(f"the branching factors {factors} make more than {LARGEST} nodes", "a smaller tree")
+        first = len(parents)
+        parents += [node for node in level for _ in range(factor)]
+        level = range(first, len(parents))
+    return Tree(tuple(parents))
+
+
+def binary(n_nodes):
+    """Return the complete binary tree of n nodes: node j has children 2j + 1 and 2j + 2.
+
+    All levels are full where n is 2^depth - 1; otherwise the last one is filled from the left as far as n goes.
+    """
+    (n_nodes,) = _whole([n_nodes], "the nodes of a binary tree")
+    if n_nodes < 1:
+        raise _wrong(f"a binary tree of {n_nodes} nodes", "at least one")
+    return Tree(tuple((node - 1) // 2 if node else ROOT for node in range(n_nodes)))
+
+
+def path(n_nodes):
+    """Return the path of n nodes, whose groups are nested."""
+    (n_nodes,) = _whole([n_nodes], "the nodes of a path")
+    return Tree(tuple(range(ROOT, n_nodes - 1)))
+
+
+def flat(n_nodes):
+    """Return the forest of n roots: one group an atom, the l1 norm."""
+    (n_nodes,) = _whole([n_nodes], "the nodes of a flat forest")
+    return Tree((ROOT,) * n_nodes)
+
+
+def parse(text, n_atoms):
+    """Return the tree that a setting describes.
+
+    Parameters
+    ----------
+    text : str
+        ``"binary"`` (see `binary`), branching factors from the root down such as ``"10,2"``, the same with several
+        roots such as ``"3 x 10,2"``, or ``"parents -1,0,0,1"``: the parent of every node, -1 for a root.
+    n_atoms : int
+        Atoms of the dictionary, one a node.
+
+    Raises
+    ------
+    ParameterError
+        If the text is none of these, the tree is not sound, or it does not have one node for each atom.
+    """
+    words = str(text).strip()
+    numbers = r"-?\d+(?:\s*,\s*-?\d+|\s+-?\d+)*"
+    if words == "binary":
+        return binary(n_atoms)
+    if match := re.fullmatch(rf"(?:(\d+)\s*x\s*)?({numbers})", words):
+        tree = balanced(_numbers(match[2]), int(match[1] or 1))
+    elif match := re.fullmatch(rf"parents:?\s+({numbers})", words):
+        tree = Tree(_numbers(match[1]))
+    else:
+        expected = "'binary', branching factors such as '10,2', or 'parents -1,0,0'"
+        raise _wrong(f"the tree is {words!r:.60}", expected)
+    if tree.n_nodes != n_atoms:
+        raise _wrong(
+            f"the tree {words!r:.40} has {tree.n_nodes} nodes and the dictionary {n_atoms} atoms",
+            "one node for each atom",
+            f"set atoms to {tree.n_nodes} or change the tree",
+        )
+    return tree
+
+
+def _numbers(text):
+    return tuple(int(word) for word in re.split(r"[\s,]+", text))
+
+
+def read(file, one_root=False):
+    """Return the tree in a text file: the parent of node 0, 1, 2, ... in this order, -1 for a root.
+
+    Numbers are separated by spaces, commas or line ends; what follows a # is a comment.
+
+    Raises
+    ------
+    ParameterError
+        If the file cannot be read, holds something else, or the tree is not sound.
+    """
+    try:
+        with open(file, encoding="utf-8") as lines:
+            words = [word for line in lines for word in re.split(r"[\s,]+", line.split("#")[0]) if word]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise _wrong(f"the tree file {os.fspath(file)} cannot be read: {reason}", "a text file") from error
+    for word in words:
+        if not re.fullmatch(r"-?\d+", word):
+            raise _wrong(f"the tree file {os.fspath(file)} holds {word!r:.40}", "the parents of the nodes as numbers")
+    return Tree(tuple(map(int, words)), one_root=one_root)

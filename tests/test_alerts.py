@@ -1,0 +1,115 @@
+"""Alerts against brute force, limiting cases, and the promise of a budget."""
+
+import numpy as np
+import pytest
+
+from odl import alerts
+from odl.errors import ParameterError
+
+
+def test_tail_probability_counts(rng):
+    scores, recent = rng.integers(0, 9, 40) / 8.0, rng.integers(0, 9, 25) / 8.0
+    expected = [(1 + sum(other >= score for other in recent)) / 26 for score in scores]
+    assert np.allclose(alerts.tail_probability(scores, recent), expected)
+    assert np.array_equal(alerts.tail_probability([0.3], []), [1.0])
+    assert np.array_equal(
+        alerts.tail_probability(scores, recent), alerts.tail_probability(scores**3 + 2, recent**3 + 2)
+    )
+
+
+@pytest.mark.parametrize("budget", [0.01, 0.05, 0.2])
+def test_a_budget_is_kept_without_novelty_and_in_spite_of_drift(rng, budget):
+    batches = [rng.gamma(2.0, 1.0, 500) for _ in range(200)]
+    share = np.mean(np.concatenate(alerts.calibrate(batches, 1000)[3:]) <= budget)
+    assert abs(share - budget) < 0.2 * budget + 0.001
+    drifting = [batch + 0.02 * t for t, batch in enumerate(batches)]
+    raw = np.mean(np.concatenate(drifting[100:]) >= np.quantile(np.concatenate(drifting[:3]), 1 - budget))
+    share = np.mean(np.concatenate(alerts.calibrate(drifting, 1000)[100:]) <= budget)
+    assert raw > 2 * budget > share
+
+
+def test_calibration_looks_at_the_past_only(rng):
+    batches = [rng.random(30) for _ in range(6)]
+    whole = alerts.calibrate(batches, 50)
+    changed = alerts.calibrate([*batches[:4], batches[4] + 7, batches[5]], 50)
+    assert all(np.array_equal(first, second) for first, second in zip(whole[:4], changed[:4], strict=True))
+    assert np.array_equal(whole[0], np.ones(30))
+    last = np.concatenate(batches[:5])[-50:]
+    assert np.array_equal(whole[5], alerts.tail_probability(batches[5], last))
+
+
+def test_precision_is_the_mean_over_orders_of_ties(rng):
+    for _ in range(20):
+        scores, labels = rng.integers(0, 4, 12) / 3.0, rng.integers(-1, 2, 12)
+        kept = labels != -1
+        room = max(1, int(np.ceil(0.3 * kept.sum() - 1e-9)))
+        values = []
+        for _ in range(3000):
+            order = rng.permutation(kept.sum())
+            top = order[np.argsort(-scores[kept][order], kind="stable")][:room]
+            values.append(np.mean(labels[kept][top] == 1))
+        assert abs(alerts.precision_at(scores, labels, 0.3) - np.mean(values)) < 0.03
+
+
+def test_precision_limits():
+    assert alerts.precision_at([3, 2, 1, 0], [1, 1, 0, 0], 0.5) == 1.0
+    assert alerts.precision_at([3, 2, 1, 0], [0, 0, 1, 1], 0.5) == 0.0
+    assert alerts.precision_at([3, 2, 1, 0], [1, 0, 0, 0], 1.0) == 0.25
+    assert alerts.precision_at(np.arange(100), np.arange(100) >= 93, 0.07) == 1.0
+    assert alerts.precision_at([5.0, 1.0], [1, 0], 0.01) == 1.0
+    assert np.isnan(alerts.precision_at([1.0], [-1], 0.5))
+    for budget in (0, 1.5, -0.1):
+        with pytest.raises(ParameterError, match="budget"):
+            alerts.precision_at([1.0], [1], budget)
+
+
+def test_delays_of_new_topics():
+    topics = [[("a",), ("b",)], [("c",), ("a",), ("c",), ("d", "a")], [("c",), ("d",), ("e",), ()]]
+    flags = [[True, True], [False, True, True, False], [True, False, False, True]]
+    found = {delay.topic: delay for delay in alerts.detection_delays(flags, topics)}
+    assert list(found) == ["c", "d", "e"]
+    assert found["c"] == ("c", 1, 3, 1, 3)
+    assert found["d"] == ("d", 1, 2, 2, -1)
+    assert found["e"] == ("e", 2, 1, 1, -1)
+    with pytest.raises(ParameterError, match="timestep 1"):
+        alerts.detection_delays([[True, False], [True]], topics[:2])
+
+
+def test_detection_cost_by_enumeration(rng):
+    for _ in range(10):
+        scores, labels = rng.integers(0, 6, 40) / 5.0, np.r_[np.ones(8), np.zeros(32)].astype(int)
+
+        def cost(threshold, scores=scores, labels=labels):
+            flagged = scores >= threshold
+            return (0.02 * np.mean(~flagged[labels == 1]) + 0.098 * np.mean(flagged[labels == 0])) / 0.02
+
+        assert np.isclose(alerts.detection_cost(scores, labels, 0.4), cost(0.4))
+        best = min(cost(threshold) for threshold in [*np.arange(-1, 7) / 5.0])
+        assert np.isclose(alerts.detection_cost(scores, labels), best)
+        assert alerts.detection_cost(scores, labels) <= 1.0
+    assert alerts.detection_cost([1, 2, 9], [0, 0, 1]) == 0.0
+    assert np.isclose(alerts.detection_cost([1, 2, 9], [0, 0, 1], 100.0), 1.0)
+    assert np.isnan(alerts.detection_cost([1.0], [1]))
+
+
+def test_drift_finds_the_trend(rng):
+    batches = []
+    for t in range(30):
+        labels = rng.integers(-1, 2, 400)
+        batches.append((0.5 - 0.004 * t + 0.1 * rng.standard_normal(400) + 5.0 * (labels == 1), labels))
+    found = alerts.drift(batches)
+    assert abs(found.slope + 0.004) < 0.0005 and abs(found.spread - 0.1) < 0.01
+    assert np.isclose(found.means[3], batches[3][0][batches[3][1] == 0].mean())
+    assert np.isnan(alerts.drift([([1.0], [1]), ([1.0, 2.0], [0, 0])]).means[0])
+    assert np.isnan(alerts.drift([([1.0], [0])]).slope)
+
+
+def test_lists_that_do_not_fit_are_refused():
+    for call in (
+        lambda: alerts.precision_at([1.0, 2.0], [1], 0.1),
+        lambda: alerts.detection_cost([1.0, np.nan], [1, 0]),
+        lambda: alerts.tail_probability([np.nan], [1.0]),
+        lambda: alerts.calibrate([[1.0]], 0),
+    ):
+        with pytest.raises(ParameterError):
+            call()

@@ -1,0 +1,231 @@
+"""The quality study on a small made stream: every part runs, and its figures are those of the functions it names."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT
+
+from odl import alerts, baselines, config, documents, experiments, metrics
+from odl.config import load_schema
+from odl.errors import ConfigError, DataError
+from odl.experiments import quality, qualitypage, qualityplots, qualitystudy
+from odl.tables import read_table
+
+CONFIG = ROOT / "config" / "quality.yaml"
+SCHEMA = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
+CHANGED = {"k": 20, "atoms": [5, 20], "windows": [30, 60, 1000], "seeds": [0]}
+SETTINGS = {**experiments.complete("quality", {}), **CHANGED}
+
+
+@pytest.fixture
+def settings():
+    """The configuration, with the stream and the rule of a small made stream."""
+    found = yaml.safe_load(CONFIG.read_text())
+    found["corpora"]["tdt2"]["batches"] |= {"documents": 60, "initial": 60}
+    found["corpora"]["tdt2"]["timesteps"] = []
+    found["evaluate"] |= {"min_novel": 2, "min_known": 2, "bootstrap": 200}
+    return found
+
+
+@pytest.fixture
+def corpus(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import material
+
+    return material.made(material.Size(batch=60, batches=6, terms=300, topics=9, own=30, tokens=60))
+
+
+@pytest.fixture
+def held(settings, corpus):
+    study = config.study_of(settings, "tdt2")
+    made = qualitystudy.Stream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
+    return study["learners"], made
+
+
+def test_the_configuration_is_whole():
+    settings = yaml.safe_load(CONFIG.read_text())
+    config.check(settings, SCHEMA)
+    default = {**settings["learners"]["adaptive"]}
+    for name, learner in settings["learners"].items():
+        changed = {key for key in default if learner[key] != default[key]} | ({"features"} & learner.keys())
+        assert changed or name == "adaptive", f"{name} is the same as adaptive"
+    entries = settings["experiments"]
+    streams = [name for entry in entries.values() for name in entry.get("streams", [])]
+    assert sorted(streams) == sorted(settings["corpora"]) == sorted(entries["overview"]["experiments"])
+    for name in set(entries) - {"overview"}:
+        study = config.study_of(settings, name)
+        quality._checked(experiments.complete("quality", config.experiment_of(settings, name)), study)
+        assert len(study["learners"]) == (2 if name == "arxiv-cs" else len(settings["learners"]))
+    assert config.study_of(settings, "overview") == {}
+    assert config.corpora_of(settings) == [*settings["streams"], "arxiv-cs"]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"tdt2": {"experiment": "quality", "streams": ["tdt"]}}, "did you mean 'tdt2'"),
+        ({"tdt2": {"experiment": "quality", "streams": ["tdt2"], "learners": ["adaptiv"]}}, "did you mean 'adaptive'"),
+        ({"tdt2": {"experiment": "quality"}}, "has no 'streams'"),
+        ({"o": {"experiment": "quality_overview", "experiments": ["p"]}}, "experiments.o.experiments names 'p'"),
+        ({"o": {"experiment": "quality_overview", "experiments": ["o"]}}, "wait for each other"),
+        ({"tdt2": {"experiment": "quality", "streams": ["tdt2", "tdt2"]}}, "twice"),
+    ],
+)
+def test_an_experiment_that_cannot_run_is_refused(settings, change, text):
+    settings["experiments"] = change
+    with pytest.raises(ConfigError, match=text):
+        config.check(settings, SCHEMA)
+
+
+def test_learners_of_another_kind_are_refused(settings):
+    study = config.study_of(settings, "tdt2")
+    with pytest.raises(ConfigError, match="runs names 'other'"):
+        quality._checked({**SETTINGS, "runs": ["other"]}, study)
+    study["learners"]["adaptive"] = {"learner": {"algorithm": "flat"}, "features": {}}
+    with pytest.raises(ConfigError, match="algorithm of 'adaptive' is flat"):
+        quality._checked(SETTINGS, study)
+
+
+def test_a_stream_without_novel_documents_is_refused(settings, corpus):
+    study = config.study_of(settings, "tdt2")
+    with pytest.raises(DataError, match="no timestep of tdt2 can be evaluated"):
+        qualitystudy.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
+
+
+def test_neighbours_in_a_window_and_over_all(held):
+    _, made = held
+    assert len(made.listed) >= 2
+    t = made.listed[-1]
+    whole = qualitystudy.neighbours(made)
+    expected = baselines.nearest(made.batches[t], made.batches[:t])
+    assert all(np.array_equal(whole[name][t], expected[name]) for name in qualitystudy.COSINES)
+    windowed = qualitystudy.neighbours(made, window=10**6)
+    assert all(np.array_equal(windowed[name][t], expected[name]) for name in expected)
+    last = qualitystudy.neighbours(made, {"logtf": "log"}, 60)["nearest-logtf"][t]
+    assert np.array_equal(last, baselines.nearest(made.batches[t], made.batches[t - 1 : t])["nearest-logtf"])
+    part = qualitystudy.neighbours(made, {"logtf": "log"}, 90)["nearest-logtf"][t]
+    assert np.all(part <= last) and np.any(part < last) and np.all(part >= expected["nearest-logtf"])
+
+
+def test_variants_share_their_atoms(held):
+    chosen, made = held
+    group = qualitystudy.groups(chosen, ("adaptive", "adaptive-context"))
+    together, entries = qualitystudy.learn(made, group[0], 20)
+    alone, same = qualitystudy.learn(made, qualitystudy.groups(chosen, ("adaptive-context",))[0], 20)
+    assert len(group) == 1 and entries == same > 0
+    for t in made.listed:
+        assert np.array_equal(together["adaptive-context"][t], alone["adaptive-context"][t])
+        assert not np.array_equal(together["adaptive-context"][t], together["adaptive"][t])
+    names = ("adaptive", "adaptive-raw", "adaptive-cosine")
+    groups = qualitystudy.groups(chosen, names)
+    assert [sorted(found) for found in groups] == [["adaptive", "adaptive-cosine"], ["adaptive-raw"]]
+
+
+def test_table_and_memory(held):
+    chosen, made = held
+    rows = {row["run"]: row for row in qualitystudy.compare(made, chosen, SETTINGS)["table"]}
+    best = max(qualitystudy.COSINES, key=lambda name: rows[name]["average"])
+    for row in rows.values():
+        assert row["best"] == best and row["low"] <= row["difference"] <= row["high"]
+        assert np.isclose(row["difference"], row["average"] - rows[best]["average"])
+    assert rows[best]["difference"] == rows[best]["low"] == rows[best]["high"] == 0
+    scores, _ = qualitystudy.learn(made, qualitystudy.groups(chosen, ("adaptive",))[0], 20)
+    expected = np.mean([metrics.auc(scores["adaptive"][t], made.labels[t]) for t in made.listed])
+    assert np.isclose(rows["adaptive"]["average"], expected)
+    sizes = {(row["run"], row["size"]): row for row in qualitystudy.remember(made, chosen, SETTINGS)["memory"]}
+    assert sizes["adaptive", 5]["entries"] < sizes["adaptive", 20]["entries"]
+    for name in ("nearest-logtf-window", "nearest5-logtf-window-context"):
+        assert (name, 60) in sizes and (name, 1000) not in sizes
+    assert sizes["adaptive", 20]["average"] == rows["adaptive"]["average"]
+
+
+def test_ablation_and_cost(held):
+    chosen, made = held
+    some = {name: chosen[name] for name in ("adaptive", "adaptive-raw", "adaptive-join")}
+    rows = qualitystudy.ablate(made, some, SETTINGS)["ablation"]
+    assert [row["run"] for row in rows] == list(some) and all(0.5 < row["average"] <= 1 for row in rows)
+    for row in qualitystudy.spend(made, chosen, SETTINGS)["cost"]:
+        assert row["timesteps"] == 5 and row["ms"] > 0
+
+
+def test_alerts_and_drift(held):
+    chosen, made = held
+    found = qualitystudy.alert(made, chosen, SETTINGS)
+    for row in found["alerts"]:
+        for name in ("precision_0.05", "alerts_0.05", "false_0.05", "topics_found_0.05", "cost"):
+            assert 0 <= row[name] <= 1, name
+    rows = {(row["run"], row["scores"]): row for row in found["alerts"]}
+    means = {(row["run"], row["scores"], row["t"]): row["mean"] for row in found["drift"]}
+    whole = qualitystudy.neighbours(made, {"logtf": "log"}, steps=range(1, 6))["nearest5-logtf"]
+    for t in range(1, 6):
+        assert means["nearest5-logtf", "raw", t] == whole[t][made.labels[t] == 0].mean()
+    assert means["adaptive", "raw", 1] == rows["adaptive", "raw"]["first_mean"]
+    assert ("adaptive", "calibrated", 1) not in means
+    tails = alerts.calibrate([whole[t] for t in range(1, 6)], SETTINGS["calibration"])
+    assert np.isclose(means["nearest5-logtf", "calibrated", 3], (1 - tails[2])[made.labels[3] == 0].mean())
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Tables of two streams and two seeds, as a run writes them."""
+    rng, memory, compared = np.random.default_rng(0), [], []
+    for name in ("one", "two"):
+        for seed in (0, 1):
+            base = {"stream": name, "seed": seed}
+            for run, gain in (("adaptive", 0.0), ("nearest-logtf-window", 0.1), ("nearest5-logtf-window", 0.2)):
+                for size in (50, 100):
+                    value = 0.5 + gain + size / 1000 + seed / 100
+                    memory.append({**base, "run": run, "size": size, "entries": 100 * size, "average": value})
+            for run in ("adaptive", "nearest-tfidf", "nearest5-logtf", "nearest5-logtf-context"):
+                row = {**base, "run": run, "average": rng.uniform(0.8, 0.9), "best": "nearest-tfidf"}
+                compared.append({**row, "difference": 0.01, "low": -0.01 + 0.02 * seed, "high": 0.03})
+    return memory, compared
+
+
+@pytest.mark.parametrize(("column", "last"), [("entries", 10.0), ("size", 100.0)])
+def test_curves_are_means_over_seeds(rows, column, last):
+    memory, compared = rows
+    figure = qualityplots.curves(memory, compared, column)
+    assert [axis.get_title() for axis in figure.axes] == ["one", "two"]
+    lines = {bars.get_label(): bars.lines[0].get_xydata() for bars in figure.axes[0].containers}
+    assert np.allclose(lines["adaptive"][-1], (last, 0.605))
+    assert (qualityplots.PLAIN in lines) == (column == "entries")
+    if column == "entries":  # the better one of the two windows
+        assert np.allclose(lines[qualityplots.PLAIN][:, 1], (0.755, 0.805))
+    flat = {line.get_label(): line.get_ydata()[0] for line in figure.axes[1].lines}
+    ours = [row for row in compared if row["stream"] == "two"]
+    means = {run: np.mean([row["average"] for row in ours if row["run"] == run]) for run in {r["run"] for r in ours}}
+    assert np.isclose(flat[qualityplots.WHOLE], max(means["nearest-tfidf"], means["nearest5-logtf"]))
+    assert np.isclose(flat[qualityplots.WHOLE_CONTEXT], means["nearest5-logtf-context"])
+
+
+def test_tables_of_the_page(rows):
+    text = str(qualitypage.comparison({"table": rows[1]})[0])
+    assert "5 nearest documents, log tf-idf, in context" in text and "1 / 0 / 2" in text
+    assert all(not make({name: [] for name in qualitypage.TABLES}) for make in
+               (qualitypage.comparison, qualitypage.ablation, qualitypage.alerting, qualitypage.cost))  # fmt: skip
+
+
+def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
+    documents.write(tmp_path / "documents.h5", corpus, reader="tdt2")
+    settings["experiments"]["tdt2"]["learners"] = ["adaptive", "adaptive-context"]
+    study = config.study_of(settings, "tdt2")
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        parts = {"parts": ["table", "memory", "ablation", "alerts"], "batches": 4}
+        experiments.run("quality", folder, {**CHANGED, **parts}, [tmp_path / "documents.h5"], study)
+    for path in folders[0].iterdir():
+        assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
+    held = json.loads((folders[0] / "settings.json").read_text())
+    assert held["study"]["streams"].keys() == {"tdt2"} and held["settings"]["k"] == 20
+    assert {row["stream"] for row in read_table(folders[0] / "drift.tsv")} == {"tdt2"}
+    assert experiments.section(folders[0])[1] == []
+    experiments.run("quality_overview", tmp_path / "o", {"shown": ["tdt2"]}, folders[:1])
+    assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
+    title, parts = experiments.section(tmp_path / "o")
+    text = "".join(parts)
+    assert title and text.count("<figure>") == 4 and text.count("<table>") == 4
+    with pytest.raises(DataError, match="shown names 'other'"):
+        experiments.run("quality_overview", tmp_path / "o", {"shown": ["other"]}, folders[:1])

@@ -23,6 +23,7 @@ import hierarchy  # noqa: E402
 import inside  # noqa: E402
 import material  # noqa: E402
 import measure  # noqa: E402
+import over_ranks  # noqa: E402
 import processes  # noqa: E402
 import squared  # noqa: E402
 
@@ -35,6 +36,7 @@ PARTS = {
     "job": processes.job,
     "checkpoint": inside.checkpoint,
     "agents": agents.agents,
+    "ranks": over_ranks.rows_of_ranks,
     "tree": hierarchy.tree,
     "batch": processes.batch,
     "noop": processes.noop,

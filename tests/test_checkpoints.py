@@ -99,7 +99,7 @@ def test_files_of_others_are_refused(tmp_path):
 
 def test_nothing_half_written_remains(path, rng, monkeypatch):
     before = path.read_bytes()
-    monkeypatch.setattr(checkpoints, "_digest", lambda file: 1 / 0)
+    monkeypatch.setattr(checkpoints, "digest_of", lambda file: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         checkpoints.write(path, make(rng, t=4))
     assert path.read_bytes() == before

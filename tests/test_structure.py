@@ -178,6 +178,7 @@ def test_a_learner_imports_light_packages_only():
         ("index", "stream"),
         ("batch", "stream"),
         ("features", "features"),
+        ("ranks", "rankstep"),
         ("baselines", "baselines"),
         ("topics", "topicstep"),
         ("emerging", "emerging tables"),

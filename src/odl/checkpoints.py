@@ -54,7 +54,8 @@ class Checkpoint:
     digest: str = ""
 
 
-def _store(group, name, value):
+def store(group, name, value):
+    """Store an array, or a sparse array with its layout."""
     if sparse.issparse(value):
         if value.format == "csc":
             storage.write_csr(group, name, value.T.tocsr())
@@ -65,14 +66,15 @@ def _store(group, name, value):
         storage.write_array(group, name, value)
 
 
-def _load(group, name):
+def load(group, name):
+    """Load what `store` stored."""
     if "layout" not in group[name].attrs:
         return group[name][()]
     matrix = storage.read_csr(group, name)
     return sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
 
 
-def _digest(file):
+def digest_of(file):
     """Hash every attribute and array of an open checkpoint, except the digest itself."""
     digest = hashlib.sha256()
 
@@ -102,16 +104,16 @@ def write(path, checkpoint):
         "updates": checkpoint.updates,
         "uncoded": checkpoint.uncoded,
         "previous": checkpoint.previous,
-        "chain": json.dumps(checkpoint.chain, sort_keys=True, default=_plain),
+        "chain": json.dumps(checkpoint.chain, sort_keys=True, default=plain),
         "odl_version": odl.__version__,
     }
     with storage.writing(path, "checkpoint", **attributes) as file:
-        _store(file, "dictionary", checkpoint.dictionary)
-        _store(file, "codes", checkpoint.codes)
+        store(file, "dictionary", checkpoint.dictionary)
+        store(file, "codes", checkpoint.codes)
         arrays = file.create_group("arrays")
         for name in sorted(checkpoint.arrays):
-            _store(arrays, name, checkpoint.arrays[name])
-        digest = _digest(file)
+            store(arrays, name, checkpoint.arrays[name])
+        digest = digest_of(file)
         file.attrs["digest"] = digest
     return digest
 
@@ -140,30 +142,39 @@ def read(path, chain=None, t=None):
     """
     path = os.fspath(path)
     with storage.reading(path, "checkpoint") as file:
-        found = str(file.attrs["digest"])
-        if _digest(file) != found:
-            raise _refused(path, "was changed after it was written", "its own digest")
+        check_digest(path, file)
         checkpoint = Checkpoint(
             t=int(file.attrs["t"]),
             chain=json.loads(file.attrs["chain"]),
-            dictionary=_load(file, "dictionary"),
-            arrays={name: _load(file["arrays"], name) for name in file["arrays"]},
+            dictionary=load(file, "dictionary"),
+            arrays={name: load(file["arrays"], name) for name in file["arrays"]},
             updates=int(file.attrs["updates"]),
-            codes=_load(file, "codes"),
+            codes=load(file, "codes"),
             uncoded=float(file.attrs["uncoded"]),
             previous=str(file.attrs["previous"]),
-            digest=found,
+            digest=str(file.attrs["digest"]),
         )
+    check_chain(path, checkpoint, chain, t)
+    return checkpoint
+
+
+def check_digest(path, file):
+    """Refuse an open file whose content is not what its digest says."""
+    if digest_of(file) != str(file.attrs["digest"]):
+        raise _refused(path, "was changed after it was written", "its own digest")
+
+
+def check_chain(path, checkpoint, chain=None, t=None):
+    """Refuse a checkpoint of another timestep or chain than is meant."""
     if t is not None and checkpoint.t != t:
         raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
     if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
         keys = [key for key in sorted({*chain, *checkpoint.chain}) if chain.get(key) != checkpoint.chain.get(key)]
         pairs = ", ".join(f"{key}={checkpoint.chain.get(key)!r} (wanted {chain.get(key)!r})" for key in keys)
         raise _refused(path, f"belongs to another chain: {pairs}", "a checkpoint of this run")
-    return checkpoint
 
 
-def _plain(value):
+def plain(value):
     """Return a scalar of numpy as one of Python, for JSON."""
     if isinstance(value, np.generic):
         return value.item()

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import platform
 import signal
 import sys
 import threading
@@ -21,7 +22,7 @@ def _end_cleanly():
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parent = os.environ.get("ODL_PARENT", "")
-    if parent.isdigit():
+    if parent.isdigit() and os.environ.get("ODL_HOST", platform.node()) == platform.node():
         threading.Thread(target=_watch, args=(int(parent),), daemon=True).start()
 
 
@@ -77,10 +78,7 @@ def features(args):
 def update(args):
     from odl import timestep
 
-    arguments.check(args.run, "--run", arguments.RUN)
-    arguments.check(args.run["features"], "--run: features", arguments.FEATURES, optional=True)
-    if "algorithm" not in args.run["learner"]:
-        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
+    _check_run(args.run)
     timestep.update(
         args.features,
         args.state,
@@ -91,6 +89,33 @@ def update(args):
         history=args.history,
         corpus_features=args.corpus_features,
     )
+
+
+def _check_run(run):
+    arguments.check(run, "--run", arguments.RUN)
+    arguments.check(run["features"], "--run: features", arguments.FEATURES, optional=True)
+    if "algorithm" not in run["learner"]:
+        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
+
+
+def ranks(args):
+    from odl import rankstep
+
+    _check_run(args.run)
+    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
+    words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
+    for option in ("previous", "corpus_features"):
+        words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
+    rankstep.launch(words, args.n, args.launcher, args.state)
+    rankstep.collect(args.features, args.state, args.scores, **chain)
+
+
+def rank(args):
+    from odl import rankstep
+
+    _check_run(args.run)
+    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
+    sys.exit(rankstep.rank(args.n, args.features, args.state, args.timings, **chain))
 
 
 def baselines(args):
@@ -202,11 +227,15 @@ def table(args):
 def compile_kernels(args):
     from odl import learners, timestep
 
-    for algorithm in args.algorithm or [*learners.LEARNERS, "topics"]:
+    for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
         if algorithm == "topics":
             from odl import topics
 
             topics.warm_up()
+        elif algorithm == "ranks":
+            from odl import rankstep
+
+            rankstep.warm_up()
         else:
             timestep.warm_up(algorithm)
     if args.stamp:
@@ -280,14 +309,10 @@ def _parser():
         ("batch", {}),
         ("previous", {"nargs": "?"}),
     )
-    command(
-        update,
-        "update",
-        "score one timestep, then learn from it",
-        ("features", {}),
-        ("--state", {"required": True, "help": "checkpoint to write"}),
-        ("--scores", {"required": True, "help": "score file to write"}),
-        ("--timings", {"required": True, "help": "CPU seconds to write"}),
+    state = ("--state", {"required": True, "help": "checkpoint to write"})
+    scores = ("--scores", {"required": True, "help": "score file to write"})
+    timings = ("--timings", {"required": True, "help": "CPU seconds to write"})
+    chain = (
         (
             "--run",
             {
@@ -297,8 +322,40 @@ def _parser():
             },
         ),
         ("--previous", {"help": "checkpoint of the timestep before"}),
-        ("--history", {"nargs": "*", "default": [], "help": "features of all timesteps before, for batch learners"}),
         ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
+    )
+    command(
+        update,
+        "update",
+        "score one timestep, then learn from it",
+        ("features", {}),
+        state,
+        scores,
+        timings,
+        *chain,
+        ("--history", {"nargs": "*", "default": [], "help": "features of all timesteps before, for batch learners"}),
+    )
+    command(
+        ranks,
+        "ranks",
+        "update one timestep of the diffusion learner over MPI ranks, each of which owns some of the agents",
+        ("n", {"type": int, "help": "number of ranks, at most one an agent"}),
+        ("features", {}),
+        state,
+        scores,
+        timings,
+        *chain,
+        ("--launcher", {"default": "mpiexec", "help": "what starts ranks, before -n (default: mpiexec)"}),
+    )
+    command(
+        rank,
+        "rank",
+        "what each rank of odl ranks does; run it by mpiexec -n N odl rank N ...",
+        ("n", {"type": int, "help": "number of ranks that there have to be"}),
+        ("features", {}),
+        state,
+        timings,
+        *chain,
     )
     command(
         baselines,
@@ -430,7 +487,7 @@ def _parser():
         compile_kernels,
         "compile",
         "compile the numerical kernels of learners once, before jobs run in parallel",
-        ("algorithm", {"nargs": "*", "help": "algorithms, or topics; all if none is named"}),
+        ("algorithm", {"nargs": "*", "help": "algorithms, topics or ranks; all if none is named"}),
         ("--stamp", {"help": "empty file to write when done"}),
     )
     command(

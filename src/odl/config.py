@@ -14,6 +14,7 @@ from odl import trees
 from odl.errors import ConfigError, ParameterError
 
 REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms whose regret can be measured
+AGENTS = ("diffusion",)  # algorithms that can run over MPI ranks
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
@@ -235,6 +236,7 @@ def _check_names(config):
         _check_corpus(config, name)
     _check_trees(config)
     _check_report(config)
+    _check_ranks(config)
     _check_regret(config)
     _check_emerging(config)
 
@@ -254,6 +256,16 @@ def _check_sizes(config, section, runs):
         if k not in sizes:
             expected = f"some of {', '.join(map(str, sizes))}"
             raise ConfigError(f"{section}.sizes names {k}", expected, "correct it or add it to atoms")
+
+
+def _check_ranks(config):
+    """Refuse ranks for what is not run, or for algorithms without agents."""
+    _check_runs(config, "ranks", config["ranks"])
+    for run in config["ranks"]:
+        algorithm = config["learners"][run]["algorithm"]
+        if algorithm not in AGENTS:
+            given = f"ranks names '{run}', whose algorithm is {algorithm}"
+            raise ConfigError(given, f"one of {', '.join(AGENTS)}", "remove it")
 
 
 def _check_regret(config):

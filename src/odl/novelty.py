@@ -57,7 +57,11 @@ def score(learner, state, P):
     -------
     Novelty
     """
-    scores: Scores = learner.score(state, P)
+    return of(learner.score(state, P), P)
+
+
+def of(scores: Scores, P):
+    """Return the novelty of documents that a learner has scored."""
     empty = np.diff(P.indptr) == 0
     total = np.where(empty, EMPTY_SCORE, scores.residual + scores.penalty)
     residual = np.where(empty, EMPTY_SCORE, scores.residual)

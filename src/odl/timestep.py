@@ -5,7 +5,7 @@ import time
 import numpy as np
 from scipy import sparse
 
-from odl import checkpoints, features, learners, novelty, scores, storage
+from odl import agentfiles, checkpoints, features, learners, novelty, scores, storage
 from odl.errors import DataError
 
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
@@ -36,17 +36,12 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
     P = data.weigh(**run["features"], norm=learner.norm, corpus=whole)
     digest = checkpoints.FIRST
     past = _past(learner, data.t, history, run["features"], whole)
-    if (previous is None) != (data.t == 0):
-        raise DataError(
-            f"timestep {data.t} {'without' if previous is None else 'with'} a checkpoint before it",
-            "a checkpoint before every timestep but 0",
-            "pass --previous accordingly",
-        )
+    check_previous(data.t, previous)
     start = time.process_time()
     if previous is None:
         current = learner.start(P, run["atoms"], novelty.generator(run["seed"], "start"))
     else:
-        before = checkpoints.read(previous, chain=run, t=data.t - 1)
+        before = agentfiles.read(previous, chain=run, t=data.t - 1)
         digest = before.digest
         current = learners.State(before.dictionary, before.arrays, before.updates)
     current = learner.fit_terms(current, P.shape[1])
@@ -57,32 +52,65 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
     scored = time.process_time()
     after = learner.learn(current, P, found.codes, past) if previous else current
     learned = time.process_time()
-    top = np.argsort(-found.score, kind="stable")[:SHOWN]
-    missing = novelty.unexplained(P, current.dictionary, found.codes, top)
     checkpoint = checkpoints.Checkpoint(
         data.t, run, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, digest
     )
     checkpoints.write(state, checkpoint)
-    settings = run["learner"]
-    scores.write(
-        score_file,
-        data,
-        found,
-        top=top,
-        missing=missing,
-        top_atoms=novelty.top_terms(after.dictionary),
-        atom_use=_use(found.codes, after.dictionary.shape[1]),
-        vocabulary=data.vocabulary,
-        algorithm=settings["algorithm"],
-        solver=getattr(learner, "solver", "own"),
-        atoms=run["atoms"],
-        **{name: run[name] for name in ("corpus", "seed", "run")},
+    write_scores(
+        score_file, data, P, found, current.dictionary, after.dictionary, run, getattr(learner, "solver", "own")
     )
     phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
     phases["job"] = time.process_time() - begin
-    with storage.replacing(timings) as temporary, open(temporary, "w") as file:
+    write_timings(timings, phases, P.shape[0])
+
+
+def check_previous(t, previous):
+    """Refuse a timestep with a checkpoint too many or too few."""
+    if (previous is None) != (t == 0):
+        raise DataError(
+            f"timestep {t} {'without' if previous is None else 'with'} a checkpoint before it",
+            "a checkpoint before every timestep but 0",
+            "pass --previous accordingly",
+        )
+
+
+def write_scores(path, data, P, found, before, after, run, solver):
+    """Write the score file of a timestep.
+
+    Parameters
+    ----------
+    path : path-like
+    data : odl.features.FeatureBatch
+    P : csr_array
+        Its documents, weighed.
+    found : odl.novelty.Novelty
+    before, after : csc_array
+        Dictionary that the documents were scored with, and the learned one.
+    run : dict
+    solver : str
+    """
+    top = np.argsort(-found.score, kind="stable")[:SHOWN]
+    scores.write(
+        path,
+        data,
+        found,
+        top=top,
+        missing=novelty.unexplained(P, before, found.codes, top),
+        top_atoms=novelty.top_terms(after),
+        atom_use=_use(found.codes, after.shape[1]),
+        vocabulary=data.vocabulary,
+        algorithm=run["learner"]["algorithm"],
+        solver=solver,
+        atoms=run["atoms"],
+        **{name: run[name] for name in ("corpus", "seed", "run")},
+    )
+
+
+def write_timings(path, phases, n_documents):
+    """Write the CPU seconds of the phases of a job."""
+    with storage.replacing(path) as temporary, open(temporary, "w") as file:
         file.write("phase\tcpu_s\tdocuments\n")
-        file.writelines(f"{phase}\t{seconds:.6f}\t{P.shape[0]}\n" for phase, seconds in phases.items())
+        file.writelines(f"{phase}\t{seconds:.6f}\t{n_documents}\n" for phase, seconds in phases.items())
 
 
 def _use(codes, n_atoms):
@@ -94,7 +122,7 @@ def _use(codes, n_atoms):
 
 def _load_kernels(learner, n_atoms):
     """Score and learn a few made documents, so that the clocks do not time the loading of compiled code."""
-    rng = np.random.default_rng(0)
+    learner, rng = learner.toy(), np.random.default_rng(0)
     P = sparse.csr_array(rng.random((4, 6)))
     P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
     state = learner.fresh(sparse.csc_array(P[np.arange(n_atoms) % 4].T))

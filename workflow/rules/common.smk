@@ -1,6 +1,7 @@
 # What all rules share: the checked configuration, the paths, the sources a result depends on.
 import csv
 import json
+import re
 from pathlib import Path
 
 import odl.config as study
@@ -22,6 +23,9 @@ except study.ConfigError as error:
 ROOT = f"{config['results']}/{config['study']}"
 STREAM = ROOT + "/{corpus}/seed{seed}"
 RUN = STREAM + "/{run}/k{k}"
+RUN_NAME = r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*"
+RANKED = "|".join(re.escape(name) for name in config["ranks"])  # runs over MPI
+ALONE = f"(?!({RANKED})/){RUN_NAME}" if RANKED else RUN_NAME
 
 
 wildcard_constraints:
@@ -29,7 +33,7 @@ wildcard_constraints:
     k=r"\d+",
     seed=r"\d+",
     corpus=r"[a-z0-9-]+",
-    run=r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*",
+    run=RUN_NAME,
     experiment=r"[a-z0-9][a-z0-9-]*",
 
 
@@ -144,7 +148,8 @@ SOURCES = {
     "batch": [*BASE, "stream"],
     "features": [*BASE, "features"],
     "update": [
-        *[*BASE, "features", "metrics", "scores", "checkpoints", "novelty", "timestep"],
+        *[*BASE, "features", "metrics", "scores", "checkpoints", "agentfiles"],
+        *["novelty", "timestep"],
         *["learners/__init__", "learners/base"],
     ],
     "baselines": [*BASE, "features", "baselines"],
@@ -183,6 +188,10 @@ SOURCES = {
         *["agreement", "emerging", "trees", "topictree", "page", "sections", "report"],
     ],
 }
+SOURCES["ranks"] = [
+    *[*SOURCES["update"], "rankstep", "distributed/ranks", "distributed/rank_kernels"],
+    *LEARNERS["diffusion"][:-1],
+]
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 
 

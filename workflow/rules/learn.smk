@@ -54,7 +54,9 @@ rule kernels:
     input:
         lambda wildcards: [
             f"{PACKAGE}/{name}.py"
-            for name in {**LEARNERS, "topics": FITTED}[wildcards.algorithm]
+            for name in {**LEARNERS, "topics": FITTED, "ranks": SOURCES["ranks"]}[
+                wildcards.algorithm
+            ]
         ],
     output:
         touch(ROOT + "/kernels/{algorithm}.done"),
@@ -82,6 +84,8 @@ rule update:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
     benchmark:
         RUN + "/benchmarks/{t}.tsv"
+    wildcard_constraints:
+        run=ALONE,
     group:
         "chain"
     conda:

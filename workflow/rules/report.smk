@@ -91,7 +91,11 @@ rule page:
             os.path.dirname(file) for file in input.figures[:1]
         ],
         config=json.dumps(
-            {key: value for key, value in config.items() if key != "mirror"}
+            {
+                key: value
+                for key, value in config.items()
+                if key not in ("mirror", "ranks")
+            }
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],
     shell:

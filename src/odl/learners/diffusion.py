@@ -128,6 +128,14 @@ class Diffusion(Learner):
         super().__post_init__()
         _ = self.model  # refuses what does not combine
 
+    def toy(self):
+        """Return the learner with two agents, which every network and solver is replaced to suit."""
+        solver = self.solver if self.network == "fully_connected" else self.solver.replace("auto", "diffusion")
+        few = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0, "weights": "metropolis"}
+        if solver == "auto":
+            few["network"] = "fully_connected"
+        return replace(self, solver=solver, iterations=min(self.iterations, 10), **few)
+
     def agents_of(self, n_atoms):
         """Return the agent of each atom and the network of the agents."""
         owner = coding.owners(n_atoms, self.agents or n_atoms)
@@ -136,51 +144,75 @@ class Diffusion(Learner):
 
     def start(self, P, n_atoms, rng):
         """Take documents as atoms, then learn the first batch by `rounds` passes."""
-        A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
-        if self.model.columns.non_negative:
-            A.data = np.maximum(A.data, 0.0)
-        state = State(A)
+        state = State(self.first_atoms(P, n_atoms, rng))
         for _ in range(self.rounds):
             state = self.learn(state, P, None)
         return State(state.dictionary)
+
+    def first_atoms(self, P, n_atoms, rng):
+        """Draw documents of the first batch as atoms."""
+        A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
+        if self.model.columns.non_negative:
+            A.data = np.maximum(A.data, 0.0)
+        return A
 
     def score(self, state, P):
         """Code documents on the dictionary; the score is the smallest objective, or what the network makes of it."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
-        found, score = best, best.score
-        gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
-        if not self._central(network):
-            found = coding.over_network(P, A, self.model, owner, network, **self._diffusion())
+        if not self.central(network):
+            found = coding.over_network(P, A, self.model, owner, network, **self.diffusion)
             score = found.score
             if self.score_iterations:
                 score = average(found.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
-            gap = np.abs(score - best.score) / np.maximum(best.score, 1e-300)
-        scale = np.ones(P.shape[0])
+            return self.network_scores(P, found.codes, score, best)
+        scale = self.scale(P)
+        score, penalty = best.score * scale, best.penalty * scale
         if self.relative:
-            empty = coding.empty_cost(P, self.model)
-            scale = np.where(empty > 0, 1.0 / np.where(empty > 0, empty, 1.0), 1.0)
-        score, penalty = score * scale, found.penalty * scale
-        silent = (np.diff(found.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
-        if self.relative and found is best:
+            silent = (np.diff(best.codes.indptr) == 0) & (np.diff(P.indptr) > 0)
             score[silent] = 1.0  # ties tie, whatever the rounding
-        return Scores(found.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
+        gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
+        return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
+
+    def scale(self, P):
+        """Return what the score of each document is multiplied by: 1/f(x) if scores are relative."""
+        if not self.relative:
+            return np.ones(P.shape[0])
+        empty = coding.empty_cost(P, self.model)
+        return np.where(empty > 0, 1.0 / np.where(empty > 0, empty, 1.0), 1.0)
+
+    def network_scores(self, P, codes, score, best):
+        """Return the scores of a network, as far from the optimum `best` as they are.
+
+        Parameters
+        ----------
+        score : ndarray
+            -sum_k J_k(nu_k) of each document, or what the agents made of it.
+        best : odl.distributed.coding.Coded
+        """
+        scale = self.scale(P)
+        gap = np.abs(score - best.score) / np.maximum(best.score, 1e-300)
+        penalty = coding.penalty(self.model, codes) * scale
+        return Scores(codes, score * scale - penalty, penalty, float(np.max(gap, initial=0.0)))
 
     def learn(self, state, P, X, history=()):
         """Go through the batch once, one document at a time: each is coded by the atoms the one before has left."""
         A = self.fit_terms(state, P.shape[1]).dictionary
         owner, network = self.agents_of(A.shape[1])
-        if self._central(network):
+        if self.central(network):
             A = coding.learn_centralised(P, A, self.model, self.mu_w, tolerance=self.tolerance)
         else:
-            A = coding.learn_over_network(P, A, self.model, self.mu_w, owner, network, **self._diffusion())
+            A = coding.learn_over_network(P, A, self.model, self.mu_w, owner, network, **self.diffusion)
         return replace(state, dictionary=A, updates=state.updates + 1)
 
-    def _central(self, network):
+    def central(self, network):
+        """Tell whether the optimum of the whole dictionary is found in one place, without diffusion."""
         return self.solver == "centralised" or (self.solver == "auto" and network.exact)
 
-    def _diffusion(self):
+    @property
+    def diffusion(self):
+        """Settings of the diffusion: mu, iterations, tolerance."""
         return {"mu": self.mu, "iterations": self.iterations, "tolerance": self.tolerance}
 
 

@@ -1,0 +1,96 @@
+"""The diffusion over MPI ranks: time and bytes with 1, 2 and 4 ranks, on the same documents and atoms.
+
+Run by mpiexec it is a rank: ``over_ranks.py FOLDER``; the parts of the benchmark import `rows_of_ranks`.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import Row, child, cpu, say, tool
+from scipy import sparse
+
+RANKS = (1, 2, 4)
+SETTINGS = {"network": "ring", "degree": 4, "iterations": 200, "tolerance": 1e-3}
+SEED = 0
+
+
+def rows_of_ranks(material):
+    """Time the diffusion of a few documents of the second batch of the stream over ranks."""
+    from odl import learners, novelty
+    from odl.distributed import coding
+
+    size = material.size
+    k = size.atoms[0]
+    learner = learners.make("diffusion", **SETTINGS)
+    first, P = (batch.weigh(tf="log", norm="l2") for batch in material.batches[:2])
+    centre = learners.make("diffusion")
+    state = centre.fit_terms(centre.start(first, k, novelty.generator(SEED, "start")), P.shape[1])
+    P, A = P[: size.highs], state.dictionary
+    owner, network = learner.agents_of(k)
+    coding.over_network(P[:1], A, learner.model, owner, network, iterations=10)  # compiles
+    alone, found = cpu(
+        lambda: coding.over_network(P, A, learner.model, owner, network, **learner.diffusion),
+    )
+    rounds = int(found.iterations.sum())
+    what = f"{material.name}, {k} agents, ring of degree {SETTINGS['degree']}"
+    rows = [Row("ranks", f"{what}, one process (span): an iteration of all agents", 1e6 * alone / rounds, "CPU us")]
+    with tempfile.TemporaryDirectory() as place:
+        place = Path(place)
+        sparse.save_npz(place / "P.npz", P)
+        sparse.save_npz(place / "A.npz", A)
+        for n in (n for n in RANKS if n <= k):
+            say(f"ranks: {n}")
+            child([tool("mpiexec"), "-n", str(n), sys.executable, __file__, place])
+            cost = json.loads((place / "cost.json").read_text())
+            off = float(np.abs(np.load(place / "score.npy") - found.score).max())
+            where = f"{what}, {n} rank{'s' * (n > 1)}"
+            rows += [
+                Row("ranks", f"{where}: an iteration of all agents, on the clock", 1e6 * cost["wall"] / rounds, "us"),
+                Row("ranks", f"{where}: the same, all ranks", 1e6 * cost["cpu"] / rounds, "CPU us"),
+                Row("ranks", f"{where}: learning a document, on the clock", 1e3 * cost["learn"] / P.shape[0], "ms"),
+                Row("ranks", f"{where}: sent for a document", cost["sent"] / P.shape[0] / 1e6, "MB"),
+                Row("ranks", f"{where}: largest difference to one process", off, "", "<= 1e-10"),
+            ]
+    return rows
+
+
+def rank(folder):
+    """Do the share of one rank; the first one writes what it cost."""
+    from odl import learners
+    from odl.distributed import ranks
+
+    comm = ranks.world()
+    learner = learners.make("diffusion", **SETTINGS)
+    P, A = (sparse.load_npz(Path(folder) / f"{name}.npz") for name in "PA")
+    P, A = sparse.csr_array(P), sparse.csc_array(A)
+    owner, network = learner.agents_of(A.shape[1])
+    among = ranks.Ranks(comm, network)
+    own = np.isin(owner, among.agents)
+    agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
+    agents.infer(P[:1])  # compiles
+    agents.learn(P[:0], learner.mu_w)
+    comm.Barrier()
+    among.sent = 0
+    began, used = time.monotonic(), time.process_time()
+    found = agents.infer(P)
+    wall, used, sent = time.monotonic() - began, time.process_time() - used, among.sent
+    score = -among.gather(found.costs).T.sum(axis=1)
+    began = time.monotonic()
+    agents.learn(P, learner.mu_w)
+    learn = time.monotonic() - began
+    total = among.add_up([used, sent])
+    if comm.Get_rank() == 0:
+        cost = {"wall": wall, "learn": learn, "cpu": float(total[0]), "sent": float(total[1])}
+        (Path(folder) / "cost.json").write_text(json.dumps(cost))
+        np.save(Path(folder) / "score.npy", score)
+
+
+if __name__ == "__main__":
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[name] = "1"
+    rank(sys.argv[1])

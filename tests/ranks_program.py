@@ -1,0 +1,88 @@
+"""What the tests start by mpiexec: a chain of timesteps, or one batch with every message recorded.
+
+mpiexec -n R python ranks_program.py chain FOLDER NAME SETTINGS
+mpiexec -n R python ranks_program.py record FOLDER SETTINGS
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+
+class Recorder:
+    """Passes on the few calls that the ranks make, and keeps what they send. Any other call fails."""
+
+    def __init__(self, comm):
+        self._comm, self.told, self.gathered = comm, [], []
+        for name in ("Get_rank", "Get_size", "Iprobe", "Irecv"):
+            setattr(self, name, getattr(comm, name))
+
+    def Isend(self, message, dest, tag):
+        self.told.append((dest, tag, message.copy()))
+        return self._comm.Isend(message, dest=dest, tag=tag)
+
+    def Iallgather(self, mine, everyone):
+        self.gathered.append(mine.copy())
+        return self._comm.Iallgather(mine, everyone)
+
+    def Iallgatherv(self, mine, everyone):
+        self.gathered.append(mine.copy())
+        return self._comm.Iallgatherv(mine, everyone)
+
+
+def chain(comm, folder, name, learner):
+    """Run the timesteps whose features lie in the folder."""
+    from odl import rankstep
+
+    previous = None
+    for t in range(len(list(folder.glob("features*.h5")))):
+        state = folder / name / f"{t}.h5"
+        run = {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
+        if not state.exists():
+            rankstep.work(
+                comm, folder / f"features{t}.h5", state, state.with_suffix(".tsv"), run=run, previous=previous
+            )
+        previous = state
+
+
+def record(comm, folder, learner):
+    """Infer one batch and learn from it with every message kept."""
+    from odl.distributed import ranks
+    from odl.learners import make
+
+    learner, comm = make(**learner), Recorder(comm)
+    P, A = sparse.csr_array(np.load(folder / "P.npy")), sparse.csc_array(np.load(folder / "A.npy"))
+    owner, network = learner.agents_of(A.shape[1])
+    among = ranks.Ranks(comm, network)
+    own = np.isin(owner, among.agents)
+    agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
+    found = agents.infer(P)
+    scores = among.average(found.costs, 3)
+    agents.learn(P, learner.mu_w)
+    np.savez(
+        folder / f"rank{among.rank}.npz",
+        meta=json.dumps([(dest, tag) for dest, tag, _ in comm.told]),
+        gathered=np.array([part.size for part in comm.gathered]),
+        sent=among.sent,
+        bytes=sum(part.nbytes for _, _, part in comm.told),
+        codes=found.codes.toarray(),
+        costs=found.costs,
+        scores=scores,
+        agents=among.agents,
+        learned=agents.dictionary().toarray(),
+        **{f"told{number}": part for number, (_, _, part) in enumerate(comm.told)},
+        **{f"gathered{number}": part for number, part in enumerate(comm.gathered)},
+    )
+
+
+if __name__ == "__main__":
+    from odl.distributed.ranks import world
+
+    what, place = sys.argv[1], Path(sys.argv[2])
+    if what == "chain":
+        chain(world(), place, sys.argv[3], json.loads(sys.argv[4]))
+    else:
+        record(world(), place, json.loads(sys.argv[3]))

@@ -1,0 +1,39 @@
+# Learning over MPI: the update of runs listed under `ranks`, whose agents live on several ranks.
+# REQUIRED INPUTS: features/{t}.h5, {run}/k{k}/{t-1}.h5 with {t-1}.agents/
+# OUTPUTS: {run}/k{k}/{t}.h5 (scores, dual summary, digests), {t}.agents/ (one file an agent), scores/{t}.h5, timings/{t}.tsv
+
+if config["ranks"]:
+
+    rule update_over_ranks:
+        input:
+            features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
+            previous=before(RUN + "/{t}.h5"),
+            agents=before(RUN + "/{t}.agents"),
+            corpus=last_features,
+            kernels=ROOT + "/kernels/ranks.done",
+            code=sources("ranks", "learners/diffusion"),
+        output:
+            state=RUN + "/{t}.h5",
+            agents=directory(RUN + "/{t}.agents"),
+            scores=RUN + "/scores/{t}.h5",
+            timings=RUN + "/timings/{t}.tsv",
+        log:
+            ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
+        benchmark:
+            RUN + "/benchmarks/{t}.tsv"
+        wildcard_constraints:
+            run=RANKED,
+        conda:
+            "../envs/odl.yaml"
+        resources:
+            # A profile may set another launcher, and how many ranks there are changes no result: neither is a param.
+            mpi="mpiexec",
+            tasks=lambda wildcards: config["ranks"][wildcards.run],
+        params:
+            run=run_of,
+            previous=previous_option("--previous", "previous"),
+            corpus=previous_option("--corpus-features", "corpus"),
+        shell:
+            "odl ranks {resources.tasks} {input.features:q} --launcher {resources.mpi:q} --state {output.state:q}"
+            " --scores {output.scores:q} --timings {output.timings:q} {params.previous} {params.corpus}"
+            " --run {params.run:q} > {log:q} 2>&1"

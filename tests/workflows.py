@@ -21,7 +21,9 @@ SHOWN = {"tables", "figures", "page"}  # jobs after every evaluation
 COPIED = ("workflow", "profiles", "config", "src")
 START = datetime(2020, 1, 1)
 # Written anew by every run: clocks, memory, and what is drawn from them.
-NOT_REPRODUCIBLE = re.compile(r"/(logs|benchmarks|timings)/|-(time|costs|tradeoff)\.\w+$|/(timing|costs)\.tsv$|-figures\.json$|report\.html$")
+NOT_REPRODUCIBLE = re.compile(
+    r"/(logs|benchmarks|timings)/|-(time|costs|tradeoff)\.\w+$|/(timing|costs)\.tsv$|-figures\.json$|report\.html$"
+)
 
 # Run by every Python at its start where it lies on the path.
 RECORD = """

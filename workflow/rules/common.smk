@@ -68,6 +68,12 @@ WRITTEN = [
     *["page", "plots", "corpora/__init__", "corpora/checks"],
 ]
 DISTRIBUTED = [*WRITTEN, "learners/__init__", "learners/base", *LEARNERS["diffusion"]]
+TREED = [
+    *[name for name in LEARNERS["hierarchical"] if name != "trees"],
+    *["documents", "learners/__init__", "learners/base", "features", "baselines"],
+    *["metrics", "scored", "tables", "page", "corpora/__init__", "corpora/checks"],
+    "experiments/common",
+]
 EXPERIMENTS = {
     "biclustering": {
         "kernels": ["diffusion"],
@@ -106,6 +112,24 @@ EXPERIMENTS = {
             *["page", "plots", "experiments/qualitypage", "experiments/qualityplots"],
             "experiments/quality_overview",
         ],
+    },
+    "classification": {
+        "kernels": ["hierarchical"],
+        "code": [
+            *[*TREED, "corpora/news20", "corpora/text", "plots"],
+            *["experiments/classplots", "experiments/classification"],
+        ],
+    },
+    "inpainting": {
+        "kernels": ["hierarchical"],
+        "code": [
+            *[*TREED, "plots", "experiments/patches", "experiments/patchplots"],
+            "experiments/inpainting",
+        ],
+    },
+    "topic_tree": {
+        "kernels": ["hierarchical"],
+        "code": [*TREED, "corpora/nips", "topictree", "experiments/topic_tree"],
     },
 }
 FITTED = [

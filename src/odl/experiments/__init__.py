@@ -20,7 +20,10 @@ from odl import config, storage
 from odl.errors import ConfigError, DataError
 
 # Name of the experiment, which is that of its file, to nothing else: the module has the rest.
-EXPERIMENTS = ("biclustering", "convergence", "denoising", "quality", "quality_overview")
+EXPERIMENTS = (
+    *("biclustering", "classification", "convergence", "denoising", "inpainting", "quality", "quality_overview"),
+    "topic_tree",
+)
 HELD = "settings.json"  # in the folder of an experiment, written last
 
 

@@ -28,7 +28,7 @@ SETTINGS = {
     "eta": {**ABOVE, "default": 0.2},
     "agents": {**WHOLE, "default": 12},
     "terms": {**WHOLE, "default": 20},
-    "documents": {**WHOLE, "default": 3},
+    "documents": {**WHOLE, "default": 1},
     "networks": {
         "type": "array",
         "items": {"type": "string", "enum": list(networks.GRAPHS)},
@@ -36,9 +36,9 @@ SETTINGS = {
         "default": ["fully_connected", "ring"],
     },
     "inner": {"type": "array", "items": WHOLE, "minItems": 1, "default": [1, 5, 20]},
-    "steps": {**WHOLE, "default": 3000},
+    "steps": {**WHOLE, "default": 2000},
     "shares": {"type": "array", "items": ABOVE, "minItems": 1, "default": [1.0, 0.3, 0.1, 0.03, 0.01]},
-    "fixed_point_iterations": {**WHOLE, "default": 20000},
+    "fixed_point_iterations": {**WHOLE, "default": 3000},
     "seed": {"type": "integer", "minimum": 0, "default": 0},
 }
 PATH_COLUMNS = ("problem", "network", "method", "exchanges", "inner", "floats", "distance", "score_error")

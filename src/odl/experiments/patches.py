@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, opening, tar_members
+from odl.corpora.checks import opening, tar_members
 from odl.errors import ParameterError
 
 FLAT = 1e-6  # a patch whose centred values have at most this length is constant

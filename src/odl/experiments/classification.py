@@ -1,0 +1,265 @@
+"""Two newsgroups told apart by a linear SVM on a few topics: PCA, NMF, LDA, flat and tree-structured dictionaries.
+
+Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 5.
+"""
+
+import os
+from itertools import product
+
+import numpy as np
+from scipy import sparse
+
+from odl import hierarchy, trees, treestart
+from odl.corpora import news20
+from odl.errors import ConfigError, DataError
+from odl.experiments import classplots
+from odl.experiments.common import deviation, spread
+from odl.page import element, picture, table
+from odl.tables import read_table, write_table
+
+TITLE = "Two newsgroups: a linear SVM on topics"
+LEARNED = ("flat", "tree")  # these have a lam
+METHODS = ("pca", "nmf", "lda", *LEARNED)
+RAW = ("frequencies", "counts")  # of all words
+NAMES = {"pca": "PCA", "nmf": "NMF", "lda": "LDA", "flat": "flat", "tree": "tree"}
+PUBLISHED = (90.9, 1.1)  # raw words; the rest of figure 5 is a drawing without numbers
+WHOLE = {"type": "integer", "minimum": 1}
+LIST = {"type": "array", "minItems": 1}
+SETTINGS = {
+    "groups": {**LIST, "items": {"type": "string"}, "default": ["alt.atheism", "talk.religion.misc"]},
+    "occurrences": {**WHOLE, "default": 10},
+    "counted": {"type": "string", "enum": ["corpus", "groups"], "default": "corpus"},
+    "train": {**WHOLE, "default": 1000},
+    "test": {**WHOLE, "default": 425},
+    "splits": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
+    "topics": {**LIST, "items": {**WHOLE}, "default": [3, 7, 15, 31, 63]},
+    "methods": {**LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
+    "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
+    "C": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
+    "folds": {**WHOLE, "minimum": 2, "default": 5},
+    "scaling": {"type": "string", "enum": ["each", "one", "none"], "default": "each"},
+    "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
+    "start": {"type": "string", "enum": ["documents", "clusters"], "default": "documents"},
+    "rounds": {**WHOLE, "default": 10},
+    "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
+    "iterations": {**WHOLE, "default": 200},
+    "nmf_iterations": {**WHOLE, "default": 200},
+    "lda_iterations": {**WHOLE, "default": 10},
+}
+
+
+def run(settings, folder, files):
+    """Compare the representations over random splits.
+
+    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``corpus.tsv`` and the figure.
+    """
+    documents = news20.read(files, {})
+    counts, labels = two_groups(documents, settings)
+    if settings["train"] + settings["test"] > len(labels):
+        given = f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
+        raise ConfigError(given, "no more than there are", "lower train or test")
+    rows = [row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)]
+    summary = summarise(rows)
+    corpus = [{"documents": len(labels), "words": counts.shape[1], "first": int(labels.sum())}]
+    for name, found in (("accuracy", rows), ("summary", summary), ("corpus", corpus)):
+        write_table(os.path.join(folder, f"{name}.tsv"), found)
+    classplots.accuracy(summary, NAMES, os.path.join(folder, "accuracy"))
+
+
+def two_groups(documents, settings):
+    """Return counts (documents x words) of two newsgroups and whether each document is of the first.
+
+    Rare words are those with fewer occurrences than asked for, in the whole corpus or in the two groups alone.
+    """
+    groups = settings["groups"]
+    if len(groups) != 2:
+        raise ConfigError(f"{len(groups)} groups", "two", "name two newsgroups")
+    names = np.array([topics[0] if topics else "" for topics in documents.topics])
+    for group in groups:
+        if group not in names:
+            raise DataError(
+                f"the corpus has no newsgroup {group!r}", "one of " + ", ".join(sorted(set(names))), "name it"
+            )
+    rows = np.flatnonzero(np.isin(names, groups))
+    counts = documents.counts[rows]
+    inside = np.asarray(counts.sum(axis=0)).ravel()
+    total = inside if settings["counted"] == "groups" else np.asarray(documents.counts.sum(axis=0)).ravel()
+    counts = sparse.csr_array(counts[:, (total >= settings["occurrences"]) & (inside > 0)], dtype=float)
+    filled = np.diff(counts.indptr) > 0
+    return counts[np.flatnonzero(filled)], names[rows][filled] == groups[0]
+
+
+def split_rows(counts, labels, settings, split):
+    """Return a row for each representation of one random split: what was chosen and the accuracy on its test part."""
+    order = np.random.default_rng([split, 0]).permutation(len(labels))
+    train, test = order[: settings["train"]], order[settings["train"] :][: settings["test"]]
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    words = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ counts)
+    judge = Judge(labels, train, test, settings)
+    rows = []
+    for kind, matrix in zip(RAW, (words, counts), strict=True):
+        scaling = "one" if kind == "frequencies" else "none"
+        rows.append(
+            {"method": kind, "topics": counts.shape[1], **judge.judged([(None, matrix[train], matrix[test])], scaling)}
+        )
+    for p, method in product(settings["topics"], settings["methods"]):
+        source = counts if method == "lda" else words
+        found = represent(method, p, source[train], source[test], settings, split)
+        rows.append({"method": method, "topics": p, **judge.judged(found, settings["scaling"])})
+    return [{"split": split, **row} for row in rows]
+
+
+def represent(method, p, train, test, settings, seed):
+    """Return [(lam's exponent or None, features of training documents, of test documents)].
+
+    Everything is learned from the training documents alone, without their labels.
+    """
+    if method in LEARNED:
+        return [(lam, *codes(method, p, train, test, settings, seed, lam)) for lam in settings["lam"]]
+    if method == "pca":
+        from sklearn.decomposition import PCA
+
+        model = PCA(p, svd_solver="arpack", random_state=seed)
+    elif method == "nmf":
+        from sklearn.decomposition import NMF
+
+        model = NMF(p, init="nndsvd", random_state=seed, max_iter=settings["nmf_iterations"])
+    else:
+        from sklearn.decomposition import LatentDirichletAllocation
+
+        model = LatentDirichletAllocation(p, random_state=seed, max_iter=settings["lda_iterations"])
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():  # the number of iterations is a setting
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return [(None, model.fit_transform(train), model.transform(test))]
+
+
+def codes(method, p, train, test, settings, seed, exponent):
+    """Return codes of training and test documents on a dictionary of p topics: atoms and codes non-negative, mu = 1."""
+    tree = trees.binary(p)
+    problem = hierarchy.Problem(
+        2.0**exponent,
+        tree if method == "tree" else None,
+        settings["norm"],
+        mu=1.0,
+        tolerance=settings["tolerance"],
+        iterations=settings["iterations"],
+    )
+    rng = np.random.default_rng([seed, p])
+    if settings["start"] == "clusters":
+        start = treestart.cluster_atoms(train, tree if method == "tree" else trees.flat(p), rng)
+    else:
+        start = sparse.csc_array(train[np.sort(rng.choice(train.shape[0], p, replace=False))].T)
+    fit = hierarchy.learn_batch(problem, train, start, rounds=settings["rounds"])
+    return tuple(
+        problem.codes(part, fit.D, start=first).X.toarray() for part, first in ((train, fit.codes.X), (test, None))
+    )
+
+
+class Judge:
+    """Accuracy of a linear SVM on features, its C (and the features' lam) by cross-validation on training documents."""
+
+    def __init__(self, labels, train, test, settings):
+        self.y, self.y_test, self.settings = labels[train], labels[test], settings
+        self.fold = np.arange(len(train)) % settings["folds"]  # the documents are in random order
+
+    def judged(self, candidates, scaling):
+        """Return lam, C, the cross-validated and the test accuracy in percent of the best of the candidates."""
+        best = None
+        for lam, train, test in candidates:
+            inner, outer = kernels(train, test, scaling)
+            for exponent in self.settings["C"]:
+                parts = [np.flatnonzero(self.fold == number) for number in range(self.settings["folds"])]
+                rest = [np.flatnonzero(self.fold != number) for number in range(self.settings["folds"])]
+                hits = [
+                    self._hits(
+                        inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)], self.y[part], exponent
+                    )
+                    for known, part in zip(rest, parts, strict=True)
+                ]
+                score = 100.0 * np.sum(hits) / len(self.y)
+                if best is None or score > best[0]:
+                    best = score, lam, exponent, inner, outer
+        score, lam, exponent, inner, outer = best
+        accuracy = 100.0 * self._hits(inner, self.y, outer, self.y_test, exponent) / len(self.y_test)
+        return {"lam": lam, "C": exponent, "validation": score, "accuracy": accuracy}
+
+    def _hits(self, kernel, y, outer, truth, exponent):
+        from sklearn.svm import SVC
+
+        if len(set(y)) < 2:
+            return int(np.sum(truth == y[0]))
+        return int(np.sum(SVC(C=4.0**exponent, kernel="precomputed").fit(kernel, y).predict(outer) == truth))
+
+
+def kernels(train, test, scaling):
+    """Return the inner products of the training documents, and of test with training documents.
+
+    Parameters
+    ----------
+    scaling : {"each", "one", "none"}
+        Every feature to unit deviation over the training documents, all together to a mean squared length of 1, or
+        neither. Codes, components and topic shares differ by orders of magnitude, and so would the C they need.
+    """
+    if scaling == "each":
+        size = np.maximum(train.std(axis=0), 1e-12)
+        size[train.std(axis=0) == 0.0] = 1.0
+        train, test = train / size, test / size
+    elif scaling == "one":
+        squares = train.power(2).sum() if sparse.issparse(train) else (train**2).sum()
+        size = np.sqrt(max(squares, 1e-300) / train.shape[0])
+        train, test = train / size, test / size
+    found = train @ train.T, test @ train.T
+    return tuple(product.toarray() if sparse.issparse(product) else product for product in found)
+
+
+def summarise(rows):
+    """Return mean and deviation over splits for each method and number of topics, and tree minus flat by split."""
+    found, of_flat = [], {(r["split"], r["topics"]): r["accuracy"] for r in rows if r["method"] == "flat"}
+    for method, topics in dict.fromkeys((row["method"], row["topics"]) for row in rows):
+        chosen = [row for row in rows if (row["method"], row["topics"]) == (method, topics)]
+        values = np.array([row["accuracy"] for row in chosen])
+        row = {"method": method, "topics": topics, "splits": len(values), "mean": float(values.mean())}
+        row |= {"sd": deviation(values), "difference": float("nan"), "difference_sd": float("nan")}
+        if method == "tree" and of_flat:
+            paired = np.array([row["accuracy"] - of_flat[row["split"], topics] for row in chosen])
+            row |= {"difference": float(paired.mean()), "difference_sd": deviation(paired)}
+        found.append(row)
+    return found
+
+
+def section(folder):
+    """Return the part of the page: the table and figure 5."""
+    rows = read_table(os.path.join(folder, "summary.tsv"))
+    (corpus,) = read_table(os.path.join(folder, "corpus.tsv"))
+    by = {(row["method"], row["topics"]): row for row in rows}
+    sizes = sorted({row["topics"] for row in rows if row["method"] not in RAW})
+    lines = [
+        [NAMES[method], *(_shown(by[method, p]) if (method, p) in by else "" for p in sizes)]
+        for method in METHODS
+        if any((method, p) in by for p in sizes)
+    ]
+    lines.append(["tree - flat", *(_shown(by["tree", p], "difference") if ("tree", p) in by else "" for p in sizes)])
+    blank = [""] * (len(sizes) - 1)
+    for row in rows:
+        if row["method"] in RAW:
+            lines.append([f"all {row['topics']:g} words, {row['method']}", _shown(row), *blank])
+    lines.append(["all 13312 words, published", f"{PUBLISHED[0]:.1f} ± {PUBLISHED[1]:.1f}", *blank])
+    caption = f"Test accuracy in percent, mean ± standard deviation over {rows[0]['splits']:g} random splits"
+    larger = 100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
+    return [
+        element("p", f"{corpus['documents']:g} posts with {corpus['words']:g} words; naming the larger group always is "
+                f"right for {larger:.1f} % of them. Topics are learned from the training posts of a split without "
+                "their labels; C, and lam of the dictionaries, are chosen by cross-validation there."),
+        table(["", *(f"p = {p:g}" for p in sizes)], lines, caption),
+        picture(os.path.join(folder, "accuracy"), "Accuracy by the number of topics; bars show the standard deviation "
+                "over splits, the line all words. The axis starts at 50 %.",
+                "Accuracy of PCA, NMF, LDA, flat and tree."),
+    ]  # fmt: skip
+
+
+def _shown(row, name="mean"):
+    return spread(row[name], row["sd" if name == "mean" else f"{name}_sd"])

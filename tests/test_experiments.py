@@ -1,0 +1,201 @@
+"""Experiments on small planted data: what was planted is found, what is sent is counted, what is wrong is refused."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+from odl import cli, experiments, report, tables
+from odl.corpora import lung
+from odl.distributed import models, networks
+from odl.errors import ConfigError, DataError, ParameterError
+from odl.experiments import biclustering, convergence, denoising, grouping
+
+SMALL = {
+    "convergence": {"agents": 4, "terms": 6, "documents": 1, "steps": 60, "fixed_point_iterations": 50},
+    "denoising": {"size": 24, "images": 1, "noise": [25], "atoms": 16, "agents": 4, "iterations": 20, "seeds": [0]},
+}
+
+
+def planted(rng, genes=300):
+    """Return expression with two classes, each with genes of its own."""
+    classes = ["a"] * 6 + ["b"] * 5
+    values = 0.1 * rng.standard_normal((genes, 11))
+    values[:60, :6] += 2.0
+    values[60:120, 6:] += 2.0
+    return lung.Expression(values, [f"g{i}" for i in range(genes)], classes)
+
+
+# The mechanism
+
+
+def test_settings_are_completed_and_closed():
+    held = experiments.complete("convergence", {"agents": 3})
+    assert held["agents"] == 3 and held.keys() == convergence.SETTINGS.keys()
+    with pytest.raises(ConfigError, match="did you mean 'agents'"):
+        experiments.complete("convergence", {"agent": 3})
+    with pytest.raises(ConfigError, match="an integer at least 1"):
+        experiments.complete("convergence", {"agents": 0})
+    with pytest.raises(ConfigError, match="did you mean 'denoising'"):
+        experiments.module_of("denoise")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
+    for place in ("first", "second"):
+        words = ["experiment", name, str(tmp_path / place), "--settings", json.dumps(SMALL[name])]
+        assert cli.main(words) == 0
+    first = {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()}
+    assert first == {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir()}
+    assert {"settings.json"} < first.keys() and any(name.endswith(".png") for name in first)
+    report.write(tmp_path / "page.html", title="Page", experiments=[tmp_path / "first"])
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="experiment-first"' in page and experiments.module_of(name).TITLE in page
+    assert page.count("<figure>") == sum(name.endswith(".png") for name in first)
+
+
+def test_an_unfinished_experiment_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no finished experiment"):
+        experiments.section(tmp_path)
+
+
+def test_a_plan_needs_its_tables(tmp_path, capsys):
+    assert cli.main(["page", str(tmp_path / "page.html"), "plan.json"]) == 1
+    assert "PLAN TABLES FIGURES" in capsys.readouterr().err
+
+
+# Convergence
+
+
+@pytest.fixture(scope="module")
+def followed():
+    settings = {**experiments.complete("convergence", {}), "documents": 1, "steps": 400, "shares": [0.1, 0.03, 0.01]}
+    settings["networks"] = ["fully_connected", "ring"]
+    return convergence.measure(settings, [])
+
+
+def test_optima_agree_with_strong_duality():
+    settings = experiments.complete("convergence", {})
+    model = models.task("nmf", gamma=0.1, delta=1.0)
+    held = convergence.made(model, settings)
+    for x, nu, score in zip(held.documents, held.optima, held.scores, strict=True):
+        assert model.dual(x, held.atoms, nu) == pytest.approx(score, rel=1e-9)
+
+
+def test_floats_are_counted_and_clocks_agree(followed):
+    terms, agents = convergence.SETTINGS["terms"]["default"], convergence.SETTINGS["agents"]["default"]
+    for row in followed[0]:
+        neighbours = {"fully_connected": agents - 1, "ring": 2}[row["network"]]
+        assert row["floats"] == row["exchanges"] * neighbours * terms
+        inner = int(row["method"].split()[1]) if row["method"].startswith("ADMM") else 1
+        assert row["inner"] == inner * row["exchanges"]
+
+
+def test_where_methods_end(followed):
+    last = {(row["network"], row["method"]): row["distance"] for row in followed[0]}
+    assert last["fully_connected", "diffusion"] < 1e-10
+    assert last["ring", "ADMM, 1 inner"] < 1e-6 < last["ring", "diffusion"]
+    assert last["ring", convergence.SMALL] < last["ring", "diffusion"]
+
+
+def test_squared_distance_of_the_fixed_point_is_of_the_square_of_mu(followed):
+    assert convergence.slope(followed[1]) == pytest.approx(2.0, abs=0.15)
+
+
+def test_convergence_takes_one_file():
+    with pytest.raises(ParameterError, match="2 files"):
+        convergence.measure(experiments.complete("convergence", {}), ["a", "b"])
+
+
+# Bi-clustering
+
+
+def test_planted_bi_clusters_are_recovered(rng):
+    settings = {**experiments.complete("biclustering", {"atoms": 2, "mu_w": 0.02}), "seeds": [0], "iterations": 300}
+    settings |= {"betas": [0.02], "mu": 0.05}
+    rows, shown = biclustering.measure(planted(rng), settings)
+    assert {row["method"] for row in rows} == {"singular vectors", "all genes", "diffusion"}
+    for row in rows:
+        assert row["ari"] == row["purity"] == row["accuracy"] == 1.0, row
+    atoms, codes = shown[0.02]
+    strongest = np.argsort(-np.abs(codes).max(axis=1))[:60]
+    assert np.mean(strongest < 120) > 0.95 and atoms.shape == (11, 2)
+
+
+def test_recovery_of_noise_is_poor(rng):
+    classes = ["a", "b", "c", "d"] * 15
+    found = grouping.recovery(rng.standard_normal((60, 3)), classes)
+    assert abs(found["ari"]) < 0.15 and found["accuracy"] < 0.5
+
+
+def test_nearest_mean_leaves_the_point_out():
+    points, truth = np.array([[0.0], [10.0], [9.0], [11.0]]), np.array([0, 0, 1, 1])
+    # Without itself the first point's class lies at 10, as does the other; the second point is nearer to that.
+    assert grouping.nearest_mean_accuracy(points, truth) == pytest.approx(0.75)
+
+
+def test_the_table_of_expression_is_read_or_refused(tmp_path):
+    path = tmp_path / lung.FILE
+    with gzip.open(path, "wt") as file:
+        file.write("gene,a,b\ng1,1.5,-1.5\ng2,0,2\n")
+    found = lung.parse(path)
+    assert found.classes == ["a", "b"] and found.genes == ["g1", "g2"]
+    assert np.array_equal(found.values, [[1.5, -1.5], [0.0, 2.0]])
+    with pytest.raises(DataError, match="as its number of genes"):
+        lung.read([path])
+    with gzip.open(path, "wt") as file:
+        file.write("gene,a,b\ng1,1.5\n")
+    for wrong in (path, ROOT / "README.md"):
+        with pytest.raises(DataError) as caught:
+            lung.parse(wrong)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match="0 source files"):
+        lung.read([])
+
+
+def test_the_real_matrix(corpora):
+    found = lung.read([corpora / "lung" / lung.FILE])
+    assert found.values.shape == (5000, 56) and np.abs(found.values.mean(axis=1)).max() < 1e-9
+
+
+# Denoising
+
+
+def test_patches_are_cut_and_joined(rng):
+    image = rng.random((13, 11))
+    taken, places = denoising.cut(image, 4, 3)
+    assert np.allclose(denoising.join(taken, places, image.shape, 4), image, atol=1e-15)
+    assert places[-1] == (9, 7)
+
+
+def test_cosines_are_orthonormal():
+    basis = denoising.cosines(4)
+    assert np.allclose(basis.T @ basis, np.eye(16), atol=1e-12)
+
+
+def test_every_method_raises_the_psnr(rng):
+    rows, columns = np.mgrid[:32, :32]
+    clean = 0.5 + 0.4 * np.sign(np.sin(rows / 3.0) + np.sin((rows + columns) / 4.0))
+    settings = experiments.complete("denoising", {"atoms": 32, "agents": 4, "stride": 2, "passes": 2})
+    network = networks.network("grid", 4)
+    images, atoms, floats = denoising.denoise(clean, 25.0, settings, network, 0)
+    noisy = denoising.psnr(clean, images["noisy"])
+    assert noisy == pytest.approx(20.0 * np.log10(255 / 25), abs=0.3)
+    for method in denoising.METHODS[1:]:
+        assert denoising.psnr(clean, images[method]) > noisy + 2.0, method
+    assert floats > 0 and floats % 1 >= 0
+    for method in ("fully connected", "sparse network"):
+        assert np.linalg.norm(atoms[method], axis=0).max() <= 1 + 1e-12
+
+
+def test_a_square_that_does_not_fit_is_refused():
+    with pytest.raises(ParameterError, match="lower size"):
+        denoising.middle(np.zeros((8, 9)), 10)
+
+
+def test_tables_of_the_page_are_read_back(tmp_path):
+    experiments.run("denoising", tmp_path, SMALL["denoising"])
+    rows = tables.read_table(tmp_path / "psnr.tsv")
+    assert [row["method"] for row in rows] == list(denoising.METHODS)

@@ -1,0 +1,319 @@
+"""Experiments with trees of atoms, on planted data: what a tree, a mask or a class was made of is found again."""
+
+import io
+import os
+import tarfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odl import experiments, hierarchy, trees
+from odl.documents import Documents
+from odl.errors import ConfigError, DataError, ParameterError
+from odl.experiments import classification, inpainting, patches, patchplots, topic_tree
+from odl.experiments.common import branched
+
+QUICK = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
+QUICK |= {"epochs": 1, "batch": 100, "drawn_tree": "2,2", "drawn_patch": 4, "patch": 4, "missing": [50, 90]}
+
+
+def settings_of(name, **given):
+    return experiments.complete(name, given)
+
+
+def archive(path, images):
+    """Write a tar.gz of grey PNG images."""
+    from PIL import Image
+
+    with tarfile.open(path, "w:gz") as tar:
+        for number, image in enumerate(images):
+            data = io.BytesIO()
+            Image.fromarray(image).save(data, "png")
+            member = tarfile.TarInfo(f"images/{number}.png")
+            member.size = data.tell()
+            data.seek(0)
+            tar.addfile(member, data)
+    return path
+
+
+@pytest.fixture
+def images(rng, tmp_path):
+    """Two images of smooth noise."""
+    found = []
+    for _ in range(2):
+        noise = rng.normal(size=(60, 50)).cumsum(axis=0).cumsum(axis=1)
+        found.append(np.uint8(255 * (noise - noise.min()) / (noise.max() - noise.min())))
+    return archive(tmp_path / "images.tar.gz", found), found
+
+
+# Patches
+
+
+class TestPatches:
+    def test_images_of_an_archive_come_back(self, images):
+        path, known = images
+        for found, image in zip(patches.read_images([path]), known, strict=True):
+            np.testing.assert_allclose(found, image / 255.0)
+
+    def test_sample_images_are_grey_and_need_no_file(self):
+        found = patches.read_images([])
+        assert [image.shape for image in found] == [(427, 640)] * 2
+        assert all(image.min() >= 0 and image.max() <= 1 for image in found)
+
+    def test_an_archive_without_images_is_refused(self, tmp_path):
+        with pytest.raises(DataError, match="no PNG image"):
+            patches.read_images([archive(tmp_path / "none.tar.gz", [])])
+
+    def test_patches_are_places_of_the_images_centred_and_of_unit_length(self, rng):
+        image = rng.random((9, 7))
+        every = {}
+        for row in range(7):
+            for column in range(5):
+                patch = image[row : row + 3, column : column + 3].ravel()
+                patch = patch - patch.mean()
+                every[tuple(np.round(patch / np.linalg.norm(patch), 9))] = (row, column)
+        drawn = patches.draw([image], 3, 35, rng)
+        assert {every[tuple(np.round(patch, 9))] for patch in drawn} == set(every.values())  # all, none twice
+
+    def test_constant_patches_are_left_out(self, rng):
+        image = np.zeros((8, 8))
+        image[0, 0] = 1.0  # one window of 4 x 4 holds it
+        assert len(patches.draw([image], 4, 1, rng)) == 1
+        with pytest.raises(ParameterError, match="ask for fewer"):
+            patches.draw([image], 4, 2, rng)
+
+    def test_pixels_are_missing_at_the_rate_asked_for_and_one_is_always_known(self, rng):
+        known = patches.hide(4000, 64, 0.9, rng)
+        assert abs(known.mean() - 0.1) < 0.002
+        assert patches.hide(500, 4, 0.99, rng).any(axis=1).all()
+
+
+# Inpainting
+
+
+def planted(rng, tree, count, noise=0.01):
+    """Patches of 36 pixels that use all atoms from a leaf to the root alike, and the dictionary."""
+    D = rng.normal(size=(36, tree.n_atoms))
+    D /= np.linalg.norm(D, axis=0)
+    X = np.zeros((count, tree.n_atoms))
+    leaves = [node for node in range(tree.n_nodes) if not tree.children[node]]
+    for row in range(count):
+        node = rng.choice(leaves)
+        while node >= 0:
+            X[row, node] = rng.choice([-1.0, 1.0])
+            node = tree.parents[node]
+    P = X @ D.T + noise * rng.normal(size=(count, 36))
+    return P / np.linalg.norm(P, axis=1, keepdims=True), D
+
+
+class TestInpainting:
+    def test_the_tree_wins_where_codes_are_subtrees(self, rng):
+        P, D = planted(rng, branched("5,2,2"), 150)
+        settings = settings_of("inpainting", lam_train=[-4], lam_test=[-6, -4], missing=[70])
+        bench = inpainting.Bench(settings, 0, P[:50], P[50:100], P[100:])
+        for penalty in inpainting.PENALTIES:
+            bench.learned[penalty, "5,2,2", -4] = D
+        flat, tree = (
+            bench.error("test", 70, name, *bench.chosen(70, name, ["5,2,2"])) for name in inpainting.PENALTIES
+        )
+        assert tree < 0.7 * flat
+
+    def test_error_is_that_of_whole_patches_from_known_pixels(self, rng):
+        P, D = planted(rng, branched("2,2"), 60)
+        settings = settings_of("inpainting", missing=[50], tolerance=1e-6, iterations=5000)
+        bench = inpainting.Bench(settings, 3, P[:20], P[20:40], P[40:])
+        bench.learned["flat", "2,2", -4] = D
+        known, total = bench.known["test", 50], 0.0
+        for patch, mask in zip(P[40:], known, strict=True):  # cut the rows out instead of masking them
+            problem = inpainting.problem_of(settings, "flat", branched("2,2"), -6)
+            code = problem.codes(patch[None, mask], D[mask]).X.toarray()[0]
+            total += np.sum((patch - D @ code) ** 2)
+        assert bench.error("test", 50, "flat", "2,2", (-4, -6)) == pytest.approx(100 * total / 20, rel=1e-3)
+
+    def test_validation_patches_choose(self, rng):
+        P, D = planted(rng, branched("2,2"), 60)
+        settings = settings_of("inpainting", lam_train=[-5, -4], lam_test=[-8, -2], missing=[50], refine=1)
+        bench = inpainting.Bench(settings, 0, P[:20], P[20:40], P[40:])
+        for exponent in np.arange(-6, -3, 0.25):
+            bench.learned["flat", "2,2", exponent] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
+        shape, exponents = bench.chosen(50, "flat", ["2,2"])
+        errors = {key[3:]: value for key, value in bench.errors.items()}
+        assert errors[shape, exponents] == min(errors.values())
+        assert exponents[0] <= -4.5 and exponents[1] in (-8.25, -8.0, -7.75)
+        assert not any(key[0] == "test" for key in bench.errors)
+
+    def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
+        P, _ = planted(rng, branched("2,2"), 60)
+        starts = []
+        monkeypatch.setattr(hierarchy, "learn_online", lambda problem, X, D, rng, **options: (starts.append(D), D)[1:])
+        for seed in (0, 1):
+            bench = inpainting.Bench(settings_of("inpainting", missing=[50]), seed, P[:40], P[40:50], P[50:])
+            for penalty in inpainting.PENALTIES:
+                bench.dictionary(penalty, "2,2", -4)
+        assert np.array_equal(starts[0], starts[1]) and not np.array_equal(starts[0], starts[2])
+
+    def test_summary_pairs_the_seeds(self):
+        rows = [
+            {"missing": 50, "penalty": penalty, "error": error}
+            for penalty, errors in (("flat", (20.0, 22.0)), ("tree", (19.0, 23.0)))
+            for error in errors
+        ]
+        (row,) = inpainting.summarise(rows)
+        assert (row["difference"], row["better"]) == (0.0, 1)
+        assert row["difference_sd"] == pytest.approx(np.sqrt(2))
+        assert (row["flat_paper"], row["tree_paper"]) == (19.3, 18.6)
+
+    def test_depths_tell_what_is_like_its_parent(self, rng):
+        tree = branched("4,4")
+        D = rng.normal(size=(64, 21))
+        for node in range(5, 21):
+            D[:, node] = D[:, tree.parents[node]] + 0.1 * D[:, node]
+        rows = inpainting.depths(tree, D, 8)
+        assert [row["atoms"] for row in rows] == [1, 4, 16]
+        assert rows[2]["parent"] > 0.95 > 0.6 > rows[2]["others"]
+        smooth = inpainting.depths(branched("1"), np.stack([np.ones(64), np.tile([1, -1], 32)], axis=1), 8)
+        assert smooth[0]["roughness"] == 0 < smooth[1]["roughness"]
+
+    def test_nodes_of_the_picture_lie_apart_and_the_root_in_the_middle(self):
+        spots = patchplots.places(branched("10,2,2"))
+        assert np.allclose(spots[0], 0)
+        apart = np.linalg.norm(spots[:, None] - spots[None], axis=2) + np.eye(len(spots)) * 9
+        assert apart.min() > 0.4
+        assert (np.hypot(*patchplots.places(trees.balanced((2,), 3)).T) >= 0.9).all()
+
+    def test_runs_and_is_the_same_twice(self, images, tmp_path):
+        for name in ("a", "b"):
+            experiments.run("inpainting", tmp_path / name, {**QUICK, "seeds": [0, 1]}, [images[0]])
+        names = {"validation.tsv", "test.tsv", "structures.tsv", "summary.tsv", "depths.tsv", "settings.json"}
+        names |= {f"{figure}.{end}" for figure in ("errors", "structures", "dictionary") for end in ("png", "svg")}
+        assert set(os.listdir(tmp_path / "a")) == names
+        for name in names:
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+        title, parts = experiments.section(tmp_path / "a")
+        assert title == inpainting.TITLE and "72.1" in "".join(parts)
+
+    def test_a_wrong_tree_is_refused_before_anything_is_read(self, tmp_path):
+        with pytest.raises(ConfigError, match="branching factors"):
+            experiments.run("inpainting", tmp_path, {"trees": ["ten,2"]}, [])
+
+
+# Topics
+
+
+def corpus_of(counts, topics, vocabulary=None):
+    n, m = counts.shape
+    return Documents(
+        counts=sparse.csr_array(counts),
+        vocabulary=vocabulary or [f"w{term}" for term in range(m)],
+        ids=[str(row) for row in range(n)],
+        times=np.zeros(n, np.int64),
+        topics=topics,
+        titles=[""] * n,
+    )
+
+
+class TestTopicTree:
+    def test_common_words_come_to_the_root_and_fields_below(self, rng, tmp_path, monkeypatch):
+        field = rng.integers(3, size=150)
+        rates = np.full((150, 40), 0.02)
+        rates[:, :4] = 6.0
+        for kind in range(3):
+            rates[field == kind, 10 * (kind + 1) : 10 * (kind + 1) + 5] = 4.0
+        counts = rng.poisson(rates)
+        monkeypatch.setattr(topic_tree.nips, "read", lambda files, options: corpus_of(counts, [()] * 150))
+        experiments.run("topic_tree", tmp_path, {"tree": "3", "lam": -8, "occurrences": 3, "seeds": [0, 1, 2]})
+        rows = topic_tree.read_table(tmp_path / "topics.tsv")
+        words = [set(row["words"].split()[:4]) for row in rows]
+        assert words[0] == {"w0", "w1", "w2", "w3"}
+        fields = [{int(word[1:]) // 10 for word in below} for below in words[1:]]
+        assert sorted(map(min, fields)) == [1, 2, 3] and all(len(kinds) == 1 for kinds in fields)
+        svg = (tmp_path / "tree.svg").read_text()
+        assert svg.startswith("<svg") and "w0" in svg
+        _, parts = experiments.section(tmp_path)
+        assert "<svg" in "".join(parts)
+
+    def test_rare_words_go_and_rows_sum_to_one(self):
+        counts = np.array([[9, 1, 0, 5], [2, 0, 9, 5]])
+        words, kept = topic_tree.frequent(corpus_of(counts, [()] * 2), 10)
+        assert kept == ["w0", "w3"]
+        np.testing.assert_allclose(words.toarray(), [[9 / 14, 5 / 14], [2 / 7, 5 / 7]])
+
+
+# Classification
+
+
+def two_classes(rng, n=240):
+    """Two groups of documents (and a third) that differ in some words."""
+    group = rng.integers(3, size=n)
+    rates = np.full((n, 30), 0.5)
+    for kind in range(3):
+        rates[group == kind, 8 * kind : 8 * kind + 8] = 3.0
+    names = np.array(["alt.atheism", "talk.religion.misc", "sci.space"])
+    return corpus_of(rng.poisson(rates), [(name,) for name in names[group]])
+
+
+class TestClassification:
+    def settings(self, **given):
+        return settings_of("classification", **{"train": 90, "test": 40, "topics": [3], "lam": [-20, -2], **given})
+
+    def test_every_representation_tells_planted_classes_apart(self, rng, tmp_path, monkeypatch):
+        documents = two_classes(rng)
+        monkeypatch.setattr(classification.news20, "read", lambda files, options: documents)
+        chosen = {"train": 90, "test": 40, "splits": [0, 1], "topics": [3], "lam": [-20, -2], "C": [-1, 0]}
+        experiments.run("classification", tmp_path, chosen)
+        rows = classification.read_table(tmp_path / "accuracy.tsv")
+        assert {row["method"] for row in rows} == {*classification.METHODS, *classification.RAW} and len(rows) == 14
+        assert all(row["accuracy"] > 90 for row in rows)
+        assert all(row["lam"] == -20 for row in rows if row["method"] in classification.LEARNED)  # -2 codes nothing
+        (corpus,) = classification.read_table(tmp_path / "corpus.tsv")
+        assert corpus["documents"] == sum(topics[0] != "sci.space" for topics in documents.topics)
+        assert "90.9" in "".join(experiments.section(tmp_path)[1])
+
+    def test_labels_that_mean_nothing_are_not_learned(self, rng):
+        counts, labels = classification.two_groups(two_classes(rng), self.settings())
+        rows = classification.split_rows(counts, rng.permutation(labels), self.settings(methods=["pca", "tree"]), 0)
+        assert all(row["accuracy"] < 75 for row in rows)
+
+    def test_words_are_counted_where_asked(self):
+        counts = np.array([[9, 5, 0], [0, 5, 0], [1, 0, 20]])
+        documents = corpus_of(counts, [("alt.atheism",), ("talk.religion.misc",), ("sci.space",)])
+        for counted, words in (("corpus", [9, 5]), ("groups", [5])):
+            found, labels = classification.two_groups(documents, settings_of("classification", counted=counted))
+            assert found.toarray()[0].tolist() == words and labels.tolist() == [True, False]
+
+    def test_topics_are_learned_without_labels_and_test_documents(self, rng):
+        counts, _ = classification.two_groups(two_classes(rng), self.settings())
+        settings = self.settings(lam=[-20])
+        for method in classification.METHODS:
+            ((_, train, _),) = classification.represent(method, 3, counts[:60], counts[60:80], settings, 0)
+            ((_, again, test),) = classification.represent(method, 3, counts[:60], counts[80:90], settings, 0)
+            assert np.array_equal(train, again) and test.shape == (10, 3), method
+
+    def test_an_accuracy_is_that_of_the_chosen_svm(self, rng):
+        from sklearn.svm import SVC
+
+        X, y = rng.normal(size=(120, 5)), rng.random(120) < 0.5
+        X[y, 0] += 1.5
+        judge = classification.Judge(y, np.arange(80), np.arange(80, 120), self.settings())
+        row = judge.judged([(None, X[:80], X[80:])], "each")
+        size = X[:80].std(axis=0)
+        model = SVC(C=4.0 ** row["C"], kernel="linear").fit(X[:80] / size, y[:80])
+        assert row["accuracy"] == pytest.approx(100 * model.score(X[80:] / size, y[80:]))
+
+    def test_summary_pairs_tree_and_flat(self):
+        rows = [
+            {"split": split, "method": method, "topics": 3, "accuracy": value}
+            for method, values in (("flat", (80.0, 84.0)), ("tree", (81.0, 83.0)))
+            for split, value in enumerate(values)
+        ]
+        flat, tree = classification.summarise(rows)
+        assert (flat["mean"], tree["mean"], tree["difference"]) == (82, 82, 0)
+        assert tree["difference_sd"] == pytest.approx(np.sqrt(2))
+
+    def test_too_many_documents_and_unknown_groups_are_refused(self, rng, tmp_path, monkeypatch):
+        monkeypatch.setattr(classification.news20, "read", lambda files, options: two_classes(rng))
+        with pytest.raises(ConfigError, match="no more than there are"):
+            experiments.run("classification", tmp_path, {})
+        with pytest.raises(DataError, match="no newsgroup"):
+            experiments.run("classification", tmp_path, {"groups": ["alt.atheism", "sci.spice"]})

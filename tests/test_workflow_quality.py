@@ -18,7 +18,7 @@ def configuration():
     base = settings()
     learner = yaml.safe_load((ROOT / "config" / "quality.yaml").read_text())["learners"]["adaptive"]
     mine = base["corpora"]["mine"]
-    entry = {**mine, "protocol": "topic-entry", "topic_entry": {"held_back": 0.5, "first": 1, "last": 3}}
+    entry = {**mine, "protocol": "topic-entry", "topic_entry": {"held_back": 0.2, "first": 1, "last": 2}}
     shared = {"experiment": "quality", "learners": ["adaptive", "adaptive-context"], "seeds": [0, 1], **SMALL}
     return {
         **base,
@@ -74,7 +74,7 @@ def test_what_a_change_runs_again(measured, tmp_path):
     before = study.config
     shown = {"experiment overview", "page"}
     corpora = before["corpora"]
-    corpora = {**corpora, "entry": {**corpora["entry"], "topic_entry": {"held_back": 0.4, "first": 1, "last": 3}}}
+    corpora = {**corpora, "entry": {**corpora["entry"], "topic_entry": {"held_back": 0.1, "first": 1, "last": 2}}}
     study.configure({**before, "corpora": corpora})
     assert study.run("-n").names("experiment", "corpus") == shown | {"experiment entry"}
     study.configure(before)

@@ -29,7 +29,8 @@ FIGURES = {
     "drift": (
         "Mean score of the known documents of a timestep, mean over seeds. Left the scores as they are: as the past "
         "grows they move, so that a threshold of the first batches does not keep its meaning. Right: share of recent "
-        "scores below, by which alerts within a budget are given; 0.5 is no drift.",
+        "scores below, by which alerts within a budget are given: level where nothing drifts, and below 0.5 since the "
+        "recent scores hold those of novel documents too.",
         "Lines of mean scores by timestep, raw and calibrated, a row of panels a stream.",
     ),
 }

@@ -2,10 +2,10 @@
 
 import numpy as np
 import seaborn
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from odl.experiments.qualitypage import by, named, spread
-from odl.plots import COLOURS, GREY, INK, LINES, look_of, new_figure, styled
+from odl.plots import GREY, INK, LINES, PALE, look_of, new_figure, styled
 
 PLAIN, CONTEXT = "nearest documents, window", "nearest documents, window, in context"
 WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, in context"
@@ -91,17 +91,17 @@ def curves(memory, compared=(), column="entries"):
     handles = {}
     for axis, ((name,), rows) in zip(axes.flat, streams.items(), strict=False):
         _panel(axis, rows, lines_of([row for row in compared if row["stream"] == name]), learned, column)
-        axis.set(title=name, xscale="log")
+        label = "atoms k" if column == "size" else "stored weights, thousands"
+        axis.set(title=name, xscale="log", xlabel=label)
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.xaxis.set_major_formatter("{x:g}")
-        axis.xaxis.set_minor_formatter("")
+        axis.minorticks_off()
         if column == "size":
             axis.set_xticks(sorted({row["size"] for row in rows if row["run"] in learned}))
             axis.xaxis.set_major_formatter("{x:g}")
-            axis.minorticks_off()
         handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
-    figure.supxlabel("atoms k" if column == "size" else "stored weights, thousands", fontsize=10)
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(across, 3))
     seaborn.despine(figure)
     return figure
@@ -136,7 +136,7 @@ def drift(rows):
             axis.set_title(f"{name}: {kind}")
             axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
         pair[0].set_ylabel("mean score, known")
-        pair[1].axhline(0.5, color=COLOURS[-1], linewidth=0.8, zorder=0)
+        pair[1].axhline(0.5, color=PALE, linewidth=0.8, zorder=0)
         pair[1].set_ylim(0, 1)
     for axis in axes[-1]:
         axis.set_xlabel("timestep t")

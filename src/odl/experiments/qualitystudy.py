@@ -240,6 +240,9 @@ def alert(held, chosen, settings):
     """Drift, budgets, delays and cost of the scores as they are and calibrated, of runs and nearest neighbours."""
     grouped, context = _runs(chosen, settings)
     steps = range(1, len(held.batches))
+    if len(steps) < 2:
+        given = f"{held.name} has {len(held.batches)} batches"
+        raise DataError(given, "at least 3 for the part alerts", "make smaller batches or leave the part out")
     scores, _ = _learned(held, grouped, settings["k"], every=True)
     scores["nearest5-logtf"] = neighbours(held, LOGTF, steps=steps)["nearest5-logtf"]
     scores["nearest5-logtf-context"] = with_context(held, scores["nearest5-logtf"], context)

@@ -84,7 +84,12 @@ def test_pictures_have_text_alternatives():
 # Configuration
 
 
-NAMES = {"corpora": "corpus", "learners": "run", "experiments": "experiment"}  # what stands for a name chosen there
+NAMES = {
+    "corpora": "corpus",
+    "learners": "run",
+    "ranks": "run",
+    "experiments": "experiment",
+}  # what stands for a name chosen there
 
 
 def keys_of(schema, path=""):
@@ -135,7 +140,7 @@ def hyper_parameters(start="Of `"):
             named = re.findall(r"`([a-z0-9_]+)`", line)
         elif line.startswith(("## ", "Of ")):
             named = []
-        row = re.fullmatch(r"\| `([a-z_0-9]+)` \|.*\| ([^|]+) \|", line)
+        row = re.fullmatch(r"\| `([A-Za-z_0-9]+)` \|.*\| ([^|]+) \|", line)
         for algorithm in named if row else ():
             assert row[1] not in found.setdefault(algorithm, {}), f"{row[1]} of {algorithm} is described twice"
             found[algorithm][row[1]] = row[2]

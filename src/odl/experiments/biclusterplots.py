@@ -1,5 +1,7 @@
 """Pictures of bi-clusters: layers as heat maps, atoms by subject, recovery of the classes."""
 
+from itertools import pairwise
+
 import numpy as np
 import seaborn
 
@@ -39,7 +41,7 @@ def checkerboard(expression, atoms, codes):
         starts = [start for start, _ in _edges(ordered)] + [len(ordered)]
         for start in starts[1:-1]:
             axis.axhline(start - 0.5, color=INK, linewidth=0.8)
-        middles = [(low + high - 1) / 2 for low, high in zip(starts, starts[1:], strict=False)]
+        middles = [(low + high - 1) / 2 for low, high in pairwise(starts)]
         axis.set_yticks(middles, [name for _, name in _edges(ordered)])
         axis.set(title=title, xlabel="genes" if axis is axes[-1, 0] else "")
         axis.tick_params(axis="y", length=0)

@@ -260,7 +260,7 @@ class TestClassification:
     def test_every_representation_tells_planted_classes_apart(self, rng, tmp_path, monkeypatch):
         documents = two_classes(rng)
         monkeypatch.setattr(classification.news20, "read", lambda files, options: documents)
-        chosen = {"train": 90, "test": 40, "splits": [0, 1], "topics": [3], "lam": [-20, -2], "C": [-1, 0]}
+        chosen = {"train": 90, "test": 40, "splits": [0, 1], "topics": [3], "lam": [-20, -2], "svm": [-1, 0]}
         experiments.run("classification", tmp_path, chosen)
         rows = classification.read_table(tmp_path / "accuracy.tsv")
         assert {row["method"] for row in rows} == {*classification.METHODS, *classification.RAW} and len(rows) == 14

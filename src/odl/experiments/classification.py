@@ -35,7 +35,7 @@ SETTINGS = {
     "topics": {**LIST, "items": {**WHOLE}, "default": [3, 7, 15, 31, 63]},
     "methods": {**LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
     "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
-    "C": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
+    "svm": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
     "folds": {**WHOLE, "minimum": 2, "default": 5},
     "scaling": {"type": "string", "enum": ["each", "one", "none"], "default": "each"},
     "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
@@ -171,7 +171,7 @@ class Judge:
         best = None
         for lam, train, test in candidates:
             inner, outer = kernels(train, test, scaling)
-            for exponent in self.settings["C"]:
+            for exponent in self.settings["svm"]:
                 parts = [np.flatnonzero(self.fold == number) for number in range(self.settings["folds"])]
                 rest = [np.flatnonzero(self.fold != number) for number in range(self.settings["folds"])]
                 hits = [

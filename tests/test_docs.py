@@ -84,7 +84,8 @@ def test_pictures_have_text_alternatives():
 # Configuration
 
 
-NAMES = {"corpora": "corpus", "learners": "run", "experiments": "experiment"}  # what stands for a name chosen there
+# What stands for a name chosen there.
+NAMES = {"corpora": "corpus", "learners": "run", "ranks": "run", "experiments": "experiment"}
 
 
 def keys_of(schema, path=""):

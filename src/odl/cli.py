@@ -1,7 +1,6 @@
 """The ``odl`` command: one subcommand a rule of the workflow. Heavy imports wait until a subcommand needs them."""
 
 import argparse
-import json
 import os
 import platform
 import signal
@@ -10,9 +9,9 @@ import threading
 import time
 
 import odl
-from odl import arguments
+from odl import commands
 from odl.arguments import parse_map
-from odl.errors import OdlError, ParameterError
+from odl.errors import OdlError
 
 
 def _end_cleanly():
@@ -38,231 +37,21 @@ def _watch(parent):
         time.sleep(0.5)
 
 
-def download(args):
-    from odl import download
-
-    download.download(args.file, args.output, args.registry, mirror=os.environ.get("ODL_MIRROR"))
-
-
-def read(args):
-    from odl import corpora, documents
-
-    found = corpora.read(args.reader, args.source, args.options)
-    documents.write(args.output, found, reader=args.reader)
-    print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
-
-
-def index(args):
-    from odl import pipeline
-
-    arguments.check(args.stream, "--stream", arguments.STREAM)
-    arguments.check(args.stream["batches"], "--stream: batches", arguments.BATCHES)
-    arguments.check(
-        args.stream["topic_entry"], "--stream: topic_entry", arguments.ENTRY, args.stream["protocol"] != "topic-entry"
-    )
-    pipeline.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
-
-
-def batch(args):
-    from odl import pipeline
-
-    pipeline.batch(args.documents, args.order, args.output, args.t)
-
-
-def features(args):
-    from odl import pipeline
-
-    pipeline.advance(args.output, args.batch, args.previous)
-
-
-def update(args):
-    from odl import timestep
-
-    _check_run(args.run)
-    timestep.update(
-        args.features,
-        args.state,
-        args.scores,
-        args.timings,
-        run=args.run,
-        previous=args.previous,
-        history=args.history,
-        corpus_features=args.corpus_features,
-    )
-
-
-def _check_run(run):
-    arguments.check(run, "--run", arguments.RUN)
-    arguments.check(run["features"], "--run: features", arguments.FEATURES, optional=True)
-    if "algorithm" not in run["learner"]:
-        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
-
-
-def ranks(args):
-    from odl import rankstep
-
-    _check_run(args.run)
-    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
-    words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
-    for option in ("previous", "corpus_features"):
-        words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
-    rankstep.launch(words, args.n, args.launcher, args.state)
-    rankstep.collect(args.features, args.state, args.scores, **chain)
-
-
-def rank(args):
-    from odl import rankstep
-
-    _check_run(args.run)
-    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
-    sys.exit(rankstep.rank(args.n, args.features, args.state, args.timings, **chain))
-
-
-def baselines(args):
-    from odl import baselines, features
-
-    batch = features.read(args.features)
-    baselines.write(args.output, batch, baselines.score(batch, map(features.read, args.past)))
-
-
-def topics(args):
-    from odl import emerging, topicstep
-
-    arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
-    arguments.check(args.weighting, "--weighting", arguments.FEATURES, optional=True)
-    found, batch = topicstep.find(
-        args.scores,
-        args.features,
-        settings=args.settings,
-        weighting=args.weighting,
-        corpus_features=args.corpus_features,
-    )
-    if args.output:
-        emerging.write(args.output, found)
-    print((emerging.as_json if args.json else emerging.as_text)(found, batch, args.topics))
-
-
-def emerging(args):
-    from odl import emerging, tables
-
-    if len(args.files) != len(args.scores):
-        given = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
-        raise ParameterError(given, "one of each for every timestep", "name them in the same order")
-    rows = emerging.table(list(zip(args.files, args.scores, strict=True)), args.topics)
-    tables.write_table(args.table, rows, emerging.COLUMNS)
-
-
-def evaluate(args):
-    from odl import tables
-
-    arguments.check(args.options, "--options", arguments.EVALUATE, optional=True)
-    tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
-
-
-def regret(args):
-    from odl import regret
-
-    arguments.check(args.options, "--options", arguments.REGRET, optional=True)
-    regret.write(args.output, args.checkpoints, args.features, **args.options)
-
-
-def regrets(args):
-    from odl import regrets
-
-    arguments.check(args.options, "--options", arguments.REGRETS)
-    regrets.gather(args.plan, args.output, **args.options)
-
-
-def plan(args):
-    from odl import config, pipeline, study
-
-    arguments.check(args.config, "--config", arguments.STUDY)
-    study.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
-
-
-def summarise(args):
-    from odl import study
-
-    study.summarise(args.plan, args.folder, args.emerging)
-
-
-def figures(args):
-    from odl import figures
-
-    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
-    figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
-
-
-def experiment(args):
-    from odl import experiments
-
-    experiments.run(args.name, args.folder, args.settings, args.files, args.study)
-
-
-def page(args):
-    from odl import report
-
-    if args.plan is not None and args.figures is None:
-        raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
-    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
-    report.write(
-        args.output,
-        args.plan,
-        args.tables,
-        args.figures,
-        title=args.title,
-        config=args.config,
-        settings=args.settings,
-        experiments=args.experiments,
-    )
-
-
-def table(args):
-    from odl import report
-
-    print(report.main_table(f"{args.folder}/tables"))
-    print(f"Report: {args.folder}/report.html")
-
-
-def compile_kernels(args):
-    from odl import learners, timestep
-
-    for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
-        if algorithm == "topics":
-            from odl import topics
-
-            topics.warm_up()
-        elif algorithm == "ranks":
-            from odl import rankstep
-
-            rankstep.warm_up()
-        else:
-            timestep.warm_up(algorithm)
-    if args.stamp:
-        open(args.stamp, "w").close()
-
-
-def schema(args):
-    from odl import experiments, learners
-
-    print(json.dumps((experiments if args.experiments else learners).schema(), indent=2))
-
-
 def _parser():
     parser = argparse.ArgumentParser(
         prog="odl", description="Online dictionary learning for novel documents: the steps of the workflow."
     )
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(function, name, help, *inputs):
-        inner = commands.add_parser(name, help=help, description=help)
+        inner = subparsers.add_parser(name, help=help, description=help)
         inner.set_defaults(function=function)
         for flags, options in inputs:
             inner.add_argument(*flags.split(), **options)
 
     command(
-        download,
+        commands.download,
         "download",
         "fetch one file of the registry, from ODL_MIRROR first",
         ("file", {"help": "FOLDER/FILE as in the registry"}),
@@ -270,7 +59,7 @@ def _parser():
         ("--registry", {"default": "data/corpora.csv"}),
     )
     command(
-        read,
+        commands.read,
         "read",
         "read a corpus into the internal form",
         ("reader", {}),
@@ -279,7 +68,7 @@ def _parser():
         ("--options", {"type": parse_map, "default": {}, "help": "JSON of the reader's options"}),
     )
     command(
-        index,
+        commands.index,
         "index",
         "cut the stream into batches",
         ("documents", {}),
@@ -293,7 +82,7 @@ def _parser():
         ("--made", {"help": "folder of the batches made before, to warn of late documents"}),
     )
     command(
-        batch,
+        commands.batch,
         "batch",
         "write the documents of one timestep",
         ("documents", {}),
@@ -302,7 +91,7 @@ def _parser():
         ("--t", {"type": int, "required": True}),
     )
     command(
-        features,
+        commands.features,
         "features",
         "continue the chain of vocabulary and frequencies by one timestep",
         ("output", {}),
@@ -325,7 +114,7 @@ def _parser():
         ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
     )
     command(
-        update,
+        commands.update,
         "update",
         "score one timestep, then learn from it",
         ("features", {}),
@@ -336,7 +125,7 @@ def _parser():
         ("--history", {"nargs": "*", "default": [], "help": "features of all timesteps before, for batch learners"}),
     )
     command(
-        ranks,
+        commands.ranks,
         "ranks",
         "update one timestep of the diffusion learner over MPI ranks, each of which owns some of the agents",
         ("n", {"type": int, "help": "number of ranks, at most one an agent"}),
@@ -348,7 +137,7 @@ def _parser():
         ("--launcher", {"default": "mpiexec", "help": "what starts ranks, before -n (default: mpiexec)"}),
     )
     command(
-        rank,
+        commands.rank,
         "rank",
         "what each rank of odl ranks does; run it by mpiexec -n N odl rank N ...",
         ("n", {"type": int, "help": "number of ranks that there have to be"}),
@@ -358,7 +147,7 @@ def _parser():
         *chain,
     )
     command(
-        baselines,
+        commands.baselines,
         "baselines",
         "score one timestep by nearest neighbours, unknown words and length",
         ("output", {}),
@@ -370,7 +159,7 @@ def _parser():
         {"choices": ["all", "dominant"], "default": "all", "help": "which topics of a document count"},
     )
     command(
-        topics,
+        commands.topics,
         "topics",
         "group the most novel documents of one timestep into emerging topics, and print them",
         ("scores", {"help": "score file of the timestep"}),
@@ -390,7 +179,7 @@ def _parser():
         ("--json", {"action": "store_true", "help": "print JSON"}),
     )
     command(
-        emerging,
+        commands.emerging,
         "emerging",
         "table of the emerging topics of one run beside the truth",
         ("table", {"help": "table to write"}),
@@ -399,7 +188,7 @@ def _parser():
         rule,
     )
     command(
-        evaluate,
+        commands.evaluate,
         "evaluate",
         "AUC per timestep and on average of one run",
         ("auc", {"help": "table per timestep to write"}),
@@ -415,7 +204,7 @@ def _parser():
         ("--scores", {"nargs": "*", "default": []}),
     )
     command(
-        regret,
+        commands.regret,
         "regret",
         "loss of a run against the best fixed dictionary in hindsight, and the bounds of the theory",
         ("output", {"help": "table to write"}),
@@ -424,7 +213,7 @@ def _parser():
         ("--options", {"type": parse_map, "default": {}, "help": "JSON: timesteps, tolerance, iterations"}),
     )
     command(
-        regrets,
+        commands.regrets,
         "regrets",
         "gather the regret of runs over seeds",
         ("plan", {}),
@@ -432,14 +221,14 @@ def _parser():
         ("--options", {"type": parse_map, "required": True, "help": "JSON: runs, atoms"}),
     )
     command(
-        plan,
+        commands.plan,
         "plan",
         "list what a study runs",
         ("output", {}),
         ("--config", {"type": parse_map, "required": True, "help": "JSON of the configuration"}),
     )
     command(
-        summarise,
+        commands.summarise,
         "summarise",
         "gather the runs of a study over seeds",
         ("plan", {}),
@@ -447,7 +236,7 @@ def _parser():
         ("--emerging", {"nargs": "*", "default": [], "help": "tables of emerging topics to gather"}),
     )
     command(
-        figures,
+        commands.figures,
         "figures",
         "draw the figures of a study",
         ("plan", {}),
@@ -457,7 +246,7 @@ def _parser():
         ("--regret", {"help": "table of regret over seeds, to draw as well"}),
     )
     command(
-        experiment,
+        commands.experiment,
         "experiment",
         "run an experiment: tables and figures beside the streams",
         ("name", {}),
@@ -470,7 +259,7 @@ def _parser():
         ),
     )
     command(
-        page,
+        commands.page,
         "page",
         "write the page of a study",
         ("output", {}),
@@ -482,16 +271,16 @@ def _parser():
         ("--config", {"type": parse_map, "default": {}}),
         ("--settings", {"type": parse_map, "default": {}}),
     )
-    command(table, "table", "print the main table of a finished study", ("folder", {"help": "results/STUDY"}))
+    command(commands.table, "table", "print the main table of a finished study", ("folder", {"help": "results/STUDY"}))
     command(
-        compile_kernels,
+        commands.compile_kernels,
         "compile",
         "compile the numerical kernels of learners once, before jobs run in parallel",
         ("algorithm", {"nargs": "*", "help": "algorithms, topics or ranks; all if none is named"}),
         ("--stamp", {"help": "empty file to write when done"}),
     )
     command(
-        schema,
+        commands.schema,
         "schema",
         "print the configuration schema of the learners, or of the experiments",
         ("--experiments", {"action": "store_true"}),

@@ -1,0 +1,218 @@
+"""What the subcommands of ``odl`` do with their arguments: check them and call one module, imported only then."""
+
+import json
+import os
+import sys
+
+from odl import arguments
+from odl.errors import ParameterError
+
+
+def download(args):
+    from odl import download
+
+    download.download(args.file, args.output, args.registry, mirror=os.environ.get("ODL_MIRROR"))
+
+
+def read(args):
+    from odl import corpora, documents
+
+    found = corpora.read(args.reader, args.source, args.options)
+    documents.write(args.output, found, reader=args.reader)
+    print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
+
+
+def index(args):
+    from odl import pipeline
+
+    arguments.check(args.stream, "--stream", arguments.STREAM)
+    arguments.check(args.stream["batches"], "--stream: batches", arguments.BATCHES)
+    arguments.check(
+        args.stream["topic_entry"], "--stream: topic_entry", arguments.ENTRY, args.stream["protocol"] != "topic-entry"
+    )
+    pipeline.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
+
+
+def batch(args):
+    from odl import pipeline
+
+    pipeline.batch(args.documents, args.order, args.output, args.t)
+
+
+def features(args):
+    from odl import pipeline
+
+    pipeline.advance(args.output, args.batch, args.previous)
+
+
+def update(args):
+    from odl import timestep
+
+    _check_run(args.run)
+    timestep.update(
+        args.features,
+        args.state,
+        args.scores,
+        args.timings,
+        run=args.run,
+        previous=args.previous,
+        history=args.history,
+        corpus_features=args.corpus_features,
+    )
+
+
+def _check_run(run):
+    arguments.check(run, "--run", arguments.RUN)
+    arguments.check(run["features"], "--run: features", arguments.FEATURES, optional=True)
+    if "algorithm" not in run["learner"]:
+        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
+
+
+def ranks(args):
+    from odl import rankstep
+
+    _check_run(args.run)
+    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
+    words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
+    for option in ("previous", "corpus_features"):
+        words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
+    rankstep.launch(words, args.n, args.launcher, args.state)
+    rankstep.collect(args.features, args.state, args.scores, **chain)
+
+
+def rank(args):
+    from odl import rankstep
+
+    _check_run(args.run)
+    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
+    sys.exit(rankstep.rank(args.n, args.features, args.state, args.timings, **chain))
+
+
+def baselines(args):
+    from odl import baselines, features
+
+    batch = features.read(args.features)
+    baselines.write(args.output, batch, baselines.score(batch, map(features.read, args.past)))
+
+
+def topics(args):
+    from odl import emerging, topicstep
+
+    arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
+    arguments.check(args.weighting, "--weighting", arguments.FEATURES, optional=True)
+    found, batch = topicstep.find(
+        args.scores,
+        args.features,
+        settings=args.settings,
+        weighting=args.weighting,
+        corpus_features=args.corpus_features,
+    )
+    if args.output:
+        emerging.write(args.output, found)
+    print((emerging.as_json if args.json else emerging.as_text)(found, batch, args.topics))
+
+
+def emerging(args):
+    from odl import emerging, tables
+
+    if len(args.files) != len(args.scores):
+        given = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
+        raise ParameterError(given, "one of each for every timestep", "name them in the same order")
+    rows = emerging.table(list(zip(args.files, args.scores, strict=True)), args.topics)
+    tables.write_table(args.table, rows, emerging.COLUMNS)
+
+
+def evaluate(args):
+    from odl import tables
+
+    arguments.check(args.options, "--options", arguments.EVALUATE, optional=True)
+    tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
+
+
+def regret(args):
+    from odl import regret
+
+    arguments.check(args.options, "--options", arguments.REGRET, optional=True)
+    regret.write(args.output, args.checkpoints, args.features, **args.options)
+
+
+def regrets(args):
+    from odl import regrets
+
+    arguments.check(args.options, "--options", arguments.REGRETS)
+    regrets.gather(args.plan, args.output, **args.options)
+
+
+def plan(args):
+    from odl import config, pipeline, study
+
+    arguments.check(args.config, "--config", arguments.STUDY)
+    study.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
+
+
+def summarise(args):
+    from odl import study
+
+    study.summarise(args.plan, args.folder, args.emerging)
+
+
+def figures(args):
+    from odl import figures
+
+    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
+    figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
+
+
+def experiment(args):
+    from odl import experiments
+
+    experiments.run(args.name, args.folder, args.settings, args.files, args.study)
+
+
+def page(args):
+    from odl import report
+
+    if args.plan is not None and args.figures is None:
+        raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
+    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
+    report.write(
+        args.output,
+        args.plan,
+        args.tables,
+        args.figures,
+        title=args.title,
+        config=args.config,
+        settings=args.settings,
+        experiments=args.experiments,
+    )
+
+
+def table(args):
+    from odl import report
+
+    print(report.main_table(f"{args.folder}/tables"))
+    print(f"Report: {args.folder}/report.html")
+
+
+def compile_kernels(args):
+    from odl import learners, timestep
+
+    for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
+        if algorithm == "topics":
+            from odl import topics
+
+            topics.warm_up()
+        elif algorithm == "ranks":
+            from odl import rankstep
+
+            rankstep.warm_up()
+        else:
+            timestep.warm_up(algorithm)
+    if args.stamp:
+        open(args.stamp, "w").close()
+
+
+def schema(args):
+    from odl import experiments, learners
+
+    print(json.dumps((experiments if args.experiments else learners).schema(), indent=2))

@@ -15,16 +15,18 @@ from odl.errors import ParameterError
 class NoveltyDetector(TransformerMixin, BaseEstimator):
     """Score documents by how badly a dictionary learned from the earlier ones explains them.
 
-    The score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a document of
-    known topics, 1 for one that no atom explains. **High means novel** (scikit-learn's outlier
-    detectors have it the other way round).
+    **High means novel** (scikit-learn's outlier detectors have it the other way round). With the L1
+    learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a
+    document of known topics, 1 for one that no atom explains. The others have objectives of their own.
 
     Parameters
     ----------
-    learner : {"dual_averaging", "projected_gradient", "online_admm", "adaptive", ...}, default="dual_averaging"
-        Algorithm that updates the dictionary.
+    learner : str, default="dual_averaging"
+        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`, such as "adaptive".
+        "batch" and "batch_l2" keep all documents, in memory and in the file of `save`.
     n_atoms : int, default=100
-        Size of the dictionary; the first batch needs at least so many non-empty documents.
+        Size of the dictionary, at the start or at most (see the learner's class); the first batch needs at
+        least so many non-empty documents.
     settings : dict, optional
         Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``.
     growing : bool, default=False

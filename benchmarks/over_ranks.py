@@ -15,8 +15,8 @@ from measure import Row, child, cpu, say, tool
 from scipy import sparse
 
 RANKS = (1, 2, 4)
-SETTINGS = {"network": "ring", "degree": 4, "iterations": 200, "tolerance": 1e-3}
-SEED = 0
+SETTINGS = {"network": "ring", "degree": 4, "iterations": 50, "tolerance": 1e-3}
+SEED, DOCUMENTS = 0, 10
 
 
 def rows_of_ranks(material):
@@ -30,7 +30,7 @@ def rows_of_ranks(material):
     first, P = (batch.weigh(tf="log", norm="l2") for batch in material.batches[:2])
     centre = learners.make("diffusion")
     state = centre.fit_terms(centre.start(first, k, novelty.generator(SEED, "start")), P.shape[1])
-    P, A = P[: size.highs], state.dictionary
+    P, A = P[: min(size.highs, DOCUMENTS)], state.dictionary
     owner, network = learner.agents_of(k)
     coding.over_network(P[:1], A, learner.model, owner, network, iterations=10)  # compiles
     alone, found = cpu(

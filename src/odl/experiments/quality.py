@@ -32,16 +32,18 @@ SETTINGS = {
 }
 
 
-def _checked(settings, study):
-    """Refuse learners that cannot be compared here."""
+def _variants(settings, study):
+    """Return the study with the variants of `adaptive` only; the other learners of a study are not compared here."""
     for run in settings["runs"]:
         if run not in study["learners"]:
             expected = "one of " + ", ".join(study["learners"])
             raise ConfigError(f"quality: runs names '{run}'", expected, "add it to the experiment's learners")
-    for run, chosen in study["learners"].items():
-        if chosen["learner"]["algorithm"] != "adaptive":
-            given = f"quality: the algorithm of '{run}' is {chosen['learner']['algorithm']}"
-            raise ConfigError(given, "adaptive", "take it from the experiment's learners")
+        algorithm = study["learners"][run]["learner"]["algorithm"]
+        if algorithm != "adaptive":
+            given = f"quality: the algorithm of '{run}' is {algorithm}"
+            raise ConfigError(given, "adaptive", "take it from the experiment's runs")
+    kept = {run: chosen for run, chosen in study["learners"].items() if chosen["learner"]["algorithm"] == "adaptive"}
+    return {**study, "learners": kept}
 
 
 def measure(settings, study, files):
@@ -79,6 +81,5 @@ def measure(settings, study, files):
 
 def run(settings, folder, files, study):
     """Measure, and write one table a part (and ``drift.tsv``)."""
-    _checked(settings, study)
-    for name, rows in measure(settings, study, files).items():
+    for name, rows in measure(settings, _variants(settings, study), files).items():
         tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)

@@ -16,9 +16,10 @@ FIGURES = {
     "memory": (
         "Average AUC against memory (stored weights: entries of the dictionary, or word counts of the documents that a "
         "window keeps), mean and sd over seeds. Coloured: dictionaries of growing size; grey: documents compared with "
-        "those of a window, the better of one and of five neighbours; horizontal: with the whole past, best of four "
-        "cosines, whose memory grows with the stream. What is in context also uses the other documents of the batch: "
-        "compare it with nearest documents in the same context, and the plain learner with the plain neighbours.",
+        "those of a window, one or five neighbours, whichever is better on these labels; horizontal: with the whole "
+        "past, best of four cosines, whose memory grows with the stream. What is in context also uses the other "
+        "documents of the batch: compare it with nearest documents in the same context, and the plain learner with the "
+        "plain neighbours.",
         "One panel a stream: lines of AUC against stored weights; the values are in memory.tsv and table.tsv.",
     ),
     "atoms": (

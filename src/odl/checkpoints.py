@@ -69,7 +69,7 @@ def store(group, name, value):
 def load(group, name):
     """Load what `store` stored."""
     if "layout" not in group[name].attrs:
-        return group[name][()]
+        return storage.read_array(group, name, ndim=None)
     matrix = storage.read_csr(group, name)
     return sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
 
@@ -84,7 +84,8 @@ def digest_of(file):
                 digest.update(f"{name}@{key}={np.asarray(item.attrs[key]).tolist()!r}\n".encode())
         if hasattr(item, "dtype"):
             digest.update(f"{name}:{item.dtype.str}{item.shape}\n".encode())
-            digest.update(np.ascontiguousarray(item[()]).tobytes())
+            values = storage.read_array(item.parent, item.name.rsplit("/", 1)[1], ndim=None)
+            digest.update(np.ascontiguousarray(values).tobytes())
 
     add("/", file)
     file.visititems(add)

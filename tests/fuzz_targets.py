@@ -90,7 +90,11 @@ def _parquet(rnd):
     types = [pa.string(), pa.binary(), pa.int64(), pa.float16(), pa.bool_(), pa.date32(), pa.date64(), pa.time64("ns")]
     types += [pa.timestamp("ns"), pa.timestamp("s", tz="+23:59"), pa.duration("ns"), pa.decimal128(5, 2), pa.null()]
     types += [pa.list_(pa.string()), pa.map_(pa.string(), pa.int32()), pa.struct([("a", pa.timestamp("ns"))])]
-    types += [pa.dictionary(pa.int8(), pa.string()), pa.timestamp("ns", tz="Nowhere/None"), pa.list_(pa.timestamp("ns"))]
+    types += [
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.timestamp("ns", tz="Nowhere/None"),
+        pa.list_(pa.timestamp("ns")),
+    ]
     arrays = {}
     for name in fz.some(rnd, list(made), 1, 4):
         kind = rnd.choice(types)
@@ -144,8 +148,32 @@ SGML = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
 <REUTERS NEWID="3"><DATE>26-FEB-1987 15:03:27.51</DATE><TEXT TYPE="UNPROC">*** whole
 text</TEXT></REUTERS>"""
 GRAMMAR = ["<REUTERS ", 'NEWID="', '1"', '2"', "9" * 5000, '">', ">", "</REUTERS>", "<DATE>", "26-FEB-1987 15:01:01.79"]
-GRAMMAR += ["99-FEB-0000 99:99:99.9", "</DATE>", "<TOPICS>", "<D>", "a\tb", "\n", "</D>", "</TOPICS>", "<TEXT>", "<TEXT"]
-GRAMMAR += [' TYPE="', "BRIEF", "UNPROC", '"', "</TEXT>", "<TITLE>", "</TITLE>", "<BODY>", "</BODY>", "&#1;", "&#", "&lt;"]
+GRAMMAR += [
+    "99-FEB-0000 99:99:99.9",
+    "</DATE>",
+    "<TOPICS>",
+    "<D>",
+    "a\tb",
+    "\n",
+    "</D>",
+    "</TOPICS>",
+    "<TEXT>",
+    "<TEXT",
+]
+GRAMMAR += [
+    ' TYPE="',
+    "BRIEF",
+    "UNPROC",
+    '"',
+    "</TEXT>",
+    "<TITLE>",
+    "</TITLE>",
+    "<BODY>",
+    "</BODY>",
+    "&#1;",
+    "&#",
+    "&lt;",
+]
 GRAMMAR += ["&#x110000;", "&#" + "9" * 5000, "&#55296;", "&", ";", " ", "word"]
 
 
@@ -174,7 +202,9 @@ NIPS = {
     "nips.labels": "0\n1\n", "nips.labels.key": "Theory\nUncategorised\n", "nips.vocab": "net = 1 = 2\nloss = 2\n",
     "nips.vols": "0\n1\n",
 }  # fmt: skip
-POST = b"From: a\nSubject: Tank guns\n\tfolded\nDate: 19 Apr 93 16:15:19 GMT\n\nIn article <1> x writes:\n> quoted\nown\n"
+POST = (
+    b"From: a\nSubject: Tank guns\n\tfolded\nDate: 19 Apr 93 16:15:19 GMT\n\nIn article <1> x writes:\n> quoted\nown\n"
+)
 MEMBERS = {
     "nips": [(f"nips_0-12/{name}", text.encode()) for name, text in NIPS.items()],
     "20news": [(f"20news-bydate-{part}/sci.med/{n}", POST) for n, part in enumerate(("train", "test"))],
@@ -205,7 +235,9 @@ def _zip(rnd):
     import zipfile
 
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", rnd.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))) as archive:
+    with zipfile.ZipFile(
+        out, "w", rnd.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
+    ) as archive:
         for name, data in _members(rnd, "nips"):
             archive.writestr(rnd.choice(("", "../../", "/")) + name, data)
     return fz.mutated(rnd, [out.getvalue()]) if rnd.random() < 0.6 else out.getvalue()
@@ -222,7 +254,12 @@ def _whole_zip(path):
 
 def _arxiv(rnd):
     def good(rnd, name):
-        values = {"arxiv_id": ["1", "2"], "created": ["2001-01-01"], "primary_cat": ["cs.AI"], "categories": ["cs.AI,x"]}
+        values = {
+            "arxiv_id": ["1", "2"],
+            "created": ["2001-01-01"],
+            "primary_cat": ["cs.AI"],
+            "categories": ["cs.AI,x"],
+        }
         return rnd.choice(values.get(name, ["a title", "some words"]))
 
     return fz.encoded(fz.table(rnd, arxiv_cs.COLUMNS, "\t", good))
@@ -318,9 +355,25 @@ def _images(rnd):
     return fz.tar(rnd, members)
 
 
-PYTHON = ['"""Doc of many words."""\n', "def f():\n", "    '''Inner.'''\n", "class A:\n", "(" * 300, "-" * 9000, "\\", "\0"]
+PYTHON = [
+    '"""Doc of many words."""\n',
+    "def f():\n",
+    "    '''Inner.'''\n",
+    "class A:\n",
+    "(" * 300,
+    "-" * 9000,
+    "\\",
+    "\0",
+]
 PYTHON += ["add_newdoc('numpy', 'x', 'text')\n", "add_newdoc({[]}, [], {})\n", "add_newdoc(-'a', 1)\n", "if 1:\n", "\n"]
-PYTHON += ["add_newdoc('numpy', 'x', [('a', 'b'), 3, ('c',)])\n", "x = " + "[" * 150 + "\n", "é = 1\n", "    ", "\t", '"""']
+PYTHON += [
+    "add_newdoc('numpy', 'x', [('a', 'b'), 3, ('c',)])\n",
+    "x = " + "[" * 150 + "\n",
+    "é = 1\n",
+    "    ",
+    "\t",
+    '"""',
+]
 
 
 def corpus_files(world):
@@ -406,7 +459,9 @@ def _planned(path):
 
 def _edges(rnd):
     ends = [str(n) for n in range(4)] + ["9" * 5000, str(2**63), "99999", "-1", "٣", "²", "1.0", '"', "#", "0\0", " "]
-    return fz.encoded("\n".join("\t,"[rnd.random() < 0.3].join(fz.some(rnd, ends, 0, 3)) for _ in range(rnd.randrange(6))))
+    return fz.encoded(
+        "\n".join("\t,"[rnd.random() < 0.3].join(fz.some(rnd, ends, 0, 3)) for _ in range(rnd.randrange(6)))
+    )
 
 
 def _network(path):
@@ -414,7 +469,24 @@ def _network(path):
     networks.read_edges(path)
 
 
-TREES = ["-1", "0", "1", "2", "9" * 5000, "999999999", ",", " ", "\n", "#x", "-", "x", "parents ", "binary", "3 x ", "10,2"]
+TREES = [
+    "-1",
+    "0",
+    "1",
+    "2",
+    "9" * 5000,
+    "999999999",
+    ",",
+    " ",
+    "\n",
+    "#x",
+    "-",
+    "x",
+    "parents ",
+    "binary",
+    "3 x ",
+    "10,2",
+]
 
 
 def _tree_text(path):
@@ -458,7 +530,9 @@ def _config(rnd):
 def merged(held, over):
     """Lay a configuration over another as Snakemake does: maps are merged."""
     for key, inner in over.items():
-        held[key] = merged(dict(held[key]), inner) if isinstance(inner, dict) and isinstance(held.get(key), dict) else inner
+        held[key] = (
+            merged(dict(held[key]), inner) if isinstance(inner, dict) and isinstance(held.get(key), dict) else inner
+        )
     return held
 
 
@@ -630,4 +704,3 @@ def hdf5_files(world):
 def targets(world):
     """Return name -> Target of every reader; `world` is a folder that `fuzz_world.build` made."""
     return own_documents(world) | corpus_files(world) | texts(world) | hdf5_files(world)
-

@@ -155,6 +155,8 @@ def read(path, chain=None, t=None):
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),
         )
+        if not isinstance(checkpoint.chain, dict) or checkpoint.codes.shape[1] > checkpoint.dictionary.shape[1]:
+            raise ValueError("its codes are of other atoms than its dictionary, or its chain is no map")
     check_chain(path, checkpoint, chain, t)
     return checkpoint
 

@@ -1,6 +1,5 @@
 """Errors a user can cause: each says what was given, what was expected and what to do."""
 
-
 LONGEST = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
 
 

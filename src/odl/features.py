@@ -241,7 +241,10 @@ def read(path):
             counts=storage.read_csr(file, "counts"),
             **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles")},
             **{name: set(storage.read_strings(file, name)) for name in ("seen", "seen_dominant")},
-            **{name: storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant", "times")},
+            **{
+                name: storage.read_array(file, name, "i")
+                for name in ("frequencies", "novel", "novel_dominant", "times")
+            },
             topics=docs.read_topics(file),
         )
     if not _fits(batch):

@@ -181,7 +181,11 @@ def read_csr(group, name):
     """Load what `write_csr` stored, checked so that no kernel is ever given indices out of range."""
     inner = group[name]
     shape = shape_of(inner)
-    data, indices, indptr = read_array(inner, "data"), read_array(inner, "indices", "i"), read_array(inner, "indptr", "i")
+    data, indices, indptr = (
+        read_array(inner, "data"),
+        read_array(inner, "indices", "i"),
+        read_array(inner, "indptr", "i"),
+    )
     return csr_of(name, data, indices, indptr, shape)
 
 

@@ -4,6 +4,7 @@ A maker takes a `random.Random` and returns bytes. In the tests hypothesis suppl
 the long run (``tests/fuzz.py``) a number does, so that every example can be made again.
 """
 
+import contextlib
 import gzip
 import io
 import json
@@ -285,8 +286,6 @@ def hdf5(rnd, seeds, folder, sign=None):
             except (KeyError, IndexError, OSError, ValueError, TypeError, RuntimeError):
                 continue  # not every change can be made
         if sign and "digest" in file.attrs and rnd.random() < 0.8:
-            try:
+            with contextlib.suppress(Exception):
                 sign(file)
-            except Exception:
-                pass
     return mutated(rnd, [path.read_bytes()]) if rnd.random() < 0.1 else path.read_bytes()

@@ -152,7 +152,7 @@ def dataset_of(group, name, kinds="iufb"):
     if held.is_virtual or held.external or held.file.filename != group.file.filename:
         raise ValueError(f"{name} lies in another file")
     chunk = np.prod(held.chunks, dtype=float) * held.dtype.itemsize if held.chunks else 0
-    if held.nbytes > SMALL and max(held.nbytes, chunk) > PACKED * held.id.get_storage_size() or chunk > 4 * SMALL:
+    if (held.nbytes > SMALL and max(held.nbytes, chunk) > PACKED * held.id.get_storage_size()) or chunk > 4 * SMALL:
         raise ValueError(f"{name} claims {held.nbytes} bytes and holds {held.id.get_storage_size()}")
     return held
 

@@ -127,7 +127,7 @@ class _Xz:
     """The unpacked bytes of an xz file, with a bound of the memory that it asks for."""
 
     def __init__(self, path):
-        self.file, self.decoder = open(path, "rb"), None
+        self.file, self.decoder = open(path, "rb"), None  # noqa: SIM115 - closed by close
 
     def read(self, size):
         import lzma
@@ -153,7 +153,7 @@ def unpacked(path, form="gz"):
     """Open a file packed by gzip or xz for reading bytes, bounded by its size (`Unpacked`)."""
     import gzip
 
-    stream = gzip.open(path, "rb") if form == "gz" else _Xz(path)
+    stream = gzip.open(path, "rb") if form == "gz" else _Xz(path)  # noqa: SIM115
     return io.BufferedReader(Unpacked(stream, path), 1 << 17)
 
 

@@ -10,8 +10,16 @@ import re
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
-from odl.corpora.checks import lines, unpacked_text
+from odl.corpora.checks import (
+    FETCH,
+    check_content,
+    check_options,
+    check_sources,
+    lines,
+    opening,
+    tar_members,
+    unpacked_text,
+)
 from odl.corpora.text import count_words, token_options
 from odl.documents import Documents, one_line
 from odl.errors import ConfigError, DataError

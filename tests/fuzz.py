@@ -72,7 +72,12 @@ def _work(name, target, numbers, folder, pipe):
     with os.fdopen(pipe, "w") as lines:
         for number in numbers:
             print(json.dumps({"start": number}), file=lines, flush=True)
-            path = example(name, target, number, folder)
+            try:
+                path = example(name, target, number, folder)
+            except Exception as error:
+                found = {"found": f"the maker failed: {error!r}", "s": 0.0, "mb": 0.0}
+                print(json.dumps(found), file=lines, flush=True)
+                continue
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             begin = time.process_time()
             found = judge(target, path)

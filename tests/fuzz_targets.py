@@ -161,8 +161,10 @@ def own_documents(world):
 # --- corpora -------------------------------------------------------------------------------------
 
 SGML = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
-<REUTERS TOPICS="YES" OLDID="5544" NEWID="1"><DATE>26-FEB-1987 15:01:01.79</DATE><TOPICS><D>cocoa</D><D>tea</D></TOPICS>
-<TEXT>&#2;<TITLE>BAHIA &lt;COCOA></TITLE><DATELINE> SALVADOR</DATELINE><BODY>Showers continued &amp; on. &#3;</BODY></TEXT>
+<REUTERS TOPICS="YES" OLDID="5544" NEWID="1"><DATE>26-FEB-1987 15:01:01.79</DATE>
+<TOPICS><D>cocoa</D><D>tea</D></TOPICS>
+<TEXT>&#2;<TITLE>BAHIA &lt;COCOA></TITLE><DATELINE> SALVADOR</DATELINE>
+<BODY>Showers continued &amp; on. &#3;</BODY></TEXT>
 </REUTERS>
 <REUTERS NEWID="2"><DATE> 2-MAR-1987 15:02:20.00</DATE><TOPICS></TOPICS><TEXT TYPE="BRIEF"><TITLE>SHORT</TITLE></TEXT>
 </REUTERS>
@@ -438,7 +440,7 @@ def corpus_files(world):
         ),
         "members (tar.gz)": Target(".tar.gz", _archive("20news"), lambda path: list(checks.tar_members(path))),
         "scipydocs (Python)": Target(
-            ".py", lambda rnd: fz.encoded(fz.tokens(rnd, PYTHON)), lambda path: list(scipydocs.docstrings("numpy.x", path))
+            ".py", lambda rnd: fz.encoded(fz.tokens(rnd, PYTHON)), lambda path: list(scipydocs.docstrings("n.x", path))
         ),
     }  # fmt: skip
 
@@ -478,7 +480,7 @@ def _shown(world, name, path):
 def _plan(world, rnd):
     plan = json.loads((world / "plan.json").read_text())
     for _ in range(rnd.choice((0, 1, 1, 2))):
-        plan[0][rnd.choice(study.PLAN_KEYS)] = fz.value(rnd)
+        plan[0][rnd.choice(list(study.PLAN_KEYS))] = fz.value(rnd)
     return fz.encoded(fz.json_text(rnd, plan if rnd.random() < 0.9 else None))
 
 
@@ -516,6 +518,12 @@ TREES = [
     "3 x ",
     "10,2",
 ]
+
+
+def _trees(rnd, seeds):
+    if rnd.random() < 0.2:
+        return rnd.choice(seeds)
+    return _mostly(rnd, lambda rnd: fz.encoded(fz.tokens(rnd, TREES, 9)), seeds)
 
 
 def _tree_text(path):
@@ -585,16 +593,21 @@ def _map(path):
         assert "\n" not in str(error) and len(str(error)) < 2000, "a long message"
 
 
+SHA = hashlib.sha256(b"x").hexdigest()
+
+
 def _registry(rnd):
     def good(rnd, name):
-        values = {"corpus": "tdt2", "folder": "tdt2", "file": "a.mat", "route": rnd.choice(("download", "mirror"))}
-        return values.get(name, "0" * 64)
+        values = {"corpus": "tdt2", "folder": "tdt2", "file": "a.mat", "route": "mirror", "sha256": SHA}
+        return values.get(name, "")
 
     return fz.encoded(fz.table(rnd, download.COLUMNS, ",", good))
 
 
 def _fetched(path):
     download.files_of("tdt2", path)
+    (path.parent / "tdt2").mkdir()
+    (path.parent / "tdt2/a.mat").write_bytes(b"x")
     download.download("tdt2/a.mat", path.with_suffix(".mat"), path, mirror=str(path.parent), progress=None, retries=0)
 
 
@@ -606,12 +619,14 @@ def texts(world):
     for name in ("summary", "published", "novel"):
         make = functools.partial(_damaged_table, seed=(world / f"tables/{name}.tsv").read_bytes())
         found[f"tables/{name}.tsv"] = Target(".tsv", make, functools.partial(_shown, world, name))
-    registry = (",".join(download.COLUMNS) + "\ntdt2,tdt2,a.mat,,00,mirror,yes,x,y\n").encode()
+    registry = (",".join(download.COLUMNS) + f"\ntdt2,tdt2,a.mat,,{SHA},mirror,yes,x,y\n").encode()
     return found | {
         "plan.json": Target(".json", functools.partial(_plan, world), _planned),
         "edge list": Target(".tsv", functools.partial(_mostly, made=_edges, seeds=[b"0\t1\n1\t2\n2\t3\n"]), _network),
-        "tree file": Target(".txt", lambda rnd: fz.encoded(fz.tokens(rnd, TREES, 9)), trees.read),
-        "tree setting": Target(".txt", lambda rnd: fz.encoded(fz.tokens(rnd, TREES, 9)), _tree_text),
+        "tree file": Target(".txt", functools.partial(_trees, seeds=[b"-1 0 0 1\n", b"-1,0,1 # path\n"]), trees.read),
+        "tree setting": Target(
+            ".txt", functools.partial(_trees, seeds=[b"binary", b"2", b"3 x 1", b"parents -1,0,0"]), _tree_text
+        ),
         "configuration (YAML)": Target(".yaml", _config, _checked),
         "JSON argument": Target(".json", lambda rnd: fz.encoded(fz.json_text(rnd)), _map),
         "registry (CSV)": Target(".csv", functools.partial(_mostly, made=_registry, seeds=[registry]), _fetched),

@@ -127,7 +127,7 @@ def read_network(path, chain=None, t=None):
             updates=int(file.attrs["updates"]),
             n_atoms=int(file.attrs["n_atoms"]),
             score=storage.read_array(file, "score"),
-            dual={name: storage.read_array(file["dual"], name) for name in file["dual"]},
+            dual={name: storage.read_array(file["dual"], name) for name in storage.names_in(file, "dual")},
             digests=[row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)],
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),

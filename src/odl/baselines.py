@@ -180,7 +180,7 @@ def read(path):
             ids=storage.read_strings(file, "ids"),
             topics=documents.read_topics(file),
             **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
-            scores={name: storage.read_array(file["scores"], name) for name in file["scores"]},
+            scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
         )
         parts = (held.times, held.topics, held.novel, held.novel_dominant, held.empty, *held.scores.values())
         if any(len(part) != len(held.ids) for part in parts):

@@ -148,7 +148,7 @@ def read(path, chain=None, t=None):
             t=int(file.attrs["t"]),
             chain=json.loads(file.attrs["chain"]),
             dictionary=load(file, "dictionary"),
-            arrays={name: load(file["arrays"], name) for name in file["arrays"]},
+            arrays={name: load(file["arrays"], name) for name in storage.names_in(file, "arrays")},
             updates=int(file.attrs["updates"]),
             codes=load(file, "codes"),
             uncoded=float(file.attrs["uncoded"]),

@@ -51,10 +51,10 @@ def load_registry(path=REGISTRY):
     try:
         with open(path, newline="", encoding="utf-8") as table:
             reader = csv.DictReader(table)
-            rows = list(reader)
+            rows, names = list(reader), reader.fieldnames or []
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DownloadError(f"{path} cannot be read ({error})", "the registry of corpora", "restore it") from error
-    missing = [name for name in COLUMNS if name not in (reader.fieldnames or [])]
+    missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise DownloadError(f"{path} has no column {', '.join(missing)}", "the registry of corpora", "restore it")
     for number, row in enumerate(rows, start=2):

@@ -165,6 +165,14 @@ def read_array(group, name, kinds="iufb", ndim=1):
     return held[()]
 
 
+def names_in(group, name):
+    """Return the names in a group; an array in its place is refused, not read through."""
+    held = group[name]
+    if not isinstance(held, h5py.Group) or held.file.filename != group.file.filename:
+        raise ValueError(f"{name} is no group of arrays")
+    return list(held)
+
+
 def write_csr(group, name, matrix):
     """Store a sparse matrix by rows, indices sorted, so that equal matrices give equal bytes."""
     matrix = sparse.csr_array(matrix)

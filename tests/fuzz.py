@@ -50,16 +50,21 @@ def judge(target, path):
     return "accepted"
 
 
-def example(name, target, number, folder):
-    """Write an example's file into a fresh folder and return its path."""
+def write(target, chance, folder):
+    """Write a file that is made of chance into a fresh folder and return its path."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / f"x{target.suffix}"
-    path.write_bytes(target.make(random.Random(f"{name} {number}")))
+    path.write_bytes(target.make(chance))
     return path
 
 
-def _work(name, target, numbers, folder, pipe):
+def chance_of(name, number):
+    """Return what an example is made of."""
+    return random.Random(f"{name} {number}")
+
+
+def _work(target, examples, folder, pipe):
     """Judge examples one after another and write a line about each."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + MEMORY
@@ -70,10 +75,10 @@ def _work(name, target, numbers, folder, pipe):
     os.dup2(null, 1)
     os.dup2(null, 2)
     with os.fdopen(pipe, "w") as lines:
-        for number in numbers:
+        for number, made_of in examples:
             print(json.dumps({"start": number}), file=lines, flush=True)
             try:
-                path = example(name, target, number, folder)
+                path = write(target, made_of, folder)
             except Exception as error:
                 found = {"found": f"the maker failed: {error!r}", "s": 0.0, "mb": 0.0}
                 print(json.dumps(found), file=lines, flush=True)
@@ -87,7 +92,7 @@ def _work(name, target, numbers, folder, pipe):
             print(json.dumps({"found": found, "s": spent, "mb": memory}), file=lines, flush=True)
 
 
-def _process(name, target, numbers, folder):
+def _process(target, examples, folder):
     """Yield (number, outcome, seconds, MB) from one process, until it is done or dead."""
     source, sink = os.pipe()
     sys.stdout.flush()
@@ -95,7 +100,7 @@ def _process(name, target, numbers, folder):
     if not child:
         os.close(source)
         try:
-            _work(name, target, numbers, folder, sink)
+            _work(target, examples, folder, sink)
         finally:
             os._exit(0)
     os.close(sink)
@@ -120,11 +125,12 @@ def _process(name, target, numbers, folder):
         yield number, "too slow" if slow else f"crash by signal {killed}", float(SECONDS), 0.0
 
 
-def run(name, target, examples, seconds, folder):
+def run(name, target, examples, seconds, folder, chance=chance_of):
     """Judge the examples of one reader; return its row and what went wrong: text -> numbers of examples."""
     counts, wrong, next_one, slowest, peak, spent = Counter(), {}, 0, 0.0, 0.0, 0.0
     while next_one < examples and spent < seconds:
-        for number, found, time_s, memory in _process(name, target, range(next_one, examples), folder):
+        todo = ((number, chance(name, number)) for number in range(next_one, examples))
+        for number, found, time_s, memory in _process(target, todo, folder):
             next_one, slowest, peak, spent = number + 1, max(slowest, time_s), max(peak, memory), spent + time_s
             kind = found if found in ("refused", "accepted", "too slow") else found.split()[0]
             kind = kind if kind in ("refused", "accepted", "too slow", "crash") else "traceback"
@@ -139,7 +145,7 @@ def run(name, target, examples, seconds, folder):
 
 
 def _again(name, target, number, folder):
-    path = example(name, target, number, folder)
+    path = write(target, chance_of(name, number), folder)
     print(path)
     target.read(path)
     print("accepted")

@@ -226,7 +226,7 @@ def _change_attribute(file, rnd):
 
 def _change_values(file, rnd):
     """Another value inside an array."""
-    names = [name for name in _items(file) if isinstance(file[name], h5py.Dataset) and file[name].size]
+    names = [name for name in _items(file) if isinstance(file[name], h5py.Dataset) and 0 < file[name].size < 10**6]
     if names:
         dataset = file[rnd.choice(names)]
         values = dataset[...]

@@ -69,7 +69,7 @@ def test_a_made_file_is_refused_or_accepted(targets, tmp_path_factory, name, rnd
     assert fuzz.judge(target, path) in ("refused", "accepted")
 
 
-def test_the_judge_sees_what_it_shall(tmp_path):
+def test_the_judge_sees_what_it_shall(tmp_path, monkeypatch):
     """A reader with every fault: what the run counts is not nothing because it counts nothing."""
 
     def read(path):
@@ -85,6 +85,7 @@ def test_the_judge_sees_what_it_shall(tmp_path):
 
             ctypes.string_at(0)
 
+    monkeypatch.setattr(fuzz, "SECONDS", 1)
     target = fuzz_targets.Target(".x", lambda number: "tmsca"[number].encode(), read)
     row, wrong = fuzz.run("faults", target, 5, 100.0, tmp_path / "x", chance=lambda name, number: number)
     assert dict(zip(fuzz.HEADER[1:7], row[1:7], strict=True)) == {

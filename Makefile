@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test bench lint format clean
+.PHONY: run test fuzz bench lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -13,6 +13,9 @@ test: .venv/tested
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+fuzz: .venv/tested
+	$(BIN)/python tests/fuzz.py --examples 300
 
 bench: .venv/tested
 	$(BIN)/python benchmarks/run.py

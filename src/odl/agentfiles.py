@@ -126,9 +126,9 @@ def read_network(path, chain=None, t=None):
             chain=json.loads(file.attrs["chain"]),
             updates=int(file.attrs["updates"]),
             n_atoms=int(file.attrs["n_atoms"]),
-            score=file["score"][:],
-            dual={name: file["dual"][name][:] for name in file["dual"]},
-            digests=[row.tobytes().hex() for row in file["digests"][:]],
+            score=storage.read_array(file, "score"),
+            dual={name: storage.read_array(file["dual"], name) for name in storage.names_in(file, "dual")},
+            digests=[row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)],
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),
         )
@@ -147,6 +147,10 @@ def of_network(path):
         return False  # whoever reads it as something else says what is wrong
 
 
+def _unlike(path, what):
+    return CheckpointError(f"{path} has {what}", "one network", f"delete {path} and run the same command again")
+
+
 def read(path, chain=None, t=None):
     """Read a checkpoint of either kind as a whole, for one process: the agents' atoms side by side.
 
@@ -163,6 +167,12 @@ def read(path, chain=None, t=None):
         return checkpoints.read(path, chain, t)
     network = read_network(path, chain, t)
     parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
+    shapes = {part[0].shape[0] for part in parts}, {part[1].shape[0] for part in parts}
+    atoms = [part[0].shape[1] for part in parts]
+    if shapes[1] != {len(network.score)} or len(shapes[0]) > 1 or sum(atoms) != network.n_atoms:
+        raise _unlike(path, "agents' files of other sizes than it says")
+    if atoms != [part[1].shape[1] for part in parts]:
+        raise _unlike(path, "an agent with codes of other atoms than its own")
     codes = sparse.csr_array(sparse.hstack([part[1] for part in parts], format="csr"))
     silent = np.diff(codes.indptr) == 0
     return Checkpoint(

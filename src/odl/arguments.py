@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import reprlib
 
 from odl.errors import ParameterError
 
@@ -14,10 +15,10 @@ def parse_map(text):
 
     try:
         value = json.loads(text, parse_constant=refuse)
-    except json.JSONDecodeError as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {reprlib.repr(str(error))[1:-1]}") from error
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"{text!r}, where a JSON map is expected")
+        raise argparse.ArgumentTypeError(f"{reprlib.repr(text)}, where a JSON map is expected")
     return value
 
 

@@ -175,10 +175,14 @@ def read(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, "baselines") as file:
-        return Baselines(
+        held = Baselines(
             t=int(file.attrs["t"]),
             ids=storage.read_strings(file, "ids"),
             topics=documents.read_topics(file),
-            **{name: file[name][:] for name in ("times", "novel", "novel_dominant", "empty")},
-            scores={name: file["scores"][name][:] for name in file["scores"]},
+            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
+            scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
         )
+        parts = (held.times, held.topics, held.novel, held.novel_dominant, held.empty, *held.scores.values())
+        if any(len(part) != len(held.ids) for part in parts):
+            raise ValueError("scores, labels and documents differ in number")
+        return held

@@ -69,7 +69,7 @@ def store(group, name, value):
 def load(group, name):
     """Load what `store` stored."""
     if "layout" not in group[name].attrs:
-        return group[name][()]
+        return storage.read_array(group, name, ndim=None)
     matrix = storage.read_csr(group, name)
     return sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
 
@@ -84,7 +84,8 @@ def digest_of(file):
                 digest.update(f"{name}@{key}={np.asarray(item.attrs[key]).tolist()!r}\n".encode())
         if hasattr(item, "dtype"):
             digest.update(f"{name}:{item.dtype.str}{item.shape}\n".encode())
-            digest.update(np.ascontiguousarray(item[()]).tobytes())
+            values = storage.read_array(item.parent, item.name.rsplit("/", 1)[1], ndim=None)
+            digest.update(np.ascontiguousarray(values).tobytes())
 
     add("/", file)
     file.visititems(add)
@@ -147,13 +148,15 @@ def read(path, chain=None, t=None):
             t=int(file.attrs["t"]),
             chain=json.loads(file.attrs["chain"]),
             dictionary=load(file, "dictionary"),
-            arrays={name: load(file["arrays"], name) for name in file["arrays"]},
+            arrays={name: load(file["arrays"], name) for name in storage.names_in(file, "arrays")},
             updates=int(file.attrs["updates"]),
             codes=load(file, "codes"),
             uncoded=float(file.attrs["uncoded"]),
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),
         )
+        if not isinstance(checkpoint.chain, dict) or checkpoint.codes.shape[1] > checkpoint.dictionary.shape[1]:
+            raise ValueError("its codes are of other atoms than its dictionary, or its chain is no map")
     check_chain(path, checkpoint, chain, t)
     return checkpoint
 

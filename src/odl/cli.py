@@ -298,6 +298,10 @@ def main(words=None):
     except OdlError as error:
         print(f"odl {args.command}: {error}", file=sys.stderr)
         return 1
+    except MemoryError as error:
+        reason = " ".join(str(error).split()) or "no more could be had"
+        print(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     except OSError as error:

@@ -8,6 +8,7 @@ import difflib
 import json
 import os
 import re
+import reprlib
 from pathlib import Path
 
 from odl import trees
@@ -16,8 +17,13 @@ from odl.errors import ConfigError, ParameterError
 REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms whose regret can be measured
 AGENTS = ("diffusion",)  # algorithms that can run over MPI ranks
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
+MOST, DEEPEST = 100_000, 30  # values of a configuration, and how deep they may lie
+BITS = 256  # of a whole number; Python refuses to write some thousand digits
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxdict = 20
+_SHORT.maxstring = 200
 TYPES = {
     "object": dict,
     "array": list,
@@ -51,6 +57,7 @@ def check(config, schema):
     ConfigError
         At the first key or value that is wrong, naming the nearest key for a typo.
     """
+    _check_size(config)
     _check(config, schema, "", schema)
     _check_doubles(config)
     _check_names(config)
@@ -58,7 +65,25 @@ def check(config, schema):
 
 def check_map(value, schema, path):
     """Check a part of a configuration against a schema of its own; `path` names it in messages."""
+    _check_size(value)
     _check(value, schema, path, schema)
+
+
+def _check_size(config):
+    """Refuse what repeats or holds itself: a few aliases of YAML make more values than there is memory."""
+    held, level = 0, [config]
+    for _ in range(DEEPEST):
+        held += len(level)
+        if any(isinstance(value, int) and value.bit_length() > BITS for value in level):
+            raise ConfigError(f"a whole number of more than {BITS} bits", "a smaller one", "correct it")
+        inner = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, (dict, list))]
+        if held + sum(map(len, inner)) > MOST:
+            break
+        level = [value for values in inner for value in values]
+        if not level:
+            return
+    given = f"the configuration has more than {MOST} values, or more than {DEEPEST} inside one another"
+    raise ConfigError(given, "a smaller one", "look for an alias (*name) that is repeated or stands in itself")
 
 
 def _resolve(schema, root):
@@ -78,7 +103,7 @@ def _check(value, schema, path, root):
     if "enum" in schema and value not in schema["enum"]:
         near = difflib.get_close_matches(str(value), [str(choice) for choice in schema["enum"]], n=1)
         todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
-        raise ConfigError(f"{where} is {value!r}", "one of " + ", ".join(map(str, schema["enum"])), todo)
+        raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not _in_range(value, schema):
         raise _wrong(where, value, _describe(schema))
     if isinstance(value, str) and not (
@@ -154,7 +179,11 @@ def _describe(schema):
 
 
 def _wrong(where, value, expected):
-    return ConfigError(f"{where} is {value!r}", expected, "correct it")
+    return ConfigError(f"{where} is {_shown(value)}", expected, "correct it")
+
+
+def _shown(value):
+    return repr(value) if isinstance(value, (str, float)) else _SHORT.repr(value)
 
 
 def _check_doubles(config):
@@ -171,7 +200,9 @@ def _check_doubles(config):
         if isinstance(values, list)
     }
     for where, values in lists.items():
-        double = next((value for value in values if values.count(value) > 1), None)
+        seen = set()  # of texts, numbers and, by their repr, the rest; 1 and 1.0 are equal
+        keys = [value if isinstance(value, (str, int, float)) else repr(value) for value in values]
+        double = next((value for value in keys if value in seen or seen.add(value)), None)
         if double is not None:
             raise ConfigError(f"{where} names {double!r} twice", "each value once", "remove one")
 

@@ -172,6 +172,10 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         if not {"n_batches", "n_features", "growing"} <= settings.keys():
             raise ParameterError(f"{path} is a checkpoint of a workflow", "a file of NoveltyDetector.save", "load that")
         n_batches, n_features = settings.pop("n_batches"), settings.pop("n_features")
+        unknown = settings.keys() - cls().get_params().keys()
+        if unknown or not isinstance(n_features, int) or point.dictionary.shape[0] != n_features:
+            given = f"{path} has settings or a dictionary of another kind of detector"
+            raise ParameterError(given, "a file of NoveltyDetector.save", "save it again with this version")
         detector = cls(**settings)
         detector.n_batches_, detector.n_features_in_ = n_batches, n_features
         detector.learner_ = detector.learner

@@ -129,7 +129,7 @@ def read_fields(file):
         counts=storage.read_csr(file, "counts"),
         **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles", "files")},
         topics=read_topics(file),
-        times=file["times"][:],
+        times=storage.read_array(file, "times", "i"),
     )
 
 
@@ -144,17 +144,19 @@ def read_rows(path, rows, kind="documents"):
     rows = np.asarray(rows, dtype=np.int64)
     with storage.reading(path, kind) as file:
         low, high = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
-        pointers = file["counts/indptr"][low : high + 1]
+        shape = storage.shape_of(file["counts"])
+        if low < 0 or high > shape[0]:
+            raise ValueError(f"it has {shape[0]} documents, and {low} to {high - 1} are asked for")
+        pointers = storage.dataset_of(file, "counts/indptr", "i")[low : high + 1]
         span = slice(int(pointers[0]), int(pointers[-1]))
-        shape = (high - low, int(file["counts"].attrs["shape"][1]))
-        data, indices = file["counts/data"][span], file["counts/indices"][span]
-        counts = sparse.csr_array((data, indices, pointers - pointers[0]), shape=shape)
+        data, indices = (storage.dataset_of(file, f"counts/{part}", "iuf")[span] for part in ("data", "indices"))
+        counts = storage.csr_of("counts", data, indices, pointers - pointers[0], (high - low, shape[1]))
         return Documents(
             counts=counts,
             vocabulary=storage.read_strings(file, "vocabulary"),
             **{name: storage.read_strings(file, name)[low:high] for name in ("ids", "titles", "files")},
             topics=read_topics(file)[low:high],
-            times=file["times"][low:high],
+            times=storage.dataset_of(file, "times", "i")[low:high],
         ).select(rows - low)
 
 

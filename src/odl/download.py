@@ -51,12 +51,16 @@ def load_registry(path=REGISTRY):
     try:
         with open(path, newline="", encoding="utf-8") as table:
             reader = csv.DictReader(table)
-            rows = list(reader)
+            rows, names = list(reader), reader.fieldnames or []
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DownloadError(f"{path} cannot be read ({error})", "the registry of corpora", "restore it") from error
-    missing = [name for name in COLUMNS if name not in (reader.fieldnames or [])]
+    missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise DownloadError(f"{path} has no column {', '.join(missing)}", "the registry of corpora", "restore it")
+    for number, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            given = f"line {number} of {path} has {'more' if None in row else 'fewer'} fields than the first line"
+            raise DownloadError(given, "the registry of corpora", "restore it")
     return rows
 
 
@@ -201,7 +205,7 @@ def _check_whole(path, name):
             with {"gz": gzip, "xz": lzma}[form].open(path) as file:
                 while file.read(CHUNK):
                     pass
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, ValueError) as error:
         raise _Refused(f"no whole {form} file ({error})") from error
 
 

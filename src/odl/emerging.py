@@ -84,14 +84,19 @@ def read(path):
             settings=json.loads(file.attrs["settings"]),
             objective=float(file.attrs["objective"]),
             ids=storage.read_strings(file, "ids"),
-            **{name: file[name][:] for name in ("rows", "cluster", "residual")},
+            **{name: storage.read_array(file, name, "i") for name in ("rows", "cluster")},
+            residual=storage.read_array(file, "residual"),
             **{name: storage.read_strings(file, f"clusters/{name}") for name in ("words", "weights")},
-            representative=file["clusters/representative"][:],
+            representative=storage.read_array(file, "clusters/representative", "i"),
         )
         sizes = {len(found.rows), len(found.ids), len(found.residual)}
         n_clusters = {len(found.words), len(found.weights), int(found.cluster.max(initial=-1)) + 1}
         if sizes != {len(found.cluster)} or n_clusters != {len(found.representative)}:
             raise ValueError("documents or clusters differ in number")
+        if not np.isin(found.representative, found.rows).all() or found.rows.min(initial=0) < 0:
+            raise ValueError("a cluster's document is none of those selected")
+        if found.cluster.min(initial=-1) < -1 or not isinstance(found.settings, dict):
+            raise ValueError("clusters or settings are none")
     return found
 
 

@@ -1,5 +1,7 @@
 """Errors a user can cause: each says what was given, what was expected and what to do."""
 
+LONGEST = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
+
 
 class OdlError(Exception):
     """Base class. The message is one sentence for the person who can mend the cause.
@@ -15,11 +17,22 @@ class OdlError(Exception):
     """
 
     def __init__(self, given, expected, todo):
+        given, expected, todo = (
+            _one_line(text, most) for text, most in zip((given, expected, todo), LONGEST.values(), strict=True)
+        )
         self.given, self.expected, self.todo = given, expected, todo
         super().__init__(given, expected, todo)
 
     def __str__(self):
         return f"{self.given}; expected {self.expected}; {self.todo}" + ("" if self.todo.endswith("?") else ".")
+
+
+def _one_line(text, most):
+    """Return what was found in a file as a part of a sentence: one line, nothing that moves a cursor, not too long."""
+    text = str(text)
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " if sign.isspace() else "?" for sign in text)
+    return text if len(text) <= most else f"{text[: most - 100]} ... {text[-90:]}"
 
 
 class ConfigError(OdlError):

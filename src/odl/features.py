@@ -241,10 +241,26 @@ def read(path):
             counts=storage.read_csr(file, "counts"),
             **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles")},
             **{name: set(storage.read_strings(file, name)) for name in ("seen", "seen_dominant")},
-            **{name: file[name][:] for name in ("frequencies", "novel", "novel_dominant", "times")},
+            **{
+                name: storage.read_array(file, name, "i")
+                for name in ("frequencies", "novel", "novel_dominant", "times")
+            },
             topics=docs.read_topics(file),
         )
-    n_documents, n_terms = batch.counts.shape
-    if len(batch.frequencies) != n_terms or len(batch.vocabulary) != n_terms or len(batch.ids) != n_documents:
+    if not _fits(batch):
         raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
     return batch
+
+
+def _fits(batch):
+    """Tell whether the parts of a timestep have one size, and its numbers are such as are counted."""
+    n_documents, n_terms = batch.counts.shape
+    by_document = (batch.ids, batch.titles, batch.topics, batch.times, batch.novel, batch.novel_dominant)
+    return (
+        all(len(part) == n_documents for part in by_document)
+        and len(batch.frequencies) == len(batch.vocabulary) == n_terms
+        and batch.counts.data.dtype.kind in "iu"
+        and batch.counts.data.min(initial=1) > 0
+        and (batch.t >= 0 and batch.n_before >= 0 and 0 <= batch.n_initial <= n_terms)
+        and 0 <= batch.frequencies.min(initial=0) <= batch.frequencies.max(initial=0) <= batch.n_before
+    )

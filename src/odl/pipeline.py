@@ -33,7 +33,10 @@ def index(source, table, order, *, seed, batches, protocol, topic_entry, ties, m
     """
     with storage.reading(source, "documents") as file:
         ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
-        topics, times, digests = documents.read_topics(file), file["times"][:], file["digests"][:]
+        topics, times = documents.read_topics(file), storage.read_array(file, "times", "i")
+        digests = storage.read_array(file, "digests", "u", ndim=2)
+        if any(len(part) != len(ids) for part in (files, topics, times, digests)):
+            raise ValueError("documents, times and digests differ in number")
     if protocol not in ("by-date", "topic-entry"):
         raise ParameterError(f"protocol is {protocol!r}", "'by-date' or 'topic-entry'", "choose one of these")
     entry = stream.Entry(**topic_entry) if protocol == "topic-entry" else None
@@ -72,10 +75,13 @@ def _warn_of_late_documents(made, sums):
 def batch(source, order, output, t):
     """Write the documents of one batch, with nothing in the file that depends on other documents."""
     with storage.reading(order, "order") as file:
-        starts = file["starts"][:]
+        starts = storage.read_array(file, "starts", "i")
+        ordered = storage.dataset_of(file, "rows", "i")
+        if np.any(np.diff(starts) < 1) or starts.min(initial=0) < 0 or starts.max(initial=0) > len(ordered):
+            raise ValueError("the batches are no parts of the stream")
         if not 0 <= t < len(starts) - 1:
             raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
-        rows = file["rows"][int(starts[t]) : int(starts[t + 1])]
+        rows = ordered[int(starts[t]) : int(starts[t + 1])]
     part = documents.read_rows(source, rows)
     documents.write(output, part, kind="batch", t=t, sha256=stream.fingerprint(part.digests()))
 
@@ -112,6 +118,10 @@ def lengths(config):
             path = f"{config['results']}/{config['study']}/{corpus}/seed{seed}/index.tsv"
             if not os.path.exists(path):
                 raise DataError(f"{path} does not exist", "the index of the stream", "make it first")
-            with open(path, newline="") as file:
-                found[corpus, seed] = len(list(csv.DictReader(file, delimiter="\t")))
+            try:
+                with open(path, newline="", encoding="utf-8") as file:
+                    found[corpus, seed] = len(list(csv.DictReader(file, delimiter="\t")))
+            except (UnicodeDecodeError, csv.Error) as error:
+                given = f"{path} is not a whole table ({error})"
+                raise DataError(given, "the index of the stream", f"delete {path} and run again") from error
     return found

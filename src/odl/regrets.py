@@ -12,6 +12,8 @@ from odl.tables import read_table, write_table
 COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
 COLUMNS += tuple(f"{name}_{part}" for name in ("regret", "violation") for part in STATISTICS)
 COLUMNS += ("regret_high", "phi", "distance", "upsilon", "psi_max", "tau", "beta")
+MEASURED = ("run", "t", "online", "hindsight", "hindsight_low", "regret", "regret_high", "phi", "distance", "upsilon")
+MEASURED += ("psi_max", "violation_sum")
 BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
 COLUMNS += BOUNDS
 
@@ -44,7 +46,7 @@ def gather(plan, path, *, runs, sizes=()):
         raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
     found = []
     for key, held in grouped(entries, KEY):
-        tables = [read_table(os.path.join(entry["folder"], "regret.tsv")) for entry in held]
+        tables = [read_table(os.path.join(entry["folder"], "regret.tsv"), MEASURED) for entry in held]
         rows = [row for table in tables for row in table]
         common = dict(zip(KEY, key, strict=True))
         for name in ("phi", "distance", "upsilon", "psi_max"):

@@ -55,12 +55,12 @@ class Scored:
 
 def _read_learner(path):
     with storage.reading(path, "scores") as file:
-        score = file["score"][:]
+        score = storage.read_array(file, "score")
         words = storage.read_strings(file, "top/words")
         atoms = zip(
             storage.read_strings(file, "atoms/words"),
             storage.read_strings(file, "atoms/weights"),
-            file["atoms/use"][:].tolist(),
+            storage.read_array(file, "atoms/use").tolist(),
             strict=True,
         )
         scored = Scored(
@@ -68,16 +68,18 @@ def _read_learner(path):
             initialisation=bool(file.attrs["initialisation"]),
             **{name: storage.read_strings(file, name) for name in ("ids", "titles")},
             topics=documents.read_topics(file),
-            **{name: file[name][:] for name in ("times", "novel", "novel_dominant", "empty")},
+            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
             scores={str(file.attrs["run"]): score},
             uncoded=float(file.attrs["uncoded"]),
             gap=float(file.attrs["gap"]),
-            top=list(zip(file["top/rows"][:].tolist(), words, strict=True)),
+            top=list(zip(storage.read_array(file, "top/rows", "i").tolist(), words, strict=True)),
             atoms=list(atoms),
         )
-        sizes = {len(part) for part in (scored.ids, scored.titles, scored.topics, scored.novel, score)}
-        if sizes != {len(scored.times)}:
+        parts = (scored.ids, scored.titles, scored.topics, scored.novel, scored.novel_dominant, scored.empty, score)
+        if {len(part) for part in parts} != {len(scored.times)}:
             raise ValueError("scores, labels and documents differ in number")
+        if not all(0 <= row < len(score) for row, _ in scored.top):
+            raise ValueError("the most novel documents are none of its documents")
         return scored
 
 
@@ -91,8 +93,8 @@ def read(path):
     """
     try:
         with h5py.File(path, "r", locking=False) as file:
-            kind = file.attrs.get("kind")
-    except OSError:
+            kind = str(file.attrs.get("kind"))
+    except (OSError, ValueError, TypeError, RuntimeError, LookupError):
         kind = "scores"  # `_read_learner` says what is wrong with it
     if kind == "baselines":
         held = vars(baselines.read(path))

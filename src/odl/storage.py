@@ -20,6 +20,9 @@ from odl.errors import DataError, OdlError, StorageError
 
 FORMAT = 1
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+PACKED = 1100  # gzip makes at most 1032 bytes of one
+SMALL = 1 << 24  # bytes that are read without looking at how many are stored
+LARGEST = np.iinfo(np.int32).max  # rows and columns of a matrix
 
 
 @contextmanager
@@ -115,7 +118,7 @@ def reading(path, kind):
         raise
     except PermissionError as error:
         raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
-    except (OSError, AttributeError, KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
+    except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise StorageError(f"{path} is damaged ({reason})", f"a whole file of kind '{kind}'", todo) from error
 
@@ -124,6 +127,50 @@ def write_array(group, name, values, **options):
     """Store an array, compressed where that is possible."""
     values = np.asarray(values)
     group.create_dataset(name, data=values, **(COMPRESSION if values.size else {}), **options)
+
+
+def dataset_of(group, name, kinds="iufb"):
+    """Return an array of an open file, not yet read, checked so that reading it costs no more than it holds.
+
+    Refused are links into other files, objects, and sizes that are only claimed.
+
+    Parameters
+    ----------
+    group : h5py.Group
+    name : str
+    kinds : str
+        Kinds of numbers that are expected, as numpy names them.
+
+    Raises
+    ------
+    ValueError
+        To be turned into a sentence by `reading`.
+    """
+    held = group[name]
+    if not isinstance(held, h5py.Dataset) or held.dtype.kind not in kinds or held.shape is None:
+        raise ValueError(f"{name} is no array of numbers")
+    if held.is_virtual or held.external or held.file.filename != group.file.filename:
+        raise ValueError(f"{name} lies in another file")
+    chunk = np.prod(held.chunks, dtype=float) * held.dtype.itemsize if held.chunks else 0
+    if (held.nbytes > SMALL and max(held.nbytes, chunk) > PACKED * held.id.get_storage_size()) or chunk > 4 * SMALL:
+        raise ValueError(f"{name} claims {held.nbytes} bytes and holds {held.id.get_storage_size()}")
+    return held
+
+
+def read_array(group, name, kinds="iufb", ndim=1):
+    """Load an array that `write_array` stored, checked as by `dataset_of`; `ndim` None takes any shape."""
+    held = dataset_of(group, name, kinds)
+    if ndim is not None and held.ndim != ndim:
+        raise ValueError(f"{name} has {held.ndim} dimensions instead of {ndim}")
+    return held[()]
+
+
+def names_in(group, name):
+    """Return the names in a group; an array in its place is refused, not read through."""
+    held = group[name]
+    if not isinstance(held, h5py.Group) or held.file.filename != group.file.filename:
+        raise ValueError(f"{name} is no group of arrays")
+    return list(held)
 
 
 def write_csr(group, name, matrix):
@@ -141,10 +188,29 @@ def write_csr(group, name, matrix):
 def read_csr(group, name):
     """Load what `write_csr` stored, checked so that no kernel is ever given indices out of range."""
     inner = group[name]
+    shape = shape_of(inner)
+    data, indices, indptr = (
+        read_array(inner, "data"),
+        read_array(inner, "indices", "i"),
+        read_array(inner, "indptr", "i"),
+    )
+    return csr_of(name, data, indices, indptr, shape)
+
+
+def shape_of(inner):
+    """Return the shape of a stored sparse matrix."""
     shape = tuple(int(size) for size in inner.attrs["shape"])
-    data, indices, indptr = inner["data"][:], inner["indices"][:], inner["indptr"][:]
+    if len(shape) != 2 or not all(0 <= size <= LARGEST for size in shape):
+        raise ValueError(f"{inner.name}: the shape {shape} is none of a matrix")
+    return shape
+
+
+def csr_of(name, data, indices, indptr, shape):
+    """Return the sparse matrix of three arrays, checked; a kernel reads what they point to without a look."""
     if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != len(data) or len(indices) != len(data):
         raise ValueError(f"{name}: row pointers do not fit the data")
+    if data.dtype.kind == "f" and not np.isfinite(data).all():
+        raise ValueError(f"{name}: a value is not finite")
     if np.any(np.diff(indptr) < 0) or (len(indices) and (indices.min() < 0 or indices.max() >= shape[1])):
         raise ValueError(f"{name}: indices out of range")
     if indptr[-1] < np.iinfo(np.int32).max:
@@ -167,7 +233,7 @@ def read_strings(group, name):
     length = int(group[name].attrs["length"])
     if length == 0:
         return []
-    strings = group[name][:].tobytes().decode("utf-8").split("\n")
+    strings = read_array(group, name, "u").tobytes().decode("utf-8").split("\n")
     if len(strings) != length:
         raise ValueError(f"{name}: {len(strings)} entries instead of {length}")
     return strings

@@ -23,10 +23,27 @@ import numpy as np
 from odl import storage
 from odl.errors import ConfigError
 from odl.spread import STATISTICS, grouped, mean, statistics
-from odl.tables import read_table, write_table
+from odl.tables import AUC_COLUMNS, read_table, write_table
+from odl.tables import SUMMARY_COLUMNS as RUN_COLUMNS
 
 BASELINE = "baseline"
-PLAN_KEYS = ("corpus", "reader", "protocol", "seed", "run", "algorithm", "k", "parameters", "folder", "timesteps")
+
+
+def _whole(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _text(value):
+    return isinstance(value, str) and "\0" not in value and value.isprintable()
+
+
+PLAN_KEYS = {
+    **dict.fromkeys(("corpus", "reader", "protocol", "run", "algorithm", "folder"), _text),
+    "seed": _whole,
+    "k": lambda value: value is None or _whole(value),
+    "parameters": lambda value: isinstance(value, dict),
+    "timesteps": lambda value: isinstance(value, list) and all(map(_whole, value)),
+}
 KEY = ("corpus", "run", "algorithm", "k")
 
 # Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).
@@ -82,7 +99,7 @@ def load_plan(plan):
     if isinstance(plan, str | os.PathLike):
         try:
             plan = json.loads(Path(plan).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ConfigError(f"the plan {plan} cannot be read ({error})", "a JSON list", "make it again") from error
     if not isinstance(plan, list | tuple) or not all(isinstance(entry, dict) for entry in plan):
         given = f"a plan that is {reprlib.repr(plan)}"
@@ -93,6 +110,10 @@ def load_plan(plan):
         missing = [name for name in PLAN_KEYS if name not in entry]
         if missing:
             raise ConfigError(f"a run of the plan without {', '.join(missing)}", "every key", "make the plan again")
+        wrong = next((name for name, fits in PLAN_KEYS.items() if not fits(entry[name])), None)
+        if wrong:
+            given = f"a run of the plan with {reprlib.repr(entry[wrong])} as its {wrong}"
+            raise ConfigError(given, "the value that odl plan writes", "make the plan again")
     return plan
 
 
@@ -107,8 +128,10 @@ def _with_entry(entry, row):
     return {**row, **held, "k": k, "parameters": parameters_text(entry["parameters"])}
 
 
-def _collect(plan, name):
-    return [_with_entry(entry, row) for entry in plan for row in read_table(os.path.join(entry["folder"], name))]
+def _collect(plan, name, columns):
+    return [
+        _with_entry(entry, row) for entry in plan for row in read_table(os.path.join(entry["folder"], name), columns)
+    ]
 
 
 def _summaries(averages):
@@ -167,9 +190,10 @@ def _novel(rows):
 def _emerging(plan, paths):
     """Means of the emerging topics over seeds, by timestep; shares over the seeds that have one."""
     folders = {os.path.dirname(os.fspath(path)) for path in paths}
-    rows = _collect([entry for entry in plan if entry["folder"] in folders], "emerging.tsv")
     means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
     means += ("novel_topics", "reachable", "found", "found_share")
+    judged = (*means, "purity", "f1")
+    rows = _collect([entry for entry in plan if entry["folder"] in folders], "emerging.tsv", ("run", "t", *judged))
     found = []
     for key, held in grouped(rows, (*KEY, "t")):
         spread = {name: statistics([row[name] for row in held], name) for name in ("purity", "f1")}
@@ -287,7 +311,7 @@ def summarise(plan, output_folder, emerging=()):
         If a table is missing or not whole.
     """
     plan = load_plan(plan)
-    averages, rows = _collect(plan, "summary.tsv"), _collect(plan, "auc.tsv")
+    averages, rows = _collect(plan, "summary.tsv", RUN_COLUMNS), _collect(plan, "auc.tsv", AUC_COLUMNS)
     known = [{**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)]
     found = {
         "averages": averages,
@@ -305,7 +329,7 @@ def summarise(plan, output_folder, emerging=()):
 
 def read_tables(folder):
     """Read what `summarise` wrote: a dict of name -> list of rows."""
-    return {name: read_table(os.path.join(folder, f"{name}.tsv")) for name in COLUMNS}
+    return {name: read_table(os.path.join(folder, f"{name}.tsv"), COLUMNS[name]) for name in COLUMNS}
 
 
 def choose_shown(plan, summary, corpus, shown=None):

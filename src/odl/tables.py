@@ -54,28 +54,46 @@ def _value(text):
     return text
 
 
-def read_table(path):
+def read_table(path, columns=()):
     """Read what `write_table` wrote: empty cells are nan, except in the columns `TEXT_COLUMNS`.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : sequence of str, optional
+        Columns that have to be there; what is no text in them has to be numbers.
 
     Raises
     ------
     DataError
-        If the file is missing, empty, or has rows of different lengths.
+        If the file is missing, empty, not UTF-8, has rows of different lengths, or lacks what `columns` asks for.
     """
     path = os.fspath(path)
     if not os.path.exists(path):
         raise DataError(f"{path} does not exist", "a table", "make it first")
-    with open(path, encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    todo = f"delete {path} and run again"
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    except (UnicodeDecodeError, csv.Error, IsADirectoryError) as error:
+        raise DataError(f"{path} is not a table ({error})", "tab-separated UTF-8 text", todo) from error
     if not lines or any(len(line) != len(lines[0]) for line in lines):
-        raise DataError(f"{path} is not a whole table", "rows of one length", f"delete {path} and run again")
-    return [
+        raise DataError(f"{path} is not a whole table", "rows of one length", todo)
+    missing = [name for name in columns if name not in lines[0]]
+    if missing:
+        raise DataError(f"{path} has no column {', '.join(missing)}", "a table of this kind", todo)
+    rows = [
         {
             name: cell if name in TEXT_COLUMNS else _value(cell) if cell else float("nan")
             for name, cell in zip(lines[0], line, strict=True)
         }
         for line in lines[1:]
     ]
+    for name in columns:
+        bad = next((row[name] for row in rows if name not in TEXT_COLUMNS and isinstance(row[name], str)), None)
+        if bad is not None:
+            raise DataError(f"{path} has {bad!r} in the column {name}", "a number", todo)
+    return rows
 
 
 def iso(milliseconds):

@@ -43,7 +43,7 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
     else:
         before = agentfiles.read(previous, chain=run, t=data.t - 1)
         digest = before.digest
-        current = learners.State(before.dictionary, before.arrays, before.updates)
+        current = learners.resume(learner, before.dictionary, before.arrays, before.updates, P.shape[1], previous)
     current = learner.fit_terms(current, P.shape[1])
     if previous:
         _load_kernels(learner, run["atoms"])

@@ -11,6 +11,7 @@ from functools import cached_property
 from odl.errors import ParameterError
 
 ROOT = -1  # the parent of a root
+DIGITS = 18  # of a number in a text; Python refuses to read some thousand
 LARGEST = 10_000_000  # nodes; a typing error in a branching factor should not fill the memory
 
 
@@ -176,6 +177,8 @@ def balanced(branching, roots=1):
     for factor in (*factors, *_whole([roots], "the roots")):
         if factor < 1:
             raise _wrong(f"{factor} children or roots in the branching factors {factors}", "at least 1")
+    if roots > LARGEST:
+        raise _wrong(f"{roots:.3g} roots make more than {LARGEST} nodes", "a smaller forest")
     parents, level = [ROOT] * roots, range(roots)
     for factor in factors:
         if len(parents) + factor * len(level) > LARGEST:
@@ -192,8 +195,8 @@ def binary(n_nodes):
     All levels are full where n is 2^depth - 1; otherwise the last one is filled from the left as far as n goes.
     """
     (n_nodes,) = _whole([n_nodes], "the nodes of a binary tree")
-    if n_nodes < 1:
-        raise _wrong(f"a binary tree of {n_nodes} nodes", "at least one")
+    if not 1 <= n_nodes <= LARGEST:
+        raise _wrong(f"a binary tree of {n_nodes} nodes", f"1 to {LARGEST} nodes")
     return Tree(tuple((node - 1) // 2 if node else ROOT for node in range(n_nodes)))
 
 
@@ -226,6 +229,8 @@ def parse(text, n_atoms):
         If the text is none of these, the tree is not sound, or it does not have one node for each atom.
     """
     words = str(text).strip()
+    if re.search(rf"\d{{{DIGITS + 1}}}", words):
+        raise _wrong(f"the tree is {words!r:.60}", f"numbers of at most {DIGITS} digits")
     numbers = r"-?\d+(?:\s*,\s*-?\d+|\s+-?\d+)*"
     if words == "binary":
         return binary(n_atoms)
@@ -266,6 +271,6 @@ def read(file, one_root=False):
         reason = getattr(error, "strerror", None) or "it is not text"
         raise _wrong(f"the tree file {os.fspath(file)} cannot be read: {reason}", "a text file") from error
     for word in words:
-        if not re.fullmatch(r"-?\d+", word):
+        if not re.fullmatch(rf"-?\d{{1,{DIGITS}}}", word):
             raise _wrong(f"the tree file {os.fspath(file)} holds {word!r:.40}", "the parents of the nodes as numbers")
     return Tree(tuple(map(int, words)), one_root=one_root)

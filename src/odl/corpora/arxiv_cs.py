@@ -3,12 +3,11 @@
 Source: R. S. Geiger, ArXiV Archive, https://doi.org/10.5281/zenodo.1463242.
 """
 
-import lzma
 from itertools import islice
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening
+from odl.corpora.checks import FETCH, check_content, check_options, check_sources, lines, opening, unpacked_text
 from odl.corpora.text import count_words, token_options
 from odl.documents import Documents, one_line
 from odl.errors import ConfigError, DataError
@@ -83,11 +82,12 @@ def to_documents(path, tokens, primary_only, limit):
 
 def rows(path):
     """Yield the fields of each line of the table."""
-    with opening(path, "a table packed with xz"), lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        header = file.readline().rstrip("\r\n").split("\t")
+    with opening(path, "a table packed with xz"), unpacked_text(path, "xz", newline="\n") as file:
+        table = lines(file, path)
+        header = next(table, "").rstrip("\r\n").split("\t")
         if header != COLUMNS:
             raise DataError(f"{path} has the columns {', '.join(header)}", ", ".join(COLUMNS), FETCH)
-        for line_number, line in enumerate(file, start=2):
+        for line_number, line in enumerate(table, start=2):
             fields = line.rstrip("\r\n").split("\t")
             if len(fields) != len(COLUMNS):
                 raise DataError(f"{path} line {line_number} has {len(fields)} fields", f"{len(COLUMNS)}", FETCH)

@@ -1,12 +1,17 @@
 """Checks that all readers share: options, sources, damaged files and wrong content."""
 
 import difflib
+import io
 import os
 from contextlib import contextmanager
+from functools import partial
 
 from odl.errors import ConfigError, DataError
 
 FETCH = "download it again, or put the right file there"
+FLOOR, RATIO = 1 << 28, 200  # a packed file may make 256 MiB, and beyond that so many times its size
+LONGEST_LINE = 1 << 26  # characters
+XZ_MEMORY = 1 << 28  # bytes that unpacking xz may need; its highest preset needs 65 MiB
 
 
 def nearest(name, known):
@@ -86,6 +91,93 @@ def check_content(path, found, expected):
             raise DataError(f"{path} has {found[name]} as its {name}", f"{value}", FETCH)
 
 
+class Unpacked(io.RawIOBase):
+    """The bytes of a packed file as they come, refused when they are more than a file of its size honestly makes.
+
+    Parameters
+    ----------
+    stream : file
+        Has the unpacked bytes.
+    path : path-like
+        The packed file.
+    """
+
+    def __init__(self, stream, path):
+        self.stream, self.path = stream, path
+        self.left = self.most = max(FLOOR, RATIO * os.path.getsize(path))
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        block = self.stream.read(len(buffer))
+        self.left -= len(block)
+        if self.left < 0:
+            given = f"{self.path} unpacks to more than {self.most >> 20} MiB, {RATIO} times its size"
+            raise DataError(given, "a file that was packed without tricks", "unpack it by hand if it is right")
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self):
+        self.stream.close()
+        super().close()
+
+
+class _Xz:
+    """The unpacked bytes of an xz file, with a bound of the memory that it asks for."""
+
+    def __init__(self, path):
+        self.file, self.decoder = open(path, "rb"), None  # noqa: SIM115 - closed by close
+
+    def read(self, size):
+        import lzma
+
+        while True:
+            if self.decoder is None or self.decoder.eof:
+                data = (self.decoder.unused_data if self.decoder else b"").lstrip(b"\0") or self.file.read(1 << 16)
+                if not data:
+                    return b""
+                self.decoder = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
+            else:
+                data = self.file.read(1 << 16) if self.decoder.needs_input else b""
+                if not data and self.decoder.needs_input:
+                    raise EOFError("it ends before its end mark")
+            if block := self.decoder.decompress(data, size):
+                return block
+
+    def close(self):
+        self.file.close()
+
+
+def unpacked(path, form="gz"):
+    """Open a file packed by gzip or xz for reading bytes, bounded by its size (`Unpacked`)."""
+    import gzip
+
+    stream = gzip.open(path, "rb") if form == "gz" else _Xz(path)  # noqa: SIM115
+    return io.BufferedReader(Unpacked(stream, path), 1 << 17)
+
+
+def unpacked_text(path, form="gz", newline=""):
+    """Open a packed file for reading UTF-8 text, bounded like `unpacked`."""
+    return io.TextIOWrapper(unpacked(path, form), encoding="utf-8", newline=newline)
+
+
+def lines(file, path):
+    """Yield the lines of an open file (text or bytes), refusing one that no document or row has.
+
+    Raises
+    ------
+    DataError
+        Naming the line.
+    """
+    end = file.readline(0)
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), end), start=1):
+        if len(line) == LONGEST_LINE:
+            given = f"{path} line {number} has {LONGEST_LINE} characters or more"
+            raise DataError(given, "shorter lines", "look for a missing line break")
+        yield line
+
+
 def tar_members(path, wanted=None):
     """Yield (name, bytes) of the regular files of a tar.gz archive, in its order; nothing is extracted.
 
@@ -99,15 +191,16 @@ def tar_members(path, wanted=None):
     Raises
     ------
     DataError
-        If the archive is damaged or truncated.
+        If the archive is damaged or truncated, or unpacks to more than it can honestly hold.
     """
-    import gzip
     import tarfile
 
-    with opening(path, "a whole tar.gz archive"), gzip.open(path, "rb") as stream:
-        with tarfile.open(fileobj=stream, mode="r:") as archive:
+    with opening(path, "a whole tar.gz archive"), unpacked(path) as stream:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
                 if member.isfile() and (wanted is None or wanted(member.name.rpartition("/")[2])):
+                    if member.issparse():
+                        raise ValueError(f"{member.name} is stored without its zeros")
                     yield member.name, archive.extractfile(member).read()
         while stream.read(1 << 20):  # tarfile takes a missing end for the end; the checksum is behind it
             pass

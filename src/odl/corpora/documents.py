@@ -97,7 +97,7 @@ class Collection:
             seen.update(row)
             try:
                 self.add_row(name, place, row, with_ids)
-            except (ValueError, OverflowError) as error:
+            except (ValueError, OverflowError, RecursionError) as error:
                 raise DataError(f"{path} {place}: {error}", "a readable document", "correct or remove it") from error
         check_columns_seen(path, seen, self.columns)
 

@@ -6,12 +6,11 @@ the experiment `biclustering` reads it.
 """
 
 import csv
-import gzip
 from typing import NamedTuple
 
 import numpy as np
 
-from odl.corpora.checks import check_content, check_sources, opening
+from odl.corpora.checks import check_content, check_sources, lines, opening, unpacked_text
 
 FILE = "lung_5000x56.csv.gz"
 CLASSES = {"Carcinoid": 20, "Colon": 13, "Normal": 17, "SmallCell": 6}
@@ -43,8 +42,8 @@ def parse(path):
     DataError
         If the file is not such a table.
     """
-    with opening(path, "a gzipped CSV of numbers, genes as rows"), gzip.open(path, "rt", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
+    with opening(path, "a gzipped CSV of numbers, genes as rows"), unpacked_text(path) as file:
+        header, *rows = csv.reader(lines(file, path))
         values = np.array([[float(cell) for cell in row[1:]] for row in rows])
         if values.ndim != 2 or values.shape[1] != len(header) - 1 or not np.isfinite(values).all():
             raise ValueError(f"rows of {values.shape} finite numbers below {len(header) - 1} subjects")

@@ -5,19 +5,27 @@ Source: http://qwone.com/~jason/20Newsgroups/; the table of dates was made from 
 """
 
 import csv
-import gzip
 import io
 import re
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
+from odl.corpora.checks import (
+    FETCH,
+    check_content,
+    check_options,
+    check_sources,
+    lines,
+    opening,
+    tar_members,
+    unpacked_text,
+)
 from odl.corpora.text import count_words, token_options
 from odl.documents import Documents, one_line
 from odl.errors import ConfigError, DataError
 
 EXPECTED = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
-MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d+)$")
+MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
 # Its header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so +0300 is meant.
 CORRECTED = {"sci.med/58983": "1993-04-19T13:15:19Z"}
 QUOTED = re.compile(r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$", re.MULTILINE)
@@ -87,8 +95,8 @@ def to_documents(archive, table, tokens, quotes, expected):
 def read_dates(path):
     """Return {(newsgroup, number): milliseconds since 1970, or None where there is no date}."""
     times = {}
-    with opening(path, "a gzipped table"), gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+    with opening(path, "a gzipped table"), unpacked_text(path) as file:
+        for row in csv.DictReader(lines(file, path), delimiter="\t", quoting=csv.QUOTE_NONE):
             date = row["date_utc"] or CORRECTED.get(f"{row['newsgroup']}/{row['id']}")
             time = int(np.datetime64(date.removesuffix("Z"), "ms").astype(np.int64)) if date else None
             times[row["newsgroup"], row["id"]] = time

@@ -85,6 +85,8 @@ def parse_counts(lines, n_terms):
             raise ValueError(f"nips.corpus line {number} announces another number of terms than it has")
     pairs = np.array(list(chain.from_iterable(rows)), dtype=np.int64).reshape(-1, 2)
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-    if len(pairs) and not (pairs[:, 0].min() >= 0 and pairs[:, 0].max() < n_terms and pairs[:, 1].min() >= 0):
+    if len(pairs) and not (
+        pairs[:, 0].min() >= 0 and pairs[:, 0].max() < n_terms and 0 <= pairs[:, 1].min() <= pairs[:, 1].max() < 2**31
+    ):
         raise ValueError("nips.corpus names a term that nips.vocab lacks, or a negative count")
     return sparse.csr_array((pairs[:, 1].astype(np.int32), pairs[:, 0], indptr), shape=(len(rows), n_terms))

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
 
 from odl.corpora import arxiv_cs, nips
-from odl.corpora.checks import check_content, opening, tar_members
+from odl.corpora.checks import FLOOR, check_content, lines, opening, tar_members, unpacked_text
 from odl.errors import DataError
 
 N_POSTS = 19997
-POST = re.compile(r"([^/]+)/(\d+)$")
+POST = re.compile(r"([^/]+)/(\d{1,9})$")
 FARTHEST_ZONE = 24 * 3600  # one header has +1700, taken at its word, one +3000
 
 
@@ -92,8 +92,8 @@ def arxiv_abstracts(paths, output, n_documents=arxiv_cs.N_DOCUMENTS):
     wanted = {name[0] for name in names if name}
     papers = {}
     for path in paths:
-        with opening(path, "a table packed with xz"), lzma.open(path, "rt", encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file, delimiter="\t"):
+        with opening(path, "a table packed with xz"), unpacked_text(path, "xz") as file:
+            for row in csv.DictReader(lines(file, path), delimiter="\t"):
                 if row["primary_cat"] in wanted:
                     fields = [" ".join(row[name].split()) for name in arxiv_cs.COLUMNS]
                     fields[1] = fields[1][:10]
@@ -118,6 +118,8 @@ def nips_archive(paths, output):
     with opening(path, "a zip archive"), zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
             if name.rpartition("/")[2] in nips.FILES:
+                if archive.getinfo(name).file_size > FLOOR:
+                    raise ValueError(f"{name} claims {archive.getinfo(name).file_size} bytes")
                 found.setdefault(name.rpartition("/")[2], archive.read(name))
     missing = [name for name in nips.FILES if name not in found]
     if missing:

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_options, check_sources, tar_members
+from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
 from odl.corpora.text import count_words, token_options
 from odl.documents import Documents, one_line
 from odl.errors import DataError
@@ -17,14 +17,12 @@ from odl.errors import DataError
 N_DOCUMENTS = 21578
 FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-000.sgm are about
 
-ELEMENT = re.compile(r"<REUTERS (.*?)>(.*?)</REUTERS>", re.DOTALL)
-NEWID = re.compile(r'NEWID="(\d+)"')
+NEWID = re.compile(r'NEWID="(\d{1,9})"')
 # Some dates are followed by codes or a remark, some have two spaces. NEWID 17192 has the hour 605: its
 # number on the wire, f0391, lies between those of 05:07 and 05:17 of that day, so the 6 is a slip.
 DATE = re.compile(r"<DATE>\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+\d*(\d\d):(\d\d):(\d\d)\.(\d{1,2})")
 MONTHS = {"FEB": 2, "MAR": 3, "APR": 4, "JUN": 6, "OCT": 10}
-TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
-TEXT = re.compile(r'<TEXT(?: TYPE="(\w+)")?>(.*?)</TEXT>', re.DOTALL)
+TEXT = re.compile(r'<TEXT(?: TYPE="(\w+)")?>')
 MARKUP = re.compile(r"</?(?:TITLE|DATELINE|AUTHOR|BODY)>")
 CONTROL = re.compile(r"&#\d+;")
 
@@ -69,7 +67,8 @@ def to_documents(path, tokens, n_documents=N_DOCUMENTS, first_file_md5=FIRST_FIL
             f"the original with md5 {first_file_md5}",
             FETCH,
         )
-    parsed = [document for name in sorted(files) for document in parse(path, files[name].decode("latin-1"))]
+    with opening(path, "the original SGML"):
+        parsed = [document for name in sorted(files) for document in parse(path, files[name].decode("latin-1"))]
     ids = [newid for newid, *_ in parsed]
     found = {"number of documents": len(ids), "set of NEWIDs complete": set(ids) == set(range(1, len(ids) + 1))}
     check_content(path, found, {"number of documents": n_documents, "set of NEWIDs complete": True})
@@ -86,19 +85,38 @@ def to_documents(path, tokens, n_documents=N_DOCUMENTS, first_file_md5=FIRST_FIL
 
 def parse(path, sgml):
     """Yield (NEWID, time in ms, topics, title, text) of each document of one SGML file."""
-    for attributes, inside in ELEMENT.findall(sgml):
-        newid, element = NEWID.search(attributes), TEXT.search(inside)
-        if not newid or not element:
+    for attributes, inside in elements(sgml):
+        newid, kind = NEWID.search(attributes), TEXT.search(inside)
+        element = kind and enclosed(inside, kind.end(), "</TEXT>")
+        if not newid or element is None:
             raise DataError(f"{path} holds a document without NEWID or TEXT", "the original SGML", FETCH)
-        topics = TOPICS.search(inside)
-        title, text = title_and_text(*element.groups())
+        topics = between(inside, "TOPICS")
+        title, text = title_and_text(kind[1], element)
         yield (
             int(newid[1]),
             milliseconds(path, newid[1], inside),
-            tuple(re.findall(r"<D>(.*?)</D>", topics[1])) if topics else (),
+            tuple(part.partition("</D>")[0] for part in (topics or "").split("<D>")[1:] if "</D>" in part),
             title,
             text,
         )
+
+
+def elements(sgml):
+    """Yield (attributes, content) of each REUTERS element; linear in the text, whatever is left open."""
+    start = sgml.find("<REUTERS ")
+    while start >= 0:
+        inside = sgml.find(">", start)
+        end = sgml.find("</REUTERS>", inside) if inside >= 0 else -1
+        if end < 0:
+            return
+        yield sgml[start + len("<REUTERS ") : inside], sgml[inside + 1 : end]
+        start = sgml.find("<REUTERS ", end)
+
+
+def enclosed(text, start, closing):
+    """Return the text from a place to a closing tag, or None where it is never closed."""
+    end = text.find(closing, start)
+    return text[start:end] if end >= 0 else None
 
 
 def milliseconds(path, newid, inside):
@@ -116,19 +134,19 @@ def milliseconds(path, newid, inside):
 
 def title_and_text(kind, element):
     """Return title and text (the title with it) of a TEXT element, without markup and control codes."""
-    title = between(element, "TITLE")
+    title = plain(between(element, "TITLE") or "")
     if kind == "BRIEF":  # the body is "Blah blah blah."
         return title, title
     if kind == "UNPROC":
         whole = MARKUP.sub(" ", plain(element))
         return title or next((line.strip() for line in whole.splitlines() if line.strip()), ""), whole
-    return title, title + "\n" + between(element, "BODY")
+    return title, title + "\n" + plain(between(element, "BODY") or "")
 
 
 def between(text, tag):
-    """Return the plain content of an element, or "" where it is absent."""
-    match = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-    return plain(match[1]) if match else ""
+    """Return the content of the first element of a name, or None where it is absent."""
+    start = text.find(f"<{tag}>")
+    return enclosed(text, start + len(tag) + 2, f"</{tag}>") if start >= 0 else None
 
 
 def plain(text):

@@ -129,10 +129,13 @@ def docstrings(module, path):
         return
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError):  # a template, or meant for another Python
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a template, another Python's, or too deep
         return
     yield from own_docstring(tree, module)
-    yield from nested_docstrings(tree, module)
+    try:
+        yield from nested_docstrings(tree, module)
+    except RecursionError:
+        return
 
 
 def own_docstring(node, name):
@@ -161,7 +164,7 @@ def newdoc(call, module):
         return
     try:
         arguments = [ast.literal_eval(argument) for argument in call.args]
-    except ValueError:  # computed text
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):  # computed text
         return
     place = arguments.pop(0) if len(arguments) == 3 else module.rpartition(".")[0]
     if len(arguments) != 2 or str(place).partition(".")[0] != module.partition(".")[0]:

@@ -1,13 +1,13 @@
 """Rows of a person's own files, one at a time: JSONL, CSV and Parquet."""
 
 import csv
-import gzip
 import io
 import json
 import os
 import zlib
 from datetime import timedelta
 
+from odl.corpora.checks import LONGEST_LINE, lines, unpacked
 from odl.corpora.fields import EPOCH, clean
 from odl.errors import ConfigError, DataError
 
@@ -90,7 +90,7 @@ def rows(path, delimiter=","):
 
 
 def _open(path):
-    return gzip.open(path, "rb") if str(path).lower().endswith(".gz") else open(path, "rb")
+    return unpacked(path) if str(path).lower().endswith(".gz") else open(path, "rb")
 
 
 def _not_utf8(path, place, error):
@@ -104,7 +104,7 @@ def _refuse_constant(name):
 
 def _json_rows(path):
     with _open(path) as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(lines(file, path), start=1):
             place = f"line {number}"
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -125,10 +125,10 @@ def _json_rows(path):
 
 
 def _csv_rows(path, delimiter):
-    limit = csv.field_size_limit(2**31 - 1)  # the default refuses texts of more than 131072 characters
+    limit = csv.field_size_limit(LONGEST_LINE)  # the default refuses texts of more than 131072 characters
     try:
         with _open(path) as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            reader = csv.reader(lines(file, path), delimiter=delimiter, strict=True)
             header = None
             while True:
                 place = f"line {reader.line_num + 1}"
@@ -172,7 +172,7 @@ def _parquet_rows(path):
                 for position in range(batch.num_rows):
                     number += 1
                     yield f"row {number}", {name: values[position] for name, values in columns.items()}
-    except (pa.ArrowException, KeyError, OverflowError) as error:
+    except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError, MemoryError) as error:
         reason = " ".join(str(error).split())
         raise DataError(
             f"{path} cannot be read as Parquet ({reason})", "a whole Parquet file", "write it again"

@@ -198,13 +198,13 @@ def read_edges(path, n_agents=None):
                 if not line.strip() or line.lstrip().startswith("#"):
                     continue
                 cells = next(csv.reader([line.strip()], delimiter="\t" if "\t" in line else ","))
-                if len(cells) != 2 or not all(cell.strip().isdecimal() for cell in cells):
+                if len(cells) != 2 or not all(cell.strip().isdecimal() and len(cell) < 19 for cell in cells):
                     raise DataError(f"{path}, line {number}: {line.strip()!r}", "two agent numbers from 0", todo)
                 links.append([int(cell) for cell in cells])
                 if n_agents is not None and max(links[-1]) >= n_agents:
                     given = f"{path}, line {number}: agent {max(links[-1])}"
                     raise DataError(given, f"numbers from 0 to {n_agents - 1}", "correct the line or the agents")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error, StopIteration) as error:
         raise DataError(f"{path} cannot be read ({error})", "a text file of links", todo) from error
     if not links:
         raise DataError(f"{path} holds no link", "at least one", todo)

@@ -96,10 +96,18 @@ def section(folder):
     try:
         with open(os.path.join(folder, HELD), encoding="utf-8") as file:
             held = json.load(file)
-    except (OSError, ValueError) as error:
-        todo = "delete the folder and run it again"
-        raise DataError(f"{folder} holds no finished experiment", f"{HELD} and its results", todo) from error
+        if not isinstance(held, dict) or not isinstance(held.get("experiment"), str):
+            raise ValueError("no experiment is named")
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(folder) from error
     module = module_of(held["experiment"])
     if not hasattr(module, "section"):
         return module.TITLE, []
-    return module.TITLE, module.section(os.fspath(folder))
+    try:
+        return module.TITLE, module.section(os.fspath(folder))
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise _damaged(folder) from error
+
+
+def _damaged(folder):
+    return DataError(f"{folder} holds no finished experiment", f"{HELD} and its results", "delete it and run it again")

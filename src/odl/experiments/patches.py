@@ -8,6 +8,7 @@ from odl.corpora.checks import opening, tar_members
 from odl.errors import ParameterError
 
 FLAT = 1e-6  # a patch whose centred values have at most this length is constant
+LARGEST = 1 << 24  # pixels of an image
 ROUNDS = 100  # draws before images are taken for constant ones
 
 
@@ -29,7 +30,6 @@ def read_images(files):
         from sklearn.datasets import load_sample_images
 
         return [_grey(image / 255.0) for image in load_sample_images().images]
-    from PIL import Image
 
     found = []
     for path in files:
@@ -37,8 +37,18 @@ def read_images(files):
         with opening(path, "an archive of PNG images"):
             if not members:
                 raise ValueError("it holds no PNG image")
-            found += [_grey(np.asarray(Image.open(io.BytesIO(members[name]))) / 255.0) for name in sorted(members)]
+            found += [_opened(members[name]) for name in sorted(members)]
     return found
+
+
+def _opened(data):
+    """Return one PNG image in grey; its header says how large it is before anything is unpacked."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
+        if image.width * image.height > LARGEST:
+            raise ValueError(f"an image of {image.width} x {image.height} pixels")
+        return _grey(np.asarray(image) / 255.0)
 
 
 def _grey(image):

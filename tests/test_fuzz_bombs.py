@@ -1,0 +1,228 @@
+"""Files that are small and ask for much: memory and time stay bounded, and nothing of them is run."""
+
+import ast
+import gzip
+import io
+import json
+import lzma
+import re
+import struct
+import tarfile
+import time
+import zlib
+from contextlib import nullcontext
+
+import h5py
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT
+
+from odl import config, corpora, storage, trees
+from odl.corpora import arxiv_cs, checks, lung, matlab, reuters21578
+from odl.corpora.text import token_options
+from odl.errors import ConfigError, DataError, OdlError, StorageError
+from odl.experiments import patches
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Bounds that small files reach."""
+    monkeypatch.setattr(checks, "FLOOR", 1 << 20)
+    monkeypatch.setattr(checks, "LONGEST_LINE", 1 << 18)
+    monkeypatch.setattr(checks, "XZ_MEMORY", 1 << 24)
+    monkeypatch.setattr(matlab, "FLOOR", 1 << 20)
+
+
+def refused(said, read, *arguments, error=DataError):
+    with pytest.raises(error, match=said) as caught:
+        read(*arguments)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 2500
+
+
+def tar_of(size):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        info = tarfile.TarInfo("reut2-000.sgm")
+        info.size = size
+        archive.addfile(info, io.BytesIO(bytes(size)))
+    return out.getvalue()
+
+
+def test_a_gzip_bomb_in_every_form(tmp_path, narrow):
+    bomb = bytes(8 << 20)
+    for name, data, read in (
+        ("a.tar.gz", tar_of(8 << 20), lambda path: list(checks.tar_members(path))),
+        ("a.csv.gz", b'"","A"\n"g",0\n' + b'"g",0\n' * (1 << 20), lung.parse),
+        ("a.jsonl.gz", b'{"text": "wheat grain"}\n' * (1 << 18), lambda path: corpora.read("documents", [path])),
+    ):
+        (tmp_path / name).write_bytes(gzip.compress(data))
+        refused("unpacks to more than", read, tmp_path / name)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(bomb))
+    refused("line 1 has 262144 characters or more", corpora.read, "documents", [tmp_path / "b.jsonl.gz"])
+
+
+def test_an_xz_bomb_and_one_that_asks_for_memory(tmp_path, narrow):
+    def read(path):
+        arxiv_cs.to_documents(path, token_options(), False, None)
+
+    header = ("\t".join(arxiv_cs.COLUMNS) + "\n").encode()
+    (tmp_path / "a.xz").write_bytes(lzma.compress(header + b"1\t2000-01-01\tcs.AI\tcs.AI\tT\tw\n" * (1 << 18)))
+    refused("unpacks to more than", read, tmp_path / "a.xz")
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 27}]
+    (tmp_path / "b.xz").write_bytes(lzma.compress(header, filters=filters))
+    refused("[Mm]emory", read, tmp_path / "b.xz")
+
+
+def test_xz_of_several_streams_is_read_whole(tmp_path):
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"one\n") + lzma.compress(b"two\n") + bytes(4) + lzma.compress(b"3"))
+    with checks.unpacked(tmp_path / "a.xz", "xz") as file:
+        assert file.read() == b"one\ntwo\n3"
+    (tmp_path / "b.xz").write_bytes(lzma.compress(b"one\n" * 999)[:-9])
+    with checks.unpacked(tmp_path / "b.xz", "xz") as file, pytest.raises(EOFError):
+        file.read()
+
+
+def matrix_element(name, body):
+    flags = struct.pack("<4I", 6, 8, 5, 1) + struct.pack("<2I2i", 5, 8, 3, 3)
+    inner = flags + struct.pack("<2I", 1, len(name)) + name.ljust(8, b"\0") + body
+    return struct.pack("<2I", 14, len(inner)) + inner
+
+
+def test_a_matlab_bomb(tmp_path, narrow):
+    packed = zlib.compress(matrix_element(b"fea", bytes(8 << 20)))
+    (tmp_path / "a.mat").write_bytes(bytes(124) + b"\0\1IM" + struct.pack("<2I", 15, len(packed)) + packed)
+    refused("unpacks to more than 1 MiB", matlab.load_variable, tmp_path / "a.mat", "fea")
+
+
+def test_matlab_indices_out_of_range_are_refused(tmp_path):
+    numbers = struct.pack("<2I2i", 5, 8, 0, 2**30) + struct.pack("<2I4i", 5, 16, 0, 1, 2, 2)
+    numbers += struct.pack("<2I2d", 9, 16, 1.0, 1.0)
+    (tmp_path / "a.mat").write_bytes(bytes(124) + b"\0\1IM" + matrix_element(b"fea", numbers))
+    refused("cannot be read", matlab.load_variable, tmp_path / "a.mat", "fea")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_image_that_claims_much_and_one_of_another_form(tmp_path):
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("L", (2, 2)).save(out, "PNG")
+    data = bytearray(out.getvalue())
+    data[16:24] = struct.pack(">2I", 10_000, 10_000)
+    data[29:33] = struct.pack(">I", zlib.crc32(bytes(data[12:29])))
+    out = io.BytesIO()
+    Image.new("L", (2, 2)).save(out, "EPS")  # Pillow would start Ghostscript for it
+    for number, image in enumerate((bytes(data), out.getvalue())):
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            info = tarfile.TarInfo("a.png")
+            info.size = len(image)
+            archive.addfile(info, io.BytesIO(image))
+        (tmp_path / f"{number}.tar.gz").write_bytes(packed.getvalue())
+        refused("cannot be read", patches.read_images, [tmp_path / f"{number}.tar.gz"])
+
+
+@pytest.mark.parametrize(
+    "piece", ["<REUTERS ", '<REUTERS NEWID="1">', '<REUTERS NEWID="1"><TEXT>', "<TEXT>", "<D>", ">"]
+)
+def test_sgml_that_is_never_closed_is_read_in_linear_time(piece):
+    text = '<REUTERS NEWID="1"><DATE>26-FEB-1987 15:01:01.79</DATE><TOPICS>' + piece * 300_000
+    begin = time.process_time()
+    for end in ("", "</REUTERS>", "</TOPICS><TEXT></TEXT></REUTERS>"):
+        with pytest.raises(DataError) if end == "</REUTERS>" else nullcontext():
+            list(reuters21578.parse("a.sgm", text + end))
+    assert time.process_time() - begin < 20  # the square of this length takes hours
+
+
+def test_a_claimed_size_is_not_believed(tmp_path):
+    path = tmp_path / "a.h5"
+    for shape, kind in (((2**50,), "f8"), ((2**28,), "i4"), ((2**31, 2**31), "u1")):
+        with h5py.File(path, "w") as file:
+            file.attrs.update(kind="order", format=1)
+            file.create_dataset("rows", shape, kind, chunks=True)
+        refused("claims", _read, path, error=StorageError)
+
+
+def _read(path):
+    with storage.reading(path, "order") as file:
+        storage.read_array(file, "rows", ndim=None)
+
+
+def test_what_compresses_well_is_read(tmp_path):
+    with storage.writing(tmp_path / "a.h5", "order") as file:
+        storage.write_array(file, "rows", np.zeros(1 << 23, dtype=np.int64))
+    _read(tmp_path / "a.h5")
+    assert (tmp_path / "a.h5").stat().st_size < 1 << 18
+
+
+def test_an_array_in_another_file_is_refused(tmp_path):
+    (tmp_path / "secret").write_bytes(b"0123456789abcdef")
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["rows"] = np.arange(3)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.attrs.update(kind="order", format=1)
+        file["rows"] = h5py.ExternalLink("other.h5", "rows")
+    refused("lies in another file", _read, tmp_path / "a.h5", error=StorageError)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.attrs.update(kind="order", format=1)
+        file.create_dataset("rows", (16,), "u1", external=[(str(tmp_path / "secret"), 0, 16)])
+    refused("lies in another file", _read, tmp_path / "a.h5", error=StorageError)
+
+
+def test_a_configuration_that_multiplies_itself():
+    schema = config.load_schema(ROOT / "workflow/schemas/config.schema.json")
+    given = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    bomb = ["x"]
+    for _ in range(40):
+        bomb = [bomb] * 9
+    loop = []
+    loop.append(loop)
+    for value in (bomb, loop, {"a": bomb}, [[["x" * 10**6]] * 50]):
+        for place in (("seeds",), ("report", "run"), ("corpora", "scipydocs", "options", "tokens")):
+            held = json.loads(json.dumps(given))
+            inside = held
+            for key in place[:-1]:
+                inside = inside.setdefault(key, {})
+            inside[place[-1]] = value
+            refused("configuration has more|is ", config.check, held, schema, error=ConfigError)
+    refused("more than 256 bits", config.check, {**given, "seeds": [1 << 20_000]}, schema, error=ConfigError)
+    begin = time.process_time()
+    refused("twice", config.check, {**given, "seeds": [*range(50_000), 7]}, schema, error=ConfigError)
+    assert time.process_time() - begin < 20
+
+
+@pytest.mark.parametrize(
+    "text", ["999999999999 x 2", "9" * 5000, "99999999,9999999", "parents " + "9" * 5000, "binary"]
+)
+def test_a_tree_that_fills_no_memory(text):
+    refused("nodes|digits|roots", trees.parse, text, 10**12, error=OdlError)
+
+
+def test_nothing_is_unpacked_into_a_folder_and_nothing_is_run():
+    """No pickle, no archive written out, no YAML of Python objects, no code from a file."""
+    forbidden = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle", "jsonpickle"}
+    for path in sorted((ROOT / "src/odl").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & forbidden, path
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in {"extractall", "unpack_archive", "read_pickle", "load_module", "loadmat"}, path
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in {"eval", "exec", "compile", "__import__"}, path
+        assert not re.search(r"allow_pickle|yaml\.(unsafe_)?load\(|np\.load\(|\.extract\(", path.read_text()), path
+
+
+def test_members_that_lead_elsewhere_write_nothing(tmp_path):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, kind in (("../escaped", tarfile.REGTYPE), ("link", tarfile.SYMTYPE), ("/absolute", tarfile.REGTYPE)):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname, info.size = kind, "/etc/passwd", 3 if kind == tarfile.REGTYPE else 0
+            archive.addfile(info, io.BytesIO(b"abc"))
+    inside = tmp_path / "a" / "b"
+    inside.mkdir(parents=True)
+    (inside / "x.tar.gz").write_bytes(out.getvalue())
+    assert [data for _, data in checks.tar_members(inside / "x.tar.gz")] == [b"abc", b"abc"]
+    assert [path.name for path in tmp_path.rglob("*")] == ["a", "b", "x.tar.gz"]

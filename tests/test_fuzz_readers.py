@@ -1,0 +1,94 @@
+"""Malformed files for every reader: refused in one sentence or accepted, within bounds of memory and time.
+
+The long run is ``make fuzz``; `fuzz_targets` lists the readers, `fuzzing` makes the files.
+"""
+
+import re
+import subprocess
+import sys
+
+import fuzz
+import fuzz_targets
+import fuzz_world
+import pytest
+from conftest import ROOT
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+EXAMPLES = 12
+NAMES = (
+    "agent", "arxiv (tsv.xz)", "auc.tsv of a run", "baselines.h5", "batches", "checkpoint, adaptive",
+    "checkpoint, dual_averaging", "checkpoint, hierarchical", "checkpoint, online_admm", "configuration (YAML)",
+    "detector.h5", "documents.csv", "documents.h5", "documents.jsonl", "documents.jsonl.gz", "documents.parquet",
+    "edge list", "emerging.h5", "emerging.tsv of a run", "features", "images (tar.gz of PNG)", "JSON argument",
+    "lung (csv.gz)", "members (tar.gz)", "network of agents", "nips (tar.gz)", "order.h5", "original 20news (tar.gz)",
+    "original arxiv (tsv.xz)", "original nips (zip)", "plan.json", "registry (CSV)", "regret.tsv of a run",
+    "reuters-cai (MAT)", "reuters21578 (SGML)", "scipydocs (Python)", "scores", "summary.tsv of a run",
+    "tables/novel.tsv", "tables/published.tsv", "tables/summary.tsv", "tdt2 (MAT)", "tree file", "tree setting",
+    "20news (tar.gz)", "20news dates (tsv.gz)",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return fuzz_world.build(tmp_path_factory.mktemp("fuzz") / "world")
+
+
+@pytest.fixture(scope="module")
+def targets(world):
+    found = fuzz_targets.targets(world)
+    assert set(found) == set(NAMES)
+    return found
+
+
+def test_the_long_run_in_short(world):
+    """Every reader in processes of its own, with a bound of memory; its table counts nothing but what is expected."""
+    command = [sys.executable, "tests/fuzz.py", "--examples", str(EXAMPLES), "--world", str(world)]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in found.stdout.splitlines() if line[:1] == "|"]
+    held = {row[0]: list(map(int, row[1:7])) for row in rows[2:]}
+    assert set(held) == {*NAMES, "all"}, found.stderr
+    assert found.returncode == 0 and held["all"][3:] == [0, 0, 0], found.stdout
+    assert held["all"][0] == EXAMPLES * len(NAMES) and min(held["all"][1:3]) > EXAMPLES
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
+@given(rnd=st.randoms(use_true_random=False))
+def test_a_made_file_is_refused_or_accepted(targets, tmp_path_factory, name, rnd):
+    """The same makers with hypothesis in the place of chance, so that a file that fails becomes a small one."""
+    target = targets[name]
+    path = fuzz.write(target, rnd, tmp_path_factory.getbasetemp() / f"fuzz-{re.sub('[^a-z0-9]', '-', name.lower())}")
+    assert fuzz.judge(target, path) in ("refused", "accepted")
+
+
+def test_the_judge_sees_what_it_shall(tmp_path, monkeypatch):
+    """A reader with every fault: what the run counts is not nothing because it counts nothing."""
+
+    def read(path):
+        kind = path.read_bytes()[:1]
+        if kind == b"t":
+            raise KeyError("x")
+        if kind == b"m":
+            bytearray(fuzz.MEMORY * 2)
+        while kind == b"s":
+            pass
+        if kind == b"c":
+            import ctypes
+
+            ctypes.string_at(0)
+
+    monkeypatch.setattr(fuzz, "SECONDS", 1)
+    target = fuzz_targets.Target(".x", lambda number: "tmsca"[number].encode(), read)
+    row, wrong = fuzz.run("faults", target, 5, 100.0, tmp_path / "x", chance=lambda name, number: number)
+    assert dict(zip(fuzz.HEADER[1:7], row[1:7], strict=True)) == {
+        "examples": 5, "refused": 0, "accepted": 1, "tracebacks": 2, "crashes": 1, "too slow": 1,
+    }  # fmt: skip
+    assert sorted(text.split()[0] for text in wrong) == ["KeyError", "MemoryError", "crash", "too"]

@@ -6,6 +6,7 @@ is one compressed UTF-8 block with a newline between entries (h5py reads that ma
 than an array of variable-length strings, and it compresses).
 """
 
+import errno
 import glob
 import hashlib
 import os
@@ -19,6 +20,7 @@ from scipy import sparse
 from odl.errors import DataError, OdlError, StorageError
 
 FORMAT = 1
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 
 
@@ -40,9 +42,11 @@ def replacing(path):
     try:
         yield temporary
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            error.filename = path  # writing into an open file does not say which
         raise
 
 
@@ -69,18 +73,18 @@ def writing(path, kind, **attributes):
     **attributes
         Attributes of the root group.
     """
-    try:
-        with replacing(path) as temporary, h5py.File(temporary, "w", locking=False) as file:
+    # Built in memory: where a disk is full HDF5 prints pages and ends in a segmentation fault; plain writing does not.
+    with replacing(path) as temporary:
+        with h5py.File(temporary, "w", driver="core", backing_store=False) as file:
             file.attrs["kind"] = kind
             file.attrs["format"] = FORMAT
             for name, value in attributes.items():
                 file.attrs[name] = value
             yield file
-    except RuntimeError as error:  # how h5py reports that a disk is full when the file is closed
-        if "flush" not in str(error):
-            raise
-        given = f"{os.fspath(path)} could not be written ({' '.join(str(error).split())[:100]})"
-        raise StorageError(given, "space and permission to write", "free some space and run again") from error
+            file.flush()
+            image = file.id.get_file_image()
+        with open(temporary, "wb") as held:
+            held.write(image)
 
 
 @contextmanager

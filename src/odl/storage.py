@@ -106,7 +106,7 @@ def reading(path, kind):
     try:
         with h5py.File(path, "r", locking=False) as file:
             found = (file.attrs.get("kind"), int(file.attrs.get("format", -1)))
-            if found[1] == FORMAT and found[0] != kind:
+            if found[1] == FORMAT and found[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{found[0]}'", f"kind '{kind}'", "name the right file")
             if found != (kind, FORMAT):
                 raise StorageError(

@@ -12,7 +12,7 @@ import h5py
 import pytest
 from workflows import document, documents
 
-from odl import cli
+from odl import cli, storage
 
 BATCHES = {"by": "documents", "documents": 20, "period": "day", "initial": 40, "flush": True}
 STREAM = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
@@ -201,6 +201,16 @@ def test_two_updates_on_the_same_outputs(made, tmp_path):
     assert [process.wait(timeout=300) for process in both] == [0, 0]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["score1.h5", "state1.h5", "time1.tsv"]
     assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+
+
+def test_what_is_left_by_a_process_whose_number_was_given_again_is_removed(tmp_path):
+    host, living = platform.node() or "host", os.getppid()
+    for began in ("1", storage._began(living)):
+        (tmp_path / f".x.h5.{host}-{living}-{began}.part").touch()
+    with storage.replacing(tmp_path / "x.h5") as temporary:
+        open(temporary, "w").close()
+    # Only what the living process may still be writing stays.
+    assert {path.name for path in tmp_path.iterdir()} == {"x.h5", f".x.h5.{host}-{living}-{began}.part"}
 
 
 class TestLocks:

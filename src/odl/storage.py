@@ -11,7 +11,7 @@ import glob
 import hashlib
 import os
 import platform
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import h5py
 import numpy as np
@@ -28,17 +28,19 @@ COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 def replacing(path):
     """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
 
-    The name carries host and process, so that two writers never share it; what a killed process of this
-    host left behind for the same file is removed.
+    The name carries host, process and when that began, so that two writers never share it; what a killed process
+    of this host left behind for the same file is removed, even if its number was given to another one since.
     """
     path = os.fspath(path)
     folder, name = os.path.split(path)
     os.makedirs(folder or ".", exist_ok=True)
     host = platform.node() or "host"
     for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
-        if not _alive(left.rsplit("-", 1)[1].removesuffix(".part")):
-            os.unlink(left)
-    temporary = os.path.join(folder, f".{name}.{host}-{os.getpid()}.part")
+        process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
+        if not _alive(process) or began != _began(process):
+            with suppress(FileNotFoundError):  # another writer of the file was faster
+                os.unlink(left)
+    temporary = os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began(os.getpid())}.part")
     try:
         yield temporary
         os.replace(temporary, path)
@@ -48,6 +50,15 @@ def replacing(path):
         if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
             error.filename = path  # writing into an open file does not say which
         raise
+
+
+def _began(process):
+    """Return when a process began, in ticks since the machine was started; 0 where /proc does not say."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[19]
+    except OSError:
+        return "0"
 
 
 def _alive(process):

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test fuzz bench lint format clean
+.PHONY: run test fuzz bench faults lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -19,6 +19,10 @@ fuzz: .venv/tested
 
 bench: .venv/tested
 	$(BIN)/python benchmarks/run.py
+
+# Kills a small study at 200 random moments and shows what was survived (docs/faults.md): half an hour.
+faults: .venv/tested
+	$(BIN)/python tests/faultrun.py
 
 lint: .venv/tested
 	$(BIN)/ruff check .

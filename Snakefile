@@ -42,6 +42,10 @@ def drop_timers():
             timer.cancel()
 
 
+onstart:
+    refuse_unwritable()
+
+
 onsuccess:
     drop_timers()
 

@@ -6,11 +6,12 @@ is one compressed UTF-8 block with a newline between entries (h5py reads that ma
 than an array of variable-length strings, and it compresses).
 """
 
+import errno
 import glob
 import hashlib
 import os
 import platform
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import h5py
 import numpy as np
@@ -19,6 +20,7 @@ from scipy import sparse
 from odl.errors import DataError, OdlError, StorageError
 
 FORMAT = 1
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 PACKED = 1100  # gzip makes at most 1032 bytes of one
 SMALL = 1 << 24  # bytes that are read without looking at how many are stored
@@ -29,24 +31,37 @@ LARGEST = np.iinfo(np.int32).max  # rows and columns of a matrix
 def replacing(path):
     """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
 
-    The name carries host and process, so that two writers never share it; what a killed process of this
-    host left behind for the same file is removed.
+    The name carries host, process and when that began, so that two writers never share it; what a killed process
+    of this host left behind for the same file is removed, even if its number was given to another one since.
     """
     path = os.fspath(path)
     folder, name = os.path.split(path)
     os.makedirs(folder or ".", exist_ok=True)
     host = platform.node() or "host"
     for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
-        if not _alive(left.rsplit("-", 1)[1].removesuffix(".part")):
-            os.unlink(left)
-    temporary = os.path.join(folder, f".{name}.{host}-{os.getpid()}.part")
+        process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
+        if not _alive(process) or began != _began(process):
+            with suppress(FileNotFoundError):  # another writer of the file was faster
+                os.unlink(left)
+    temporary = os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began(os.getpid())}.part")
     try:
         yield temporary
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            error.filename = path  # writing into an open file does not say which
         raise
+
+
+def _began(process):
+    """Return when a process began, in ticks since the machine was started; 0 where /proc does not say."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[19]
+    except OSError:
+        return "0"
 
 
 def _alive(process):
@@ -72,18 +87,18 @@ def writing(path, kind, **attributes):
     **attributes
         Attributes of the root group.
     """
-    try:
-        with replacing(path) as temporary, h5py.File(temporary, "w", locking=False) as file:
+    # Built in memory: where a disk is full HDF5 prints pages and ends in a segmentation fault; plain writing does not.
+    with replacing(path) as temporary:
+        with h5py.File(temporary, "w", driver="core", backing_store=False) as file:
             file.attrs["kind"] = kind
             file.attrs["format"] = FORMAT
             for name, value in attributes.items():
                 file.attrs[name] = value
             yield file
-    except RuntimeError as error:  # how h5py reports that a disk is full when the file is closed
-        if "flush" not in str(error):
-            raise
-        given = f"{os.fspath(path)} could not be written ({' '.join(str(error).split())[:100]})"
-        raise StorageError(given, "space and permission to write", "free some space and run again") from error
+            file.flush()
+            image = file.id.get_file_image()
+        with open(temporary, "wb") as held:
+            held.write(image)
 
 
 @contextmanager
@@ -105,7 +120,7 @@ def reading(path, kind):
     try:
         with h5py.File(path, "r", locking=False) as file:
             found = (file.attrs.get("kind"), int(file.attrs.get("format", -1)))
-            if found[1] == FORMAT and found[0] != kind:
+            if found[1] == FORMAT and found[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{found[0]}'", f"kind '{kind}'", "name the right file")
             if found != (kind, FORMAT):
                 raise StorageError(
@@ -118,9 +133,20 @@ def reading(path, kind):
         raise
     except PermissionError as error:
         raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
-    except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise StorageError(f"{path} is damaged ({reason})", f"a whole file of kind '{kind}'", todo) from error
+    except OSError as error:
+        if error.errno in (None, errno.EINVAL):  # HDF5's own complaint, or an address that cannot be
+            raise _damaged(path, kind, error) from error
+        locked = "lock file" in str(error)
+        todo = "set HDF5_USE_FILE_LOCKING=FALSE" if locked else "check the disk and run the same command again"
+        given = f"{path} could not be {'locked' if locked else 'read'} ({os.strerror(error.errno)})"
+        raise StorageError(given, f"a readable file of kind '{kind}'", todo) from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        raise _damaged(path, kind, error) from error
+
+
+def _damaged(path, kind, error):
+    given = f"{path} is damaged ({' '.join(str(error).split())})"
+    return StorageError(given, f"a whole file of kind '{kind}'", f"delete {path} and run the same command again")
 
 
 def write_array(group, name, values, **options):

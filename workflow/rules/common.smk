@@ -241,3 +241,14 @@ def stream_of(wildcards):
     """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
     seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
+
+
+def refuse_unwritable():
+    """End in one sentence where the results cannot be written: Snakemake's own words are pages."""
+    folder = Path(ROOT)
+    while not folder.exists():
+        folder = folder.parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        sys.exit(
+            f"odl: {folder} may not be written; expected a folder for results; correct its permissions or set 'results'."
+        )

@@ -1,7 +1,10 @@
 # Corpus: downloads -> documents -> order of the stream -> batches.
 # REQUIRED INPUTS: data/corpora.csv, or the user's own files
 # OUTPUTS: data/{folder}/{file}, {corpus}/documents.h5, {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
+import hashlib
 import importlib.metadata
+
+HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
 
 # Files that read a corpus, beside the shared ones; a test holds this equal to the imports.
 READERS = {
@@ -31,6 +34,21 @@ def versions(wildcards):
         except importlib.metadata.PackageNotFoundError:
             found[package] = "missing"
     return found
+
+
+def contents(wildcards):
+    """What the user's own files hold: one may have changed and be older than what was made of it (a clock that was
+    set back, a copy that kept its time), which Snakemake does not see. Of large files the size alone.
+    """
+    if not config["corpora"][wildcards.corpus].get("sources"):
+        return None  # checked when downloaded
+    digest = hashlib.sha256()
+    for path in map(Path, CORPUS_FILES[wildcards.corpus]):
+        size = path.stat().st_size if path.exists() else -1
+        digest.update(f"{path}:{size};".encode())
+        if 0 <= size <= HASHED:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 rule download:
@@ -69,6 +87,7 @@ rule read:
             config["corpora"][wildcards.corpus]["options"]
         ),
         versions=versions,
+        contents=contents,
         # A folder is passed as such: thousands of its files would not fit on a command line.
         sources=lambda wildcards, input: config["corpora"][wildcards.corpus].get(
             "sources"

@@ -1,0 +1,221 @@
+"""The real Snakefile under faults: killed at random moments, a full or read-only disk, clocks, two runs, no locks."""
+
+import os
+import platform
+import random
+import subprocess
+import time
+
+import disks
+import faults
+import h5py
+import pytest
+from workflows import documents, environment
+
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("faults")]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """A small study and its undisturbed run."""
+    study = faults.small_study(tmp_path_factory.mktemp("faults") / "study")
+    return study, faults.undisturbed(study)
+
+
+@pytest.fixture
+def study(base, tmp_path):
+    """A copy of the finished study."""
+    return base[0].copy(tmp_path / "study")
+
+
+def tables(study):
+    return study.target(study.results / "tables" / "averages.tsv")
+
+
+def features(study):
+    return study.target(study.stream / "features" / "1.h5")
+
+
+def same(study, reference, target):
+    """Check that the target is there, and all that is there is as in the undisturbed run, with nothing else."""
+    found = study.bytes()
+    assert (study.folder / target).exists() and len(found) > 5
+    assert {name: reference.digests.get(name) for name in found} == found
+    assert set(faults.present(study)) <= reference.names
+    assert not faults.parts(study) and not faults.locks(study)
+
+
+def test_ten_strikes_at_random_moments(base):
+    """`make faults` strikes 200 times."""
+    study, reference = base[0].copy(base[0].folder.parent / "struck"), base[1]
+    chosen = faults.moments(10, seed=1)
+    assert len({moment.kind for moment in chosen}) == len(faults.KINDS)
+    struck, late = faults.strike_study(study, chosen, reference.up_to_the_tables(study))
+    assert len(struck) >= 7 and len(struck) + len(late) == 10
+    assert [strike.outcome for strike in struck] == [faults.SURVIVED] * len(struck), struck
+    assert any(strike.status for strike in struck)
+
+
+def test_the_harness_sees_what_is_wrong(base, study):
+    """A half-written result, a file too many, an orphan: none of them would go unnoticed."""
+    reference = base[1]
+    assert faults.damaged(study, reference) == [] and faults.parts(study) == []
+    broken = study.checkpoint("da", 1).parent.parent / "k4" / "1.h5"
+    broken.write_bytes(broken.read_bytes()[:-1])
+    assert faults.damaged(study, reference) == ["/mine/seed0/da/k4/1.h5"]
+    (broken.parent / ".1.h5.host-1.part").touch()
+    assert [path.name for path in faults.parts(study)] == [".1.h5.host-1.part"]
+    mark = f"orphan-{os.getpid()}"
+    process = subprocess.Popen(["sleep", "60"], env={**os.environ, faults.MARK: mark})
+    try:
+        assert [found.pid for found in faults.marked(mark)] == [process.pid]
+    finally:
+        process.kill()
+        process.wait()
+    strike = faults.Strike(faults.moments(1, 0)[0])
+    faults.end_study(study, [strike], reference, 2)
+    assert "differs: /mine/seed0/da/k4/1.h5" in strike.outcome
+
+
+class TestDisks:
+    def test_full(self, base, study):
+        """Space for the corpus and not for the batches: one sentence; with more space the same bytes."""
+        faults.clear(study)
+        with disks.small_disk(study.folder / "results", 100 * 1024) as disk:
+            text = study.run(features(study), fails=True).text
+            sentence = "No space left on device (results/small/mine/seed0/batches/"
+            assert sentence in text and "Traceback" not in text
+            assert not faults.parts(study) and not faults.damaged(study, base[1])
+            disks.resize(disk, 4 << 20)
+            study.run(features(study))
+            same(study, base[1], features(study))
+
+    def test_read_only(self, base, study):
+        faults.clear(study)
+        with disks.small_disk(study.folder / "results", 4 << 20) as disk:
+            study.run(study.target(study.stream / "batches" / "1.h5"))
+            disks.make_read_only(disk)
+            text = study.run(features(study), fails=True).text
+            assert text.splitlines()[-1].startswith("odl: results/small may not be written; expected ")
+            assert "Traceback" not in text and not faults.locks(study)
+            assert "may not be written" not in study.run("-n", features(study)).text
+            disks.resize(disk, 4 << 20)
+            study.run(features(study))
+            same(study, base[1], features(study))
+
+    @pytest.mark.skipif(platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known")
+    def test_without_locks(self, base, study):
+        faults.clear(study)
+        target = study.target(study.stream / "da" / "k4" / "1.h5")
+        done = subprocess.run(
+            study.command(target),
+            cwd=study.folder,
+            env=environment(study.folder, HDF5_USE_FILE_LOCKING="FALSE"),
+            preexec_fn=disks.without_locks,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        same(study, base[1], target)
+
+
+class TestDamagedCheckpoints:
+    """The message names the one file to delete; deleting it and running again gives the same bytes."""
+
+    def damage(self, study, reference, broken):
+        last = study.stream / "da" / "k4" / "2.h5"
+        last.unlink()
+        name = study.target(broken)
+        text = study.run(study.target(last), fails=True).text
+        assert text.count(f"delete {name} and run the same command again") == 1 and "odl update: " in text
+        broken.unlink()
+        study.run(study.target(last))
+        assert study.bytes() == reference.digests and not faults.parts(study)
+
+    def test_cut_short(self, base, study):
+        broken = study.stream / "da" / "k4" / "1.h5"
+        whole = broken.read_bytes()
+        broken.write_bytes(whole[: 1024 * random.Random(0).randrange(1, len(whole) // 1024)])
+        self.damage(study, base[1], broken)
+
+    def test_without_an_attribute(self, base, study):
+        broken = study.stream / "da" / "k4" / "1.h5"
+        with h5py.File(broken, "a") as file:
+            del file["dictionary"].attrs["layout"]
+        self.damage(study, base[1], broken)
+
+
+def shift(paths, seconds):
+    for path in paths:
+        held = path.stat()
+        os.utime(path, (held.st_atime + seconds, held.st_mtime + seconds))
+
+
+class TestClocks:
+    """A clock that was set back, or was wrong: what runs again may be too much, but is never too little."""
+
+    def test_results_from_the_future(self, base, study):
+        shift([path for path in study.results.rglob("*") if path.is_file()], 86_400)
+        assert study.run().jobs == []
+        assert study.bytes() == base[1].digests
+
+    def test_set_back_in_the_middle_of_a_run(self, base, study):
+        """Half of the results are a day newer than what is made from them."""
+        faults.clear(study)
+        study.run(study.target(study.stream / "batches" / "1.h5"))
+        shift([path for path in study.results.rglob("*") if path.is_file()], 86_400)
+        study.run(features(study))
+        same(study, base[1], features(study))
+        assert study.run("-n", features(study)).jobs == []
+
+    def test_at_random(self, base, study):
+        draw = random.Random(0)
+        for path in [*study.results.rglob("*"), *(study.folder / "src").rglob("*.py")]:
+            if path.is_file():
+                shift([path], draw.randrange(-1_000_000, 1_000_000))
+        study.run(features(study))
+        same(study, base[1], features(study))
+
+    def test_documents_edited_while_the_clock_was_wrong(self, base, study):
+        """The source is older than what was made from it, but is not what it was made from."""
+        path = study.folder / "docs" / "a.jsonl"
+        study.write("a.jsonl", documents(0, 230))
+        shift([path], -86_400)
+        study.run(features(study))
+        edited = study.bytes()
+        assert edited["/mine/documents.h5"] != base[1].digests["/mine/documents.h5"]
+        study.write("a.jsonl", documents(0, 240))
+        shift([path], -2 * 86_400)
+        study.run(features(study))
+        same(study, base[1], features(study))
+
+
+class TestTwoRuns:
+    def test_the_second_is_refused_and_the_first_unharmed(self, base, study):
+        faults.clear(study)
+        first = faults.Run(study, features(study))
+        assert first.wait(first.jobs)
+        text = study.run(features(study), fails=True).text
+        assert "cannot be locked" in text and "Traceback" not in text
+        assert first.settle() == [] and first.process.returncode == 0, first.text()
+        same(study, base[1], features(study))
+
+    def test_at_the_same_moment(self, base, study):
+        """Whoever gets the lock, and should both get it: the next run ends with the same bytes."""
+        faults.clear(study)
+        held = environment(study.folder)
+        both = []
+        for number in range(2):
+            with open(study.folder / f"both{number}.log", "w") as log:
+                words = study.command(features(study))
+                both.append(subprocess.Popen(words, cwd=study.folder, env=held, stdout=log, stderr=log))
+        status = [process.wait(timeout=600) for process in both]
+        texts = [(study.folder / f"both{number}.log").read_text() for number in range(2)]
+        assert all(
+            not code or "locked" in text or "Error in rule" in text for code, text in zip(status, texts, strict=True)
+        )
+        time.sleep(1)
+        if faults.locked(study):
+            study.run("--unlock")
+        study.run(features(study))
+        same(study, base[1], features(study))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo")
 CLIENTS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo", "sacct", "sacctmgr")
-SEARCHED = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+SEARCHED = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 PATIENCE = 60  # seconds until the nodes have to be there
 CONFIGURATION = """\
 ClusterName=loopback
@@ -57,9 +57,11 @@ SlurmdParameters=config_overrides
 PartitionName=short Nodes={names} Default=YES MaxTime=60 DefMemPerCPU=200 OverTimeLimit=0 State=UP
 PartitionName=long Nodes={names} MaxTime=INFINITE DefMemPerCPU=200 OverTimeLimit=0 State=UP
 """
-# In name spaces of its own a daemon, with all its jobs, has another host name, and a file that says where the names are.
+# In name spaces of its own a daemon, with all its jobs, has another host name, and a file of where the names are.
 OWN = ["unshare", "--uts", "--mount", "sh", "-c", 'hostname "$0" && mount --bind "$1" /etc/hosts && shift && exec "$@"']
-NODE = "NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs={cpus} RealMemory={memory} State=UNKNOWN"
+NODE = (
+    "NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs={cpus} RealMemory={memory} State=UNKNOWN"
+)
 
 
 def missing():
@@ -146,13 +148,17 @@ class Cluster:
     def jobs(self, states="all"):
         """Return one map a job: id, state, comment (what Snakemake calls it), minutes, memory, cpus, node."""
         names = {"id": "%i", "state": "%T", "comment": "%k", "limit": "%l", "memory": "%m", "cpus": "%C", "node": "%N"}
-        text = self.run("squeue", "--noheader", f"--states={states}", f"--format={'|'.join(names.values())}", check=False)
+        text = self.run(
+            "squeue", "--noheader", f"--states={states}", f"--format={'|'.join(names.values())}", check=False
+        )
         lines = [line.split("|") for line in text.splitlines() if line.count("|") == len(names) - 1]
         return sorted((dict(zip(names, line, strict=True)) for line in lines), key=lambda job: int(job["id"]))
 
     def logs(self):
         """Return the ends of the daemons' logs."""
-        return "\n".join(f"{path.name}:\n{path.read_text()[-1000:]}" for path in sorted((self.folder / "log").iterdir()))
+        return "\n".join(
+            f"{path.name}:\n{path.read_text()[-1000:]}" for path in sorted((self.folder / "log").iterdir())
+        )
 
     def _prepare(self):
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -196,7 +202,11 @@ class Cluster:
             )
 
     def _idle(self):
-        return self.run("sinfo", "--noheader", "--Node", "--partition=short", "--format=%T", check=False).split().count("idle")
+        return (
+            self.run("sinfo", "--noheader", "--Node", "--partition=short", "--format=%T", check=False)
+            .split()
+            .count("idle")
+        )
 
     def _wait_for(self, what, ready):
         end = time.monotonic() + PATIENCE
@@ -219,13 +229,18 @@ def main():
     if reason:
         sys.exit(f"tests/slurm.py: no Slurm can be started: {reason}")
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with Cluster(folder, args.nodes, args.cpus, args.memory) as cluster:
             print(f"Slurm with {args.nodes} nodes in {folder}", file=sys.stderr)
             # Ctrl-C reaches the command, which ends its jobs; Slurm stays until then.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             restore = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
-            status = subprocess.run(args.command, env=cluster.environment, **restore).returncode
+            with subprocess.Popen(args.command, env=cluster.environment, **restore) as process:
+                try:
+                    status = process.wait()
+                finally:
+                    process.terminate()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sys.exit(status)

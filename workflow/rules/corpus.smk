@@ -33,6 +33,11 @@ def versions(wildcards):
     return found
 
 
+# Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
+localrules:
+    download,
+
+
 rule download:
     input:
         registry=ancient("data/corpora.csv"),
@@ -43,6 +48,7 @@ rule download:
     wildcard_constraints:
         folder=r"[a-z0-9_]+",
         file=r"[^/]+",
+    retries: 0
     conda:
         "../envs/odl.yaml"
     shell:
@@ -63,6 +69,9 @@ rule read:
         ROOT + "/benchmarks/{corpus}/read.tsv"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20, base=1500),
+        runtime=minutes(1, base=10),
     params:
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(
@@ -89,6 +98,9 @@ checkpoint index:
         ROOT + "/logs/{corpus}/seed{seed}/index.log",
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20),
+        runtime=minutes(0.2),
     params:
         stream=lambda wildcards: json.dumps(
             {
@@ -112,8 +124,13 @@ rule batch:
         STREAM + "/batches/{t}.h5",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/batches/{t}.log",
+    group:
+        block("stream")
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20),
+        runtime=minutes(0.02),
     params:
         sha256=row("sha256"),
     shell:

@@ -2,6 +2,7 @@
 # Nothing here changes a result or runs a job again. Locally, groups do nothing and resources count only if limited.
 import argparse
 import hashlib
+import shutil
 import subprocess
 
 # MB that Python and the libraries of a job take before it reads anything, and minutes that no job is below.
@@ -17,8 +18,8 @@ def megabytes(files):
 
 def memory(per_mb, base=BASE_MB):
     """MB from the size of the input files; twice as many at each further attempt."""
-    return lambda wildcards, input, attempt: int(
-        (base + per_mb * megabytes(input)) * 2 ** (attempt - 1)
+    return lambda wildcards, input, attempt: 2 ** (attempt - 1) * int(
+        base + per_mb * megabytes(input)
     )
 
 
@@ -46,10 +47,10 @@ def remember_attempts():
         return
     jobs = hashlib.sha256("\n".join(sorted(submitted.target_jobs)).encode())
     folder = os.path.abspath(f"{ROOT}/logs/attempts/{jobs.hexdigest()[:16]}")
-    if submitted.attempt > 1:
-        command = [sys.executable, "-m", "odl", "attempt", folder]
-        if subprocess.run(command).returncode:
-            sys.exit(1)
+    if submitted.attempt == 1:
+        shutil.rmtree(folder, ignore_errors=True)
+    elif subprocess.run([sys.executable, "-m", "odl", "attempt", folder]).returncode:
+        sys.exit(1)
     os.environ["ODL_ATTEMPTS"] = folder
 
 

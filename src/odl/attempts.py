@@ -4,8 +4,6 @@ import contextlib
 import json
 import os
 import platform
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -32,14 +30,14 @@ def remembered(command, folder=None):
     command : str
         Name of the subcommand.
     folder : path-like, optional
-        Default: the environment's ODL_ATTEMPTS; nothing is left without it.
+        Default: the environment's ODL_ATTEMPTS. If empty, nothing is left.
 
     Yields
     ------
     callable
         Takes the exit status and a word on the end: ``refused``, ``memory`` ...
     """
-    folder = folder or os.environ.get("ODL_ATTEMPTS")
+    folder = os.environ.get("ODL_ATTEMPTS") if folder is None else folder
     if not folder:
         yield lambda status, end: None
         return
@@ -72,6 +70,9 @@ def state_of(job):
     job : str
         Its number; may be empty.
     """
+    import shutil
+    import subprocess
+
     for command in (["squeue", "--noheader", "--states=all", "--format=%T", "--jobs", job],
                     ["sacct", "--noheader", "--allocations", "--format=State%20", "--jobs", job]):  # fmt: skip
         if job and shutil.which(command[0]):
@@ -95,12 +96,15 @@ def check(folder):
     NotOfMemory
         If it was not ended for want of memory; then what it left stays, for the attempts to come.
     """
+    import shutil
+
     entries = [json.loads(path.read_text() or "{}") for path in sorted(Path(folder).glob("*.json"))]
     state = next(filter(None, map(state_of, {entry.get("job", "") for entry in entries})), "")
     killed = [entry for entry in entries if "end" not in entry or entry["end"] == "memory"]
     if state in OF_MEMORY or (killed and state not in NOT_OF_MEMORY):
         shutil.rmtree(folder, ignore_errors=True)
-        return state or "killed without a warning"
+        told = any("end" in entry for entry in killed)
+        return state if state in OF_MEMORY else "a command that said so" if told else "a kill without a warning"
     if state in NOT_OF_MEMORY:
         why = f"Slurm ended it as {state}"
     elif entries:
@@ -116,4 +120,4 @@ def check(folder):
 
 def ask(folder):
     """Print why another attempt may help; see `check`."""
-    print(f"odl attempt: more memory after {check(folder)}", file=sys.stderr)
+    print(f"odl attempt: once more, with more memory, after {check(folder)}", file=sys.stderr)

@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("slurm")]
 ABSENT = slurm.missing()
 needs_slurm = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be started: {ABSENT}")
 SLURM = ("--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2", "--retries", "1")
+TABLES = "results/small/tables/averages.tsv"
 RING = {"algorithm": "diffusion", "network": "ring", "agents": 4, "degree": 2, "rounds": 1, "iterations": 20}
 # Jobs named in faults/ meet a fault once: a kill -9, as the kernel's for want of memory, or a sleep without end.
 FAULTS = """
@@ -54,7 +55,7 @@ def local(tmp_path_factory):
     config["learners"]["ring"] = RING
     study = Study.create(tmp_path_factory.mktemp("local") / "study", config)
     study.write("a.jsonl", documents(0, 280))
-    study.run()
+    study.run(TABLES)
     return study
 
 
@@ -93,7 +94,7 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     (study.folder / "faults" / "1").write_text("kill odl features results/small/mine/seed0/features/1.h5")
     (study.folder / "faults" / "2").write_text("sleep odl update results/small/mine/seed0/features/1.h5")
     (study.folder / "faults" / "3").write_text("sleep odl ranks 2 results/small/mine/seed0/features/1.h5")
-    with study.started(*SLURM, "--keep-going", **place) as process:
+    with study.started(TABLES, *SLURM, "--keep-going", **place) as process:
         wait_for(lambda: process.poll() is not None or {"2", "3"} <= {path.name for path in met(study)})
         # A chain that has run out of time, and ranks that somebody cancels.
         assert process.poll() is None, study.printed()
@@ -117,7 +118,7 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
         assert f"a second attempt at a job that had memory enough (Slurm ended it as {reason})" in text
     # The same command again: nothing is made twice, and every byte is that of a run on one machine.
     before = len(cluster.jobs())
-    jobs = study.run(*SLURM, **place).names("run", "t")
+    jobs = study.run(TABLES, *SLURM, **place).names("run", "t")
     assert {name for name in jobs if name.startswith("update")} == {"update da 1", "update_over_ranks ring 1"}
     assert study.bytes() == local.bytes()
     names = {job["comment"].split("_wildcards")[0] for job in cluster.jobs()[before:]}

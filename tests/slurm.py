@@ -146,8 +146,9 @@ class Cluster:
         return done.stdout
 
     def jobs(self, states="all"):
-        """Return one map a job: id, state, comment (what Snakemake calls it), minutes, memory, cpus, node."""
+        """Return one map a job; its comment is what Snakemake calls it."""
         names = {"id": "%i", "state": "%T", "comment": "%k", "limit": "%l", "memory": "%m", "cpus": "%C", "node": "%N"}
+        names["partition"] = "%P"
         text = self.run(
             "squeue", "--noheader", f"--states={states}", f"--format={'|'.join(names.values())}", check=False
         )

@@ -145,10 +145,13 @@ def met(study):
 def test_bad_input_is_not_tried_again_on_slurm(local, cluster, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     (study.folder / "docs" / "b.jsonl").write_text("no JSON\n")
+    (study.folder / "partitions.yaml").write_text("partitions: {short: {max_runtime: 5}, long: {}}\n")
     before = len(cluster.jobs())
     target = study.target(study.results / "mine" / "documents.h5")
-    text = study.run(target, *SLURM, fails=True, PATH=cluster.environment["PATH"]).text
-    assert len(cluster.jobs()) - before == 2 and len(commands(study, "read")) == 1
+    options = (*SLURM, "--slurm-partition-config", "partitions.yaml")
+    text = study.run(target, *options, fails=True, PATH=cluster.environment["PATH"]).text
+    assert [job["partition"] for job in cluster.jobs()[before:]] == ["long"] * 2  # for it asks for ten minutes
+    assert len(commands(study, "read")) == 1
     assert "b.jsonl" in text and "(odl read ended by itself with status 1)" in text
 
 

@@ -1,13 +1,15 @@
 # Online dictionary learning for novel documents: corpus -> batches -> features -> dictionaries and scores -> report.
 import os
+import platform
 import sys
 import threading
 from snakemake.utils import min_version
 
 min_version("9.8")
-# Jobs end when this process is gone, and find this interpreter's odl first, so no environment need be activated.
+# Jobs on this host end when this process is gone (a submitted job reads this file where it runs), and they find this interpreter's odl first, so no environment need be activated.
 os.environ.update(
     ODL_PARENT=str(os.getpid()),
+    ODL_HOST=platform.node(),
     PATH=os.path.dirname(sys.executable)
     + os.pathsep
     + os.environ.get("PATH", os.defpath),
@@ -18,6 +20,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/resources.smk"
 include: "workflow/rules/corpus.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/learn.smk"

@@ -218,7 +218,7 @@ def test_configurations_of_the_readme_exist():
 def test_options_of_commands_exist():
     for line in code(README).splitlines():
         if "snakemake " in line:
-            assert set(re.findall(r" (--[a-z-]+)", line)) <= {"--cores", "--configfile", "--unlock"}, line
+            assert set(re.findall(r" (--[a-z-]+)", line)) <= {"--cores", "--configfile", "--profile", "--unlock"}, line
 
 
 # Examples

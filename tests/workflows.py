@@ -1,5 +1,6 @@
 """Small studies on a temporary copy of the workflow: generated documents, runs of the real Snakefile, jobs executed."""
 
+import contextlib
 import csv
 import functools
 import hashlib
@@ -187,6 +188,28 @@ class Study:
         )
         assert (done.returncode != 0) == fails, done.stdout[-6000:]
         return Result(done.returncode, done.stdout, jobs_of(done.stdout))
+
+    @contextlib.contextmanager
+    def started(self, *arguments, cores=2, **variables):
+        """Start Snakemake as in `run` and go on; it is ended with the context. `printed` has its output."""
+        with open(self.folder / "printed.log", "w") as log:
+            process = subprocess.Popen(
+                self.command(*arguments, cores=cores),
+                cwd=self.folder,
+                env=environment(self.folder, **variables),
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(60)
+
+    def printed(self):
+        """Return what a `started` Snakemake printed."""
+        return (self.folder / "printed.log").read_text()
 
     def kill_when(self, reached, cores=2, patience=180):
         """Start Snakemake, and kill it with all its jobs once `reached()` is true."""

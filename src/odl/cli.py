@@ -9,7 +9,7 @@ import threading
 import time
 
 import odl
-from odl import commands
+from odl import attempts, commands
 from odl.arguments import parse_map
 from odl.errors import OdlError
 
@@ -246,6 +246,12 @@ def _parser():
         ("--regret", {"help": "table of regret over seeds, to draw as well"}),
     )
     command(
+        commands.attempt,
+        "attempt",
+        "say whether a submitted job that failed may be run again with more memory",
+        ("folder", {"help": "what its commands left: logs/attempts/ID"}),
+    )
+    command(
         commands.experiment,
         "experiment",
         "run an experiment: tables and figures beside the streams",
@@ -293,25 +299,33 @@ def main(words=None):
     args = _parser().parse_args(words)
     if words is None:
         _end_cleanly()
+    with attempts.remembered(args.command, "" if args.command == "attempt" else None) as ended:
+        status, end = _run(args)
+        ended(status, end)
+    return status
+
+
+def _run(args):
+    """Run the subcommand; return the exit status, and a word on how it ended."""
     try:
         args.function(args)
     except OdlError as error:
         print(f"odl {args.command}: {error}", file=sys.stderr)
-        return 1
+        return 1, "refused"
+    except KeyboardInterrupt:
+        return 130, "terminated"
     except MemoryError as error:
         reason = " ".join(str(error).split()) or "no more could be had"
         print(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+        return 1, "memory"
     except OSError as error:
         # A full disk, a folder that may not be written: nothing half-written remains (storage.replacing).
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
         where = f" ({error.filename})" if error.filename else ""
         expected = "expected a place to read and write; check space and permissions."
         print(f"odl {args.command}: {reason}{where}; {expected}", file=sys.stderr)
-        return 1
-    return 0
+        return 1, "refused"
+    return 0, "finished"
 
 
 if __name__ == "__main__":

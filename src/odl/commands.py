@@ -45,6 +45,12 @@ def features(args):
     pipeline.advance(args.output, args.batch, args.previous)
 
 
+def attempt(args):
+    from odl import attempts
+
+    attempts.ask(args.folder)
+
+
 def update(args):
     from odl import timestep
 

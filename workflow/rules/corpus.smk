@@ -51,6 +51,11 @@ def contents(wildcards):
     return digest.hexdigest()
 
 
+# Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
+localrules:
+    download,
+
+
 rule download:
     input:
         registry=ancient("data/corpora.csv"),
@@ -61,6 +66,7 @@ rule download:
     wildcard_constraints:
         folder=r"[a-z0-9_]+",
         file=r"[^/]+",
+    retries: 0
     conda:
         "../envs/odl.yaml"
     shell:
@@ -81,6 +87,9 @@ rule read:
         ROOT + "/benchmarks/{corpus}/read.tsv"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20, base=1500),
+        runtime=minutes(1, base=10),
     params:
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(
@@ -108,6 +117,9 @@ checkpoint index:
         ROOT + "/logs/{corpus}/seed{seed}/index.log",
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20),
+        runtime=minutes(0.2),
     params:
         stream=lambda wildcards: json.dumps(
             {
@@ -131,8 +143,13 @@ rule batch:
         STREAM + "/batches/{t}.h5",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/batches/{t}.log",
+    group:
+        block("stream")
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20),
+        runtime=minutes(0.02),
     params:
         sha256=row("sha256"),
     shell:

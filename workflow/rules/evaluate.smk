@@ -95,8 +95,13 @@ rule evaluate:
         summary=RUN + "/summary.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/evaluate.log",
+    group:
+        "evaluation"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(10),
+        runtime=minutes(0.1),
     params:
         options=evaluation,
     shell:
@@ -123,8 +128,13 @@ rule plan:
         ROOT + "/plan.json",
     log:
         ROOT + "/logs/plan.log",
+    group:
+        "results"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(10),
+        runtime=minutes(0),
     params:
         config=json.dumps({key: config[key] for key in PLAN_KEYS}),
     shell:
@@ -142,8 +152,13 @@ rule tables:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
     log:
         ROOT + "/logs/tables.log",
+    group:
+        "results"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(10),
+        runtime=minutes(0.1),
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:

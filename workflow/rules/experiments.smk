@@ -41,6 +41,9 @@ rule experiment:
         ROOT + "/benchmarks/experiments/{experiment}.tsv"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20, base=4000),
+        runtime=minutes(1, base=240),
     params:
         kind=kind,
         settings=lambda wildcards: json.dumps(

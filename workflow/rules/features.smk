@@ -12,7 +12,12 @@ rule features:
         STREAM + "/features/{t}.h5",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/features/{t}.log",
+    group:
+        block("stream")
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(40),
+        runtime=minutes(0.1),
     shell:
         "odl features {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"

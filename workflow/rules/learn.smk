@@ -62,8 +62,13 @@ rule kernels:
         touch(ROOT + "/kernels/{algorithm}.done"),
     log:
         ROOT + "/logs/kernels/{algorithm}.log",
+    group:
+        "kernels"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(0, base=1000),
+        runtime=minutes(0, base=5),
     shell:
         "odl compile {wildcards.algorithm} > {log:q} 2>&1"
 
@@ -87,9 +92,12 @@ rule update:
     wildcard_constraints:
         run=ALONE,
     group:
-        "chain"
+        block("learn")
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(40),
+        runtime=minutes(1),
     params:
         run=run_of,
         previous=previous_option("--previous", "previous"),
@@ -111,7 +119,12 @@ rule baselines:
         ROOT + "/logs/{corpus}/seed{seed}/baselines/{t}.log",
     benchmark:
         STREAM + "/baselines/benchmarks/{t}.tsv"
+    group:
+        "baselines"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(40),
+        runtime=minutes(1),
     shell:
         "odl baselines {output:q} {input.features:q} --past {input.past:q} > {log:q} 2>&1"

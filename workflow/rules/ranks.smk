@@ -23,9 +23,13 @@ if config["ranks"]:
             RUN + "/benchmarks/{t}.tsv"
         wildcard_constraints:
             run=RANKED,
+        group:
+            block("ranks")
         conda:
             "../envs/odl.yaml"
         resources:
+            mem_mb=memory(40),
+            runtime=minutes(5),
             # A profile may set another launcher, and how many ranks there are changes no result: neither is a param.
             mpi="mpiexec",
             tasks=lambda wildcards: config["ranks"][wildcards.run],

@@ -23,6 +23,9 @@ rule regret:
         RUN + "/benchmarks/regret.tsv"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(40),
+        runtime=minutes(5, base=60),
     params:
         options=json.dumps(
             {key: REGRET[key] for key in ("timesteps", "tolerance", "iterations")}
@@ -47,8 +50,13 @@ rule regrets:
         ROOT + "/tables/regret.tsv",
     log:
         ROOT + "/logs/regret.log",
+    group:
+        "results"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(10),
+        runtime=minutes(0),
     params:
         options=json.dumps({key: REGRET[key] for key in ("runs", "sizes")}),
     shell:

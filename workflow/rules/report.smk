@@ -52,8 +52,13 @@ rule figures:
         HELD,
     log:
         ROOT + "/logs/figures.log",
+    group:
+        "results"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20, base=1000),
+        runtime=minutes(0.1, base=5),
     params:
         settings=shown(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
@@ -80,8 +85,13 @@ rule page:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
     log:
         ROOT + "/logs/page.log",
+    group:
+        "results"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20),
+        runtime=minutes(0.1),
     params:
         settings=shown(),
         tables=lambda wildcards, input: [
@@ -94,7 +104,7 @@ rule page:
             {
                 key: value
                 for key, value in config.items()
-                if key not in ("mirror", "ranks")
+                if key not in ("mirror", "ranks", "block")
             }
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],

@@ -49,8 +49,13 @@ rule topics:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/emerging/{t}.log",
     benchmark:
         RUN + "/benchmarks/emerging/{t}.tsv"
+    group:
+        block("learn")
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(40),
+        runtime=minutes(0.5),
     params:
         settings=json.dumps({name: config["emerging"][name] for name in SEARCH}),
         weighting=lambda wildcards: json.dumps(study.features_of(config, wildcards.run)),
@@ -69,8 +74,13 @@ rule emerging:
         RUN + "/emerging.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/emerging.log",
+    group:
+        "evaluation"
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(10),
+        runtime=minutes(0.1),
     params:
         topics=config["evaluate"]["topics"],
     shell:

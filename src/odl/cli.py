@@ -9,7 +9,7 @@ import threading
 import time
 
 import odl
-from odl import commands
+from odl import commands, lean
 from odl.arguments import parse_map
 from odl.errors import OdlError
 
@@ -293,6 +293,8 @@ def main(words=None):
     args = _parser().parse_args(words)
     if words is None:
         _end_cleanly()
+        if args.command not in ("download", "table"):
+            lean.import_sparse()
     try:
         args.function(args)
     except OdlError as error:

@@ -181,13 +181,12 @@ def test_degenerate_documents_need_no_other_solver(rng, kind, monkeypatch):
 
 def test_the_certificate_is_not_empty(rng):
     """Stopped early, the kernel reports a gap that covers the distance to the optimum, and not zero."""
-    from odl import kernels
     from odl.prox import parts
 
     P, A, lam, mass = exact.check(rng.random((30, 50)), rng.random((50, 20)) * (rng.random((50, 20)) < 0.4), 0.1)
     best = exact.codes(P, A, lam)[1]
     for limit in (0, 1, 2):
-        result = kernels.code_documents(0, 30, parts(P), parts(A), parts(A.tocsc()), mass, lam, limit, exact.SETTINGS)
+        result = exact.code_span(0, 30, parts(P), parts(A), parts(A.tocsc()), mass, lam, limit)
         objective_, gap, failed = result[3:]
         assert failed.any() and (objective_[failed] - gap[failed] <= best[failed] + 1e-10).all()
         assert (gap[failed] > 0).all()

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "odl"
 LAYERS = [
     ["errors"],
     ["trees"],
-    ["storage", "config"],
+    ["storage", "config", "native"],
     ["documents"],
     ["kernels", "fitkernels", "clusters"],
     ["prox"],
@@ -80,6 +80,10 @@ def imports(tree, known, top_only=False):
                 inside.add(name_of(name, known))
             else:
                 outside.add(name.split(".")[0])
+    for node in ast.walk(tree):
+        # native.Kernels("clusters") imports that file when its library is missing.
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "Kernels":
+            inside.add(node.args[0].value)
     return inside - {None}, outside
 
 

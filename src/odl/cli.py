@@ -9,7 +9,7 @@ import threading
 import time
 
 import odl
-from odl import attempts, commands
+from odl import attempts, commands, lean
 from odl.arguments import parse_map
 from odl.errors import OdlError
 
@@ -299,6 +299,8 @@ def main(words=None):
     args = _parser().parse_args(words)
     if words is None:
         _end_cleanly()
+        if args.command not in ("download", "table"):
+            lean.import_sparse()
     with attempts.remembered(args.command, "" if args.command == "attempt" else None) as ended:
         status, end = _run(args)
         ended(status, end)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import njit
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
+# Without numba's reference counts, so that `odl.ahead` can compile it: such a function must not allocate.
 _plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 MERGE, JOIN, RETIRE = 0, 1, 2
@@ -131,8 +131,25 @@ def _make_room(nearest, cosine, n_atoms, full, sums, gram, documents, used, birt
     return gone
 
 
-@_compiled
-def learn(starts, rows, weights, sums, gram, documents, used, birth, owner, n_atoms, seen, same, full):
+@_plain
+def learn(
+    starts,
+    rows,
+    weights,
+    sums,
+    gram,
+    documents,
+    used,
+    birth,
+    owner,
+    n_atoms,
+    seen,
+    same,
+    full,
+    inner,
+    partner,
+    price,
+):
     """Let the documents of a batch join, open and merge atoms, one after another.
 
     A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused
@@ -156,6 +173,8 @@ def learn(starts, rows, weights, sums, gram, documents, used, birth, owner, n_at
     same : float
     full : int
         What to do when all slots are used: MERGE, JOIN (the nearest atom) or RETIRE (the smallest atom).
+    inner, partner, price : ndarray of float64, int64, float64, shape (n_slots,)
+        Work space.
 
     Returns
     -------
@@ -163,9 +182,9 @@ def learn(starts, rows, weights, sums, gram, documents, used, birth, owner, n_at
         Slots in use.
     """
     n_slots = sums.shape[1]
-    inner = np.zeros(n_slots)
-    partner = np.full(n_slots, -1, np.int64)
-    price = np.full(n_slots, np.inf)
+    inner[:] = 0.0
+    partner[:] = -1
+    price[:] = np.inf
     for j in range(n_atoms):
         _partner(j, n_atoms, gram, documents, partner, price)
     for d in range(len(starts) - 1):
@@ -237,8 +256,8 @@ def _inner(first, first_end, second, second_end, rows, values, other_rows, other
     return total
 
 
-@_compiled
-def codes(starts, rows, weights, atom_starts, atom_rows, atom_weights, chosen, sweeps):
+@_plain
+def codes(starts, rows, weights, atom_starts, atom_rows, atom_weights, chosen, sweeps, found, target, gram):
     """Code documents on a few chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2, by coordinate descent.
 
     Parameters
@@ -250,15 +269,12 @@ def codes(starts, rows, weights, atom_starts, atom_rows, atom_weights, chosen, s
     chosen : ndarray of int64, shape (n_documents, m)
         Atoms of each document, -1 for none.
     sweeps : int
-
-    Returns
-    -------
-    ndarray, shape (n_documents, m)
+    found : ndarray, shape (n_documents, m), filled
+        Zeros.
+    target, gram : ndarray, shape (m,) and (m, m)
+        Work space, zeros.
     """
     n_documents, m = chosen.shape
-    found = np.zeros((n_documents, m))
-    target = np.zeros(m)
-    gram = np.zeros((m, m))
     for d in range(n_documents):
         for i in range(m):
             atom = chosen[d, i]
@@ -287,4 +303,3 @@ def codes(starts, rows, weights, atom_starts, atom_rows, atom_weights, chosen, s
                         if chosen[d, j] >= 0:
                             slope -= gram[i, j] * found[d, j]
                     found[d, i] = max(0.0, found[d, i] + slope / gram[i, i])
-    return found

@@ -201,8 +201,11 @@ def table(args):
 
 
 def compile_kernels(args):
-    from odl import learners, timestep
+    from odl import ahead, learners, native, timestep
 
+    for name in native.FUNCTIONS:
+        if not ahead.build(name):
+            print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
         if algorithm == "topics":
             from odl import topics

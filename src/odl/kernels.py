@@ -1,7 +1,8 @@
 """Compiled kernels: exact L1 codes, projections, largest eigenvalue.
 
 Functions that call each other share this file and constants are arguments: a cached kernel does not notice a
-change in another file, and freezes module globals. Arrays come in checked (see `odl.coding.exact`).
+change in another file, and freezes module globals. Arrays come in checked (see `odl.coding.exact`). Those named in
+`odl.native` allocate nothing, so that they can be compiled ahead of time into a library that needs no numba.
 
 The coding kernel solves, for one document p with support S and the atoms that pass the screen,
 
@@ -43,7 +44,7 @@ class Work(NamedTuple):
     residual: np.ndarray  # r_i = p_i - a_i x
     side: np.ndarray  # sign of r_i; a free choice where r_i = 0
     saved: np.ndarray  # p_i while the targets are shaken
-    held: np.ndarray  # r_i is a form held at zero
+    held: np.ndarray  # r_i is a form held at zero (0 or 1)
     speed: np.ndarray  # growth of a_i x along the edge, in the touched rows
     size: np.ndarray  # the same with all terms positive, to tell rounding from speed
     touched: np.ndarray  # rows of the atoms that move
@@ -65,43 +66,46 @@ class Work(NamedTuple):
     slot: np.ndarray  # edge of a held code
 
 
-@_compiled
-def _allocate(rows, entries, atoms):
-    real, whole = np.float64, np.int64
+@_plain
+def _carve(rows, entries, atoms, real, whole, flags):
+    """Cut the three buffers, of the sizes that `odl.coding.exact` knows, into the arrays of `Work`."""
+    r, w = 2 * entries, 3 * entries
+    q, v = r + 9 * rows, w + 4 * rows + 1
+    u = v + atoms + 1
     return Work(
-        np.zeros(rows + 1, whole),
-        np.empty(entries, whole),
-        np.empty(entries, real),
-        np.zeros(atoms + 1, whole),
-        np.empty(entries, whole),
-        np.empty(entries, whole),
-        np.empty(entries, real),
-        np.empty(rows, whole),
-        np.empty(rows, whole),
-        np.empty(rows, real),
-        np.empty(rows, real),
-        np.empty(rows, real),
-        np.empty(rows, real),
-        np.zeros(rows, np.bool_),
-        np.empty(rows, real),
-        np.empty(rows, real),
-        np.empty(rows, whole),
-        np.zeros(rows, np.bool_),
-        np.empty(rows, real),
-        np.empty(rows, real),
-        np.empty(rows, real),
-        np.empty(atoms, whole),
-        np.empty(atoms, real),
-        np.empty(atoms, real),
-        np.empty(atoms, real),
-        np.empty(atoms, real),
-        np.empty(atoms, real),
-        np.empty(atoms, real),
-        np.empty(atoms, real),
-        np.empty(atoms, real),
-        np.zeros(atoms, np.bool_),
-        np.empty(atoms, whole),
-        np.empty(atoms, whole),
+        whole[w : w + rows + 1],
+        whole[:entries],
+        real[:entries],
+        whole[v:u],
+        whole[entries : 2 * entries],
+        whole[2 * entries : w],
+        real[entries:r],
+        whole[w + rows + 1 : w + 2 * rows + 1],
+        whole[w + 2 * rows + 1 : w + 3 * rows + 1],
+        real[r : r + rows],
+        real[r + rows : r + 2 * rows],
+        real[r + 2 * rows : r + 3 * rows],
+        real[r + 3 * rows : r + 4 * rows],
+        flags[:rows],
+        real[r + 4 * rows : r + 5 * rows],
+        real[r + 5 * rows : r + 6 * rows],
+        whole[w + 3 * rows + 1 : v],
+        flags[rows : 2 * rows],
+        real[r + 6 * rows : r + 7 * rows],
+        real[r + 7 * rows : r + 8 * rows],
+        real[r + 8 * rows : q],
+        whole[u : u + atoms],
+        real[q : q + atoms],
+        real[q + atoms : q + 2 * atoms],
+        real[q + 2 * atoms : q + 3 * atoms],
+        real[q + 3 * atoms : q + 4 * atoms],
+        real[q + 4 * atoms : q + 5 * atoms],
+        real[q + 5 * atoms : q + 6 * atoms],
+        real[q + 6 * atoms : q + 7 * atoms],
+        real[q + 7 * atoms : q + 8 * atoms],
+        flags[2 * rows : 2 * rows + atoms],
+        whole[u + atoms : u + 2 * atoms],
+        whole[u + 2 * atoms : u + 3 * atoms],
     )
 
 
@@ -613,19 +617,6 @@ def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted
 
 
 @_plain
-def _capacity(first, last, p_start, p_term, a_start):
-    """Return the largest number of rows and of dictionary entries that one document needs."""
-    rows = entries = 0
-    for document in range(first, last):
-        rows = max(rows, p_start[document + 1] - p_start[document])
-        count = 0
-        for position in range(p_start[document], p_start[document + 1]):
-            count += a_start[p_term[position] + 1] - a_start[p_term[position]]
-        entries = max(entries, count)
-    return rows, entries
-
-
-@_plain
 def _norm(values, epsilon):
     """Return (l1 norm, largest value); a norm that differs from one by rounding only is one."""
     total = largest = 0.0
@@ -652,45 +643,69 @@ def _prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, insi
     return rows, atoms, rest
 
 
-@_compiled
-def code_documents(first, last, documents, by_term, by_atom, mass, lam, limit, settings):
-    """Code documents first..last-1 on a dictionary (terms x atoms).
+@_plain
+def code_documents(
+    first,
+    last,
+    p_start,
+    p_term,
+    p_value,
+    row_start,
+    row_atom,
+    row_weight,
+    atom_start,
+    atom_term,
+    atom_weight,
+    mass,
+    lam,
+    limit,
+    settings,
+    rows,
+    entries,
+    real,
+    whole,
+    flags,
+    scale,
+    inside,
+    place,
+    edges,
+    lengths,
+    out_atom,
+    out_value,
+    objective,
+    gaps,
+    failed,
+):
+    """Code documents first..last-1 on a dictionary (terms x atoms); return the number of entries of the codes.
 
-    `documents` are the arrays (indptr, indices, data) of a CSR batch, `by_term` and `by_atom` those of the dictionary
-    as CSR and as CSC. `settings` is (tolerance, rounding, noise, accepted, tiny, smallest, epsilon); `limit` bounds
-    pivots (-1: by size).
-    Returns row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
+    `p_*` are the arrays of a CSR batch, `row_*` and `atom_*` those of the dictionary as CSR and as CSC. `settings` is
+    (tolerance, rounding, noise, accepted, tiny, smallest, epsilon); `limit` bounds pivots (-1: by size). `rows` and
+    `entries` bound the terms and the dictionary entries of one document; `real` to `edges` are work space, zeros.
+    Filled: row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
     """
-    tolerance, rounding, noise, accepted, tiny, smallest, epsilon = settings
-    p_start, p_term, p_value = documents
-    rows, entries = _capacity(first, last, p_start, p_term, by_term[0])
-    work, count, used = _allocate(rows, entries, len(mass)), last - first, 0
-    scale = np.array([_power_of_two(value, smallest) for value in mass])
-    inside, place, edges = np.zeros(len(mass)), np.zeros(len(by_term[0]), np.int32), np.empty(64)
-    lengths, objective, gaps, failed = np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count) > 0
-    out_atom, out_value = np.empty(16 + 4 * count, np.int32), np.empty(16 + 4 * count)
-    for d in range(count):
+    tolerance, rounding, noise, accepted = settings[0], settings[1], settings[2], settings[3]
+    tiny, smallest, epsilon = settings[4], settings[5], settings[6]
+    by_term, by_atom = (row_start, row_atom, row_weight), (atom_start, atom_term, atom_weight)
+    work, used = _carve(rows, entries, len(mass), real, whole, flags), 0
+    for j in range(len(mass)):
+        scale[j] = _power_of_two(mass[j], smallest)
+    for d in range(last - first):
         terms = p_term[p_start[first + d] : p_start[first + d + 1]]
         values = p_value[p_start[first + d] : p_start[first + d + 1]]
         objective[d], largest = _norm(values, epsilon)
         unit = _power_of_two(largest, smallest)
-        rows, atoms, rest = _prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, inside, place, work)
+        kept, atoms, rest = _prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, inside, place, work)
         if atoms == 0:
             continue
-        if atoms * atoms > len(edges):
-            edges = np.empty(2 * atoms * atoms)
         enough = accepted * (objective[d] / unit)
-        primal, gap = _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, enough)
+        primal, gap = _solve(kept, atoms, work, edges, limit, tolerance, rounding, noise, enough)
         gaps[d], failed[d], value = gap * unit, not gap <= enough, rest + primal * unit
         if value >= objective[d]:
             continue
         objective[d] = value
-        if used + atoms > len(out_atom):
-            out_atom = np.concatenate((out_atom, np.empty(len(out_atom) + atoms, np.int32)))
-            out_value = np.concatenate((out_value, np.empty(len(out_value) + atoms)))
         lengths[d] = _write(atoms, unit, scale, work, out_atom[used:], out_value[used:])
         used += lengths[d]
-    return lengths, out_atom[:used], out_value[:used], objective, gaps, failed
+    return used
 
 
 @_plain
@@ -698,7 +713,7 @@ def _write(atoms, unit, scale, work, out_atom, out_value):
     """Write the positive codes in the given units, infinite if they leave the normal numbers; return how many."""
     used = 0
     for j in range(atoms):
-        if work.code[j] > 0.0:
+        if work.code[j] > 0.0 and used < len(out_atom):
             out_atom[used] = work.names[j]
             value = work.code[j] * (unit / scale[work.names[j]])
             out_value[used] = value if value >= 2.0**-1022 else np.inf
@@ -706,9 +721,12 @@ def _write(atoms, unit, scale, work, out_atom, out_value):
     return used
 
 
-@_compiled
-def project_columns(start, values, epsilon):
-    """Project each column values[start[j]:start[j + 1]] on {a >= 0, sum(a) <= 1}, in place (see `odl.prox`)."""
+@_plain
+def project_columns(start, values, distance, epsilon):
+    """Project each column values[start[j]:start[j + 1]] on {a >= 0, sum(a) <= 1}, in place (see `odl.prox`).
+
+    `distance` is work space as long as the longest column.
+    """
     for j in range(len(start) - 1):
         column = values[start[j] : start[j + 1]]
         total, largest = 0.0, 0.0
@@ -718,21 +736,46 @@ def project_columns(start, values, epsilon):
             total += column[i]
             largest = max(largest, column[i])
         count = 0
-        for value in column:
-            count += value > 0.0
+        for i in range(len(column)):
+            count += column[i] > 0.0
         if total > 1.0 + count * epsilon:
-            _project_on_simplex(column, largest, epsilon)
+            _project_on_simplex(column, distance, largest, epsilon)
 
 
-@_compiled
-def _project_on_simplex(column, largest, epsilon):
+@_plain
+def _sink(heap, place, length):
+    """Let the value at `place` sink to where it belongs in a heap with the smallest value on top."""
+    value = heap[place]
+    while 2 * place + 1 < length:
+        child = 2 * place + 1
+        if child + 1 < length and heap[child + 1] < heap[child]:
+            child += 1
+        if not heap[child] < value:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = value
+
+
+@_plain
+def _project_on_simplex(column, distance, largest, epsilon):
     """Subtract theta and clip, where theta makes the sum one; values are taken from the largest, against rounding."""
-    distance = np.sort(largest - column[column > largest - 1.0])
-    total, theta = 0.0, 0.0
-    for count in range(len(distance)):
-        total += distance[count]
-        candidate = (1.0 + total) / (count + 1)
-        if count + 1 == len(distance) or distance[count + 1] >= candidate:
+    length = 0
+    for i in range(len(column)):
+        if column[i] > largest - 1.0:
+            distance[length] = largest - column[i]
+            length += 1
+    for place in range(length // 2 - 1, -1, -1):
+        _sink(distance, place, length)
+    total, theta, count = 0.0, 0.0, 0
+    while length > 0:
+        total += distance[0]
+        count += 1
+        candidate = (1.0 + total) / count
+        length -= 1
+        distance[0] = distance[length]
+        _sink(distance, 0, length)
+        if length == 0 or distance[0] >= candidate:
             theta = candidate
             break
     for i in range(len(column)):

@@ -3,9 +3,10 @@
 import numpy as np
 from scipy import sparse
 
-from odl import kernels
+from odl import native
 from odl.errors import ParameterError
 
+kernels = native.Kernels("kernels")
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -132,7 +133,8 @@ def project_columns(A):
     matrix = real_matrix(A, "A", sparse.csc_array)
     start, rows, values = parts(matrix)
     values = values.copy()
-    kernels.project_columns(start, values, EPSILON)
+    longest = int(np.diff(start).max(initial=0))
+    kernels.project_columns(start, values, np.empty(longest), EPSILON)
     kept = values != 0.0
     start = np.concatenate(([0], np.cumsum(kept)))[start]
     return sparse.csc_array((values[kept], rows[kept].view(np.int32), start), shape=matrix.shape)

@@ -40,12 +40,12 @@ wildcard_constraints:
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
 BASE = ["errors", "storage", "documents"]
 L1 = [
-    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     "learners/l1",
 ]
 L2 = [*L1[:-1], "coding/lars", "coding/lars_kernels"]
 SQUARED = [
-    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy", "treestart"],
     "learners/squared",
 ]
@@ -59,11 +59,11 @@ LEARNERS = {
     "flat": [*SQUARED, "learners/flat"],
     "hierarchical": [*SQUARED, "learners/hierarchical"],
     "diffusion": [
-        *["kernels", "prox", "distributed/__init__", "distributed/models"],
+        *["native", "kernels", "prox", "distributed/__init__", "distributed/models"],
         *["distributed/networks", "distributed/kernels", "distributed/inference"],
         *["distributed/coding", "learners/diffusion"],
     ],
-    "adaptive": ["clusters", "learners/adaptive"],
+    "adaptive": ["native", "clusters", "learners/adaptive"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 # Experiments: the algorithms whose kernels they use, and their files beside those of all experiments.
@@ -137,7 +137,7 @@ EXPERIMENTS = {
     },
 }
 FITTED = [
-    *["kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
+    *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
 ]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]

@@ -1,6 +1,6 @@
 # Features: one chain of vocabulary, counts and document frequencies per corpus and seed.
 # REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5
-# OUTPUTS: features/{t}.h5
+# OUTPUTS: features/{t}.h5, features/benchmarks/{t}.tsv
 
 
 rule features:
@@ -12,6 +12,8 @@ rule features:
         STREAM + "/features/{t}.h5",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/features/{t}.log",
+    benchmark:
+        STREAM + "/features/benchmarks/{t}.tsv"
     group:
         block("stream")
     conda:

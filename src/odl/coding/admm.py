@@ -7,10 +7,9 @@ iterations; what remains is dense on small blocks of documents.
 import numpy as np
 from scipy import sparse
 
-from odl import kernels
 from odl.coding import exact
 from odl.errors import ParameterError
-from odl.prox import parts, real_matrix
+from odl.prox import kernels, parts, real_matrix
 
 
 def psi_max(M):

@@ -13,9 +13,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from odl import kernels
 from odl.errors import OdlError, ParameterError
-from odl.prox import EPSILON, parts, real_matrix
+from odl.prox import EPSILON, kernels, parts, real_matrix
 
 # Relative to documents and atoms of order one: tolerance of slopes, rounding of residuals, noise in directions,
 # accepted gap, weights dropped; then the smallest unit and epsilon.
@@ -120,13 +119,13 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     check_whole("threads", threads, 1)
     check_whole("max_pivots", 0 if max_pivots is None else max_pivots, 0)
     limit = -1 if max_pivots is None else int(max_pivots)
-    count, arrays = P.shape[0], (parts(P), parts(A), parts(A.tocsc()), mass, lam, limit, SETTINGS)
+    count, arrays = P.shape[0], (parts(P), parts(A), parts(A.tocsc()), mass, lam, limit)
     cuts = np.linspace(0, count, max(1, min(int(threads), count)) + 1).astype(np.int64)
     if len(cuts) == 2:
-        results = [kernels.code_documents(0, count, *arrays)]
+        results = [code_span(0, count, *arrays)]
     else:
         with ThreadPoolExecutor(len(cuts) - 1) as pool:
-            jobs = [pool.submit(kernels.code_documents, *cut, *arrays) for cut in pairwise(cuts)]
+            jobs = [pool.submit(code_span, *cut, *arrays) for cut in pairwise(cuts)]
             results = [job.result() for job in jobs]
     lengths, atoms, values, objective, gap, failed = (np.concatenate(part) for part in zip(*results, strict=True))
     X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(count, A.shape[1]))
@@ -137,6 +136,37 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
             "codes leave the range 1e-300 to 1e300", "documents and atoms of like size", "rescale P or A"
         )
     return (X, objective, gap) if return_gap else (X, objective)
+
+
+def code_span(first, last, documents, by_term, by_atom, mass, lam, limit):
+    """Code documents first..last-1: give the kernel its work space and return what it fills.
+
+    Returns
+    -------
+    tuple of ndarray
+        Row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
+    """
+    first, last, n_atoms = int(first), int(last), len(mass)
+    starts = documents[0][first : last + 1]
+    terms = documents[1][starts[0] : starts[-1]]
+    found = np.concatenate(([0], np.cumsum(np.diff(by_term[0])[terms])))[starts - starts[0]]
+    rows, entries = (int(np.diff(part).max(initial=0)) for part in (starts, found))
+    most = int(np.minimum(np.diff(starts), n_atoms).sum())  # a vertex has no more codes than terms
+    lengths, atoms, values = np.zeros(last - first, np.int64), np.empty(most, np.int32), np.empty(most)
+    objective, gaps, failed = np.zeros(last - first), np.zeros(last - first), np.zeros(last - first, np.uint8)
+    work = (
+        np.zeros(2 * entries + 9 * rows + 8 * n_atoms),
+        np.zeros(3 * entries + 4 * rows + 4 * n_atoms + 2, np.int64),
+        np.zeros(2 * rows + n_atoms, np.uint8),
+        np.empty(n_atoms),  # scale of each atom
+        np.empty(n_atoms),  # its mass on the document's terms
+        np.zeros(len(by_term[0]), np.int32),  # place of a term in the document
+        np.empty(n_atoms * n_atoms),  # edges; only what the document's own atoms need is ever touched
+    )
+    filled = (lengths, atoms, values, objective, gaps, failed)
+    arrays = (*documents, *by_term, *by_atom, mass, float(lam), limit, np.array(SETTINGS), rows, entries)
+    used = kernels.code_documents(first, last, *arrays, *work, *filled)
+    return lengths, atoms[:used], values[:used], objective, gaps, failed.view(np.bool_)
 
 
 def _repair(P, A, lam, mass, X, objective, gap, rows):

@@ -12,10 +12,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl import clusters
+from odl import native
 from odl.learners.base import BLOCK, Learner, Scores, State, check_atoms, largest_per_row, widen
 
-FULL = {"merge": clusters.MERGE, "join": clusters.JOIN, "retire": clusters.RETIRE}
+clusters = native.Kernels("clusters")
+FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.clusters
 SWEEPS = 30  # of coordinate descent over a handful of atoms
 
 
@@ -171,6 +172,9 @@ class Adaptive(Learner):
             int(memory["seen"][0]),
             self.same,
             FULL[self.full],
+            np.empty(n_slots),
+            np.empty(n_slots, dtype=np.int64),
+            np.empty(n_slots),
         )
         S = largest_per_row(_joined(S, terms, sums[:, :n_atoms], owner), self.terms)
         size = np.sqrt(np.bincount(_columns(S), S.data**2, minlength=n_atoms))
@@ -277,7 +281,9 @@ def _joined(S, terms, sums, owner):
 def _coded(P, A, chosen):
     """Return the codes of documents on their chosen atoms, CSR."""
     A = A.sorted_indices()
-    found = clusters.codes(
+    most = chosen.shape[1]
+    found, work = np.zeros(chosen.shape), (np.zeros(most), np.zeros((most, most)))
+    clusters.codes(
         P.indptr.astype(np.int64),
         P.indices.astype(np.int64),
         P.data,
@@ -286,6 +292,8 @@ def _coded(P, A, chosen):
         A.data,
         chosen.astype(np.int64),
         SWEEPS,
+        found,
+        *work,
     )
     used = (chosen >= 0) & (found > 0)
     places = (np.nonzero(used)[0], chosen[used])

@@ -1,0 +1,95 @@
+"""Kernels compiled ahead of time: numba's code of each function, linked into one shared library by the C compiler.
+
+Where there is no C compiler nothing is made and jobs go on with numba's own cache, half a CPU second slower each.
+The code is made for the plain instruction set of the machine's kind, so that one library serves all nodes of a
+cluster.
+"""
+
+import importlib
+import os
+import shutil
+import subprocess
+import tempfile
+
+import llvmlite.binding as llvm
+from numba import carray, cfunc, types
+
+from odl import native, storage
+
+KINDS = {"d": types.float64, "f": types.float32, "l": types.int64}
+KINDS |= {"i": types.int32, "u": types.uint32, "b": types.uint8}
+# What the code asks for where it raises or frees, which functions that allocate nothing and check nothing never do.
+MISSING = ["NRT_Free", "NRT_MemInfo_call_dtor", "numba_do_raise", "numba_gil_ensure", "numba_gil_release"]
+MISSING += ["numba_runtime_build_excinfo_struct", "numba_unpickle"]
+STUBS = """#include <math.h>
+#include <stdlib.h>
+double numba_frexp(double x, int *power) { *power = 0; return isfinite(x) ? frexp(x, power) : x; }
+double numba_ldexp(double x, int power) { return ldexp(x, power); }
+""" + "".join(f"void {symbol}(void) {{ abort(); }}\n" for symbol in MISSING)
+
+
+def build(name):
+    """Compile the functions of a file of kernels into its library, if it is not there yet.
+
+    Parameters
+    ----------
+    name : str
+        A key of `odl.native.FUNCTIONS`.
+
+    Returns
+    -------
+    str or None
+        Path of the library; None where no C compiler works.
+    """
+    path, compiler = native.library(name), shutil.which(os.environ.get("CC", "cc"))
+    if os.path.exists(path):
+        return path
+    if not compiler:
+        return None
+    try:
+        with tempfile.TemporaryDirectory() as folder, storage.replacing(path) as made:
+            objects = [_object(folder, name, function) for function in native.FUNCTIONS[name]]
+            stubs = os.path.join(folder, "stubs.c")
+            with open(stubs, "w") as file:
+                file.write(STUBS)
+            command = [compiler, "-shared", "-fPIC", "-o", made, *objects, stubs, "-lm"]
+            subprocess.run(command, check=True, capture_output=True)
+            for function in native.FUNCTIONS[name]:
+                native.bind(native.ctypes.CDLL(made), name, function)
+    except (subprocess.CalledProcessError, OSError, AttributeError):
+        return None
+    return path
+
+
+def _object(folder, name, function):
+    """Write the machine code of one function, callable from C as ``odl_{function}``; return its path."""
+    compiled = _callable_from_c(
+        getattr(importlib.import_module(f"odl.{name}"), function), native.FUNCTIONS[name][function]
+    )
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    code = compiled.inspect_llvm().replace(compiled.native_name, f"odl_{function}")
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=3, reloc="pic", codemodel="default")
+    path = os.path.join(folder, f"{function}.o")
+    with open(path, "wb") as file:
+        file.write(machine.emit_object(llvm.parse_assembly(code)))
+    return path
+
+
+def _callable_from_c(function, arguments):
+    """Wrap a compiled function: an array is passed as its address and its sizes."""
+    names, passed, kinds = [], [], []
+    for number, kind in enumerate(arguments.split()):
+        if len(kind) == 1:
+            names.append(f"x{number}")
+            passed.append(f"x{number}")
+            kinds.append(KINDS[kind])
+            continue
+        sizes = [f"n{number}_{axis}" for axis in range(1 + kind.count(","))]
+        names += [f"x{number}", *sizes]
+        passed.append(f"carray(x{number}, ({', '.join(sizes)},))")
+        kinds += [types.CPointer(KINDS[kind[0]]), *[types.int64] * len(sizes)]
+    known = {"carray": carray, "function": function}
+    body = f"def entry({', '.join(names)}):\n    result = function({', '.join(passed)})\n"
+    exec(body + "    return 0 if result is None else result\n", known)
+    return cfunc(types.int64(*kinds))(known["entry"])

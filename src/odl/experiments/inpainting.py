@@ -35,7 +35,7 @@ SETTINGS = {
     },
     "trees": {"type": "array", "minItems": 1, "items": {"type": "string"}, "default": ["10,2,2"]},
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
-    "lam_test": {**EXPONENTS, "default": [-7, -6, -5, -4, -3]},
+    "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
     "seeds": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
     "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},

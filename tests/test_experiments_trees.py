@@ -11,7 +11,7 @@ from scipy import sparse
 from odl import experiments, hierarchy, trees
 from odl.documents import Documents
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.experiments import classification, inpainting, patches, patchplots, topic_tree
+from odl.experiments import classification, inpainting, linearsvm, patches, patchplots, topic_tree
 from odl.experiments.common import branched
 
 QUICK = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
@@ -295,11 +295,68 @@ class TestClassification:
 
         X, y = rng.normal(size=(120, 5)), rng.random(120) < 0.5
         X[y, 0] += 1.5
-        judge = classification.Judge(y, np.arange(80), np.arange(80, 120), self.settings())
-        row = judge.judged([(None, X[:80], X[80:])], "each")
+        judge = classification.Judge(y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"]))
+        row = judge.judged([(None, X[:80], X[80:])])
         size = X[:80].std(axis=0)
         model = SVC(C=4.0 ** row["C"], kernel="linear").fit(X[:80] / size, y[:80])
         assert row["accuracy"] == pytest.approx(100 * model.score(X[80:] / size, y[80:]))
+
+    def test_nothing_is_chosen_by_the_test_part(self, rng):
+        """Scaling helps where one feature is large and says nothing; the labels of the test part change no choice."""
+        X, y = rng.normal(size=(200, 4)) * [1.0, 1.0, 1.0, 40.0], rng.random(200) < 0.5
+        X[y, 0] += 3.0
+        train, test = np.arange(120), np.arange(120, 200)
+        settings = self.settings(scaling=["one", "each"])
+        found = [
+            classification.Judge(labels, train, test, settings).judged(
+                [(-20, 0 * X[:120], 0 * X[120:]), (-2, X[:120], X[120:])]
+            )
+            for labels in (y, np.concatenate((y[:120], ~y[120:])))
+        ]
+        assert (found[0]["lam"], found[0]["scaling"]) == (-2, "each")
+        assert {**found[0], "accuracy": None} == {**found[1], "accuracy": None}
+        assert found[0]["accuracy"] == pytest.approx(100 - found[1]["accuracy"])
+
+    def test_scaling_is_the_same_for_sparse_and_dense_features(self, rng):
+        X = np.maximum(rng.normal(size=(30, 6)) * [1, 2, 3, 4, 5, 0], 0)
+        for scaling in classification.SCALINGS:
+            dense = classification.kernels(X[:20], X[20:], scaling)
+            thin = classification.kernels(sparse.csr_array(X[:20]), sparse.csr_array(X[20:]), scaling)
+            for one, other in zip(dense, thin, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+        size = np.where(X[:20].std(axis=0) > 0, X[:20].std(axis=0), 1)
+        np.testing.assert_allclose(classification.kernels(X[:20], X[20:], "each")[1], X[20:] / size**2 @ X[:20].T)
+        assert np.trace(classification.kernels(X[:20], X[20:], "one")[0]) == pytest.approx(20)
+
+    def test_the_svm_is_that_of_libsvm(self, rng):
+        from sklearn.svm import SVC
+
+        for p, noise in ((2, 1.0), (40, 3.0), (200, 0.1)):
+            X, y = rng.normal(size=(150, p)), rng.random(150) < 0.4
+            X[y, 0] += noise
+            sizes = [4.0, 0.25, 1 / 64]
+            found = linearsvm.decisions(X[:100] @ X[:100].T, y[:100], X[100:] @ X[:100].T, sizes, tolerance=1e-7)
+            for C, values in zip(sizes, found, strict=True):
+                model = SVC(C=C, kernel="linear", tol=1e-7).fit(X[:100], y[:100])
+                np.testing.assert_allclose(values, model.decision_function(X[100:]), atol=1e-4)
+
+    def test_an_svm_of_one_class_says_that_class(self):
+        for label in (True, False):
+            found = linearsvm.decisions(np.eye(3), np.full(3, label), np.ones((2, 3)), [1.0, 2.0])
+            assert ((found > 0) == label).all()
+
+    def test_choices_are_counted(self):
+        rows = [{"method": "flat", "lam": lam, "scaling": "one", "C": C} for lam, C in ((-20, 0), (-12, 1), (-20, 1))]
+        assert classification.choices(rows) == [
+            {"method": "flat", "setting": setting, "value": value, "times": times}
+            for setting, value, times in (
+                ("lam", -20, 2),
+                ("lam", -12, 1),
+                ("scaling", "one", 3),
+                ("C", 0, 1),
+                ("C", 1, 2),
+            )
+        ]
 
     def test_summary_pairs_tree_and_flat(self):
         rows = [

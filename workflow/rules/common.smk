@@ -121,7 +121,8 @@ EXPERIMENTS = {
         "kernels": ["hierarchical"],
         "code": [
             *[*TREED, "corpora/news20", "corpora/text", "plots"],
-            *["experiments/classplots", "experiments/classification"],
+            *["experiments/classplots", "experiments/linearsvm"],
+            "experiments/classification",
         ],
     },
     "inpainting": {

@@ -12,9 +12,9 @@ from scipy import sparse
 from odl import hierarchy, trees, treestart
 from odl.corpora import news20
 from odl.errors import ConfigError, DataError
-from odl.experiments import classplots
+from odl.experiments import classplots, linearsvm
 from odl.experiments.common import deviation, spread
-from odl.page import element, picture, table
+from odl.page import details, element, picture, table
 from odl.tables import read_table, write_table
 
 TITLE = "Two newsgroups: a linear SVM on topics"
@@ -23,6 +23,8 @@ METHODS = ("pca", "nmf", "lda", *LEARNED)
 RAW = ("frequencies", "counts")  # of all words
 NAMES = {"pca": "PCA", "nmf": "NMF", "lda": "LDA", "flat": "flat", "tree": "tree"}
 PUBLISHED = (90.9, 1.1)  # raw words; the rest of figure 5 is a drawing without numbers
+SCALINGS = ("each", "one", "none")
+COARSE = 0.01  # tolerance of the SVMs of a cross-validation
 WHOLE = {"type": "integer", "minimum": 1}
 LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
@@ -37,7 +39,7 @@ SETTINGS = {
     "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
     "svm": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
     "folds": {**WHOLE, "minimum": 2, "default": 5},
-    "scaling": {"type": "string", "enum": ["each", "one", "none"], "default": "each"},
+    "scaling": {**LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": ["each", "one"]},
     "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
     "start": {"type": "string", "enum": ["documents", "clusters"], "default": "documents"},
     "rounds": {**WHOLE, "default": 10},
@@ -51,7 +53,8 @@ SETTINGS = {
 def run(settings, folder, files):
     """Compare the representations over random splits.
 
-    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``corpus.tsv`` and the figure.
+    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``chosen.tsv`` (how often what was chosen),
+    ``corpus.tsv`` and the figure.
     """
     documents = news20.read(files, {})
     counts, labels = two_groups(documents, settings)
@@ -61,7 +64,8 @@ def run(settings, folder, files):
     rows = [row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)]
     summary = summarise(rows)
     corpus = [{"documents": len(labels), "words": counts.shape[1], "first": int(labels.sum())}]
-    for name, found in (("accuracy", rows), ("summary", summary), ("corpus", corpus)):
+    tables = ("accuracy", rows), ("summary", summary), ("chosen", choices(rows)), ("corpus", corpus)
+    for name, found in tables:
         write_table(os.path.join(folder, f"{name}.tsv"), found)
     classplots.accuracy(summary, NAMES, os.path.join(folder, "accuracy"))
 
@@ -98,14 +102,11 @@ def split_rows(counts, labels, settings, split):
     judge = Judge(labels, train, test, settings)
     rows = []
     for kind, matrix in zip(RAW, (words, counts), strict=True):
-        scaling = "one" if kind == "frequencies" else "none"
-        rows.append(
-            {"method": kind, "topics": counts.shape[1], **judge.judged([(None, matrix[train], matrix[test])], scaling)}
-        )
+        rows.append({"method": kind, "topics": counts.shape[1], **judge.judged([(None, matrix[train], matrix[test])])})
     for p, method in product(settings["topics"], settings["methods"]):
         source = counts if method == "lda" else words
         found = represent(method, p, source[train], source[test], settings, split)
-        rows.append({"method": method, "topics": p, **judge.judged(found, settings["scaling"])})
+        rows.append({"method": method, "topics": p, **judge.judged(found)})
     return [{"split": split, **row} for row in rows]
 
 
@@ -150,9 +151,9 @@ def codes(method, p, train, test, settings, seed, exponent):
     )
     rng = np.random.default_rng([seed, p])
     if settings["start"] == "clusters":
-        start = treestart.cluster_atoms(train, tree if method == "tree" else trees.flat(p), rng)
+        start = treestart.cluster_atoms(train, tree if method == "tree" else trees.flat(p), rng).toarray()
     else:
-        start = sparse.csc_array(train[np.sort(rng.choice(train.shape[0], p, replace=False))].T)
+        start = train[np.sort(rng.choice(train.shape[0], p, replace=False))].toarray().T
     fit = hierarchy.learn_batch(problem, train, start, rounds=settings["rounds"])
     return tuple(
         problem.codes(part, fit.D, start=first).X.toarray() for part, first in ((train, fit.codes.X), (test, None))
@@ -160,39 +161,45 @@ def codes(method, p, train, test, settings, seed, exponent):
 
 
 class Judge:
-    """Accuracy of a linear SVM on features, its C (and the features' lam) by cross-validation on training documents."""
+    """Accuracy of a linear SVM on features; C, scaling and lam by cross-validation on the training documents alone."""
 
     def __init__(self, labels, train, test, settings):
         self.y, self.y_test, self.settings = labels[train], labels[test], settings
-        self.fold = np.arange(len(train)) % settings["folds"]  # the documents are in random order
+        fold = np.arange(len(train)) % settings["folds"]  # the documents are in random order
+        self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(settings["folds"])]
 
-    def judged(self, candidates, scaling):
-        """Return lam, C, the cross-validated and the test accuracy in percent of the best of the candidates."""
+    def judged(self, candidates):
+        """Return what has the best cross-validated accuracy (of equals the first, with the smallest C), and accuracies.
+
+        Parameters
+        ----------
+        candidates : list of (lam's exponent or None, features of training documents, of test documents)
+
+        Returns
+        -------
+        dict
+            lam, scaling, C (its exponent), and the cross-validated and the test accuracy in percent.
+        """
         best = None
-        for lam, train, test in candidates:
+        for (lam, train, test), scaling in product(candidates, self.settings["scaling"]):
             inner, outer = kernels(train, test, scaling)
-            for exponent in self.settings["svm"]:
-                parts = [np.flatnonzero(self.fold == number) for number in range(self.settings["folds"])]
-                rest = [np.flatnonzero(self.fold != number) for number in range(self.settings["folds"])]
-                hits = [
-                    self._hits(
-                        inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)], self.y[part], exponent
-                    )
-                    for known, part in zip(rest, parts, strict=True)
-                ]
-                score = 100.0 * np.sum(hits) / len(self.y)
+            for exponent, score in zip(sorted(self.settings["svm"]), self._validated(inner), strict=True):
                 if best is None or score > best[0]:
-                    best = score, lam, exponent, inner, outer
-        score, lam, exponent, inner, outer = best
-        accuracy = 100.0 * self._hits(inner, self.y, outer, self.y_test, exponent) / len(self.y_test)
-        return {"lam": lam, "C": exponent, "validation": score, "accuracy": accuracy}
+                    best = score, lam, scaling, exponent, inner, outer
+        score, lam, scaling, exponent, inner, outer = best
+        (decided,) = linearsvm.decisions(inner, self.y, outer, [4.0**exponent])
+        accuracy = 100.0 * float(np.mean((decided > 0.0) == self.y_test))
+        return {"lam": lam, "scaling": scaling, "C": exponent, "validation": float(score), "accuracy": accuracy}
 
-    def _hits(self, kernel, y, outer, truth, exponent):
-        from sklearn.svm import SVC
-
-        if len(set(y)) < 2:
-            return int(np.sum(truth == y[0]))
-        return int(np.sum(SVC(C=4.0**exponent, kernel="precomputed").fit(kernel, y).predict(outer) == truth))
+    def _validated(self, inner):
+        """Return the accuracy in percent of every C, in rising order, over the folds."""
+        sizes = [4.0**exponent for exponent in sorted(self.settings["svm"])]
+        hits = np.zeros(len(sizes))
+        for known, part in self.folds:
+            pair = inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)]
+            decided = linearsvm.decisions(*pair, sizes, tolerance=COARSE)
+            hits += ((decided > 0.0) == self.y[part]).sum(axis=1)
+        return 100.0 * hits / len(self.y)
 
 
 def kernels(train, test, scaling):
@@ -204,14 +211,16 @@ def kernels(train, test, scaling):
         Every feature to unit deviation over the training documents, all together to a mean squared length of 1, or
         neither. Codes, components and topic shares differ by orders of magnitude, and so would the C they need.
     """
+    n = train.shape[0]
+    squares = np.asarray((train.power(2) if sparse.issparse(train) else train**2).sum(axis=0)).ravel()
     if scaling == "each":
-        size = np.maximum(train.std(axis=0), 1e-12)
-        size[train.std(axis=0) == 0.0] = 1.0
-        train, test = train / size, test / size
-    elif scaling == "one":
-        squares = train.power(2).sum() if sparse.issparse(train) else (train**2).sum()
-        size = np.sqrt(max(squares, 1e-300) / train.shape[0])
-        train, test = train / size, test / size
+        sums = np.asarray(train.sum(axis=0)).ravel()
+        size = np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0))
+        size[size <= 1e-12] = 1.0
+    else:
+        size = np.full(train.shape[1], np.sqrt(max(squares.sum(), 1e-300) / n) if scaling == "one" else 1.0)
+    scale = sparse.diags_array(1.0 / size)
+    train, test = train @ scale, test @ scale
     found = train @ train.T, test @ train.T
     return tuple(product.toarray() if sparse.issparse(product) else product for product in found)
 
@@ -228,6 +237,17 @@ def summarise(rows):
             paired = np.array([row["accuracy"] - of_flat[row["split"], topics] for row in chosen])
             row |= {"difference": float(paired.mean()), "difference_sd": deviation(paired)}
         found.append(row)
+    return found
+
+
+def choices(rows):
+    """Return a row for each method and setting: how often cross-validation chose each value, over splits and sizes."""
+    found = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        for setting in ("lam", "scaling", "C"):
+            values = [row[setting] for row in rows if row["method"] == method and row[setting] is not None]
+            count = {value: values.count(value) for value in sorted(set(values))}
+            found += [{"method": method, "setting": setting, "value": v, "times": n} for v, n in count.items()]
     return found
 
 
@@ -253,12 +273,25 @@ def section(folder):
     return [
         element("p", f"{corpus['documents']:g} posts with {corpus['words']:g} words; naming the larger group always is "
                 f"right for {larger:.1f} % of them. Topics are learned from the training posts of a split without "
-                "their labels; C, and lam of the dictionaries, are chosen by cross-validation there."),
+                "their labels; C, the scaling of the features, and lam of the dictionaries are chosen by "
+                "cross-validation there."),
         table(["", *(f"p = {p:g}" for p in sizes)], lines, caption),
         picture(os.path.join(folder, "accuracy"), "Accuracy by the number of topics; bars show the standard deviation "
                 "over splits, the line all words. The axis starts at 50 %.",
                 "Accuracy of PCA, NMF, LDA, flat and tree."),
+        details("What cross-validation chose", table(["", "lam = 2^", "scaling", "C = 4^"], _chosen(folder),
+                                                     "How often each value was chosen, over splits and sizes")),
     ]  # fmt: skip
+
+
+def _chosen(folder):
+    """Return a row for each method: its values of lam, scaling and C, with how often each was chosen."""
+    found = {}
+    for row in read_table(os.path.join(folder, "chosen.tsv")):
+        value = row["value"] if isinstance(row["value"], str) else f"{row['value']:g}"
+        texts = found.setdefault(row["method"], {"lam": [], "scaling": [], "C": []})[row["setting"]]
+        texts.append(f"{value}: {row['times']:g}")
+    return [[NAMES.get(method, method), *(", ".join(texts) for texts in row.values())] for method, row in found.items()]
 
 
 def _shown(row, name="mean"):

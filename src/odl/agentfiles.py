@@ -147,8 +147,15 @@ def of_network(path):
         return False  # whoever reads it as something else says what is wrong
 
 
-def read(path, chain=None, t=None):
+def read(path, chain=None, t=None, **options):
     """Read a checkpoint of either kind as a whole, for one process: the agents' atoms side by side.
+
+    Parameters
+    ----------
+    path, chain, t
+        As in `odl.checkpoints.read`.
+    **options
+        Its other parameters, for a checkpoint of one process.
 
     Returns
     -------
@@ -160,7 +167,7 @@ def read(path, chain=None, t=None):
         As `odl.checkpoints.read`.
     """
     if not of_network(path):
-        return checkpoints.read(path, chain, t)
+        return checkpoints.read(path, chain, t, **options)
     network = read_network(path, chain, t)
     parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
     codes = sparse.csr_array(sparse.hstack([part[1] for part in parts], format="csr"))

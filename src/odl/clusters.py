@@ -132,7 +132,16 @@ def _make_room(nearest, cosine, n_atoms, full, sums, gram, documents, used, birt
 
 
 @_compiled
-def learn(starts, rows, weights, sums, gram, documents, used, birth, owner, n_atoms, seen, same, full):
+def partners(n_atoms, gram, documents):
+    """Return the atom that is cheapest to merge with each atom, and the cost; -1 and infinity for unused slots."""
+    partner, price = np.full(len(documents), -1, np.int64), np.full(len(documents), np.inf)
+    for j in range(n_atoms):
+        _partner(j, n_atoms, gram, documents, partner, price)
+    return partner, price
+
+
+@_compiled
+def learn(starts, rows, weights, sums, gram, documents, used, birth, owner, partner, price, n_atoms, seen, same, full):
     """Let the documents of a batch join, open and merge atoms, one after another.
 
     A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused
@@ -151,6 +160,8 @@ def learn(starts, rows, weights, sums, gram, documents, used, birth, owner, n_at
         Number of the last document that joined, and of the first.
     owner : ndarray of int64, shape (n_atoms,), changed
         Slot that now holds what each slot held at the start of the batch; -1 if it was dropped.
+    partner, price : ndarray, shape (n_slots,), changed
+        From `partners`, or as the documents before have left them: a batch may come in parts.
     n_atoms, seen : int
         Slots in use; documents learned before.
     same : float
@@ -164,10 +175,6 @@ def learn(starts, rows, weights, sums, gram, documents, used, birth, owner, n_at
     """
     n_slots = sums.shape[1]
     inner = np.zeros(n_slots)
-    partner = np.full(n_slots, -1, np.int64)
-    price = np.full(n_slots, np.inf)
-    for j in range(n_atoms):
-        _partner(j, n_atoms, gram, documents, partner, price)
     for d in range(len(starts) - 1):
         if starts[d] == starts[d + 1]:
             continue

@@ -17,6 +17,7 @@ REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms w
 AGENTS = ("diffusion",)  # algorithms that can run over MPI ranks
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
+BLOCK = 512  # documents of a sum: shards start between two
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
 TYPES = {
     "object": dict,
@@ -237,6 +238,7 @@ def _check_names(config):
     _check_trees(config)
     _check_report(config)
     _check_ranks(config)
+    _check_shards(config)
     _check_regret(config)
     _check_emerging(config)
 
@@ -266,6 +268,21 @@ def _check_ranks(config):
         if algorithm not in AGENTS:
             given = f"ranks names '{run}', whose algorithm is {algorithm}"
             raise ConfigError(given, f"one of {', '.join(AGENTS)}", "remove it")
+
+
+def _check_shards(config):
+    """Refuse to shard runs whose scores depend on the whole batch."""
+    for run in config["runs"] if config["shards"]["documents"] else []:
+        for key in ("contrast", "context"):
+            if config["learners"][run].get(key, 0) > 0:
+                given = f"run '{run}' has {key} {config['learners'][run][key]} and shards.documents is set"
+                todo = f"set {key} or shards.documents to 0"
+                raise ConfigError(given, "scores that do not depend on the rest of the batch", todo)
+
+
+def shard_of(config):
+    """Return the documents of a shard: as configured, rounded up to whole blocks of sums; 0: no shards."""
+    return -(-config["shards"]["documents"] // BLOCK) * BLOCK
 
 
 def _check_regret(config):

@@ -116,8 +116,13 @@ def reading(path, kind):
     except PermissionError as error:
         raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
     except (OSError, AttributeError, KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise StorageError(f"{path} is damaged ({reason})", f"a whole file of kind '{kind}'", todo) from error
+        raise damaged(path, error, f"a whole file of kind '{kind}'") from error
+
+
+def damaged(path, error, expected="a whole file"):
+    """Return the error for a file that could not be read, with the reason."""
+    reason = " ".join(str(error).split())
+    return StorageError(f"{path} is damaged ({reason})", expected, f"delete {path} and run the same command again")
 
 
 def write_array(group, name, values, **options):

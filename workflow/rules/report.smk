@@ -94,7 +94,7 @@ rule page:
             {
                 key: value
                 for key, value in config.items()
-                if key not in ("mirror", "ranks")
+                if key not in ("mirror", "ranks", "shards")
             }
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],

@@ -178,11 +178,27 @@ def weigh(counts, frequencies, n_documents, *, tf="raw", idf=True, norm="l1", mi
     return sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
 
 
+def label(topics, seen):
+    """Return whether a document of these topics is novel, known, or neither."""
+    return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
+
+
 def _labels(topics, seen):
-    return np.array(
-        [UNLABELLED if not names else KNOWN if any(name in seen for name in names) else NOVEL for names in topics],
-        dtype=np.int8,
-    )
+    return np.array([label(names, seen) for names in topics], dtype=np.int8)
+
+
+def number_terms(words, vocabulary):
+    """Return the global ids of a batch's words; new ones are appended to the vocabulary, in the order given."""
+    ids = {word: number for number, word in enumerate(vocabulary)}
+    columns = np.empty(len(words), dtype=np.int32)
+    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
+    for column, word in enumerate(words):
+        number = ids.get(word)
+        if number is None:
+            number = ids[word] = len(vocabulary)
+            vocabulary.append(word)
+        columns[column] = number
+    return columns
 
 
 def advance(documents, previous=None):
@@ -200,15 +216,7 @@ def advance(documents, previous=None):
     FeatureBatch
     """
     vocabulary = list(previous.vocabulary) if previous else []
-    ids = {word: number for number, word in enumerate(vocabulary)}
-    columns = np.empty(len(documents.vocabulary), dtype=np.int32)
-    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
-    for column, word in enumerate(documents.vocabulary):
-        number = ids.get(word)
-        if number is None:
-            number = ids[word] = len(vocabulary)
-            vocabulary.append(word)
-        columns[column] = number
+    columns = number_terms(documents.vocabulary, vocabulary)
     counts = sparse.csr_array(
         (documents.counts.data, columns[documents.counts.indices], documents.counts.indptr),
         shape=(len(documents), len(vocabulary)),

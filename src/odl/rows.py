@@ -104,6 +104,22 @@ def write_array(group, name, length, dtype, read):
         dataset[first : first + step] = read(first, min(first + step, length))
 
 
+def reader(arrays):
+    """Return the function that `write_array` reads consecutive arrays by, however they are cut."""
+    left = [np.zeros(0)]
+
+    def read(first, last):
+        held, size = [left[0]] if len(left[0]) else [], len(left[0])
+        while size < last - first:
+            held.append(next(arrays))
+            size += len(held[-1])
+        whole = np.concatenate(held)
+        left[0] = whole[last - first :]
+        return whole[: last - first]
+
+    return read
+
+
 def copy_array(source, group, name):
     """Copy an array of one open file to another, in pieces, with its attributes."""
     held = source[name]

@@ -147,7 +147,7 @@ SOURCES = {
     "read": [*BASE, "corpora/__init__", "corpora/checks"],
     "index": [*BASE, "stream"],
     "batch": [*BASE, "stream"],
-    "features": [*BASE, "features"],
+    "features": [*BASE, "rows", "features", "featurerows"],
     "update": [
         *[*BASE, "rows", "features", "featurerows", "metrics", "scores", "checkpoints"],
         *["agentfiles", "novelty", "gather", "timestep"],

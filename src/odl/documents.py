@@ -133,31 +133,6 @@ def read_fields(file):
     )
 
 
-def read_rows(path, rows, kind="documents"):
-    """Read some documents, in the order given, loading only the span of counts that holds them.
-
-    Returns
-    -------
-    Documents
-        With the terms that occur in them (`Documents.select`).
-    """
-    rows = np.asarray(rows, dtype=np.int64)
-    with storage.reading(path, kind) as file:
-        low, high = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
-        pointers = file["counts/indptr"][low : high + 1]
-        span = slice(int(pointers[0]), int(pointers[-1]))
-        shape = (high - low, int(file["counts"].attrs["shape"][1]))
-        data, indices = file["counts/data"][span], file["counts/indices"][span]
-        counts = sparse.csr_array((data, indices, pointers - pointers[0]), shape=shape)
-        return Documents(
-            counts=counts,
-            vocabulary=storage.read_strings(file, "vocabulary"),
-            **{name: storage.read_strings(file, name)[low:high] for name in ("ids", "titles", "files")},
-            topics=read_topics(file)[low:high],
-            times=file["times"][low:high],
-        ).select(rows - low)
-
-
 def write_topics(file, topics):
     """Store the topics of each document, dominant first, separated by tabs."""
     storage.write_strings(file, "topics", ["\t".join(names) for names in topics])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odl import documents, featurerows, storage, stream
+from odl import batchfile, documents, featurerows, storage, stream
 from odl.config import order_seed
 from odl.errors import DataError, ParameterError, StorageError
 
@@ -76,8 +76,7 @@ def batch(source, order, output, t):
         if not 0 <= t < len(starts) - 1:
             raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
         rows = file["rows"][int(starts[t]) : int(starts[t + 1])]
-    part = documents.read_rows(source, rows)
-    documents.write(output, part, kind="batch", t=t, sha256=stream.fingerprint(part.digests()))
+    batchfile.write(source, rows, output, t)
 
 
 def advance(output, source, previous=None):

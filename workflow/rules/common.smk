@@ -146,7 +146,7 @@ SHOWN = [*TABLED, "spread", "study", "selection"]
 SOURCES = {
     "read": [*BASE, "corpora/__init__", "corpora/checks"],
     "index": [*BASE, "stream"],
-    "batch": [*BASE, "stream"],
+    "batch": [*BASE, "rows", "stream", "batchfile"],
     "features": [*BASE, "rows", "features", "featurerows"],
     "update": [
         *[*BASE, "rows", "features", "featurerows", "metrics", "scores", "checkpoints"],

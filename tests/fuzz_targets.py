@@ -20,6 +20,7 @@ from scipy.io import savemat
 from odl import (
     agentfiles,
     baselines,
+    batchfile,
     checkpoints,
     config,
     corpora,
@@ -659,7 +660,7 @@ def _indexed(path):
     inputs = {"seed": 0, "protocol": "by-date", "topic_entry": {}, "ties": "seeded"}
     batches = {"by": "documents", "documents": 6, "period": "day", "initial": 8, "flush": True}
     pipeline.index(path, path.with_suffix(".tsv"), path.with_suffix(".order"), batches=batches, **inputs)
-    documents.read_rows(path, [3, 1])
+    batchfile.write(path, np.array([3, 1]), path.with_suffix(".batch"), 0)
 
 
 def _checkpoint(world, algorithm, path):

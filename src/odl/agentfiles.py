@@ -151,8 +151,15 @@ def _unlike(path, what):
     return CheckpointError(f"{path} has {what}", "one network", f"delete {path} and run the same command again")
 
 
-def read(path, chain=None, t=None):
+def read(path, chain=None, t=None, **options):
     """Read a checkpoint of either kind as a whole, for one process: the agents' atoms side by side.
+
+    Parameters
+    ----------
+    path, chain, t
+        As in `odl.checkpoints.read`.
+    **options
+        Its other parameters, for a checkpoint of one process.
 
     Returns
     -------
@@ -164,7 +171,7 @@ def read(path, chain=None, t=None):
         As `odl.checkpoints.read`.
     """
     if not of_network(path):
-        return checkpoints.read(path, chain, t)
+        return checkpoints.read(path, chain, t, **options)
     network = read_network(path, chain, t)
     parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
     shapes = {part[0].shape[0] for part in parts}, {part[1].shape[0] for part in parts}

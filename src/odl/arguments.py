@@ -22,6 +22,14 @@ def parse_map(text):
     return value
 
 
+def parse_span(text):
+    """Parse a range FIRST:END of rows."""
+    first, _, end = text.partition(":")
+    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
+        raise argparse.ArgumentTypeError(f"{text!r}, where FIRST:END with FIRST before END is expected")
+    return int(first), int(end)
+
+
 def check(given, flag, wanted, optional=False):
     """Refuse a JSON map whose keys, or the kinds of their values, are not the wanted ones."""
     for key in wanted:

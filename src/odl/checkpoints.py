@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 import odl
-from odl import storage
+from odl import rows, storage
 from odl.errors import CheckpointError
 
 FIRST = "0" * 64  # digest before the first checkpoint
@@ -34,7 +34,7 @@ class Checkpoint:
     arrays : dict of str to sparse array or ndarray
     updates : int
     codes : csr_array, shape (n_documents, n_atoms)
-        Codes of the batch of this timestep.
+        Codes of the batch of this timestep; None where they were not asked for.
     uncoded : float
         Share of documents whose code is zero.
     previous : str
@@ -55,8 +55,11 @@ class Checkpoint:
 
 
 def store(group, name, value):
-    """Store an array, or a sparse array with its layout."""
-    if sparse.issparse(value):
+    """Store an array, or a sparse array (also one that comes in runs of rows) with its layout."""
+    if hasattr(value, "parts"):
+        rows.write_csr(group, name, value.parts(), value.shape, value.dtype)
+        group[name].attrs["layout"] = "csr"
+    elif sparse.issparse(value):
         if value.format == "csc":
             storage.write_csr(group, name, value.T.tocsr())
         else:
@@ -84,8 +87,9 @@ def digest_of(file):
                 digest.update(f"{name}@{key}={np.asarray(item.attrs[key]).tolist()!r}\n".encode())
         if hasattr(item, "dtype"):
             digest.update(f"{name}:{item.dtype.str}{item.shape}\n".encode())
-            values = storage.read_array(item.parent, item.name.rsplit("/", 1)[1], ndim=None)
-            digest.update(np.ascontiguousarray(values).tobytes())
+            held = storage.dataset_of(item.parent, item.name.rsplit("/", 1)[1])
+            for piece in rows.pieces(held):
+                digest.update(np.ascontiguousarray(piece).tobytes())
 
     add("/", file)
     file.visititems(add)
@@ -119,7 +123,7 @@ def write(path, checkpoint):
     return digest
 
 
-def read(path, chain=None, t=None):
+def read(path, chain=None, t=None, by_document=(), codes=True, verify=True):
     """Read a checkpoint and check that it is whole and the one that is meant.
 
     Parameters
@@ -129,6 +133,12 @@ def read(path, chain=None, t=None):
         Settings it must have been made with.
     t : int, optional
         Timestep it must hold.
+    by_document : tuple of str
+        Names of arrays that are left in the file if they are long: `odl.rows.Matrix`, read by rows.
+    codes : bool
+        Whether the codes of its batch are read.
+    verify : bool
+        Whether its digest is computed again, for which the whole file is read.
 
     Returns
     -------
@@ -143,19 +153,26 @@ def read(path, chain=None, t=None):
     """
     path = os.fspath(path)
     with storage.reading(path, "checkpoint") as file:
-        check_digest(path, file)
+        if verify:
+            check_digest(path, file)
+        names, arrays = storage.names_in(file, "arrays"), file["arrays"]
+        long = {name for name in by_document if name in names and arrays[name].attrs["shape"][0] > rows.PART}
         checkpoint = Checkpoint(
             t=int(file.attrs["t"]),
             chain=json.loads(file.attrs["chain"]),
             dictionary=load(file, "dictionary"),
-            arrays={name: load(file["arrays"], name) for name in storage.names_in(file, "arrays")},
+            arrays={
+                name: rows.Matrix(rows.opened(path)["arrays"], name) if name in long else load(arrays, name)
+                for name in names
+            },
             updates=int(file.attrs["updates"]),
-            codes=load(file, "codes"),
+            codes=load(file, "codes") if codes else None,
             uncoded=float(file.attrs["uncoded"]),
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),
         )
-        if not isinstance(checkpoint.chain, dict) or checkpoint.codes.shape[1] > checkpoint.dictionary.shape[1]:
+        held = checkpoint.codes.shape[1] if codes else 0
+        if not isinstance(checkpoint.chain, dict) or held > checkpoint.dictionary.shape[1]:
             raise ValueError("its codes are of other atoms than its dictionary, or its chain is no map")
     check_chain(path, checkpoint, chain, t)
     return checkpoint

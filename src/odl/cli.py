@@ -10,7 +10,7 @@ import time
 
 import odl
 from odl import attempts, commands, lean
-from odl.arguments import parse_map
+from odl.arguments import parse_map, parse_span
 from odl.errors import OdlError
 
 
@@ -123,6 +123,16 @@ def _parser():
         timings,
         *chain,
         ("--history", {"nargs": "*", "default": [], "help": "features of all timesteps before, for batch learners"}),
+        ("--shards", {"nargs": "*", "default": [], "help": "what odl score wrote of this batch, in order"}),
+    )
+    command(
+        commands.score,
+        "score",
+        "score a range of the documents of one timestep, for a later odl update --shards",
+        ("features", {}),
+        ("output", {"help": "scores and codes to write"}),
+        ("--rows", {"type": parse_span, "required": True, "help": "FIRST:END, FIRST a multiple of 512"}),
+        *chain,
     )
     command(
         commands.ranks,

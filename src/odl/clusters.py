@@ -132,6 +132,15 @@ def _make_room(nearest, cosine, n_atoms, full, sums, gram, documents, used, birt
 
 
 @_plain
+def partners(n_atoms, gram, documents, partner, price):
+    """Find the atom that is cheapest to merge with each atom, and the cost; -1 and infinity for unused slots."""
+    partner[:] = -1
+    price[:] = np.inf
+    for j in range(n_atoms):
+        _partner(j, n_atoms, gram, documents, partner, price)
+
+
+@_plain
 def learn(
     starts,
     rows,
@@ -142,13 +151,13 @@ def learn(
     used,
     birth,
     owner,
+    partner,
+    price,
     n_atoms,
     seen,
     same,
     full,
     inner,
-    partner,
-    price,
 ):
     """Let the documents of a batch join, open and merge atoms, one after another.
 
@@ -168,6 +177,8 @@ def learn(
         Number of the last document that joined, and of the first.
     owner : ndarray of int64, shape (n_atoms,), changed
         Slot that now holds what each slot held at the start of the batch; -1 if it was dropped.
+    partner, price : ndarray, shape (n_slots,), changed
+        From `partners`, or as the documents before have left them: a batch may come in parts.
     n_atoms, seen : int
         Slots in use; documents learned before.
     same : float
@@ -183,10 +194,6 @@ def learn(
     """
     n_slots = sums.shape[1]
     inner[:] = 0.0
-    partner[:] = -1
-    price[:] = np.inf
-    for j in range(n_atoms):
-        _partner(j, n_atoms, gram, documents, partner, price)
     for d in range(len(starts) - 1):
         if starts[d] == starts[d + 1]:
             continue

@@ -64,6 +64,16 @@ def update(args):
         previous=args.previous,
         history=args.history,
         corpus_features=args.corpus_features,
+        shards=args.shards,
+    )
+
+
+def score(args):
+    from odl import shards
+
+    _check_run(args.run)
+    shards.score(
+        args.features, args.previous, args.output, rows=args.rows, run=args.run, corpus_features=args.corpus_features
     )
 
 

@@ -20,6 +20,7 @@ OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  
 MOST, DEEPEST = 100_000, 30  # values of a configuration, and how deep they may lie
 BITS = 256  # of a whole number; Python refuses to write some thousand digits
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
+BLOCK = 512  # documents of a sum: shards start between two
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxdict = 20
@@ -268,6 +269,7 @@ def _check_names(config):
     _check_trees(config)
     _check_report(config)
     _check_ranks(config)
+    _check_shards(config)
     _check_regret(config)
     _check_emerging(config)
 
@@ -297,6 +299,21 @@ def _check_ranks(config):
         if algorithm not in AGENTS:
             given = f"ranks names '{run}', whose algorithm is {algorithm}"
             raise ConfigError(given, f"one of {', '.join(AGENTS)}", "remove it")
+
+
+def _check_shards(config):
+    """Refuse to shard runs whose scores depend on the whole batch."""
+    for run in config["runs"] if config["shards"]["documents"] else []:
+        for key in ("contrast", "context"):
+            if config["learners"][run].get(key, 0) > 0:
+                given = f"run '{run}' has {key} {config['learners'][run][key]} and shards.documents is set"
+                todo = f"set {key} or shards.documents to 0"
+                raise ConfigError(given, "scores that do not depend on the rest of the batch", todo)
+
+
+def shard_of(config):
+    """Return the documents of a shard: as configured, rounded up to whole blocks of sums; 0: no shards."""
+    return -(-config["shards"]["documents"] // BLOCK) * BLOCK
 
 
 def _check_regret(config):

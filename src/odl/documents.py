@@ -133,33 +133,6 @@ def read_fields(file):
     )
 
 
-def read_rows(path, rows, kind="documents"):
-    """Read some documents, in the order given, loading only the span of counts that holds them.
-
-    Returns
-    -------
-    Documents
-        With the terms that occur in them (`Documents.select`).
-    """
-    rows = np.asarray(rows, dtype=np.int64)
-    with storage.reading(path, kind) as file:
-        low, high = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
-        shape = storage.shape_of(file["counts"])
-        if low < 0 or high > shape[0]:
-            raise ValueError(f"it has {shape[0]} documents, and {low} to {high - 1} are asked for")
-        pointers = storage.dataset_of(file, "counts/indptr", "i")[low : high + 1]
-        span = slice(int(pointers[0]), int(pointers[-1]))
-        data, indices = (storage.dataset_of(file, f"counts/{part}", "iuf")[span] for part in ("data", "indices"))
-        counts = storage.csr_of("counts", data, indices, pointers - pointers[0], (high - low, shape[1]))
-        return Documents(
-            counts=counts,
-            vocabulary=storage.read_strings(file, "vocabulary"),
-            **{name: storage.read_strings(file, name)[low:high] for name in ("ids", "titles", "files")},
-            topics=read_topics(file)[low:high],
-            times=storage.dataset_of(file, "times", "i")[low:high],
-        ).select(rows - low)
-
-
 def write_topics(file, topics):
     """Store the topics of each document, dominant first, separated by tabs."""
     storage.write_strings(file, "topics", ["\t".join(names) for names in topics])

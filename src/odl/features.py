@@ -81,30 +81,54 @@ class FeatureBatch:
         -------
         csr_array of float64, shape (n_documents, n_terms)
         """
-        for name, value, allowed in (
-            ("tf", tf, ("raw", "log")),
-            ("idf", idf, ("past", "corpus", "none")),
-            ("norm", norm, ("l1", "l2", None)),
-            ("vocabulary", vocabulary, ("growing", "fixed")),
-        ):
-            if value not in allowed:
-                raise ParameterError(f"{name} is {value!r}", f"one of {allowed}", "choose one of these")
-        if idf == "corpus":
-            if corpus is None:
-                raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
-            frequencies, n_documents = corpus.frequencies_after(), corpus.n_before + len(corpus.ids)
-            if corpus.t < self.t:
-                given = f"the last batch is of timestep {corpus.t}, before {self.t}"
-                raise ParameterError(given, "the end of the stream", "pass the last features")
-            frequencies = frequencies[: self.counts.shape[1]]
-        elif self.t == 0:
-            frequencies, n_documents = self.frequencies_after(), len(self.ids)
-        else:
-            frequencies, n_documents = self.frequencies, self.n_before
-        counts = self.counts
-        if vocabulary == "fixed":
-            counts = drop_columns(counts, np.arange(counts.shape[1]) < self.n_initial)
-        return weigh(counts, frequencies, n_documents, tf=tf, idf=idf != "none", norm=norm, min_df=min_df)
+        settings = {"tf": tf, "idf": idf, "norm": norm, "min_df": min_df, "vocabulary": vocabulary}
+        return weighing(self, **settings, corpus=corpus)(self.counts)
+
+    def write_names(self, file):
+        """Store ids, titles and topics of the documents."""
+        for name in ("ids", "titles"):
+            storage.write_strings(file, name, getattr(self, name))
+        docs.write_topics(file, self.topics)
+
+
+def weighing(batch, *, tf="raw", idf="past", norm="l1", min_df=0, vocabulary="growing", corpus=None):
+    """Return the function that weighs rows of a batch's counts; see `FeatureBatch.weigh`.
+
+    Parameters
+    ----------
+    batch : FeatureBatch or odl.featurerows.Stored
+    tf, idf, norm, min_df, vocabulary
+        As in `FeatureBatch.weigh`.
+    corpus : FeatureBatch or odl.featurerows.Stored, optional
+    """
+    for name, value, allowed in (
+        ("tf", tf, ("raw", "log")),
+        ("idf", idf, ("past", "corpus", "none")),
+        ("norm", norm, ("l1", "l2", None)),
+        ("vocabulary", vocabulary, ("growing", "fixed")),
+    ):
+        if value not in allowed:
+            raise ParameterError(f"{name} is {value!r}", f"one of {allowed}", "choose one of these")
+    n_terms = batch.counts.shape[1]
+    if idf == "corpus":
+        if corpus is None:
+            raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
+        if corpus.t < batch.t:
+            given = f"the last batch is of timestep {corpus.t}, before {batch.t}"
+            raise ParameterError(given, "the end of the stream", "pass the last features")
+        frequencies, n_documents = corpus.frequencies_after()[:n_terms], corpus.n_before + corpus.counts.shape[0]
+    elif batch.t == 0:
+        frequencies, n_documents = batch.frequencies_after(), batch.counts.shape[0]
+    else:
+        frequencies, n_documents = batch.frequencies, batch.n_before
+    known = np.arange(n_terms) < batch.n_initial if vocabulary == "fixed" else None
+    settings = {"tf": tf, "idf": idf != "none", "norm": norm, "min_df": min_df}
+
+    def weighed(counts):
+        counts = counts if known is None else drop_columns(counts, known)
+        return weigh(counts, frequencies, n_documents, **settings)
+
+    return weighed
 
 
 def drop_columns(matrix, keep):
@@ -154,11 +178,27 @@ def weigh(counts, frequencies, n_documents, *, tf="raw", idf=True, norm="l1", mi
     return sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
 
 
+def label(topics, seen):
+    """Return whether a document of these topics is novel, known, or neither."""
+    return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
+
+
 def _labels(topics, seen):
-    return np.array(
-        [UNLABELLED if not names else KNOWN if any(name in seen for name in names) else NOVEL for names in topics],
-        dtype=np.int8,
-    )
+    return np.array([label(names, seen) for names in topics], dtype=np.int8)
+
+
+def number_terms(words, vocabulary):
+    """Return the global ids of a batch's words; new ones are appended to the vocabulary, in the order given."""
+    ids = {word: number for number, word in enumerate(vocabulary)}
+    columns = np.empty(len(words), dtype=np.int32)
+    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
+    for column, word in enumerate(words):
+        number = ids.get(word)
+        if number is None:
+            number = ids[word] = len(vocabulary)
+            vocabulary.append(word)
+        columns[column] = number
+    return columns
 
 
 def advance(documents, previous=None):
@@ -176,15 +216,7 @@ def advance(documents, previous=None):
     FeatureBatch
     """
     vocabulary = list(previous.vocabulary) if previous else []
-    ids = {word: number for number, word in enumerate(vocabulary)}
-    columns = np.empty(len(documents.vocabulary), dtype=np.int32)
-    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
-    for column, word in enumerate(documents.vocabulary):
-        number = ids.get(word)
-        if number is None:
-            number = ids[word] = len(vocabulary)
-            vocabulary.append(word)
-        columns[column] = number
+    columns = number_terms(documents.vocabulary, vocabulary)
     counts = sparse.csr_array(
         (documents.counts.data, columns[documents.counts.indices], documents.counts.indptr),
         shape=(len(documents), len(vocabulary)),

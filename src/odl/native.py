@@ -23,7 +23,8 @@ FUNCTIONS = {
         "project_columns": "l[] d[] d[] d",
     },
     "clusters": {
-        "learn": "l[] l[] d[] f[,] d[,] d[] l[] l[] l[] l l d l d[] l[] d[]",
+        "partners": "l d[,] d[] l[] d[]",
+        "learn": "l[] l[] d[] f[,] d[,] d[] l[] l[] l[] l[] d[] l l d l d[]",
         "codes": "l[] l[] d[] l[] l[] d[] l[,] l d[,] d[] d[,]",
     },
 }

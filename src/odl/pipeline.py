@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odl import documents, features, storage, stream
+from odl import batchfile, documents, featurerows, storage, stream
 from odl.config import order_seed
 from odl.errors import DataError, ParameterError, StorageError
 
@@ -82,21 +82,12 @@ def batch(source, order, output, t):
         if not 0 <= t < len(starts) - 1:
             raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
         rows = ordered[int(starts[t]) : int(starts[t + 1])]
-    part = documents.read_rows(source, rows)
-    documents.write(output, part, kind="batch", t=t, sha256=stream.fingerprint(part.digests()))
+    batchfile.write(source, rows, output, t)
 
 
 def advance(output, source, previous=None):
     """Continue the feature chain by the batch in `source`."""
-    before = features.read(previous) if previous else None
-    wanted = before.t + 1 if before else 0
-    with storage.reading(source, "batch") as file:
-        t = int(file.attrs["t"])
-    if t != wanted:
-        expected = f"timestep {wanted}, after {previous or 'nothing'}"
-        raise DataError(f"{source} is of timestep {t}", expected, "pass the batch that follows")
-    result = features.advance(documents.read(source, "batch"), before)
-    features.write(output, result)
+    featurerows.advance(output, source, previous)
 
 
 def lengths(config):

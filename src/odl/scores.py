@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odl import documents, metrics, storage
+from odl import metrics, storage
 
 
 def words(pairs, vocabulary):
@@ -16,7 +16,7 @@ def write(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary
     Parameters
     ----------
     path : path-like
-    batch : odl.features.FeatureBatch
+    batch : odl.features.FeatureBatch or odl.featurerows.Stored
         The documents that were scored.
     novelty : odl.novelty.Novelty
         Their scores.
@@ -42,9 +42,7 @@ def write(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary
     for name, labels in aucs.items():
         attributes[name] = np.nan if batch.t == 0 else metrics.auc(novelty.score, labels)
     with storage.writing(path, "scores", **attributes) as file:
-        for name in ("ids", "titles"):
-            storage.write_strings(file, name, getattr(batch, name))
-        documents.write_topics(file, batch.topics)
+        batch.write_names(file)
         for name in ("times", "novel", "novel_dominant"):
             storage.write_array(file, name, getattr(batch, name))
         for name in ("score", "residual", "penalty"):

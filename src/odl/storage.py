@@ -135,18 +135,19 @@ def reading(path, kind):
         raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
     except OSError as error:
         if error.errno in (None, errno.EINVAL):  # HDF5's own complaint, or an address that cannot be
-            raise _damaged(path, kind, error) from error
+            raise damaged(path, error, f"a whole file of kind '{kind}'") from error
         locked = "lock file" in str(error)
         todo = "set HDF5_USE_FILE_LOCKING=FALSE" if locked else "check the disk and run the same command again"
         given = f"{path} could not be {'locked' if locked else 'read'} ({os.strerror(error.errno)})"
         raise StorageError(given, f"a readable file of kind '{kind}'", todo) from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
-        raise _damaged(path, kind, error) from error
+        raise damaged(path, error, f"a whole file of kind '{kind}'") from error
 
 
-def _damaged(path, kind, error):
+def damaged(path, error, expected="a whole file"):
+    """Return the error for a file that could not be read, with the reason."""
     given = f"{path} is damaged ({' '.join(str(error).split())})"
-    return StorageError(given, f"a whole file of kind '{kind}'", f"delete {path} and run the same command again")
+    return StorageError(given, expected, f"delete {path} and run the same command again")
 
 
 def write_array(group, name, values, **options):

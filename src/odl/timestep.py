@@ -5,13 +5,14 @@ import time
 import numpy as np
 from scipy import sparse
 
-from odl import agentfiles, checkpoints, features, learners, novelty, scores, storage
+from odl import agentfiles, checkpoints, featurerows, gather, learners, novelty, scores, storage
 from odl.errors import DataError
+from odl.learners.base import Held
 
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
 
 
-def update(source, state, score_file, timings, *, run, previous=None, history=(), corpus_features=None):
+def update(source, state, score_file, timings, *, run, previous=None, history=(), corpus_features=None, shards=()):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters
@@ -28,40 +29,67 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
         Features of all the timesteps before, in order, for learners that need them.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
+    shards : sequence of path-like
+        What `odl.shards.score` wrote of the batch, in order; the timestep is then learned without holding the batch.
     """
     begin = time.process_time()
-    learner = learners.make(**run["learner"])
-    data = features.read(source)
-    whole = features.read(corpus_features) if corpus_features else None
-    P = data.weigh(**run["features"], norm=learner.norm, corpus=whole)
-    digest = checkpoints.FIRST
+    learner, data, P, digest, current, whole = opened(source, run, previous, corpus_features)
     past = _past(learner, data.t, history, run["features"], whole)
-    check_previous(data.t, previous)
-    start = time.process_time()
-    if previous is None:
-        current = learner.start(P, run["atoms"], novelty.generator(run["seed"], "start"))
-    else:
-        before = agentfiles.read(previous, chain=run, t=data.t - 1)
-        digest = before.digest
-        current = learners.resume(learner, before.dictionary, before.arrays, before.updates, P.shape[1], previous)
-    current = learner.fit_terms(current, P.shape[1])
     if previous:
         _load_kernels(learner, run["atoms"])
+    start = time.process_time()
+    if previous is None:
+        P = P[:]
+        current = learner.start(P, run["atoms"], novelty.generator(run["seed"], "start"))
+        current = learner.fit_terms(current, P.shape[1])
     started = time.process_time()
-    found = novelty.score(learner, current, P)
+    spent = 0.0
+    if shards:
+        found, batch, spent = gather.gather(shards, P, run, data.t, digest)
+    else:
+        P = P[:]
+        found = novelty.score(learner, current, P)
+        batch = Held(P, found.codes)
     scored = time.process_time()
-    after = learner.learn(current, P, found.codes, past) if previous else current
+    after = learner.learn_parts(current, batch, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
         data.t, run, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, digest
     )
     checkpoints.write(state, checkpoint)
-    write_scores(
-        score_file, data, P, found, current.dictionary, after.dictionary, run, getattr(learner, "solver", "own")
+    _write_scores(
+        score_file, data, batch, found, current.dictionary, after.dictionary, run, getattr(learner, "solver", "own")
     )
-    phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
-    phases["job"] = time.process_time() - begin
+    phases = {"start": started - start, "score": spent + scored - started, "learn": learned - scored}
+    phases["job"] = spent + time.process_time() - begin
     write_timings(timings, phases, P.shape[0])
+
+
+def opened(source, run, previous=None, corpus_features=None, verify=True):
+    """Open what a timestep is scored with.
+
+    Returns
+    -------
+    learner : odl.learners.Learner
+    data : odl.featurerows.Stored
+    P : odl.featurerows.Weighed
+    digest : str
+        Of the checkpoint before.
+    state : odl.learners.State, or None for timestep 0
+        With the terms of the batch.
+    whole : odl.featurerows.Stored, or None
+        Last features of the stream.
+    """
+    learner, data = learners.make(**run["learner"]), featurerows.read(source)
+    whole = featurerows.read(corpus_features) if corpus_features else None
+    P = data.weighed(**run["features"], norm=learner.norm, corpus=whole)
+    check_previous(data.t, previous)
+    if previous is None:
+        return learner, data, P, checkpoints.FIRST, None, whole
+    options = {"by_document": learner.by_document, "codes": False, "verify": verify}
+    before = agentfiles.read(previous, run, data.t - 1, **options)
+    state = learners.resume(learner, before.dictionary, before.arrays, before.updates, P.shape[1], previous)
+    return learner, data, P, before.digest, learner.fit_terms(state, P.shape[1]), whole
 
 
 def check_previous(t, previous):
@@ -89,15 +117,20 @@ def write_scores(path, data, P, found, before, after, run, solver):
     run : dict
     solver : str
     """
+    _write_scores(path, data, Held(P, found.codes), found, before, after, run, solver)
+
+
+def _write_scores(path, data, batch, found, before, after, run, solver):
     top = np.argsort(-found.score, kind="stable")[:SHOWN]
+    documents, codes = batch.take(top)
     scores.write(
         path,
         data,
         found,
         top=top,
-        missing=novelty.unexplained(P, before, found.codes, top),
+        missing=novelty.unexplained(documents, before, codes, range(len(top))),
         top_atoms=novelty.top_terms(after),
-        atom_use=_use(found.codes, after.shape[1]),
+        atom_use=_use(batch, after.shape[1]),
         vocabulary=data.vocabulary,
         algorithm=run["learner"]["algorithm"],
         solver=solver,
@@ -113,10 +146,13 @@ def write_timings(path, phases, n_documents):
         file.writelines(f"{phase}\t{seconds:.6f}\t{n_documents}\n" for phase, seconds in phases.items())
 
 
-def _use(codes, n_atoms):
-    """Sum the codes of each atom; atoms added after scoring have none."""
+def _use(batch, n_atoms):
+    """Sum the codes of each atom, one document after another; atoms added after scoring have none."""
     use = np.zeros(n_atoms)
-    use[: codes.shape[1]] = np.asarray(codes.sum(axis=0)).ravel()
+    for _, X in batch.parts():
+        # The sums so far come first, so that where a batch is cut changes no bit.
+        entries, values = np.append(np.arange(n_atoms), X.indices), np.append(use, X.data)
+        use = np.bincount(entries, values, minlength=n_atoms)
     return use
 
 
@@ -133,11 +169,11 @@ def _past(learner, t, history, weighting, corpus):
     """Read and weigh the batches before, each as it was weighed when it came."""
     if not learner.needs_history:
         return []
-    batches = [features.read(path) for path in history]
+    batches = [featurerows.read(path) for path in history]
     if [batch.t for batch in batches] != list(range(t)):
         given = ", ".join(str(batch.t) for batch in batches) or "none"
         raise DataError(f"features of the timesteps {given} as history", f"those of 0 to {t - 1}", "pass --history so")
-    return [batch.weigh(**weighting, norm=learner.norm, corpus=corpus) for batch in batches]
+    return [batch.weighed(**weighting, norm=learner.norm, corpus=corpus)[:] for batch in batches]
 
 
 def warm_up(algorithm):

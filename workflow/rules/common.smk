@@ -3,6 +3,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import odl.config as study
 
@@ -146,11 +147,11 @@ SHOWN = [*TABLED, "spread", "study", "selection"]
 SOURCES = {
     "read": [*BASE, "corpora/__init__", "corpora/checks"],
     "index": [*BASE, "stream"],
-    "batch": [*BASE, "stream"],
-    "features": [*BASE, "features"],
+    "batch": [*BASE, "rows", "stream", "batchfile"],
+    "features": [*BASE, "rows", "features", "featurerows"],
     "update": [
-        *[*BASE, "features", "metrics", "scores", "checkpoints", "agentfiles"],
-        *["novelty", "timestep"],
+        *[*BASE, "rows", "features", "featurerows", "metrics", "scores", "checkpoints"],
+        *["agentfiles", "novelty", "gather", "timestep"],
         *["learners/__init__", "learners/base"],
     ],
     "baselines": [*BASE, "features", "baselines"],
@@ -189,6 +190,7 @@ SOURCES = {
         *["agreement", "emerging", "trees", "topictree", "page", "sections", "report"],
     ],
 }
+SOURCES["score"] = [*SOURCES["update"], "shards"]
 SOURCES["ranks"] = [
     *[*SOURCES["update"], "rankstep", "distributed/ranks", "distributed/rank_kernels"],
     *LEARNERS["diffusion"][:-1],

@@ -1,6 +1,8 @@
 # Learning: one job a timestep scores the batch with the dictionary of the past, then updates it.
 # REQUIRED INPUTS: features/{t}.h5, {run}/k{k}/{t-1}.h5
+# A batch of more than shards.documents is scored by several jobs, and learned from their codes.
 # OUTPUTS: {run}/k{k}/{t}.h5 (checkpoint), scores/{t}.h5, timings/{t}.tsv; baselines/{t}.h5
+SHARD = study.shard_of(config)
 
 
 def run_of(wildcards):
@@ -48,6 +50,16 @@ def history(wildcards):
     return [f"{stream_of(wildcards)}/features/{earlier}.h5" for earlier in before]
 
 
+def shards(wildcards):
+    """Shards of a batch that is scored in several jobs; none of the first batch, which starts the dictionary."""
+    if not (SHARD and int(wildcards.t)):
+        return []
+    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
+    documents = int(row("documents")(SimpleNamespace(**{**wildcards, "seed": seed})))
+    numbers = range(-(-documents // SHARD)) if documents > SHARD else []
+    return [f"{RUN}/shards/{{t}}-{number}.h5".format(**wildcards) for number in numbers]
+
+
 # Compiled once before the jobs start in parallel. Its sources are some of those of the updates, which must not
 # call the stamp ancient: Snakemake does not look at what else changed for jobs behind one that has to run.
 rule kernels:
@@ -73,11 +85,39 @@ rule kernels:
         "odl compile {wildcards.algorithm} > {log:q} 2>&1"
 
 
+rule score:
+    input:
+        features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
+        previous=before(RUN + "/{t}.h5"),
+        corpus=last_features,
+        kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
+        code=lambda wildcards: sources("score", *LEARNERS[algorithm(wildcards)]),
+    output:
+        temp(RUN + "/shards/{t}-{shard}.h5"),
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/shards/{t}-{shard}.log",
+    benchmark:
+        RUN + "/benchmarks/shards/{t}-{shard}.tsv"
+    wildcard_constraints:
+        run=ALONE,
+        shard=r"\d+",
+    conda:
+        "../envs/odl.yaml"
+    params:
+        run=run_of,
+        rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
+        corpus=previous_option("--corpus-features", "corpus"),
+    shell:
+        "odl score {input.features:q} {output:q} --rows {params.rows} --previous {input.previous:q} {params.corpus}"
+        " --run {params.run:q} > {log:q} 2>&1"
+
+
 rule update:
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
         history=history,
+        shards=shards,
         corpus=last_features,
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
         code=lambda wildcards: sources("update", *LEARNERS[algorithm(wildcards)]),
@@ -91,8 +131,9 @@ rule update:
         RUN + "/benchmarks/{t}.tsv"
     wildcard_constraints:
         run=ALONE,
+    # Not together with the timestep before, whose dictionary the shards wait for.
     group:
-        block("learn")
+        lambda wildcards: None if shards(wildcards) else block("learn")(wildcards)
     conda:
         "../envs/odl.yaml"
     resources:
@@ -102,10 +143,12 @@ rule update:
         run=run_of,
         previous=previous_option("--previous", "previous"),
         history=previous_option("--history", "history"),
+        shards=previous_option("--shards", "shards"),
         corpus=previous_option("--corpus-features", "corpus"),
     shell:
         "odl update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
-        " --timings {output.timings:q} {params.previous} {params.history} {params.corpus} --run {params.run:q} > {log:q} 2>&1"
+        " --timings {output.timings:q} {params.previous} {params.history} {params.shards} {params.corpus}"
+        " --run {params.run:q} > {log:q} 2>&1"
 
 
 rule baselines:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import native
-from odl.learners.base import BLOCK, Learner, Scores, State, check_atoms, largest_per_row, widen
+from odl.learners.base import BLOCK, Held, Learner, Scores, State, check_atoms, largest_per_row, widen
 
 clusters = native.Kernels("clusters")
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.clusters
@@ -91,6 +91,11 @@ class Adaptive(Learner):
         "peers": {"minimum": 1},
     }
 
+    @property
+    def in_batch(self):
+        """Whether the score of a document depends on the others of its batch."""
+        return self.contrast > 0 or self.context > 0
+
     def start(self, P, n_atoms, rng):
         """Learn the first batch, from no atom on; at most `n_atoms` are ever made. Nothing is drawn."""
         check_atoms(P, n_atoms)
@@ -126,7 +131,7 @@ class Adaptive(Learner):
             explained[first : first + BLOCK] = found
             codes.append(_coded(part, A, chosen))
         residual, penalty = 1.0 - explained, np.zeros(P.shape[0])
-        if self.contrast > 0 or self.context > 0:
+        if self.in_batch:
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
         X = sparse.vstack(codes, format="csr") if codes else sparse.csr_array((0, A.shape[1]))
         return Scores(sparse.csr_array(X), np.maximum(residual, 0.0), penalty, 0.0)
@@ -145,43 +150,45 @@ class Adaptive(Learner):
 
     def learn(self, state, P, X, history=()):
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
-        P = sparse.csr_array(P)
+        return self.learn_parts(self.fit_terms(state, P.shape[1]), Held(sparse.csr_array(P)), history)
+
+    def learn_parts(self, state, batch, history=()):
+        """As `learn`: once through the batch for its terms, once to learn."""
         memory = {name: value.copy() for name, value in state.arrays.items()}
         n_atoms, n_slots = state.dictionary.shape[1], int(memory["limit"][0])
-        kept = 0.5 ** (P.shape[0] / self.half_life) if self.half_life else 1.0
+        kept = 0.5 ** (batch.shape[0] / self.half_life) if self.half_life else 1.0
         memory["members"] *= kept
         memory["size"] *= kept
-        S = widen(state.dictionary, n_rows=P.shape[1]).astype(np.float64)
+        S = state.dictionary.astype(np.float64)
         S.data = S.data * np.repeat(memory["size"], np.diff(S.indptr))
-        terms, rows = np.unique(P.indices, return_inverse=True)
+        terms, row_of = _terms(batch)
         slots = {name: _padded(memory[name], n_slots) for name in ("members", "used", "birth")}
         sums = np.zeros((len(terms), n_slots), dtype=np.float32)
         sums[:, :n_atoms] = sparse.csr_array(S)[terms].toarray()
         gram = np.zeros((n_slots, n_slots))
         gram[:n_atoms, :n_atoms] = sparse.csr_array(S.T @ S).toarray()
-        owner = np.arange(n_atoms)
-        n_atoms = clusters.learn(
-            P.indptr.astype(np.int64),
-            rows.astype(np.int64),
-            P.data,
-            sums,
-            gram,
-            *slots.values(),
-            owner,
-            n_atoms,
-            int(memory["seen"][0]),
-            self.same,
-            FULL[self.full],
-            np.empty(n_slots),
-            np.empty(n_slots, dtype=np.int64),
-            np.empty(n_slots),
-        )
+        owner, seen = np.arange(n_atoms), int(memory["seen"][0])
+        pairs, inner = (np.empty(n_slots, dtype=np.int64), np.empty(n_slots)), np.empty(n_slots)
+        clusters.partners(n_atoms, gram, slots["members"], *pairs)
+        settings = float(self.same), FULL[self.full], inner
+        for P, _ in batch.parts():
+            documents = P.indptr.astype(np.int64), row_of[P.indices], P.data
+            n_atoms = clusters.learn(*documents, sums, gram, *slots.values(), owner, *pairs, n_atoms, seen, *settings)
+            seen += P.shape[0]
         S = largest_per_row(_joined(S, terms, sums[:, :n_atoms], owner), self.terms)
         size = np.sqrt(np.bincount(_columns(S), S.data**2, minlength=n_atoms))
         S.data = S.data / np.repeat(np.where(size > 0, size, 1.0), np.diff(S.indptr))
         memory |= {name: value[:n_atoms] for name, value in slots.items()}
-        memory |= {"size": size, "seen": memory["seen"] + P.shape[0]}
+        memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
         return State(sparse.csc_array(S.T), memory, state.updates + 1)
+
+
+def _terms(batch):
+    """Return the terms that occur in a batch, ascending, and the position of every term among them."""
+    occurs = np.zeros(batch.shape[1], dtype=bool)
+    for P, _ in batch.parts():
+        occurs[P.indices] = True
+    return np.flatnonzero(occurs), np.cumsum(occurs) - 1
 
 
 def in_context(P, scores, contrast, context, peers):

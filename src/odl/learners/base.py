@@ -8,6 +8,7 @@ continues bit for bit.
 
 import numbers
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, NamedTuple
 
@@ -54,9 +55,46 @@ class Block(NamedTuple):
     start: int
 
 
-def blocks(P):
-    """Cut a batch into blocks of `BLOCK` documents."""
-    return [Block(P[start : start + BLOCK], start) for start in range(0, P.shape[0], BLOCK)]
+class RowParts(NamedTuple):
+    """A sparse array that is too large to hold: ``parts()`` yields consecutive runs of its rows (CSR)."""
+
+    shape: tuple
+    dtype: np.dtype
+    parts: Callable
+
+
+class Held(NamedTuple):
+    """A batch in memory: documents and their codes (None where a learner needs none)."""
+
+    P: sparse.csr_array
+    codes: sparse.csr_array | None = None
+    held: bool = True  # a batch on disk has False, and the same methods
+
+    @property
+    def shape(self):
+        """Documents and terms."""
+        return self.P.shape
+
+    def parts(self):
+        """Yield (documents, codes) of consecutive runs of documents that start at multiples of `BLOCK`."""
+        yield self.P, self.codes
+
+    def take(self, rows):
+        """Return documents and codes of a few rows."""
+        return self.P[rows], self.codes[rows]
+
+    def together(self):
+        """Return all documents and codes."""
+        return self.P, self.codes
+
+
+def blocks(batch):
+    """Yield (block, codes) of a batch, `BLOCK` documents at a time."""
+    first = 0
+    for P, X in batch.parts():
+        for start in range(0, P.shape[0], BLOCK):
+            yield Block(P[start : start + BLOCK], first + start), X[start : start + BLOCK]
+        first += P.shape[0]
 
 
 def domain(given, expected):
@@ -120,6 +158,10 @@ class Learner:
         Whether `learn` wants the documents of all the timesteps before.
     grows : bool
         Whether atoms are added as the stream goes by. The number of an old atom never changes.
+    whole : bool
+        Whether `learn` needs all documents of the batch at once.
+    by_document : tuple of str
+        Names of the arrays that have a row for each position in a batch; they may be read by rows.
     bounds : dict of str to dict
         Limits of numbers: "minimum", "exclusiveMinimum", "maximum".
     choices : dict of str to tuple of str
@@ -134,6 +176,8 @@ class Learner:
     norm: ClassVar[str] = "l1"
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
+    whole: ClassVar[bool] = False
+    by_document: ClassVar[tuple] = ()
     choices: ClassVar[dict] = {}
     bounds: ClassVar[dict] = {}
 
@@ -150,6 +194,11 @@ class Learner:
         for key, allowed in self.choices.items():
             if getattr(self, key) not in allowed:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
+
+    @property
+    def in_batch(self):
+        """Whether the score of a document depends on the others of its batch."""
+        return False
 
     def start(self, P, n_atoms, rng):
         """Learn the first dictionary.
@@ -210,17 +259,43 @@ class Learner:
         -------
         State
         """
-        state = self.fit_terms(state, P.shape[1])
-        parts = [self.accumulate(state, block, X[block.start : block.start + BLOCK]) for block in blocks(P)]
-        return self.update(state, self.merge(parts))
+        return self.learn_parts(self.fit_terms(state, P.shape[1]), Held(P, X), history)
+
+    def learn_parts(self, state, batch, history=()):
+        """Return the state after learning a batch that may be too large to hold, to the same bits as `learn`.
+
+        Parameters
+        ----------
+        state : State
+            With the terms of the batch.
+        batch : Held, or an object with its methods
+            Its runs of documents are gone through one after another, more than once if need be.
+        history : sequence of csr_array
+
+        Returns
+        -------
+        State
+            An array named in `by_document` may be a `RowParts`.
+        """
+        if self.whole:
+            return self.learn(state, *batch.together(), history)
+        total = None
+        for block, X in blocks(batch):
+            part = self.accumulate(state, block, X)
+            total = part if total is None else self.add(total, part)
+        return self.update(state, self.finish(total))
 
     def accumulate(self, state, block, X):
         """Return the statistics of one block of documents at the current dictionary."""
         raise NotImplementedError
 
-    def merge(self, parts):
-        """Sum the statistics of blocks, in the order given."""
+    def add(self, total, part):
+        """Return the statistics of the blocks so far and the next one."""
         raise NotImplementedError
+
+    def finish(self, total):
+        """Return what `update` takes from the statistics of all blocks."""
+        return total
 
     def update(self, state, statistics):
         """Return the next state."""

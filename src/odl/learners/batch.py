@@ -73,6 +73,7 @@ class Batch(L1Learner):
     fit_tolerance: float = 1e-4
 
     algorithm: ClassVar[str] = "batch"
+    whole: ClassVar[bool] = True
     needs_history: ClassVar[bool] = True
     grows: ClassVar[bool] = True
     bounds: ClassVar[dict] = {

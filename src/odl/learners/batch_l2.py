@@ -62,6 +62,7 @@ class BatchL2(Learner):
     unit: str = "l2"
 
     algorithm: ClassVar[str] = "batch_l2"
+    whole: ClassVar[bool] = True
     norm: ClassVar[str] = "l2"
     needs_history: ClassVar[bool] = True
     grows: ClassVar[bool] = True

@@ -92,6 +92,7 @@ class Diffusion(Learner):
     score_iterations: int = 0
 
     algorithm: ClassVar[str] = "diffusion"
+    whole: ClassVar[bool] = True
     norm: ClassVar[str] = "l2"
     choices: ClassVar[dict] = {
         "task": models.TASKS,

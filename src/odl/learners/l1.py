@@ -103,9 +103,10 @@ class SubgradientLearner(L1Learner):
         signs = sparse.csr_array((signs, residual.indices, residual.indptr), shape=residual.shape)
         return sparse.csc_array(signs.T @ X), block.P.shape[0]
 
-    def merge(self, parts):
-        """Sum the subgradients; divide by the documents if `per_document`."""
-        total, n_documents = parts[0]
-        for gradient, size in parts[1:]:
-            total, n_documents = total + gradient, n_documents + size
-        return total / n_documents if self.per_document else total
+    def add(self, total, part):
+        """Sum subgradients and documents."""
+        return total[0] + part[0], total[1] + part[1]
+
+    def finish(self, total):
+        """Return the subgradient, divided by the documents if `per_document`."""
+        return total[0] / total[1] if self.per_document else total[0]

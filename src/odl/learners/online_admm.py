@@ -6,18 +6,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import State, largest_per_row, widen
+from odl.learners.base import BLOCK, RowParts, State, blocks, largest_per_row, widen
 from odl.learners.l1 import L1Learner
 from odl.prox import project_columns
 
 
 class Statistics(NamedTuple):
-    """What one batch gives: the ADMM step before scaling, X^T X, and what the dual update needs."""
+    """What documents give: the ADMM step before scaling, X^T X, and (clipped, X) of blocks for the dual update."""
 
     step: sparse.csc_array
     gram: sparse.csr_array
-    clipped: sparse.csr_array
-    X: sparse.csr_array
+    rows: list
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class OnlineADMM(L1Learner):
     dual_terms: int = 500
 
     algorithm: ClassVar[str] = "online_admm"
+    by_document: ClassVar[tuple] = ("dual",)
     bounds: ClassVar[dict] = {
         **L1Learner.bounds,
         "beta": {"exclusiveMinimum": 0},
@@ -72,8 +72,9 @@ class OnlineADMM(L1Learner):
 
     def fit_terms(self, state, n_terms):
         """Return the state with room for new terms."""
-        state = super().fit_terms(state, n_terms)
-        return replace(state, arrays={"dual": widen(state.arrays["dual"], n_columns=n_terms)})
+        state, dual = super().fit_terms(state, n_terms), state.arrays["dual"]
+        wide = widen(dual, n_columns=n_terms) if sparse.issparse(dual) else dual.widened(n_terms)
+        return replace(state, arrays={"dual": wide})
 
     def accumulate(self, state, block, X):
         """Return the statistics of a block; rows of the dual pair with positions in the batch."""
@@ -81,31 +82,64 @@ class OnlineADMM(L1Learner):
         scaled = widen(dual.astype(np.float64), n_rows=block.P.shape[0]) / self.beta
         clipped = sparse.csr_array(block.P - X @ state.dictionary.T + scaled)
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
-        return Statistics(sparse.csc_array(clipped.T @ X), sparse.csr_array(X.T @ X), clipped, X)
+        return Statistics(sparse.csc_array(clipped.T @ X), sparse.csr_array(X.T @ X), [(clipped, X)])
 
-    def merge(self, parts):
-        """Sum steps and Gram matrices, stack the rest."""
-        step, gram = parts[0].step, parts[0].gram
-        for part in parts[1:]:
-            step, gram = step + part.step, gram + part.gram
-        stacked = [sparse.vstack([part[position] for part in parts], format="csr") for position in (2, 3)]
-        return Statistics(step, gram, *stacked)
+    def add(self, total, part):
+        """Sum steps and Gram matrices, list the rest."""
+        return Statistics(total.step + part.step, total.gram + part.gram, total.rows + part.rows)
 
     def update(self, state, statistics):
         """Take one step of the dictionary, then one of the dual."""
+        old, new = state.dictionary, self._stepped(state.dictionary, statistics)
+        clipped, X = (sparse.vstack(parts, format="csr") for parts in zip(*statistics.rows, strict=True))
+        dual = self._dual(clipped, X, new - old)
+        rest = self._unreached(state.arrays["dual"][dual.shape[0] :])
+        dual = sparse.csr_array(sparse.vstack([dual, rest], format="csr"))
+        return State(new, {"dual": dual}, state.updates + 1)
+
+    def learn_parts(self, state, batch, history=()):
+        """Learn a batch; of one that is not held, or a dual that is not, blocks are gone through twice."""
+        dual = state.arrays["dual"]
+        if batch.held and sparse.issparse(dual):
+            return super().learn_parts(state, batch, history)
+        total = None
+        for block, X in blocks(batch):
+            part = self.accumulate(state, block, X)._replace(rows=[])
+            total = part if total is None else self.add(total, part)
+        old, new = state.dictionary, self._stepped(state.dictionary, total)
+
+        def rows():
+            for block, X in blocks(batch):
+                yield self._dual(self.accumulate(state, block, X).rows[0][0], X, new - old)
+            for first in range(batch.shape[0], dual.shape[0], BLOCK):
+                yield self._unreached(dual[first : first + BLOCK])
+
+        shape = (max(batch.shape[0], dual.shape[0]), batch.shape[1])
+        return State(new, {"dual": RowParts(shape, np.dtype(self.precision), rows)}, state.updates + 1)
+
+    def _stepped(self, old, statistics):
+        """Return the dictionary after one step."""
         psi_max = largest_eigenvalue(statistics.gram)
-        old = state.dictionary
-        new = old
-        if psi_max > 0:
-            inverse = max(2.0 * psi_max, 1.0 / self.tau if self.tau else 0.0)
-            new = project_columns(sparse.csc_array(old + statistics.step / inverse))
-        dual = sparse.csr_array(self.beta * (statistics.clipped - statistics.X @ (new - old).T))
-        # Rows that this batch is too short to reach see an empty document: D <- clip(D, -1, 1) (footnote 6).
-        rest = state.arrays["dual"][dual.shape[0] :].astype(np.float64)
+        if not psi_max > 0:
+            return old
+        inverse = max(2.0 * psi_max, 1.0 / self.tau if self.tau else 0.0)
+        return project_columns(sparse.csc_array(old + statistics.step / inverse))
+
+    def _dual(self, clipped, X, change):
+        """Return the next rows of the dual."""
+        return self._cut(sparse.csr_array(self.beta * (clipped - X @ change.T)))
+
+    def _unreached(self, rest):
+        """Return rows that this batch is too short to reach: D <- clip(D, -1, 1), an empty document (footnote 6)."""
+        rest = sparse.csr_array(rest).astype(np.float64)
         rest.data = np.clip(rest.data, -1.0, 1.0)
-        dual = sparse.vstack([dual, rest], format="csr").astype(self.precision)
-        dual.eliminate_zeros()
-        return State(new, {"dual": largest_per_row(dual, self.dual_terms)}, state.updates + 1)
+        return self._cut(rest)
+
+    def _cut(self, rows):
+        """Return the entries that are kept, as they are kept."""
+        rows = rows.astype(self.precision)
+        rows.eliminate_zeros()
+        return largest_per_row(rows, self.dual_terms)
 
 
 def oiadmm_step(P, X, A, dual, beta, tau=0.0):

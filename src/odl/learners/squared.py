@@ -128,12 +128,9 @@ class SquaredLearner(Learner):
         """Return the statistics of the block."""
         return hierarchy.statistics(block.P, X)
 
-    def merge(self, parts):
-        """Sum the statistics of blocks, in the order given."""
-        total = parts[0]
-        for part in parts[1:]:
-            total = hierarchy.accumulate(total, part)
-        return total
+    def add(self, total, part):
+        """Sum the statistics of blocks."""
+        return hierarchy.accumulate(total, part)
 
     def update(self, state, statistics):
         """Return the next state: statistics of all documents so far, then sweeps over the atoms."""

@@ -1,0 +1,141 @@
+"""A made stream of short documents with topics entering over time, as JSONL: ids, times, topics, texts.
+
+    python benchmarks/synthetic.py 1000000 made.jsonl --topics 200 --seed 0
+
+A document has 20 to 30 terms or so, once or a few times each: three quarters of its words are its topic's own, the rest
+common ones, both by the law of Zipf and Mandelbrot. A tenth of the topics is there from the start; the others enter one
+after another, evenly over the first nine tenths of the stream, and stay. Documents are written as they are drawn, so
+memory does not depend on their number.
+Everything is drawn in blocks of `BLOCK` documents from the seed and the block's number: equal arguments, equal bytes.
+"""
+
+import argparse
+import gzip
+import json
+import os
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+BLOCK = 10_000
+BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
+SYLLABLES = [first + second for first in "bdfghjklmnprstvz" for second in "aeiou"]
+COMMON, OWN = 20_000, 200  # words that all topics share; words of one topic
+SHARE = 0.75  # of a document's words that are its topic's
+SHORTEST, LONGEST = 22, 31  # words of a document
+SPREAD = 1_234_567_891  # no divisor of the number of words that can be spelled: neighbours do not look alike
+
+
+def word(number):
+    """Return a word of five syllables, so that none is an English stop word."""
+    parts, number = [], number * SPREAD % len(SYLLABLES) ** 5
+    for _ in range(5):
+        number, rest = divmod(number, len(SYLLABLES))
+        parts.append(SYLLABLES[rest])
+    return "".join(parts)
+
+
+def zipf(size):
+    """Return the cumulated probabilities of ranks 1 to `size`, each as likely as 1/(rank + 10)."""
+    weights = 1.0 / (np.arange(1, size + 1) + 10.0)
+    return np.cumsum(weights) / weights.sum()
+
+
+def entries(n_documents, n_topics):
+    """Return the document at which each topic enters; the first tenth of the topics (at least one) at 0."""
+    first = max(1, n_topics // 10)
+    later = np.arange(1, n_topics - first + 1) / (n_topics - first + 1)
+    return np.concatenate([np.zeros(first), later * 0.9 * n_documents]).astype(np.int64)
+
+
+def blocks(n_documents, n_topics, seed):
+    """Yield the documents in blocks.
+
+    Parameters
+    ----------
+    n_documents, n_topics, seed : int
+
+    Yields
+    ------
+    first : int
+        Number of the block's first document.
+    topics : ndarray of int64, shape (n,)
+    starts : ndarray of int64, shape (n + 1,)
+    terms : ndarray of int64
+        Words of document i are ``terms[starts[i]:starts[i + 1]]``: those below `COMMON` are shared, the next `OWN`
+        are those of topic 0, and so on.
+    """
+    entry, common, own = entries(n_documents, n_topics), zipf(COMMON), zipf(OWN)
+    for number, first in enumerate(range(0, n_documents, BLOCK)):
+        rng = np.random.default_rng([seed, number])
+        size = min(BLOCK, n_documents - first)
+        present = np.searchsorted(entry, first + np.arange(size), side="right")
+        topics = (rng.random(size) * present).astype(np.int64)
+        lengths = rng.integers(SHORTEST, LONGEST + 1, size)
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        drawn = rng.random((2, starts[-1]))
+        shared = np.searchsorted(common, drawn[0])
+        special = COMMON + OWN * np.repeat(topics, lengths) + np.searchsorted(own, drawn[0])
+        yield first, topics, starts, np.where(drawn[1] < SHARE, special, shared)
+
+
+def rows(n_documents, n_topics, seed=0, seconds=60):
+    """Yield one dict a document: id, time, topics, title, text.
+
+    Parameters
+    ----------
+    n_documents, n_topics, seed : int
+    seconds : float
+        From one document to the next.
+    """
+    words = [word(number) for number in range(COMMON + OWN * n_topics)]
+    for first, topics, starts, terms in blocks(n_documents, n_topics, seed):
+        spelled = [words[term] for term in terms.tolist()]
+        for position, topic in enumerate(topics.tolist()):
+            number = first + position
+            yield {
+                "id": f"d{number}",
+                "time": (BEGIN + timedelta(seconds=seconds * number)).isoformat(timespec="seconds"),
+                "topics": [f"topic{topic}"],
+                "title": f"document {number} of topic {topic}",
+                "text": " ".join(spelled[starts[position] : starts[position + 1]]),
+            }
+
+
+def write(path, n_documents, n_topics=200, seed=0, seconds=60):
+    """Write a made stream to a file ending in .jsonl or .jsonl.gz, under a temporary name first."""
+    path = os.fspath(path)
+    if not path.endswith((".jsonl", ".jsonl.gz")):
+        raise SystemExit(f"synthetic: {path} ends otherwise; expected .jsonl or .jsonl.gz; rename it.")
+    if n_documents < 1 or n_topics < 1 or seed < 0:
+        raise SystemExit("synthetic: documents and topics are from 1 on, seeds from 0; correct the arguments.")
+    temporary = f"{path}.{os.getpid()}.part"
+    try:
+        with open(temporary, "wb") as raw, _packed(raw, path) as file:
+            for row in rows(n_documents, n_topics, seed, seconds):
+                file.write(json.dumps(row).encode() + b"\n")
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _packed(raw, path):
+    """Return the file, compressed where the name says so, with no name or time inside."""
+    return gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.endswith(".gz") else raw
+
+
+def main(words=None):
+    """Write what the command line asks for."""
+    parser = argparse.ArgumentParser(description="Write a made stream of short documents as JSONL.")
+    parser.add_argument("documents", type=int)
+    parser.add_argument("output", help="file ending in .jsonl or .jsonl.gz")
+    parser.add_argument("--topics", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=60, help="from one document to the next (default: 60)")
+    args = parser.parse_args(words)
+    write(args.output, args.documents, args.topics, args.seed, args.seconds)
+
+
+if __name__ == "__main__":
+    main()

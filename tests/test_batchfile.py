@@ -1,0 +1,67 @@
+"""Batches and features that are written a run of documents at a time have the bytes of those written at once."""
+
+import numpy as np
+import pytest
+from studies import batch_of
+
+from odl import batchfile, documents, featurerows, features, rows, stream
+from odl.documents import Documents
+from odl.errors import DataError
+
+
+@pytest.fixture
+def corpus(rng, tmp_path):
+    """A corpus of 700 documents, some without words, topics or titles, on disk."""
+    found = batch_of(rng, 0, 700, ["harvest", "merger", "strike"])
+    found.titles[3], found.titles[-1] = "", "of é and ü"
+    documents.write(tmp_path / "documents.h5", found, reader="documents")
+    return found
+
+
+@pytest.mark.parametrize(("size", "part", "span"), [(700, 8192, 40_000), (300, 50, 80), (1, 50, 80), (40, 7, 9)])
+def test_a_batch_in_any_order(corpus, rng, tmp_path, monkeypatch, size, part, span):
+    monkeypatch.setattr(rows, "PART", part)
+    monkeypatch.setattr(batchfile, "SPAN", span)
+    order = rng.permutation(700)[:size]
+    whole = corpus.select(order)
+    digest = stream.fingerprint(whole.digests())
+    documents.write(tmp_path / "whole.h5", whole, kind="batch", t=4, sha256=digest)
+    batchfile.write(tmp_path / "documents.h5", order, tmp_path / "parts.h5", 4)
+    assert (tmp_path / "parts.h5").read_bytes() == (tmp_path / "whole.h5").read_bytes()
+    again = documents.read(tmp_path / "parts.h5", "batch")
+    assert again.ids == [corpus.ids[row] for row in order] and again.titles == whole.titles
+
+
+def test_the_chain_of_features(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "PART", 32)
+    before = previous = None
+    for t, topics in enumerate((["harvest"], ["harvest", "merger"], ["strike"])):
+        batch = batch_of(rng, t, 100, topics)
+        documents.write(tmp_path / f"batch{t}.h5", batch, kind="batch", t=t, sha256="")
+        before = features.advance(documents.read(tmp_path / f"batch{t}.h5", "batch"), before)
+        features.write(tmp_path / f"whole{t}.h5", before)
+        featurerows.advance(tmp_path / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
+        previous = tmp_path / f"{t}.h5"
+        assert previous.read_bytes() == (tmp_path / f"whole{t}.h5").read_bytes()
+    assert (before.novel == 1).any() and (before.novel == -1).any()
+    stored = featurerows.read(previous)
+    assert stored.vocabulary == before.vocabulary and (stored.frequencies_after() == before.frequencies_after()).all()
+    settings = {"tf": "log", "norm": "l2", "min_df": 2, "vocabulary": "fixed"}
+    whole, some = before.weigh(**settings), stored.weighed(**settings)
+    assert (some[:] != whole).nnz == 0 and (some[37:61] != whole[37:61]).nnz == 0
+    assert (some.take([5, 99, 5]) != whole[[5, 99, 5]]).nnz == 0
+
+
+def test_a_batch_out_of_turn(corpus, tmp_path):
+    documents.write(tmp_path / "batch.h5", corpus, kind="batch", t=1, sha256="")
+    with pytest.raises(DataError, match=r"batch\.h5 is of timestep 1; expected timestep 0, after nothing"):
+        featurerows.advance(tmp_path / "0.h5", tmp_path / "batch.h5")
+    assert not (tmp_path / "0.h5").exists()
+
+
+def test_a_batch_without_words(tmp_path):
+    empty = Documents(np.zeros((2, 1), dtype=int), ["a"], ["x", "y"], np.zeros(2), [(), ()], ["", ""])
+    documents.write(tmp_path / "documents.h5", empty)
+    batchfile.write(tmp_path / "documents.h5", np.array([1, 0]), tmp_path / "batch.h5", 0)
+    found = documents.read(tmp_path / "batch.h5", "batch")
+    assert found.ids == ["y", "x"] and found.counts.shape == (2, 0) and found.titles == ["", ""]

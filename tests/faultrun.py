@@ -15,7 +15,7 @@ from pathlib import Path
 
 import faults
 
-COLUMNS = ["kind", "fraction", "early", "rule", "status", "unlocked", "temporary", "outcome"]
+COLUMNS = ["kind", "fraction", "early", "rule", "status", "unlocked", "temporary", "marks", "outcome"]
 AT = ["start", "read", "index", "batch", "kernels", "features", "update", "baselines", "evaluate", "plan", "tables"]
 AT += ["figures", "page", "between jobs"]
 
@@ -24,7 +24,7 @@ def row_of(strike):
     """Return what the CSV says of a strike."""
     moment = strike.moment
     values = [moment.kind, f"{moment.fraction:.4f}", int(moment.early), strike.phase, strike.status]
-    values += [int(strike.unlocked), strike.parts, strike.outcome]
+    values += [int(strike.unlocked), strike.parts, strike.marks, strike.outcome]
     return dict(zip(COLUMNS, map(str, values), strict=True))
 
 
@@ -75,6 +75,7 @@ def show(rows, png):
         if row["outcome"] != faults.SURVIVED:
             print(f"{row['kind']} at {row['fraction']}, {row['rule']}: {row['outcome']}")
     print(f"unlocked {sum(row['unlocked'] == '1' for row in rows)} times")
+    print(f"on folders where marks of Snakemake stayed: {sum(row['marks'] != '0' for row in rows)} strikes")
     png.parent.mkdir(parents=True, exist_ok=True)
     draw(rows, png)
 

@@ -67,6 +67,7 @@ class Strike:
     status: int | None = None  # of the Snakemake that was struck
     unlocked: bool = False
     parts: int = 0  # temporary files between the strike and the next run
+    marks: int = 0  # left in Snakemake's records at the end
     wrong: list = field(default_factory=list)
 
     @property
@@ -213,8 +214,16 @@ def parts(study):
 
 
 def locks(study):
-    folder = study.folder / ".snakemake"
-    return [path for name in ("locks", "incomplete") for path in (folder / name).glob("*") if path.is_file()]
+    return [path for path in (study.folder / ".snakemake" / "locks").glob("*") if path.is_file()]
+
+
+def marks(study):
+    """Return Snakemake's marks of jobs that began and did not end, beside its locks.
+
+    It looks for them before it knows the jobs behind a checkpoint, so those of a struck job can stay after its file was
+    found to be there. Files are renamed when whole, so what is there is right; the marks are counted apart.
+    """
+    return [path for path in (study.folder / ".snakemake" / "incomplete").glob("*") if path.is_file()]
 
 
 def locked(study):
@@ -254,7 +263,8 @@ def undisturbed(study, cores=2):
         if number > timeline[-1][1]:
             timeline.append((time.monotonic() - begin, number))
         time.sleep(STEP)
-    assert run.process.returncode == 0 and not run.settle() and not parts(study) and not locks(study), run.text()
+    assert run.process.returncode == 0 and not run.settle(), run.text()
+    assert not parts(study) and not locks(study) and not marks(study)
     return Reference(study.bytes(), set(present(study)), time.monotonic() - begin, timeline)
 
 
@@ -327,6 +337,7 @@ def end_study(study, struck, reference, cores):
     wrong += [f"left: {name}" for name in sorted(set(present(study)) - reference.names)]
     wrong += [f"left: {path.name}" for path in [*parts(study), *locks(study)]]
     for strike in struck:
+        strike.marks = len(marks(study))
         strike.wrong += [text for text in wrong if text not in strike.wrong]
     if wrong:
         (study.folder / f"failed-{time.time_ns()}.log").write_text(run.text())

@@ -145,6 +145,7 @@ def test_sources_of_an_update_are_its_imports():
     known = modules()
     shared = closure(["timestep"], known)
     assert set(sources()["update"]) == shared - {"__init__"}
+    assert set(sources()["score"]) == closure(["shards"], known) - {"__init__"}
     assert not any(f"learners/{algorithm}" in shared for algorithm in learners.LEARNERS)
 
 
@@ -180,8 +181,8 @@ def test_a_learner_imports_light_packages_only():
     ("stage", "module"),
     [
         ("index", "stream"),
-        ("batch", "stream"),
-        ("features", "features"),
+        ("batch", "batchfile"),
+        ("features", "featurerows"),
         ("ranks", "rankstep"),
         ("baselines", "baselines"),
         ("topics", "topicstep"),

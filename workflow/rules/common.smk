@@ -169,6 +169,7 @@ SOURCES = {
             *TABLED,
             "trees",
             "config",
+            "rows",
             "checkpoints",
             "learners/__init__",
             "learners/base",

@@ -20,7 +20,7 @@ fuzz: .venv/tested
 bench: .venv/tested
 	$(BIN)/python benchmarks/run.py
 
-# Kills a small study at 200 random moments and shows what was survived (docs/faults.md): half an hour.
+# Kills a small study at 200 random moments and shows what was survived (docs/faults.md).
 faults: .venv/tested
 	$(BIN)/python tests/faultrun.py
 

@@ -54,7 +54,7 @@ KillWait=3
 # Nodes may have more CPUs than the machine, and start under any name.
 SlurmdParameters=config_overrides
 {nodes}
-PartitionName=short Nodes={names} Default=YES MaxTime=60 DefMemPerCPU=200 OverTimeLimit=0 State=UP
+PartitionName=short Nodes={names} Default=YES MaxTime=720 DefMemPerCPU=200 OverTimeLimit=0 State=UP
 PartitionName=long Nodes={names} MaxTime=INFINITE DefMemPerCPU=200 OverTimeLimit=0 State=UP
 """
 # In name spaces of its own a daemon, with all its jobs, has another host name, and a file of where the names are.

@@ -145,7 +145,7 @@ def met(study):
 def test_bad_input_is_not_tried_again_on_slurm(local, cluster, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     (study.folder / "docs" / "b.jsonl").write_text("no JSON\n")
-    (study.folder / "partitions.yaml").write_text("partitions: {short: {max_runtime: 5}, long: {}}\n")
+    (study.folder / "partitions.yaml").write_text("partitions: {short: {max_runtime: 8}, long: {}}\n")
     before = len(cluster.jobs())
     target = study.target(study.results / "mine" / "documents.h5")
     options = (*SLURM, "--slurm-partition-config", "partitions.yaml")

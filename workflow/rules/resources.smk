@@ -5,9 +5,10 @@ import hashlib
 import shutil
 import subprocess
 
-# MB that Python and the libraries of a job take before it reads anything, and minutes that no job is below.
+# MB that Python and the libraries of a job take before it reads anything. Minutes that no job is below: a submission
+# starts Snakemake twice, which takes minutes of their own on a crowded node or a slow file system.
 BASE_MB = 600
-BASE_MINUTES = 2
+BASE_MINUTES = 5
 
 
 def megabytes(files):

@@ -88,7 +88,9 @@ def test_a_refusal_of_the_command_is_remembered(folder, tmp_path, capsys):
 def test_no_memory_left_is_one_sentence_and_may_be_tried_again(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("odl.commands.table", lambda args: bytearray(1 << 62))
     assert cli.main(["table", str(tmp_path)]) == 1
-    assert "odl table: no memory left; expected memory for all of its input; give it more." in capsys.readouterr().err
+    assert (
+        "odl table: out of memory (no more could be had); give it more, or fewer documents" in capsys.readouterr().err
+    )
     assert cli.main(["attempt", str(folder)]) == 0
     assert left(folder) == []
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "features": ["out/f.h5", "{b1.h5}", "{f0.h5}"],
     "update": ["{f1.h5}", "--state", "out/s.h5", "--scores", "out/c.h5", "--timings", "out/t.tsv", "--run", RUN,
                "--previous", "{dual_averaging/0.h5}"],
+    "score": ["{f1.h5}", "out/p.h5", "--rows", "0:512", "--previous", "{dual_averaging/0.h5}", "--run", RUN],
     "rank": ["1", "{f0.h5}", "--state", "out/s.h5", "--timings", "out/t.tsv", "--run",
              json.dumps({**run_of("diffusion"), "learner": {"algorithm": "dual_averaging"}})],
     "baselines": ["out/b.h5", "{f1.h5}", "--past", "{f0.h5}"],
@@ -39,7 +40,7 @@ COMMANDS = {
     "table": ["{study}"],
 }  # fmt: skip
 UNREAD = {("regret", "{f0.h5}"), ("summarise", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
-NOT_READING = {"plan", "compile", "schema", "ranks"}  # ranks starts rank, by another program
+NOT_READING = {"plan", "compile", "schema", "attempt", "ranks"}  # ranks starts rank, by another program
 
 
 @pytest.fixture(scope="module")

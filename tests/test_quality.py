@@ -20,10 +20,17 @@ CHANGED = {"k": 20, "atoms": [5, 20], "windows": [30, 60, 1000], "seeds": [0]}
 SETTINGS = {**experiments.complete("quality", {}), **CHANGED}
 
 
+def whole():
+    """Return the configuration as the workflow has it: with the values of the default study."""
+    found = yaml.safe_load((CONFIG.parent / "config.yaml").read_text())
+    update_config(found, yaml.safe_load(CONFIG.read_text()))
+    return found
+
+
 @pytest.fixture
 def settings():
     """The configuration, with the stream and the rule of a small made stream."""
-    found = yaml.safe_load(CONFIG.read_text())
+    found = whole()
     found["corpora"]["tdt2"]["batches"] |= {"documents": 60, "initial": 60}
     found["corpora"]["tdt2"]["timesteps"] = []
     found["evaluate"] |= {"min_novel": 2, "min_known": 2, "bootstrap": 200}
@@ -47,8 +54,7 @@ def held(settings, corpus):
 
 def test_the_configuration_is_whole():
     named = yaml.safe_load(CONFIG.read_text())
-    settings = yaml.safe_load((CONFIG.parent / "config.yaml").read_text())
-    update_config(settings, named)  # as the workflow has it: with the learners of the default study
+    settings = whole()
     config.check(settings, SCHEMA)
     default = {**named["learners"]["adaptive"]}
     for name, learner in named["learners"].items():
@@ -87,7 +93,10 @@ def test_learners_of_another_kind_are_left_out_or_refused(settings):
     with pytest.raises(ConfigError, match="runs names 'other'"):
         quality._variants({**SETTINGS, "runs": ["other"]}, study)
     study["learners"]["plain"] = {"learner": {"algorithm": "flat"}, "features": {}}
-    assert study["learners"].keys() - quality._variants(SETTINGS, study)["learners"].keys() == {"plain"}
+    assert study["learners"].keys() - quality._variants(SETTINGS, study)["learners"].keys() == {
+        "plain",
+        *("dual-averaging", "projected-gradient", "admm"),  # of the default study
+    }
     with pytest.raises(ConfigError, match="algorithm of 'plain' is flat"):
         quality._variants({**SETTINGS, "runs": ["plain"]}, study)
 

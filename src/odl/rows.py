@@ -35,6 +35,7 @@ class Matrix:
     def __init__(self, group, name, n_columns=None):
         self.group, self.name, self.inner = group, name, group[name]
         n_rows, stored = storage.shape_of(self.inner)
+        self.ndim, self.format = 2, "csr"
         self.shape, self.stored = (n_rows, n_columns or stored), stored
         kinds = {"data": "iuf", "indices": "i", "indptr": "i"}
         self.held = {part: storage.dataset_of(self.inner, part, kind) for part, kind in kinds.items()}

@@ -60,7 +60,7 @@ def check(P, A, lam):
         raise ParameterError(f"lam is {lam!r}", "a real number of at least 0", "set lam, for instance to 0.1")
     if not 0.0 <= lam <= LARGEST_WEIGHT:
         raise ParameterError(f"lam is {lam}", "a finite number of at least 0", "set lam, for instance to 0.1")
-    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1])
+    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # whole numbers if A is empty
     if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
         raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
     return P, A, float(lam), mass

@@ -131,9 +131,11 @@ def reading(path, kind):
             yield file
     except OdlError:
         raise
-    except PermissionError as error:
-        raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
     except OSError as error:
+        if error.filename not in (None, path):
+            raise  # of a file that is written while this one is read
+        if isinstance(error, PermissionError):
+            raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
         if error.errno in (None, errno.EINVAL):  # HDF5's own complaint, or an address that cannot be
             raise damaged(path, error, f"a whole file of kind '{kind}'") from error
         locked = "lock file" in str(error)

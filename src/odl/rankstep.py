@@ -239,6 +239,8 @@ def launch(words, n_ranks, launcher, state):
         If the launcher is not there or a rank died.
     """
     start = shlex.split(launcher)
+    if len(start) == 1:
+        start = shlex.split(start[0])  # Snakemake hands on the quotes of a resource with spaces
     folder = os.path.dirname(sys.executable)
     found = shutil.which(start[0], path=folder + os.pathsep + os.environ.get("PATH", os.defpath)) if start else None
     if not found:

@@ -263,7 +263,7 @@ def _zip(rnd):
         out, "w", rnd.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
     ) as archive:
         for name, data in _members(rnd, "nips"):
-            archive.writestr(rnd.choice(("", "../../", "/")) + name, data)
+            archive.writestr(rnd.choice(("", "../../", "/")) + name or "x", data)  # zipfile writes no empty name
     return fz.mutated(rnd, [out.getvalue()]) if rnd.random() < 0.6 else out.getvalue()
 
 
@@ -581,7 +581,7 @@ def _checked(path):
     except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError, OverflowError):
         return
     if isinstance(given, dict):
-        held = {key: inner for key, inner in given.items() if key not in "abcdefghijklmn"}
+        held = {key: inner for key, inner in given.items() if str(key) not in "abcdefghijklmn"}
         config.check(merged(dict(DEFAULT), held), SCHEMA)
 
 

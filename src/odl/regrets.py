@@ -46,7 +46,7 @@ def gather(plan, path, *, runs, sizes=()):
         raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
     found = []
     for key, held in grouped(entries, KEY):
-        tables = [read_table(os.path.join(entry["folder"], "regret.tsv"), MEASURED) for entry in held]
+        tables = [read_table(os.path.join(entry["folder"], "regret.tsv"), [*MEASURED, *BOUNDS]) for entry in held]
         rows = [row for table in tables for row in table]
         common = dict(zip(KEY, key, strict=True))
         for name in ("phi", "distance", "upsilon", "psi_max"):

@@ -44,6 +44,8 @@ def parse(path):
     """
     with opening(path, "a gzipped CSV of numbers, genes as rows"), unpacked_text(path) as file:
         header, *rows = csv.reader(lines(file, path))
+        if not all(rows):
+            raise ValueError("an empty row")
         values = np.array([[float(cell) for cell in row[1:]] for row in rows])
         if values.ndim != 2 or values.shape[1] != len(header) - 1 or not np.isfinite(values).all():
             raise ValueError(f"rows of {values.shape} finite numbers below {len(header) - 1} subjects")

@@ -30,25 +30,19 @@ def run(cores, streams):
     overlay = Path(STUDY / "streams.json")
     overlay.write_text(json.dumps({"streams": streams}))
     words = [measure.tool("snakemake"), "--cores", str(cores), "--configfile", "config/scale.yaml", str(overlay)]
-    log, began, spent, jobs = STUDY / "snakemake.log", time.monotonic(), (0.0, 0.0), 0
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    variables = {**os.environ, **threads, "ODL_COSTS": "1"}
+    log, began, spent = STUDY / "snakemake.log", time.monotonic(), (0.0, 0.0)
     with log.open("w") as file:
-        process = subprocess.Popen(
-            words,
-            cwd=measure.ROOT,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **threads, "ODL_COSTS": "1"},
-        )
+        process = subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT, env=variables)
         while process.poll() is None:
             spent = max(spent, _cpu_of(process.pid))
             time.sleep(0.5)
     text = log.read_text()
     if process.returncode:
         raise SystemExit(f"scale: snakemake ended with {process.returncode}; see {log}\n{text[-2000:]}")
-    jobs = sum(
-        line.startswith(("rule ", "localrule ", "checkpoint ", "localcheckpoint ")) for line in text.splitlines()
-    )
+    starts = ("rule ", "localrule ", "checkpoint ", "localcheckpoint ")
+    jobs = sum(line.startswith(starts) for line in text.splitlines())
     return (jobs, time.monotonic() - began, *spent) if jobs else None
 
 

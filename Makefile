@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test fuzz bench faults lint format clean
+.PHONY: run test fuzz bench faults scale lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -23,6 +23,10 @@ bench: .venv/tested
 # Kills a small study at 200 random moments and shows what was survived (docs/faults.md).
 faults: .venv/tested
 	$(BIN)/python tests/faultrun.py
+
+# What a timestep costs along long streams (docs/scaling.md). ODL_MIRROR names the folder of the corpora.
+scale: .venv/tested
+	$(BIN)/python benchmarks/scale.py
 
 lint: .venv/tested
 	$(BIN)/ruff check .

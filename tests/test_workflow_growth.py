@@ -41,6 +41,23 @@ def test_a_truncated_checkpoint_is_named(study):
     assert study.bytes() == before
 
 
+def test_deleted_features_are_asked_for_by_the_command_that_makes_them(study):
+    """Nearest neighbours look at all features before, of which Snakemake knows the newest only."""
+    before = study.bytes()
+    early, scores = study.stream / "features" / "1.h5", study.stream / "baselines" / "3.h5"
+    early.unlink()
+    assert study.run("-n").jobs == []
+    scores.unlink()
+    result = study.run(study.target(scores), fails=True)
+    name = study.target(early)
+    assert (
+        f"odl baselines: {name} is missing; expected a file of every timestep before; make it: snakemake" in result.text
+    )
+    assert study.run(name).names("t") == {"features 1"}
+    assert study.run(study.target(scores)).names("t") == {"baselines 3"}
+    assert study.bytes() == before
+
+
 @pytest.fixture(scope="module")
 def appended(fresh, tmp_path_factory):
     """The study after 40 later documents in a new file, and after 60 more; with both calls and what was before."""

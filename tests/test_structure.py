@@ -31,6 +31,7 @@ LAYERS = [
     ["distributed/__init__", "distributed/models", "distributed/networks", "distributed/kernels"],
     ["distributed/inference"],
     ["distributed/coding"],
+    ["learners/kept"],
     ["learners/base"],
     ["learners/l1", "learners/growth", "learners/squared"],
     ["learners/dual_averaging", "learners/projected_gradient", "learners/online_admm"],

@@ -88,7 +88,7 @@ def opened(source, run, previous=None, corpus_features=None, verify=True):
         return learner, data, P, checkpoints.FIRST, None, whole
     options = {"by_document": learner.by_document, "codes": False, "verify": verify}
     before = agentfiles.read(previous, run, data.t - 1, **options)
-    state = learners.resume(learner, before.dictionary, before.arrays, before.updates, P.shape[1], previous)
+    state = learners.resume(learner, before, P.shape[1], run["atoms"], previous)
     return learner, data, P, before.digest, learner.fit_terms(state, P.shape[1]), whole
 
 

@@ -40,6 +40,7 @@ wildcard_constraints:
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
 BASE = ["errors", "storage", "documents"]
+LEARNER = ["learners/__init__", "learners/base", "learners/kept"]
 L1 = [
     *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     "learners/l1",
@@ -72,10 +73,10 @@ WRITTEN = [
     *["documents", "features", "baselines", "metrics", "scored", "tables"],
     *["page", "plots", "corpora/__init__", "corpora/checks"],
 ]
-DISTRIBUTED = [*WRITTEN, "learners/__init__", "learners/base", *LEARNERS["diffusion"]]
+DISTRIBUTED = [*WRITTEN, *LEARNER, *LEARNERS["diffusion"]]
 TREED = [
     *[name for name in LEARNERS["hierarchical"] if name != "trees"],
-    *["documents", "learners/__init__", "learners/base", "features", "baselines"],
+    *["documents", *LEARNER, "features", "baselines"],
     *["metrics", "scored", "tables", "page", "corpora/__init__", "corpora/checks"],
     "experiments/common",
 ]
@@ -105,7 +106,7 @@ EXPERIMENTS = {
         "kernels": ["adaptive"],
         "code": [
             *["documents", "features", "baselines", "metrics", "scored", "tables"],
-            *["stream", "alerts", "novelty", "learners/__init__", "learners/base"],
+            *["stream", "alerts", "novelty", *LEARNER],
             *LEARNERS["adaptive"],
             *["experiments/qualitystudy", "experiments/quality"],
         ],
@@ -140,7 +141,7 @@ EXPERIMENTS = {
 }
 FITTED = [
     *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
-    *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
+    *["fitkernels", "fitting", *LEARNER, "topics"],
 ]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "spread", "study", "selection"]
@@ -152,7 +153,7 @@ SOURCES = {
     "update": [
         *[*BASE, "rows", "features", "featurerows", "metrics", "scores", "checkpoints"],
         *["agentfiles", "novelty", "gather", "timestep"],
-        *["learners/__init__", "learners/base"],
+        *LEARNER,
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,
@@ -171,8 +172,7 @@ SOURCES = {
             "config",
             "rows",
             "checkpoints",
-            "learners/__init__",
-            "learners/base",
+            *LEARNER,
         ],
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],

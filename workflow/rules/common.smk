@@ -40,6 +40,10 @@ wildcard_constraints:
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
 BASE = ["errors", "storage", "documents"]
+CONFIG = [
+    "trees",
+    *[f"config/{name}" for name in ("__init__", "checks", "corpora", "runs", "schema")],
+]
 LEARNER = ["learners/__init__", "learners/base", "learners/kept"]
 L1 = [
     *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
@@ -162,14 +166,13 @@ SOURCES = {
         *["agreement", "emerging", "topicstep"],
     ],
     "emerging": [*TABLED, "agreement", "emerging"],
-    "plan": ["errors", "storage", "trees", "config", "spread", "study"],
+    "plan": ["errors", "storage", *CONFIG, "spread", "study"],
     "tables": [*TABLED, "spread", "study"],
     "regrets": [*TABLED, "spread", "study", "regrets"],
     "regret": [
         *[
             *TABLED,
-            "trees",
-            "config",
+            *CONFIG,
             "rows",
             "checkpoints",
             *LEARNER,
@@ -185,10 +188,10 @@ SOURCES = {
         "regrets",
         "figures",
     ],
-    "experiment": ["errors", "storage", "trees", "config", "experiments/__init__"],
+    "experiment": ["errors", "storage", *CONFIG, "experiments/__init__"],
     "page": [
-        *[*SHOWN, "config", "experiments/__init__"],
-        *["agreement", "emerging", "trees", "topictree", "page", "sections", "report"],
+        *[*SHOWN, *CONFIG, "experiments/__init__"],
+        *["agreement", "emerging", "topictree", "page", "sections", "report"],
     ],
 }
 SOURCES["score"] = [*SOURCES["update"], "shards"]
@@ -196,7 +199,7 @@ SOURCES["ranks"] = [
     *[*SOURCES["update"], "rankstep", "distributed/ranks", "distributed/rank_kernels"],
     *LEARNERS["diffusion"][:-1],
 ]
-PACKAGE = os.path.relpath(Path(study.__file__).parent)
+PACKAGE = os.path.relpath(Path(study.__file__).parents[1])
 
 
 def sources(stage, *more):

@@ -83,8 +83,8 @@ def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
 
 @pytest.mark.workflow
 def test_every_part_that_starts_processes(tmp_path):
-    rows = run(tmp_path, "job", "batch", "noop")
-    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 6 + ["noop"] * 2
+    rows = run(tmp_path, "job", "batch", "noop", "plan")
+    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 6 + ["noop"] * 2 + ["plan"]
     for row in rows:
         low, high = (40, 4000) if row["unit"] == "MB" else (0.1, 60)
         assert low < float(row["value"]) < high, row

@@ -122,7 +122,7 @@ def _parser():
         scores,
         timings,
         *chain,
-        ("--history", {"nargs": "*", "default": [], "help": "features of all timesteps before, for batch learners"}),
+        ("--history", {"metavar": "FOLDER", "help": "of the features of all timesteps before, for batch learners"}),
         ("--shards", {"nargs": "*", "default": [], "help": "what odl score wrote of this batch, in order"}),
     )
     command(
@@ -162,7 +162,8 @@ def _parser():
         "score one timestep by nearest neighbours, unknown words and length",
         ("output", {}),
         ("features", {}),
-        ("--past", {"nargs": "*", "default": [], "help": "features of the earlier timesteps, in order"}),
+        ("--past", {"metavar": "FOLDER", "required": True, "help": "of the features of the earlier timesteps"}),
+        ("--window", {"type": int, "default": 0, "help": "compare with so many timesteps (default: all)"}),
     )
     rule = (
         "--topics",

@@ -105,10 +105,11 @@ def rank(args):
 
 
 def baselines(args):
-    from odl import baselines, features
+    from odl import baselines, features, storage
 
     batch = features.read(args.features)
-    baselines.write(args.output, batch, baselines.score(batch, map(features.read, args.past)))
+    past = storage.earlier(args.past, batch.t, args.window)
+    baselines.write(args.output, batch, baselines.score(batch, map(features.read, past)))
 
 
 def topics(args):

@@ -315,7 +315,18 @@ def main(words=None):
     with attempts.remembered(args.command, "" if args.command == "attempt" else None) as ended:
         status, end = _run(args)
         ended(status, end)
+    if os.environ.get("ODL_COSTS"):
+        print(f"odl {args.command}: {time.process_time():.3f} CPU s, {_peak():.1f} MB at most", file=sys.stderr)
     return status
+
+
+def _peak():
+    """Return the largest memory of this process in MB; what `resource` says includes that of who started it."""
+    try:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024 / 1e6
+    except OSError:
+        return float("nan")
 
 
 def _run(args):

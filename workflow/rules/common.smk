@@ -15,7 +15,9 @@ try:
     )
     with open("data/corpora.csv", newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
-    os.environ.update(ODL_MIRROR=study.mirror_of(config))
+    os.environ.update(
+        ODL_MIRROR=study.mirror_of(config), ODL_KEEP=str(config["checkpoints"]["keep"])
+    )
     CORPUS_FILES = {
         name: study.sources_of(config, name, REGISTRY, "data")
         for name in study.corpora_of(config)

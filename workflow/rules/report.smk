@@ -104,7 +104,7 @@ rule page:
             {
                 key: value
                 for key, value in config.items()
-                if key not in ("mirror", "ranks", "block", "shards")
+                if key not in ("mirror", "ranks", "block", "shards", "checkpoints")
             }
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],

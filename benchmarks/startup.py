@@ -32,6 +32,7 @@ def jobs(root, k, t, folder):
             chain = str(file.attrs["chain"])
         written = ["--state", f"{folder}/s.h5", "--scores", f"{folder}/c.h5", "--timings", f"{folder}/t.tsv"]
         found[f"update {run}"] = ["update", features, *written, "--previous", before, "--run", chain]
+        found["topics"] = ["topics", f"{root}/{run}/k{k}/scores/{t}.h5", features, "--output", f"{folder}/e.h5"]
     scores = [f"{root}/{run}/k{k}/scores/{earlier}.h5" for earlier in range(1, t + 1)]
     options = '{"min_novel": 10, "min_known": 10, "topics": "all", "bootstrap": 1000, "seed": 0, "timesteps": []}'
     found["evaluate"] = ["evaluate", f"{folder}/a.tsv", f"{folder}/s.tsv", "--options", options, "--scores", *scores]

@@ -1,6 +1,7 @@
 """NoveltyDetector is a scikit-learn estimator and the same mechanism as the workflow."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from contract import ALL, quick
 from scipy import sparse
 from sklearn.utils.estimator_checks import check_estimator
 
-from odl import NoveltyDetector, learners, metrics
+from odl import NoveltyDetector, checkpoints, learners, metrics
 from odl.errors import OdlError
 
 
@@ -53,6 +54,19 @@ def test_saved_detectors_go_on_exactly(tmp_path, rng, learner):
     (tmp_path / "detector.h5").write_bytes(b"something else")
     with pytest.raises(OdlError, match=r"detector\.h5"):
         NoveltyDetector.load(tmp_path / "detector.h5")
+
+
+def test_a_file_with_other_arrays_is_refused(tmp_path, rng):
+    path = tmp_path / "detector.h5"
+    detector = NoveltyDetector("adaptive", n_atoms=10).fit(stream(rng)[0]).set_params(n_atoms=2)
+    detector.save(path)
+    point = checkpoints.read(path)
+    assert NoveltyDetector.load(path).n_atoms == 10  # what it was fitted with
+    changes = {"limit": np.array([2**40]), "members": np.ones(3), "history": sparse.csr_array((5, 61))}
+    for name, value in changes.items():
+        checkpoints.write(path, replace(point, arrays={**point.arrays, name: value}))
+        with pytest.raises(OdlError, match=r"detector\.h5"):
+            NoveltyDetector.load(path)
 
 
 def test_the_vocabulary_grows_when_asked(rng):

@@ -122,7 +122,7 @@ def test_steps_of_pairs_are_safe():
     P, X, _ = problem(1, n=60)
     X, P = sparse.csr_array(X), sparse.csc_array(P)
     total = np.asarray(X.sum(axis=0))
-    found = fitting.Reduced(*fitkernels.reduce(*fitting.parts(P), *fitting.parts(X), total))
+    found = fitting.reduced(P, X, total)
     kappa, largest = fitting.pair_steps(found), []
     for term in np.unique(found.term):
         pairs = np.flatnonzero(found.term == term)

@@ -13,6 +13,7 @@ import tempfile
 
 import llvmlite.binding as llvm
 from numba import carray, cfunc, types
+from numba.extending import intrinsic
 
 from odl import native, storage
 
@@ -77,19 +78,43 @@ def _object(folder, name, function):
 
 
 def _callable_from_c(function, arguments):
-    """Wrap a compiled function: an array is passed as its address and its sizes."""
-    names, passed, kinds = [], [], []
-    for number, kind in enumerate(arguments.split()):
-        if len(kind) == 1:
-            names.append(f"x{number}")
-            passed.append(f"x{number}")
-            kinds.append(KINDS[kind])
-            continue
-        sizes = [f"n{number}_{axis}" for axis in range(1 + kind.count(","))]
-        names += [f"x{number}", *sizes]
-        passed.append(f"carray(x{number}, ({', '.join(sizes)},))")
-        kinds += [types.CPointer(KINDS[kind[0]]), *[types.int64] * len(sizes)]
-    known = {"carray": carray, "function": function}
-    body = f"def entry({', '.join(names)}):\n    result = function({', '.join(passed)})\n"
-    exec(body + "    return 0 if result is None else result\n", known)
-    return cfunc(types.int64(*kinds))(known["entry"])
+    """Wrap a compiled function: it takes the address of its arguments, packed as `odl.native.bind` packs them."""
+    unpacked = _unpacked(arguments.split())
+
+    def entry(words):
+        result = function(*unpacked(words))
+        return 0 if result is None else result
+
+    return cfunc(types.int64(types.CPointer(types.int64)))(entry)
+
+
+def _unpacked(kinds):
+    """Return the compiled function from the address of packed arguments to the tuple of them."""
+    held = types.Tuple(
+        [types.Array(KINDS[kind[0]], _axes(kind), "C") if _axes(kind) else KINDS[kind] for kind in kinds]
+    )
+
+    def read(context, builder, signature, given):
+        place = 0
+
+        def word():
+            nonlocal place
+            place += 1
+            return builder.load(builder.gep(given[0], [context.get_constant(types.intp, place - 1)]))
+
+        def argument(kind, wanted):
+            if not _axes(kind):
+                return builder.bitcast(word(), context.get_value_type(wanted))
+            pointer, sizes = types.CPointer(wanted.dtype), types.UniTuple(types.int64, wanted.ndim)
+            address = builder.inttoptr(word(), context.get_value_type(pointer))
+            shape = context.make_tuple(builder, sizes, [word() for _ in range(wanted.ndim)])
+            array = wanted(pointer, sizes)
+            return context.compile_internal(builder, lambda start, shape: carray(start, shape), array, (address, shape))
+
+        return context.make_tuple(builder, held, list(map(argument, kinds, held)))
+
+    return intrinsic(lambda typing, words: (held(words), read))
+
+
+def _axes(kind):
+    return kind.count("[") + kind.count(",")

@@ -1,6 +1,7 @@
 """NoveltyDetector: the mechanism as a scikit-learn estimator, for use without the workflow."""
 
 import numbers
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from odl import checkpoints, learners, novelty
 from odl.errors import ParameterError
+from odl.learners.kept import Kept
+
+HISTORY = Kept("csr", ("positions", "terms"))  # documents learned so far, in a file
 
 
 class NoveltyDetector(TransformerMixin, BaseEstimator):
@@ -42,6 +46,8 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         Everything that changes.
     history_ : list of csr_array
         Documents learned so far, for learners that need them (`odl.learners.Learner.needs_history`).
+    n_atoms_ : int
+        Size of the dictionary that it was fitted with.
     n_features_in_ : int
     n_batches_ : int
         Batches learned from, the first included.
@@ -93,7 +99,7 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
             raise ParameterError(f"random_state is {self.random_state!r}", "a whole number", "pass a seed")
         P = self._rows(X, model, reset=True)
         self.state_ = model.start(P, self.n_atoms, novelty.generator(self.random_state, "start"))
-        self.learner_ = model.algorithm
+        self.learner_, self.n_atoms_ = model.algorithm, self.n_atoms
         self.history_ = [P] if model.needs_history else []
         self.n_batches_ = 1
         return self
@@ -150,7 +156,8 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
     def save(self, path):
         """Write the detector to an HDF5 file (nothing is pickled)."""
         check_is_fitted(self, "state_")
-        settings = {**self.get_params(), "n_batches": self.n_batches_, "n_features": self.n_features_in_}
+        settings = {**self.get_params(), "n_atoms": self.n_atoms_}
+        settings |= {"n_batches": self.n_batches_, "n_features": self.n_features_in_}
         state = self.state_
         nothing = sparse.csr_array((0, state.dictionary.shape[1]))
         past = [learners.widen(P, n_columns=self.n_features_in_) for P in self.history_]
@@ -172,16 +179,19 @@ class NoveltyDetector(TransformerMixin, BaseEstimator):
         if not {"n_batches", "n_features", "growing"} <= settings.keys():
             raise ParameterError(f"{path} is a checkpoint of a workflow", "a file of NoveltyDetector.save", "load that")
         n_batches, n_features = settings.pop("n_batches"), settings.pop("n_features")
+        arrays = dict(point.arrays)
+        past = [arrays.pop("history")] if "history" in arrays else []
+        sound = all(isinstance(number, int) for number in (n_features, settings.get("n_atoms")))
+        sound &= all(HISTORY.fits(P, {"terms": n_features}) for P in past)
         unknown = settings.keys() - cls().get_params().keys()
-        if unknown or not isinstance(n_features, int) or point.dictionary.shape[0] != n_features:
+        if unknown or not sound or point.dictionary.shape[0] != n_features:
             given = f"{path} has settings or a dictionary of another kind of detector"
             raise ParameterError(given, "a file of NoveltyDetector.save", "save it again with this version")
         detector = cls(**settings)
         detector.n_batches_, detector.n_features_in_ = n_batches, n_features
-        detector.learner_ = detector.learner
-        arrays = dict(point.arrays)
-        detector.history_ = [arrays.pop("history")] if "history" in arrays else []
-        detector.state_ = learners.State(point.dictionary, arrays, point.updates)
+        detector.learner_, detector.history_, detector.n_atoms_ = detector.learner, past, detector.n_atoms
+        held = replace(point, arrays=arrays)
+        detector.state_ = learners.resume(detector._model(), held, n_features, detector.n_atoms_, path)
         return detector
 
     def _model(self):

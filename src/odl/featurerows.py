@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import features, rows, storage
-from odl.errors import DataError, StorageError
+from odl.errors import DataError
 
 
 class Stored:
@@ -32,22 +32,8 @@ class Stored:
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant", "times")
         )
         self.counts = rows.Matrix(file, "counts")
-        if not self._fits():
-            path = file.filename
-            raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
-
-    def _fits(self):
-        """Tell whether the parts have one size, and its numbers are such as are counted (`odl.features`)."""
-        n_documents, n_terms = self.counts.shape
-        by_document = [len(part) for part in (self.novel, self.novel_dominant, self.times)]
-        by_document += [int(self.file[name].attrs["length"]) for name in ("ids", "titles", "topics")]
-        return (
-            set(by_document) == {n_documents}
-            and len(self.frequencies) == int(self.file["vocabulary"].attrs["length"]) == n_terms
-            and self.counts.dtype.kind in "iu"
-            and (self.t >= 0 and self.n_before >= 0 and 0 <= self.n_initial <= n_terms)
-            and 0 <= self.frequencies.min(initial=0) <= self.frequencies.max(initial=0) <= self.n_before
-        )
+        named = (int(file[name].attrs["length"]) for name in ("ids", "titles", "topics"))
+        features.check_fit(self, named, int(file["vocabulary"].attrs["length"]), file.filename)
 
     @property
     def vocabulary(self):

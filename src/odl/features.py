@@ -279,20 +279,32 @@ def read(path):
             },
             topics=docs.read_topics(file),
         )
-    if not _fits(batch):
-        raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
+        if batch.counts.data.min(initial=1) <= 0:
+            raise ValueError("a count is not positive")
+    check_fit(batch, map(len, (batch.ids, batch.titles, batch.topics)), len(batch.vocabulary), path)
     return batch
 
 
-def _fits(batch):
-    """Tell whether the parts of a timestep have one size, and its numbers are such as are counted."""
+def check_fit(batch, named, n_words, path):
+    """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted.
+
+    Parameters
+    ----------
+    batch : FeatureBatch or odl.featurerows.Stored
+    named : iterable of int
+        How many ids, titles and topics there are.
+    n_words : int
+        Size of the vocabulary.
+    path : path-like
+        The file, for the message.
+    """
     n_documents, n_terms = batch.counts.shape
-    by_document = (batch.ids, batch.titles, batch.topics, batch.times, batch.novel, batch.novel_dominant)
-    return (
-        all(len(part) == n_documents for part in by_document)
-        and len(batch.frequencies) == len(batch.vocabulary) == n_terms
-        and batch.counts.data.dtype.kind in "iu"
-        and batch.counts.data.min(initial=1) > 0
+    by_document = {*named, *map(len, (batch.times, batch.novel, batch.novel_dominant))}
+    if not (
+        by_document == {n_documents}
+        and len(batch.frequencies) == n_words == n_terms
+        and batch.counts.dtype.kind in "iu"
         and (batch.t >= 0 and batch.n_before >= 0 and 0 <= batch.n_initial <= n_terms)
         and 0 <= batch.frequencies.min(initial=0) <= batch.frequencies.max(initial=0) <= batch.n_before
-    )
+    ):
+        raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")

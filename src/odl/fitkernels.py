@@ -8,11 +8,11 @@ Words used here: a *pair* is an entry (term, atom) of the dictionary that may be
 atoms; cells by terms, then documents; `link` lists the pairs of a cell, `weight` the document's code of their atoms.
 """
 
-import numpy as np
+import math
+
 from numba import njit
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")  # what allocates
-# Without numba's reference counts: such a function must not allocate.
+# Without numba's reference counts, so that `odl.ahead` can compile it: such a function must not allocate.
 _plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
@@ -20,7 +20,7 @@ _plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, place):
     """Sum the codes of the documents of one term by atom; number the atoms with 2 g_j > c_j in `place` from 1.
 
-    The atoms met are listed in `listed`, ascending where they became a pair; returns how many were met.
+    The atoms met are listed in `listed`; returns how many were met.
     """
     met = 0
     for document in documents:
@@ -59,31 +59,34 @@ def count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, 
             place[listed[position]] = 0
 
 
-@_compiled
-def reduce(p_start, p_document, p_value, x_start, x_atom, x_value, total):
-    """Return the reduced problem: pairs (term, atom, slope d), cells (p, start of links), links (pair, weight).
+@_plain
+def reduce(
+    p_start, p_document, p_value, x_start, x_atom, x_value, total,
+    inside, listed, place, term_of, atom_of, slope, target, start, link, weight,
+):  # fmt: skip
+    """Fill in the reduced problem: pairs (term, atom, slope d), cells (p, start of links), links (pair, weight).
 
     ``d = c_j - g_ij`` is the code mass of atom j on documents without term i: what the pair costs there.
     """
-    atoms = len(total)
-    inside, listed = np.zeros(atoms), np.zeros(atoms, np.int64)
-    place, sizes = np.zeros(atoms, np.int64), np.zeros(3, np.int64)
-    count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, place, sizes)
-    term_of, atom_of, slope = np.empty(sizes[0], np.int64), np.empty(sizes[0], np.int64), np.empty(sizes[0])
-    target, start = np.empty(sizes[1]), np.zeros(sizes[1] + 1, np.int64)
-    link, weight = np.empty(sizes[2], np.int32), np.empty(sizes[2])
     pair = cell = used = 0
     for term in range(len(p_start) - 1):
         documents = p_document[p_start[term] : p_start[term + 1]]
         met = _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, place)
         first = pair
-        order = np.sort(listed[:met])
-        for atom in order:
-            if place[atom] > 0:
-                term_of[pair], atom_of[pair] = term, atom
-                slope[pair] = total[atom] - inside[atom]
+        for position in range(met):
+            atom = listed[position]
+            if place[atom] > 0:  # in its place among those before: few atoms hold a term
+                at = pair
+                while at > first and atom_of[at - 1] > atom:
+                    atom_of[at] = atom_of[at - 1]
+                    at -= 1
+                atom_of[at] = atom
                 pair += 1
-                place[atom] = pair
+        for at in range(first, pair):
+            atom = atom_of[at]
+            term_of[at] = term
+            slope[at] = total[atom] - inside[atom]
+            place[atom] = at + 1
         if pair > first:
             for at in range(p_start[term], p_start[term + 1]):
                 document, before = p_document[at], used
@@ -95,9 +98,8 @@ def reduce(p_start, p_document, p_value, x_start, x_atom, x_value, total):
                     target[cell] = p_value[at]
                     cell += 1
                     start[cell] = used
-        for atom in order:
-            place[atom] = 0
-    return term_of, atom_of, slope, target, start, link, weight
+        for position in range(met):
+            place[listed[position]] = 0
 
 
 @_plain
@@ -125,9 +127,14 @@ def _project(begin, members, values, steps):
             values[pair] = value if value > 0.0 else 0.0
 
 
-@_compiled
-def iterate(target, start, link, weight, slope, begin, members, steps, a, dual, constant, settings, trace):
-    """Run Algorithm 3 on the reduced problem; return (best a, its objective, best bound, iterations).
+@_plain
+def iterate(
+    target, start, link, weight, slope, begin, members, steps, a, dual, constant, settings,
+    fit, clipped, gradient, trace, best, found,
+):  # fmt: skip
+    """Run Algorithm 3 on the reduced problem from a; return the iterations.
+
+    Filled: `trace`, the best a in `best`, its objective and the best bound in `found`.
 
     With u = rho/phi, fit = X A^T on the cells and C = clip(p - fit + u, -1/phi, 1/phi) (which is
     p - fit + u - E of the paper):
@@ -138,8 +145,7 @@ def iterate(target, start, link, weight, slope, begin, members, steps, a, dual, 
     """
     phi, gamma, tolerance, limit = settings[0], settings[1], settings[2], int(settings[3])
     cells, pairs = len(target), len(slope)
-    fit, clipped, gradient = np.zeros(cells), np.zeros(cells), np.zeros(pairs)
-    best, lowest, bound, done = a.copy(), np.inf, -np.inf, 0
+    lowest, bound, done = math.inf, -math.inf, 0
     for iteration in range(limit + 1):
         threshold = 1.0 / phi
         gradient[:] = 0.0
@@ -169,7 +175,8 @@ def iterate(target, start, link, weight, slope, begin, members, steps, a, dual, 
         bound = max(bound, value)
         if loss < lowest:
             lowest = loss
-            best[:] = a
+            for pair in range(pairs):
+                best[pair] = a[pair]
         trace[iteration, 0], trace[iteration, 1] = loss + constant, value + constant
         done = iteration
         if iteration == limit or lowest - bound <= tolerance * (lowest + constant):
@@ -177,4 +184,5 @@ def iterate(target, start, link, weight, slope, begin, members, steps, a, dual, 
         for pair in range(pairs):
             a[pair] += steps[pair] * (gradient[pair] - slope[pair] * threshold)
         _project(begin, members, a, steps)
-    return best, lowest, bound, done
+    found[0], found[1] = lowest, bound
+    return done

@@ -17,11 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl import fitkernels
+from odl import native
 from odl.coding.admm import psi_max
 from odl.coding.exact import check_whole
 from odl.errors import ParameterError
 from odl.prox import parts, project_columns, real_matrix
+
+fitkernels = native.Kernels("fitkernels")
 
 
 class Fit(NamedTuple):
@@ -124,8 +126,8 @@ def fit_dictionary(P, X, start=None, *, iterations=1000, tolerance=1e-5, phi=50.
         _check_number(name, value, least)
     if steps not in ("pairs", "uniform"):
         raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "choose one of these")
-    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])
-    problem = Reduced(*fitkernels.reduce(*parts(P.tocsc()), *parts(X), total))
+    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)  # whole numbers if X is empty
+    problem = reduced(P, X, total)
     order = np.argsort(problem.atom, kind="stable")
     begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
     kappa = pair_steps(problem) if steps == "pairs" else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
@@ -133,12 +135,29 @@ def fit_dictionary(P, X, start=None, *, iterations=1000, tolerance=1e-5, phi=50.
     constant = P.data.sum() - problem.target.sum()
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
-    best, lowest, bound, done = fitkernels.iterate(
-        *problem[3:], problem.slope, begin, order, kappa, values, np.zeros(len(problem.target)),
-        constant, settings, trace,
+    dual, *work = np.zeros((3, len(problem.target)))
+    best, found = values.copy(), np.empty(2)
+    done = fitkernels.iterate(
+        *problem[3:], problem.slope, begin, order, kappa, values, dual, constant, settings,
+        *work, np.empty(len(order)), trace, best, found,
     )  # fmt: skip
+    lowest, bound = found
     dictionary = _assemble(best, problem, A, total)
     return Fit(dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1])
+
+
+def reduced(P, X, total):
+    """Return the reduced problem of documents and codes; `total` is the code mass of each atom."""
+    by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
+    work, sizes = (np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)), np.zeros(3, np.int64)
+    fitkernels.count(*by_term[:2], *by_document, total, *work, sizes)
+    pairs, cells, links = sizes
+    problem = Reduced(
+        np.empty(pairs, np.int64), np.empty(pairs, np.int64), np.empty(pairs),
+        np.empty(cells), np.zeros(cells + 1, np.int64), np.empty(links, np.int32), np.empty(links),
+    )  # fmt: skip
+    fitkernels.reduce(*by_term, *by_document, total, *work, *problem)
+    return problem
 
 
 def pair_steps(problem):

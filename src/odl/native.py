@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import os
 import platform
+import struct
 
 import numpy as np
 
@@ -22,6 +23,11 @@ FUNCTIONS = {
         "d[] l[] b[] d[] d[] i[] d[] l[] i[] d[] d[] d[] b[]",
         "project_columns": "l[] d[] d[] d",
     },
+    "fitkernels": {
+        "count": "l[] u[] l[] u[] d[] d[] d[] l[] l[] l[]",
+        "reduce": "l[] u[] d[] l[] u[] d[] d[] d[] l[] l[] l[] l[] d[] d[] l[] i[] d[]",
+        "iterate": "d[] l[] i[] d[] d[] l[] l[] d[] d[] d[] d d[] d[] d[] d[] d[,] d[] d[]",
+    },
     "clusters": {
         "partners": "l d[,] d[] l[] d[]",
         "learn": "l[] l[] d[] f[,] d[,] d[] l[] l[] l[] l[] d[] l l d l d[]",
@@ -29,7 +35,7 @@ FUNCTIONS = {
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}
-NUMBERS = {"d": ctypes.c_double, "l": ctypes.c_int64}
+PASSING = "packed"  # how arguments reach a library: a part of its digest
 
 
 def source(name):
@@ -40,7 +46,7 @@ def source(name):
 def library(name):
     """Return where the library of a file of kernels is or would be: beside numba's own cache of that file."""
     with open(source(name), "rb") as file:
-        digest = hashlib.sha256(file.read() + repr(FUNCTIONS[name]).encode()).hexdigest()
+        digest = hashlib.sha256(file.read() + repr((PASSING, FUNCTIONS[name])).encode()).hexdigest()
     folder = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(os.path.dirname(__file__), "__pycache__")
     return os.path.join(folder, f"{name}-{platform.system()}-{platform.machine()}-{digest[:16]}.so".lower())
 
@@ -75,10 +81,9 @@ def _open(path):
 def bind(opened, name, function):
     """Return a function of an open library, which checks the type and layout of its arrays."""
     called, kinds = getattr(opened, f"odl_{function}"), FUNCTIONS[name][function].split()
-    called.restype, called.argtypes = ctypes.c_int64, []
-    for kind in kinds:
-        sizes = [ctypes.c_int64] * (1 + kind.count(",")) if len(kind) > 1 else []
-        called.argtypes += [ctypes.c_void_p, *sizes] if sizes else [NUMBERS[kind]]
+    called.restype, called.argtypes = ctypes.c_int64, [ctypes.c_char_p]
+    # Numbers as they are, arrays as their address and sizes.
+    pack = struct.Struct("".join({"d": "d", "l": "q"}.get(kind, "qq" + "q" * kind.count(",")) for kind in kinds)).pack
 
     def call(*given):
         words = []
@@ -90,6 +95,6 @@ def bind(opened, name, function):
                 words += [value.ctypes.data, *value.shape]
             else:
                 words.append(value)
-        return called(*words)
+        return called(pack(*words))
 
     return call

@@ -22,6 +22,7 @@ from scipy import sparse
 from odl import agentfiles, checkpoints, features, learners, novelty, timestep
 from odl.distributed import coding, rank_kernels, ranks
 from odl.errors import OdlError, ParameterError
+from odl.learners.base import Held
 
 SIGNALS = (9, 11, 15, 137, 139, 143)  # statuses of launchers: 9 and 11 from mpiexec, 128 more from srun
 BANNER = "=" * 20  # of mpiexec, where a rank was killed: replaced by one sentence
@@ -291,7 +292,8 @@ def collect(source, state, score_file, *, run, previous=None, corpus_features=No
     before = learners.widen(before, n_rows=P.shape[1])
     best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
     found = novelty.of(learner.network_scores(P, held.codes, value, best), P)
-    timestep.write_scores(score_file, data, P, found, before, held.dictionary, run, learner.solver)
+    batch = Held(P, found.codes)
+    timestep.write_scores(score_file, data, batch, found, before, held.dictionary, run, learner.solver)
 
 
 def warm_up():

@@ -57,9 +57,8 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
         data.t, run, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, digest
     )
     checkpoints.write(state, checkpoint)
-    _write_scores(
-        score_file, data, batch, found, current.dictionary, after.dictionary, run, getattr(learner, "solver", "own")
-    )
+    solver = getattr(learner, "solver", "own")
+    write_scores(score_file, data, batch, found, current.dictionary, after.dictionary, run, solver)
     phases = {"start": started - start, "score": spent + scored - started, "learn": learned - scored}
     phases["job"] = spent + time.process_time() - begin
     write_timings(timings, phases, P.shape[0])
@@ -88,7 +87,7 @@ def opened(source, run, previous=None, corpus_features=None, verify=True):
         return learner, data, P, checkpoints.FIRST, None, whole
     options = {"by_document": learner.by_document, "codes": False, "verify": verify}
     before = agentfiles.read(previous, run, data.t - 1, **options)
-    state = learners.resume(learner, before.dictionary, before.arrays, before.updates, P.shape[1], previous)
+    state = learners.resume(learner, before, P.shape[1], run["atoms"], previous)
     return learner, data, P, before.digest, learner.fit_terms(state, P.shape[1]), whole
 
 
@@ -102,25 +101,21 @@ def check_previous(t, previous):
         )
 
 
-def write_scores(path, data, P, found, before, after, run, solver):
+def write_scores(path, data, batch, found, before, after, run, solver):
     """Write the score file of a timestep.
 
     Parameters
     ----------
     path : path-like
-    data : odl.features.FeatureBatch
-    P : csr_array
-        Its documents, weighed.
+    data : odl.features.FeatureBatch or odl.featurerows.Stored
+    batch : odl.learners.base.Held, or an object with its methods
+        Its documents, weighed, and their codes.
     found : odl.novelty.Novelty
     before, after : csc_array
         Dictionary that the documents were scored with, and the learned one.
     run : dict
     solver : str
     """
-    _write_scores(path, data, Held(P, found.codes), found, before, after, run, solver)
-
-
-def _write_scores(path, data, batch, found, before, after, run, solver):
     top = np.argsort(-found.score, kind="stable")[:SHOWN]
     documents, codes = batch.take(top)
     scores.write(

@@ -44,6 +44,11 @@ wildcard_constraints:
 
 # Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
 BASE = ["errors", "storage", "documents"]
+CONFIG = [
+    "trees",
+    *[f"config/{name}" for name in ("__init__", "checks", "corpora", "runs", "schema")],
+]
+LEARNER = ["learners/__init__", "learners/base", "learners/kept"]
 L1 = [
     *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
     "learners/l1",
@@ -76,10 +81,10 @@ WRITTEN = [
     *["documents", "features", "baselines", "metrics", "scored", "tables"],
     *["page", "plots", "corpora/__init__", "corpora/checks"],
 ]
-DISTRIBUTED = [*WRITTEN, "learners/__init__", "learners/base", *LEARNERS["diffusion"]]
+DISTRIBUTED = [*WRITTEN, *LEARNER, *LEARNERS["diffusion"]]
 TREED = [
     *[name for name in LEARNERS["hierarchical"] if name != "trees"],
-    *["documents", "learners/__init__", "learners/base", "features", "baselines"],
+    *["documents", *LEARNER, "features", "baselines"],
     *["metrics", "scored", "tables", "page", "corpora/__init__", "corpora/checks"],
     "experiments/common",
 ]
@@ -109,7 +114,7 @@ EXPERIMENTS = {
         "kernels": ["adaptive"],
         "code": [
             *["documents", "features", "baselines", "metrics", "scored", "tables"],
-            *["stream", "alerts", "novelty", "learners/__init__", "learners/base"],
+            *["stream", "alerts", "novelty", *LEARNER],
             *LEARNERS["adaptive"],
             *["experiments/qualitystudy", "experiments/quality"],
         ],
@@ -144,7 +149,7 @@ EXPERIMENTS = {
 }
 FITTED = [
     *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
-    *["fitkernels", "fitting", "learners/__init__", "learners/base", "topics"],
+    *["fitkernels", "fitting", *LEARNER, "topics"],
 ]
 TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
 SHOWN = [*TABLED, "spread", "study", "selection"]
@@ -156,7 +161,7 @@ SOURCES = {
     "update": [
         *[*BASE, "rows", "features", "featurerows", "metrics", "scores", "checkpoints"],
         *["agentfiles", "novelty", "gather", "timestep"],
-        *["learners/__init__", "learners/base"],
+        *LEARNER,
     ],
     "baselines": [*BASE, "features", "baselines"],
     "evaluate": TABLED,
@@ -165,18 +170,16 @@ SOURCES = {
         *["agreement", "emerging", "topicstep"],
     ],
     "emerging": [*TABLED, "agreement", "emerging"],
-    "plan": ["errors", "storage", "trees", "config", "spread", "study"],
+    "plan": ["errors", "storage", *CONFIG, "spread", "study"],
     "tables": [*TABLED, "spread", "study"],
     "regrets": [*TABLED, "spread", "study", "regrets"],
     "regret": [
         *[
             *TABLED,
-            "trees",
-            "config",
+            *CONFIG,
             "rows",
             "checkpoints",
-            "learners/__init__",
-            "learners/base",
+            *LEARNER,
         ],
         *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
     ],
@@ -189,10 +192,10 @@ SOURCES = {
         "regrets",
         "figures",
     ],
-    "experiment": ["errors", "storage", "trees", "config", "experiments/__init__"],
+    "experiment": ["errors", "storage", *CONFIG, "experiments/__init__"],
     "page": [
-        *[*SHOWN, "config", "experiments/__init__"],
-        *["agreement", "emerging", "trees", "topictree", "page", "sections", "report"],
+        *[*SHOWN, *CONFIG, "experiments/__init__"],
+        *["agreement", "emerging", "topictree", "page", "sections", "report"],
     ],
 }
 SOURCES["score"] = [*SOURCES["update"], "shards"]
@@ -202,7 +205,7 @@ SOURCES["ranks"] = [
 ]
 # Files of the kernels that a stamp stands for: of an algorithm, or of a stage.
 COMPILED = {**LEARNERS, "topics": FITTED, "ranks": SOURCES["ranks"]}
-PACKAGE = os.path.relpath(Path(study.__file__).parent)
+PACKAGE = os.path.relpath(Path(study.__file__).parents[1])
 
 
 @functools.cache

@@ -4,6 +4,7 @@ import difflib
 from importlib import import_module
 
 from odl.errors import CheckpointError, ParameterError
+from odl.learners import kept
 from odl.learners.base import Learner, Scores, State, parameters, widen
 
 # Name of the algorithm, which is that of its file, to the name of its class.
@@ -51,48 +52,31 @@ def make(algorithm, **settings):
     return learner(**settings)
 
 
-def resume(learner, dictionary, arrays, updates, n_terms, path):
+def resume(learner, held, n_terms, start, path):
     """Return the state of a learner from what a checkpoint holds, refused where it is none of this learner.
 
     Parameters
     ----------
     learner : Learner
-    dictionary, arrays, updates
-        As in `State`.
+    held : odl.checkpoints.Checkpoint
     n_terms : int
         Terms of the timestep that follows.
+    start : int
+        Atoms that the run began with.
     path : path-like
         The checkpoint, for the message.
 
     Raises
     ------
     CheckpointError
-        If an array is missing, or of another kind or size than the learner keeps; kernels would trust it.
+        If its arrays are not what the learner keeps (`odl.learners.kept.check`), or are of more terms.
     """
-    found = fresh = None
-    if dictionary.shape[0] > n_terms:
-        found = f"{dictionary.shape[0]} terms, and {n_terms} are known"
-    elif min(dictionary.shape) > 0:
-        fresh = learner.fresh(dictionary).arrays
-        found = next(
-            (name for name in sorted(fresh | arrays) if not _alike(fresh.get(name), arrays.get(name), name)), None
-        )
-    if found:
-        given = f"{path} has another kind or size of {found}"
-        expected = f"a state of {learner.algorithm}"
+    kept.check(learner.kept, held.dictionary, held.arrays, start, path)
+    if held.dictionary.shape[0] > n_terms or held.updates < 0:
+        given = f"{path} has {held.dictionary.shape[0]} terms and {held.updates} updates"
+        expected = f"at most {n_terms} terms, and updates from 0 on"
         raise CheckpointError(given, expected, f"delete {path} and run the same command again")
-    return State(dictionary, arrays, updates)
-
-
-def _alike(fresh, found, name):
-    """Tell whether an array has the kind and, where the fresh one is not empty, the size of a fresh one."""
-    if name == "history":
-        return True
-    if fresh is None or found is None or fresh.ndim != found.ndim:
-        return False
-    if getattr(fresh, "format", "") != getattr(found, "format", "") or fresh.dtype.kind != found.dtype.kind:
-        return False
-    return all(want in (0, size) for want, size in zip(fresh.shape, found.shape, strict=True))
+    return State(held.dictionary, held.arrays, held.updates)
 
 
 def _unknown(what, given, known):

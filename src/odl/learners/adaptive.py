@@ -14,6 +14,7 @@ from scipy import sparse
 
 from odl import native
 from odl.learners.base import BLOCK, Held, Learner, Scores, State, check_atoms, largest_per_row, widen
+from odl.learners.kept import Kept
 
 clusters = native.Kernels("clusters")
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.clusters
@@ -99,15 +100,31 @@ class Adaptive(Learner):
     def start(self, P, n_atoms, rng):
         """Learn the first batch, from no atom on; at most `n_atoms` are ever made. Nothing is drawn."""
         check_atoms(P, n_atoms)
-        nothing = State(sparse.csc_array((P.shape[1], 0)), _memory(0, int(n_atoms)))
+        nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
+        nothing.arrays["limit"][0] = n_atoms
         return replace(self.learn(nothing, P, None), updates=0)
+
+    @property
+    def kept(self):
+        """Of each atom n_j, ||S_j||, number in the stream of the first and last document; documents; most atoms."""
+        return {
+            "members": Kept("dense", ("atoms",)),
+            "size": Kept("dense", ("atoms",)),
+            "birth": Kept("dense", ("atoms",), np.int64),
+            "used": Kept("dense", ("atoms",), np.int64),
+            "seen": Kept("dense", (1,), np.int64, between=(0, np.inf)),
+            "limit": Kept("dense", (1,), np.int64, between=("atoms", "start")),
+        }
 
     def fresh(self, dictionary):
         """Return the state in which each atom is one document."""
         sizes = np.sqrt(np.asarray(dictionary.multiply(dictionary).sum(axis=0)).ravel())
         scaled = sparse.csc_array(dictionary, copy=True)
         scaled.data = scaled.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(scaled.indptr))
-        return State(scaled, _memory(scaled.shape[1], scaled.shape[1]))
+        state = super().fresh(scaled)
+        for name, value in (("members", 1), ("size", 1), ("limit", scaled.shape[1])):
+            state.arrays[name][:] = value
+        return state
 
     def score(self, state, P):
         """Compare documents with their nearest atoms; codes are their least-squares weights, not negative.
@@ -231,22 +248,6 @@ def in_context(P, scores, contrast, context, peers):
     parts = scores / (1.0 + contrast), contrast / (1.0 + contrast) * likeness.sum(axis=1) / peers
     residual, penalty = ((1.0 - share) * part + share * (weights * part[alike]).sum(axis=1) for part in parts)
     return residual, penalty
-
-
-def _memory(n_atoms, limit):
-    """Return what is kept beside atoms that are one document each.
-
-    members: n_j; size: ||S_j||; birth, used: number in the stream of the first and last document;
-    seen: documents learned; limit: the most atoms.
-    """
-    return {
-        "members": np.ones(n_atoms),
-        "size": np.ones(n_atoms),
-        "birth": np.zeros(n_atoms, dtype=np.int64),
-        "used": np.zeros(n_atoms, dtype=np.int64),
-        "seen": np.zeros(1, dtype=np.int64),
-        "limit": np.array([limit], dtype=np.int64),
-    }
 
 
 def _padded(values, length):

@@ -128,6 +128,15 @@ def widen(matrix, n_rows=None, n_columns=None):
     return matrix
 
 
+def _with_terms(value, shape, n_terms):
+    """Return an array with nothing for the terms that are new, in the dimension that has a size for each term."""
+    if "terms" not in shape:
+        return value
+    if hasattr(value, "widened"):  # read by rows
+        return value.widened(n_terms)
+    return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})
+
+
 def largest_per_row(matrix, most):
     """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column."""
     sizes = np.diff(matrix.indptr)
@@ -160,8 +169,6 @@ class Learner:
         Whether atoms are added as the stream goes by. The number of an old atom never changes.
     whole : bool
         Whether `learn` needs all documents of the batch at once.
-    by_document : tuple of str
-        Names of the arrays that have a row for each position in a batch; they may be read by rows.
     bounds : dict of str to dict
         Limits of numbers: "minimum", "exclusiveMinimum", "maximum".
     choices : dict of str to tuple of str
@@ -177,7 +184,6 @@ class Learner:
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
     whole: ClassVar[bool] = False
-    by_document: ClassVar[tuple] = ()
     choices: ClassVar[dict] = {}
     bounds: ClassVar[dict] = {}
 
@@ -194,6 +200,16 @@ class Learner:
         for key, allowed in self.choices.items():
             if getattr(self, key) not in allowed:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
+
+    @property
+    def kept(self):
+        """What the state holds beside the dictionary: name of the array to `odl.learners.kept.Kept`."""
+        return {}
+
+    @property
+    def by_document(self):
+        """Names of the arrays that have a row for each position in a batch; they may be read by rows."""
+        return tuple(name for name, array in self.kept.items() if array.shape[0] == "positions")
 
     @property
     def in_batch(self):
@@ -223,7 +239,8 @@ class Learner:
 
     def fresh(self, dictionary):
         """Return the state of a learner that has the dictionary but no memory."""
-        return State(dictionary)
+        sizes = dict(zip(("terms", "atoms"), dictionary.shape, strict=True))
+        return State(dictionary, {name: array.zeros(sizes) for name, array in self.kept.items()})
 
     def toy(self):
         """Return the learner with settings under which it takes two atoms and a few documents of six terms."""
@@ -231,7 +248,8 @@ class Learner:
 
     def fit_terms(self, state, n_terms):
         """Return the state with zero rows for terms that are new; nothing else changes."""
-        return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms))
+        arrays = {name: _with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
+        return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
 
     def score(self, state, P):
         """Code documents on the dictionary; the score of a document is its objective.

@@ -1,12 +1,13 @@
 """Dual averaging, DA: ICASSP 2013 section 2.1 (1), after Nesterov 2009."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import State, largest_per_row, widen
+from odl.learners.base import State, largest_per_row
+from odl.learners.kept import Kept
 from odl.learners.l1 import SubgradientLearner
 from odl.prox import project_columns
 
@@ -46,14 +47,10 @@ class DualAveraging(SubgradientLearner):
         "step": ("gamma_over_sqrt_t", "one_over_gamma_sqrt_t"),
     }
 
-    def fresh(self, dictionary):
-        """Return the state with a zero sum of subgradients."""
-        return State(dictionary, {"gradient_sum": sparse.csc_array(dictionary.shape, dtype=np.float32)})
-
-    def fit_terms(self, state, n_terms):
-        """Return the state with zero rows for new terms."""
-        state = super().fit_terms(state, n_terms)
-        return replace(state, arrays={"gradient_sum": widen(state.arrays["gradient_sum"], n_rows=n_terms)})
+    @property
+    def kept(self):
+        """The sum of the subgradients."""
+        return {"gradient_sum": Kept("csc", ("terms", "atoms"), np.float32)}
 
     def update(self, state, statistics):
         """Add the subgradient to the sum and project the scaled sum."""

@@ -1,12 +1,13 @@
 """Online ADMM: ICASSP 2013 section 2.1 (3); OIADMM of the NIPS 2012 paper, Algorithm 1."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.learners.base import BLOCK, RowParts, State, blocks, largest_per_row, widen
+from odl.learners.kept import Kept
 from odl.learners.l1 import L1Learner
 from odl.prox import project_columns
 
@@ -53,7 +54,6 @@ class OnlineADMM(L1Learner):
     dual_terms: int = 500
 
     algorithm: ClassVar[str] = "online_admm"
-    by_document: ClassVar[tuple] = ("dual",)
     bounds: ClassVar[dict] = {
         **L1Learner.bounds,
         "beta": {"exclusiveMinimum": 0},
@@ -66,15 +66,10 @@ class OnlineADMM(L1Learner):
         """Type of the dual's entries."""
         return np.float32 if self.dual_terms else np.float64
 
-    def fresh(self, dictionary):
-        """Return the state with a zero dual."""
-        return State(dictionary, {"dual": sparse.csr_array((0, dictionary.shape[0]), dtype=self.precision)})
-
-    def fit_terms(self, state, n_terms):
-        """Return the state with room for new terms."""
-        state, dual = super().fit_terms(state, n_terms), state.arrays["dual"]
-        wide = widen(dual, n_columns=n_terms) if sparse.issparse(dual) else dual.widened(n_terms)
-        return replace(state, arrays={"dual": wide})
+    @property
+    def kept(self):
+        """The dual."""
+        return {"dual": Kept("csr", ("positions", "terms"), self.precision)}
 
     def accumulate(self, state, block, X):
         """Return the statistics of a block; rows of the dual pair with positions in the batch."""

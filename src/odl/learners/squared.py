@@ -8,6 +8,7 @@ from scipy import sparse
 
 from odl import hierarchy, trees
 from odl.learners.base import Learner, Scores, State, draw_atoms, widen
+from odl.learners.kept import Kept
 from odl.treestart import cluster_atoms
 
 
@@ -96,20 +97,14 @@ class SquaredLearner(Learner):
             state = self.learn(self.fresh(state.dictionary), P, codes)
         return replace(state, updates=0)
 
-    def fresh(self, dictionary):
-        """Return the state of a learner that has the dictionary but has seen no document."""
-        n_atoms = dictionary.shape[1]
-        arrays = {
-            "gram": sparse.csr_array((n_atoms, n_atoms)),
-            "cross": sparse.csc_array(dictionary.shape),
-            "documents": np.zeros(1),
+    @property
+    def kept(self):
+        """Statistics of the documents so far: the sums of x x^T and p x^T, and how many there were."""
+        return {
+            "gram": Kept("csr", ("atoms", "atoms")),
+            "cross": Kept("csc", ("terms", "atoms")),
+            "documents": Kept("dense", (1,), between=(0, np.inf)),
         }
-        return State(dictionary, arrays)
-
-    def fit_terms(self, state, n_terms):
-        """Return the state with zero rows for terms that are new; nothing else changes."""
-        arrays = {**state.arrays, "cross": widen(state.arrays["cross"], n_rows=n_terms)}
-        return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
 
     def score(self, state, P):
         """Code documents: min_{x >= 0} 1/2 ||p - A x||_2^2 + lam Omega(x).

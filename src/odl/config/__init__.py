@@ -1,0 +1,45 @@
+"""The configuration of a study: checked against a closed schema, and what follows from it.
+
+Standard library only: this is the one part of the package that the workflow itself imports (with the errors and trees
+that it imports).
+"""
+
+from odl.config.checks import check
+from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
+from odl.config.runs import (
+    OF_EXPERIMENTS,
+    REGRET,
+    atoms_of,
+    emerging_of,
+    experiment_of,
+    features_of,
+    learner_of,
+    plan,
+    regret_of,
+    shard_of,
+    study_of,
+)
+from odl.config.schema import check_map, load_schema
+from odl.errors import ConfigError
+
+__all__ = [
+    "OF_EXPERIMENTS",
+    "REGRET",
+    "ConfigError",
+    "atoms_of",
+    "check",
+    "check_map",
+    "corpora_of",
+    "emerging_of",
+    "experiment_of",
+    "features_of",
+    "learner_of",
+    "load_schema",
+    "mirror_of",
+    "order_seed",
+    "plan",
+    "regret_of",
+    "shard_of",
+    "sources_of",
+    "study_of",
+]

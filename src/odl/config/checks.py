@@ -1,0 +1,201 @@
+"""A configuration held to itself: every name it uses is defined, and what it asks for goes together."""
+
+import difflib
+import re
+
+from odl import trees
+from odl.config.runs import AGENTS, REGRET, atoms_of
+from odl.config.schema import check_map
+from odl.errors import ConfigError, ParameterError
+
+RESERVED = ("baselines", "batches", "features")  # folders beside the runs
+
+
+def check(config, schema):
+    """Check a configuration against the schema (`odl.config.schema.check_map`) and against itself.
+
+    Raises
+    ------
+    ConfigError
+        At the first key or value that is wrong, naming the nearest key for a typo.
+    """
+    check_map(config, schema)
+    _check_doubles(config)
+    _check_names(config)
+
+
+def _check_doubles(config):
+    """Refuse a value listed twice: it would count as one more seed, or write the same files."""
+    lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
+    for section in ("regret", "emerging"):
+        lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
+    lists |= {f"learners.{name}.atoms": entry.get("atoms", []) for name, entry in config["learners"].items()}
+    lists |= {f"corpora.{name}.timesteps": entry["timesteps"] for name, entry in config["corpora"].items()}
+    lists |= {
+        f"experiments.{name}.{key}": values
+        for name, entry in config["experiments"].items()
+        for key, values in entry.items()
+        if isinstance(values, list)
+    }
+    for where, values in lists.items():
+        seen = set()  # of texts, numbers and, by their repr, the rest; 1 and 1.0 are equal
+        keys = [value if isinstance(value, (str, int, float)) else repr(value) for value in values]
+        double = next((value for value in keys if value in seen or seen.add(value)), None)
+        if double is not None:
+            raise ConfigError(f"{where} names {double!r} twice", "each value once", "remove one")
+
+
+def _check_names(config):
+    _check_experiments(config)
+    if not config["streams"]:
+        if not config["experiments"]:
+            raise ConfigError("streams is empty", "a stream, or something under experiments", "add one")
+        return  # a study of experiments only: what is said of streams and runs is not used
+    for key, table in (("streams", "corpora"), ("runs", "learners")):
+        _check_known(config, key, config[key], table)
+    for name in config["runs"]:
+        if name in RESERVED or re.fullmatch(r"seed\d+", name):
+            raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
+    for name in config["streams"]:
+        batches = config["corpora"][name]["batches"]
+        for run in config["runs"]:
+            most = max(atoms_of(config, run))
+            if batches["by"] == "documents" and most > batches["initial"]:
+                raise ConfigError(
+                    f"run '{run}' has {most} atoms and corpora.{name}.batches.initial is {batches['initial']}",
+                    "no more atoms than documents to start from",
+                    "lower atoms or raise initial",
+                )
+        _check_corpus(config, name)
+    _check_trees(config)
+    _check_report(config)
+    _check_ranks(config)
+    _check_shards(config)
+    _check_regret(config)
+    _check_emerging(config)
+
+
+def _check_known(config, where, names, table):
+    """Refuse a name that a table of the configuration has not."""
+    for name in names:
+        if name not in config[table]:
+            near = difflib.get_close_matches(name, config[table], n=1)
+            todo = f"did you mean '{near[0]}'?" if near else f"add it to {table}"
+            raise ConfigError(f"{where} names '{name}'", f"one of {', '.join(config[table])}", todo)
+
+
+def _check_corpus(config, name):
+    """Refuse a stream that contradicts itself."""
+    corpus = config["corpora"][name]
+    entry = corpus["topic_entry"]
+    if entry["first"] > entry["last"]:
+        given = f"corpora.{name}.topic_entry is from {entry['first']} to {entry['last']}"
+        raise ConfigError(given, "first not after last", "correct it")
+    if corpus["reader"] == "documents" and not corpus["sources"]:
+        raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+
+
+def _check_experiments(config):
+    """Refuse what an experiment names and the study has not, and experiments that wait for each other."""
+    waits = {name: entry.get("experiments", []) for name, entry in config["experiments"].items()}
+    for name, entry in config["experiments"].items():
+        for key, table in (("streams", "corpora"), ("learners", "learners"), ("experiments", "experiments")):
+            _check_known(config, f"experiments.{name}.{key}", entry.get(key, []), table)
+        for stream in entry.get("streams", []):
+            _check_corpus(config, stream)
+    while waits:
+        ready = [name for name, others in waits.items() if not set(others) & waits.keys()]
+        if not ready:
+            given = f"experiments {', '.join(waits)} wait for each other"
+            raise ConfigError(given, "an experiment that needs no other", "remove a name from experiments")
+        waits = {name: others for name, others in waits.items() if name not in ready}
+
+
+def _check_trees(config):
+    """Refuse a tree that is none, or that has not one node for each atom."""
+    for run in config["runs"]:
+        learner = config["learners"][run]
+        if learner["algorithm"] == "hierarchical":
+            for k in atoms_of(config, run):
+                try:
+                    trees.parse(learner.get("tree", "binary"), k)
+                except ParameterError as error:
+                    raise ConfigError(f"run '{run}': {error.given}", error.expected, error.todo) from error
+
+
+def _check_report(config):
+    """Refuse a report of what is not run; otherwise it would be refused after everything has run."""
+    report = config["report"]
+    for key, names in (("runs", report["runs"]), ("run", [report["run"]] if report["run"] else [])):
+        _check_runs(config, f"report.{key}", names)
+    runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
+    sizes = sorted({k for run in runs for k in atoms_of(config, run)})
+    if report["atoms"] is not None and report["atoms"] not in sizes:
+        expected = f"one of {', '.join(map(str, sizes))}"
+        raise ConfigError(f"report.atoms is {report['atoms']}", expected, "correct it or add it to atoms")
+    if report["seed"] not in config["seeds"]:
+        expected = f"one of {', '.join(map(str, config['seeds']))}"
+        raise ConfigError(f"report.seed is {report['seed']}", expected, "correct it or add it to seeds")
+
+
+def _check_runs(config, where, names):
+    """Refuse the name of a run that is not run."""
+    for name in names:
+        if name not in config["runs"]:
+            expected = f"one of {', '.join(config['runs'])}"
+            raise ConfigError(f"{where} names '{name}'", expected, "correct it or add it to runs")
+
+
+def _check_sizes(config, section, runs):
+    """Refuse a number of atoms that none of the runs has."""
+    sizes = sorted({k for run in runs for k in atoms_of(config, run)})
+    for k in config[section]["sizes"]:
+        if k not in sizes:
+            expected = f"some of {', '.join(map(str, sizes))}"
+            raise ConfigError(f"{section}.sizes names {k}", expected, "correct it or add it to atoms")
+
+
+def _check_ranks(config):
+    """Refuse ranks for what is not run, or for algorithms without agents."""
+    _check_runs(config, "ranks", config["ranks"])
+    for run in config["ranks"]:
+        algorithm = config["learners"][run]["algorithm"]
+        if algorithm not in AGENTS:
+            given = f"ranks names '{run}', whose algorithm is {algorithm}"
+            raise ConfigError(given, f"one of {', '.join(AGENTS)}", "remove it")
+
+
+def _check_shards(config):
+    """Refuse to shard runs whose scores depend on the whole batch."""
+    for run in config["runs"] if config["shards"]["documents"] else []:
+        for key in ("contrast", "context"):
+            if config["learners"][run].get(key, 0) > 0:
+                given = f"run '{run}' has {key} {config['learners'][run][key]} and shards.documents is set"
+                todo = f"set {key} or shards.documents to 0"
+                raise ConfigError(given, "scores that do not depend on the rest of the batch", todo)
+
+
+def _check_regret(config):
+    """Refuse regret of what is not run, or of what has none."""
+    settings = config["regret"]
+    if not settings["enabled"]:
+        return
+    if not settings["runs"]:
+        raise ConfigError("regret is enabled without runs", "names among runs", "add some to regret.runs")
+    if config["checkpoints"]["keep"]:
+        given = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
+        raise ConfigError(given, "all checkpoints where regret is computed", "set one of them to 0 or false")
+    _check_runs(config, "regret.runs", settings["runs"])
+    for run in settings["runs"]:
+        algorithm = config["learners"][run]["algorithm"]
+        if algorithm not in REGRET:
+            given = f"regret.runs names '{run}', whose algorithm is {algorithm}"
+            raise ConfigError(given, f"one of {', '.join(REGRET)}", "remove it")
+    _check_sizes(config, "regret", settings["runs"])
+
+
+def _check_emerging(config):
+    """Refuse emerging topics of what is not run."""
+    if config["emerging"]["enabled"]:
+        _check_runs(config, "emerging.runs", config["emerging"]["runs"])
+        _check_sizes(config, "emerging", config["emerging"]["runs"] or config["runs"])

@@ -1,0 +1,132 @@
+"""The runs and experiments of a study: settings, sizes, shards, and the list of all that it runs."""
+
+from odl.config.corpora import order_seed
+from odl.errors import ConfigError
+
+REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms whose regret can be measured
+AGENTS = ("diffusion",)  # algorithms that can run over MPI ranks
+OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
+BLOCK = 512  # documents of a sum: shards start between two
+
+
+def atoms_of(config, run):
+    """Return the dictionary sizes of a run: its own, or those of the study."""
+    return config["learners"][run].get("atoms", config["atoms"])
+
+
+def learner_of(config, run):
+    """Return the algorithm and hyper-parameters of a run."""
+    extra = ("atoms", "features")
+    return {key: value for key, value in config["learners"][run].items() if key not in extra}
+
+
+def features_of(config, run):
+    """Return the weighting of a run: the study's, with what the run changes."""
+    return {**config["features"], **config["learners"][run].get("features", {})}
+
+
+def shard_of(config):
+    """Return the documents of a shard: as configured, rounded up to whole blocks of sums; 0: no shards."""
+    return -(-config["shards"]["documents"] // BLOCK) * BLOCK
+
+
+def regret_of(config, run):
+    """Return the sizes of a run whose regret is measured: those named, or all."""
+    regret = config["regret"]
+    if not regret["enabled"] or run not in regret["runs"]:
+        return []
+    return [k for k in atoms_of(config, run) if not regret["sizes"] or k in regret["sizes"]]
+
+
+def emerging_of(config, run):
+    """Return the sizes of a run that emerging topics are looked for in: those named, or the largest."""
+    emerging = config["emerging"]
+    if not emerging["enabled"] or run not in (emerging["runs"] or config["runs"]):
+        return []
+    sizes = atoms_of(config, run)
+    return [k for k in sizes if k in emerging["sizes"]] if emerging["sizes"] else [max(sizes)]
+
+
+def experiment_of(config, name):
+    """Return the settings of an experiment."""
+    return {key: value for key, value in config["experiments"][name].items() if key not in OF_EXPERIMENTS}
+
+
+def study_of(config, name):
+    """Return what an experiment takes from the study: its streams, its learners (all if none is named), evaluation.
+
+    Parameters
+    ----------
+    config : dict
+    name : str
+
+    Returns
+    -------
+    dict
+        Empty if the experiment names no stream.
+    """
+    entry, keys = config["experiments"][name], ("protocol", "topic_entry", "ties", "batches", "timesteps")
+    if not entry.get("streams"):
+        return {}
+    return {
+        "streams": {stream: {key: config["corpora"][stream][key] for key in keys} for stream in entry["streams"]},
+        "learners": {
+            run: {"learner": learner_of(config, run), "features": features_of(config, run)}
+            for run in entry.get("learners") or config["learners"]
+        },
+        "evaluate": config["evaluate"],
+    }
+
+
+def plan(config, lengths):
+    """List what a study runs: one entry for each run, size and seed, and for the baselines of each seed.
+
+    Parameters
+    ----------
+    config : dict
+    lengths : dict
+        (corpus, seed) to the number of timesteps of that seed's stream.
+
+    Returns
+    -------
+    list of dict
+        As `odl.study` describes it.
+    """
+    root, entries = f"{config['results']}/{config['study']}", []
+    for corpus in config["streams"]:
+        settings = config["corpora"][corpus]
+        common = {"corpus": corpus, "reader": settings["reader"], "protocol": settings["protocol"]}
+        shortest = min(length for (name, _), length in lengths.items() if name == corpus)
+        if max(settings["timesteps"], default=0) >= shortest:
+            given = f"corpora.{corpus}.timesteps names {max(settings['timesteps'])}"
+            raise ConfigError(given, f"timesteps of the stream, 1 to {shortest - 1}", "remove what does not exist")
+        orders = {order_seed(config, corpus, seed) for seed in config["seeds"]}
+        for run in config["runs"]:
+            learner = learner_of(config, run)
+            chosen = {
+                "run": run,
+                "algorithm": learner.pop("algorithm"),
+                "parameters": {**learner, "features": features_of(config, run)},
+            }
+            for k in atoms_of(config, run):
+                for seed in config["seeds"]:
+                    steps = range(lengths[corpus, order_seed(config, corpus, seed)])
+                    folder = f"{root}/{corpus}/seed{seed}/{run}/k{k}"
+                    entries.append(
+                        {**common, **chosen, "k": k, "seed": seed, "folder": folder, "timesteps": list(steps)}
+                    )
+        if config["baselines"]["enabled"]:
+            for seed in sorted(orders):
+                entries.append(
+                    {
+                        **common,
+                        "run": "baselines",
+                        "algorithm": "baseline",
+                        "k": None,
+                        "parameters": {},
+                        "seed": seed,
+                        "folder": f"{root}/{corpus}/seed{seed}/baselines",
+                        "timesteps": list(range(lengths[corpus, seed])),
+                    }
+                )
+    return entries

@@ -1,0 +1,169 @@
+"""A configuration held to a closed schema: kinds, ranges, names, with the nearest name for a typo."""
+
+import difflib
+import json
+import re
+import reprlib
+from pathlib import Path
+
+from odl.errors import ConfigError
+
+MOST, DEEPEST = 100_000, 30  # values of a configuration, and how deep they may lie
+BITS = 256  # of a whole number; Python refuses to write some thousand digits
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxdict = 20
+_SHORT.maxstring = 200
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+def load_schema(path):
+    """Return the schema in a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def check_map(value, schema, path=""):
+    """Check a configuration, or a part of one, against a schema.
+
+    Parameters
+    ----------
+    value
+        As Snakemake merged it.
+    schema : dict
+        From `load_schema`. The subset of JSON schema used here: type, properties, required,
+        additionalProperties, items, enum, minimum, maximum, exclusiveMinimum, minItems, minLength, pattern
+        (full match), $ref and ``select`` (the schema for a map with that value of its key).
+    path : str
+        Names the part in messages.
+
+    Raises
+    ------
+    ConfigError
+        At the first key or value that is wrong, naming the nearest key for a typo.
+    """
+    _check_size(value)
+    _check(value, schema, path, schema)
+
+
+def _check_size(config):
+    """Refuse what repeats or holds itself: a few aliases of YAML make more values than there is memory."""
+    held, level = 0, [config]
+    for _ in range(DEEPEST):
+        held += len(level)
+        if any(isinstance(value, int) and value.bit_length() > BITS for value in level):
+            raise ConfigError(f"a whole number of more than {BITS} bits", "a smaller one", "correct it")
+        inner = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, (dict, list))]
+        if held + sum(map(len, inner)) > MOST:
+            break
+        level = [value for values in inner for value in values]
+        if not level:
+            return
+    given = f"the configuration has more than {MOST} values, or more than {DEEPEST} inside one another"
+    raise ConfigError(given, "a smaller one", "look for an alias (*name) that is repeated or stands in itself")
+
+
+def _resolve(schema, root):
+    while "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        schema = root["$defs"][name]
+    return schema
+
+
+def _check(value, schema, path, root):
+    schema = _resolve(schema, root)
+    where = path or "the configuration"
+    kinds = schema.get("type", list(TYPES))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if not any(_is(value, kind) for kind in kinds):
+        raise _wrong(where, value, _describe(schema))
+    if "enum" in schema and value not in schema["enum"]:
+        near = difflib.get_close_matches(str(value), [str(choice) for choice in schema["enum"]], n=1)
+        todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
+        raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not _in_range(value, schema):
+        raise _wrong(where, value, _describe(schema))
+    if isinstance(value, str) and not (
+        len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
+    ):
+        raise _wrong(where, value, _describe(schema))
+    if isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            raise _wrong(where, value, _describe(schema))
+        for position, item in enumerate(value):
+            _check(item, schema.get("items", {}), f"{where}[{position}]", root)
+    if isinstance(value, dict):
+        _check_map(value, schema, path, root)
+
+
+def _check_map(value, schema, path, root):
+    where = path or "the configuration"
+    if "select" in schema:
+        key = schema["select"]["key"]
+        if key not in value:
+            raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
+        _check(value[key], {"enum": list(schema["select"]["schemas"])}, f"{path}.{key}".lstrip("."), root)
+        schema = _resolve(schema["select"]["schemas"][value[key]], root)
+    known = schema.get("properties", {})
+    others = schema.get("additionalProperties", True)
+    for name, item in value.items():
+        inner = f"{path}.{name}".lstrip(".")
+        if not isinstance(name, str):
+            raise ConfigError(f"the key {name!r} in {where} is not text", "a name", f"write it in quotes: '{name}'")
+        if name in known:
+            _check(item, known[name], inner, root)
+        elif others is False:
+            near = difflib.get_close_matches(name, known, n=1)
+            todo = f"did you mean '{near[0]}'?" if near else "remove it"
+            raise ConfigError(f"'{inner}' is not a key of the configuration", "one of " + ", ".join(known), todo)
+        else:
+            names = schema.get("propertyNames")
+            if names:
+                _check(name, names, f"the name {inner}", root)
+            _check(item, others if isinstance(others, dict) else {}, inner, root)
+    for name in schema.get("required", []):
+        if name not in value:
+            raise ConfigError(f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it")
+
+
+def _is(value, kind):
+    if kind in ("integer", "number") and isinstance(value, bool):
+        return False
+    return isinstance(value, TYPES[kind])
+
+
+def _in_range(value, schema):
+    return (
+        value >= schema.get("minimum", float("-inf"))
+        and value <= schema.get("maximum", float("inf"))
+        and value > schema.get("exclusiveMinimum", float("-inf"))
+        and abs(value) < float("inf")
+    )
+
+
+def _describe(schema):
+    kinds = schema.get("type", "a value")
+    text = {"object": "a map", "array": "a list", "string": "text", "boolean": "true or false"}
+    words = " or ".join(text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    for key, phrase in (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most")):
+        if key in schema:
+            words += f" {phrase} {schema[key]}"
+    if schema.get("minItems") or schema.get("minLength"):
+        words += ", not empty"
+    if "pattern" in schema:
+        words += f" matching {schema['pattern']}"
+    return words.replace("a integer", "an integer")
+
+
+def _wrong(where, value, expected):
+    return ConfigError(f"{where} is {_shown(value)}", expected, "correct it")
+
+
+def _shown(value):
+    return repr(value) if isinstance(value, (str, float)) else _SHORT.repr(value)

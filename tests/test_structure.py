@@ -3,13 +3,14 @@
 import ast
 import json
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT
 
-from odl import config, experiments, learners
+from odl import config, experiments, learners, sources
 from odl.corpora import READERS
 
 PACKAGE = ROOT / "src" / "odl"
@@ -50,183 +51,149 @@ LIGHT = {"numpy", "scipy", "h5py", "numba"}
 
 
 def modules():
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        found[path.relative_to(PACKAGE).with_suffix("").as_posix()] = ast.parse(path.read_text())
-    return found
+    return [path.relative_to(PACKAGE).with_suffix("").as_posix() for path in sorted(PACKAGE.rglob("*.py"))]
 
 
-def name_of(dotted, known):
-    """Return the file of a dotted module name inside the package, or None."""
-    if not dotted.startswith("odl"):
-        return None
-    inner = dotted.removeprefix("odl").lstrip(".").replace(".", "/")
-    if inner in known:
-        return inner
-    package = f"{inner}/__init__".lstrip("/")
-    return package if package in known else None
-
-
-def imports(tree, known, top_only=False):
-    """Return (files of the package, other top-level packages) that a module imports."""
-    inside, outside = set(), set()
+def outside(name, top_only=False):
+    """Return the top-level packages other than this one that a file imports."""
+    tree, found = ast.parse((PACKAGE / f"{name}.py").read_text()), set()
     for node in ast.walk(tree) if not top_only else tree.body:
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            # `from odl.coding import exact` imports a file of the package, not the package's own names.
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name_of(name, known) else node.module for name in inner]
-        else:
-            continue
-        for name in names:
-            if name.split(".")[0] == "odl":
-                inside.add(name_of(name, known))
-            else:
-                outside.add(name.split(".")[0])
-    for node in ast.walk(tree):
-        # native.Kernels("clusters") imports that file when its library is missing.
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "Kernels":
-            inside.add(node.args[0].value)
-    return inside - {None}, outside
+            found.add(node.module.split(".")[0])
+    return found - {"odl"}
 
 
-def closure(start, known):
-    """Return every file of the package that importing one of them loads."""
-    seen, todo = set(), list(start)
-    while todo:
-        name = todo.pop()
-        if name not in seen:
-            seen.add(name)
-            todo += imports(known[name], known)[0]
-            if "/" in name:
-                todo.append(name.split("/")[0] + "/__init__")
-    return seen
-
-
-def sources():
-    """Return the tables of sources of the workflow: stage, or algorithm, to files of the package."""
+def workflow_table(name):
+    """Return a table that is written out in the rules."""
     text = (ROOT / "workflow" / "rules" / "common.smk").read_text()
-    found = {}
-    exec(text[text.index("BASE = [") : text.index("PACKAGE = ")], found)
-    stages = {stage: set(names) for stage, names in found["SOURCES"].items()}
-    return {**stages, "LEARNERS": found["LEARNERS"], "HISTORY": found["HISTORY"], "EXPERIMENTS": found["EXPERIMENTS"]}
+    return ast.literal_eval(re.search(rf"^{name} = ([\[{{].*?[\]}}])(?:  #|$)", text, re.M | re.S).group(1))
 
 
 def test_imports_point_one_way():
-    known = modules()
     level = {name: number for number, layer in enumerate(LAYERS) for name in layer}
     for name in level:
-        for other in imports(known[name], known)[0] - {"__init__"}:
+        for other in sources.imports(name) - {"__init__"}:
             assert other in level, f"{name} imports {other}"
             assert level[other] < level[name] or other == name, f"{name} imports {other}"
 
 
 def test_data_and_pictures_do_not_import_the_mathematics():
-    known = modules()
     mathematics = {name for layer in LAYERS[7:] for name in layer}
-    for name, tree in known.items():
+    for name in modules():
         if name.startswith("corpora/") or name in DATA | {"baselines", "checkpoints", "plots", "report", "tables"}:
-            assert not imports(tree, known)[0] & mathematics, name
+            assert not sources.imports(name) & mathematics, name
 
 
-def test_config_needs_the_standard_library_only():
-    known = modules()
-    for name in {*closure(["config/__init__"], known), "topictree", "__init__"}:
-        assert imports(known[name], known)[1] <= set(sys.stdlib_module_names), name
+def test_what_the_workflow_imports_needs_the_standard_library_only():
+    for name in {*sources.closure("config/__init__", "sources"), "topictree", "__init__"}:
+        assert outside(name) <= set(sys.stdlib_module_names), name
 
 
 def test_the_timestep_job_imports_light_packages_only():
-    known = modules()
-    allowed = LIGHT | set(sys.stdlib_module_names)
-    for name in closure(["timestep", "cli"], known) & closure(["timestep"], known):
-        assert imports(known[name], known)[1] <= allowed, name
-    assert imports(known["cli"], known, top_only=True)[1] <= set(sys.stdlib_module_names)
-
-
-def test_sources_of_an_update_are_its_imports():
-    """The registry imports a learner by its name, so that editing one learner reruns only that learner's chain."""
-    known = modules()
-    shared = closure(["timestep"], known)
-    assert set(sources()["update"]) == shared - {"__init__"}
-    assert set(sources()["score"]) == closure(["shards"], known) - {"__init__"}
-    assert not any(f"learners/{algorithm}" in shared for algorithm in learners.LEARNERS)
-
-
-@pytest.mark.parametrize("name", experiments.EXPERIMENTS)
-def test_sources_of_an_experiment_are_its_imports(name):
-    known, listed = modules(), sources()["EXPERIMENTS"][name]
-    algorithms = listed["kernels"]
-    own = closure([f"experiments/{name}", *(f"learners/{algorithm}" for algorithm in algorithms)], known)
-    assert set(listed["code"]) == own - closure(["experiments/__init__"], known)
-
-
-def test_every_experiment_has_its_sources():
-    assert set(sources()["EXPERIMENTS"]) == set(experiments.EXPERIMENTS)
-
-
-@pytest.mark.parametrize("algorithm", sorted(learners.LEARNERS))
-def test_sources_of_a_learner_are_its_imports(algorithm):
-    known, tables = modules(), sources()
-    own = closure([f"learners/{algorithm}"], known) - closure(["timestep"], known)
-    assert set(tables["LEARNERS"][algorithm]) == own
-    assert (algorithm in tables["HISTORY"]) == learners.learner_class(algorithm).needs_history
+    for name in sources.closure("timestep"):
+        assert outside(name) <= LIGHT | set(sys.stdlib_module_names), name
+    assert outside("cli", top_only=True) <= set(sys.stdlib_module_names)
 
 
 def test_a_learner_imports_light_packages_only():
-    known = modules()
-    files = set().union(*(closure([f"learners/{algorithm}"], known) for algorithm in learners.LEARNERS))
-    for name in files:
-        outside = imports(known[name], known, top_only=True)[1]
-        assert outside <= LIGHT | set(sys.stdlib_module_names), name
+    for name in sources.closure(*(f"learners/{algorithm}" for algorithm in learners.LEARNERS)):
+        assert outside(name, top_only=True) <= LIGHT | set(sys.stdlib_module_names), name
 
 
-@pytest.mark.parametrize(
-    ("stage", "module"),
-    [
-        ("index", "stream"),
-        ("batch", "batchfile"),
-        ("features", "featurerows"),
-        ("ranks", "rankstep"),
-        ("baselines", "baselines"),
-        ("topics", "topicstep"),
-        ("emerging", "emerging tables"),
-        ("evaluate", "tables"),
-        ("tables", "study"),
-        ("regrets", "regrets"),
-        ("regret", "regret"),
-        ("figures", "figures"),
-        ("page", "report"),
-        ("experiment", "experiments/__init__"),
-    ],
-)
-def test_sources_of_a_stage_are_its_imports(stage, module):
-    assert sources()[stage] == closure(module.split(), modules()) - {"__init__"}
+class TestSources:
+    """What the rules call the code of a result is what makes it."""
+
+    def test_imports_of_every_kind_are_seen(self):
+        assert "storage" in sources.imports("checkpoints")  # from odl import
+        assert "errors" in sources.imports("storage")  # from odl.errors import
+        assert "coding/exact" in sources.imports("coding/__init__")
+        assert "experiments/classplots" in sources.closure("experiments/classification")
+        assert "ahead" in sources.imports("commands")  # inside a function
+        assert "clusters" in sources.closure("learners/adaptive")
+        assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure("cli")
+
+    def test_a_stage_begins_where_its_command_does(self):
+        """Each subcommand imports nothing but what the closure of its stage has."""
+        stages = workflow_table("STAGES")
+        functions = {
+            node.name: node
+            for node in ast.parse((PACKAGE / "commands.py").read_text()).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        assert stages.keys() - {"tables"} <= functions.keys()
+        for stage, roots in stages.items():
+            found = set()
+            for node in ast.walk(functions[{"tables": "summarise"}.get(stage, stage)]):
+                if isinstance(node, ast.ImportFrom):
+                    found |= {alias.name for alias in node.names} - {"pipeline"}
+            known = {name.removesuffix("/__init__") for name in sources.closure(*roots)}
+            assert found <= known and all((PACKAGE / f"{root}.py").exists() for root in roots), stage
+
+    @pytest.mark.parametrize("stage", ["index", "batch", "features"])
+    def test_a_stage_of_the_pipeline_begins_there_too(self, stage):
+        functions = {
+            node.name: node
+            for node in ast.parse((PACKAGE / "pipeline.py").read_text()).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        used = {
+            node.value.id
+            for node in ast.walk(functions[{"features": "advance"}.get(stage, stage)])
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        }
+        assert used & set(modules()) <= sources.closure(*workflow_table("STAGES")[stage])
+
+    def test_one_of_many_is_not_a_source_of_the_others(self):
+        """Learners, readers and experiments are imported by their names; an edit of one reruns what it makes."""
+        update = sources.closure(*workflow_table("STAGES")["update"])
+        for algorithm in learners.LEARNERS:
+            assert f"learners/{algorithm}" not in update
+        shown = sources.closure("corpora/__init__", "report")
+        assert not shown & {f"experiments/{name}" for name in experiments.EXPERIMENTS}
+        flat = sources.closure("timestep", "learners/flat")
+        assert not any(f"learners/{algorithm}" in flat for algorithm in learners.LEARNERS if algorithm != "flat")
+
+    def test_readers_are_files_of_their_names(self):
+        text = (ROOT / "workflow" / "rules" / "corpus.smk").read_text()
+        other = ast.literal_eval(re.search(r"^READER_FILES = (\{.*?\})", text, re.M).group(1))
+        for name, module in READERS.items():
+            assert module == f"odl.corpora.{other.get(name, name.replace('-', '_'))}"
+
+    def test_every_experiment_names_its_kernels(self):
+        table = workflow_table("EXPERIMENTS")
+        assert set(table) == set(experiments.EXPERIMENTS)
+        for name, algorithms in table.items():
+            assert (PACKAGE / "experiments" / f"{name}.py").exists() and set(algorithms) <= set(learners.LEARNERS)
+
+    def test_batch_learners_are_named(self):
+        needing = {name for name in learners.LEARNERS if learners.learner_class(name).needs_history}
+        assert set(workflow_table("HISTORY")) == needing
+
+    def test_a_digest_changes_with_any_file(self, tmp_path, monkeypatch):
+        def digests():
+            for cached in (sources.imports, sources.digest, sources._digest_of):
+                cached.cache_clear()
+            return [sources.digest("timestep"), sources.digest("stream")]
+
+        try:
+            shutil.copytree(PACKAGE, tmp_path / "odl", ignore=shutil.ignore_patterns("__pycache__"))
+            monkeypatch.setattr(sources, "PACKAGE", tmp_path / "odl")
+            update, index = digests()
+            with open(tmp_path / "odl" / "novelty.py", "a") as file:
+                file.write("# edited\n")
+            changed = digests()
+            assert changed[0] != update and changed[1] == index
+        finally:
+            monkeypatch.undo()
+            digests()
 
 
-def test_sources_exist():
-    tables = sources()
-    del tables["HISTORY"]
-    tables |= {name: listed["code"] for name, listed in tables.pop("EXPERIMENTS").items()}
-    tables |= tables.pop("LEARNERS")
-    assert set().union(*tables.values()) <= modules().keys()
-
-
-def test_sources_of_a_reader_are_its_imports():
-    known = modules()
-    text = (ROOT / "workflow" / "rules" / "corpus.smk").read_text()
-    listed = ast.literal_eval(re.search(r"^READERS = (\{.*?^\})", text, re.M | re.S).group(1))
-    shared = {"__init__", "errors", "storage", "documents", "corpora/__init__", "corpora/checks"}
-    assert listed.keys() == READERS.keys()
-    for name, module in READERS.items():
-        file = module.removeprefix("odl.").replace(".", "/")
-        assert set(listed[name]) == closure([file], known) - shared, name
-
-
-def test_the_workflow_imports_only_config():
+def test_the_workflow_imports_only_config_and_sources():
     texts = [path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]]
     found = re.findall(r"^\s*(?:from|import)\s+(odl\S*)", "\n".join(texts), re.M)
-    assert found == ["odl.config"]
+    assert found == ["odl.config", "odl"]
 
 
 def test_schema_is_the_dataclasses():

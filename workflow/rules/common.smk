@@ -1,13 +1,13 @@
 # What all rules share: the checked configuration, the paths, the sources a result depends on.
 import csv
 import functools
-import hashlib
 import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import odl.config as study
+from odl import sources
 
 try:
     study.check(
@@ -42,191 +42,48 @@ wildcard_constraints:
     experiment=r"[a-z0-9][a-z0-9-]*",
 
 
-# Package files whose edit makes a result stale; Snakemake does not see imports. A test holds this equal to them.
-BASE = ["errors", "storage", "documents"]
-CONFIG = [
-    "trees",
-    *[f"config/{name}" for name in ("__init__", "checks", "corpora", "runs", "schema")],
-]
-LEARNER = ["learners/__init__", "learners/base", "learners/kept"]
-L1 = [
-    *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
-    "learners/l1",
-]
-L2 = [*L1[:-1], "coding/lars", "coding/lars_kernels"]
-SQUARED = [
-    *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
-    *["trees", "treekernels", "treeprox", "coding/fista", "hierarchy", "treestart"],
-    "learners/squared",
-]
-# Files of each algorithm beside those of all updates: its kernels are compiled and its chains rerun for them.
-LEARNERS = {
-    "dual_averaging": [*L1, "learners/dual_averaging"],
-    "projected_gradient": [*L1, "learners/projected_gradient"],
-    "online_admm": [*L1, "learners/online_admm"],
-    "batch": [*L1, "fitkernels", "fitting", "learners/growth", "learners/batch"],
-    "batch_l2": [*L2, "l2_dictionary", "learners/growth", "learners/batch_l2"],
-    "flat": [*SQUARED, "learners/flat"],
-    "hierarchical": [*SQUARED, "learners/hierarchical"],
-    "diffusion": [
-        *["native", "kernels", "prox", "distributed/__init__", "distributed/models"],
-        *["distributed/networks", "distributed/kernels", "distributed/inference"],
-        *["distributed/coding", "learners/diffusion"],
-    ],
-    "adaptive": ["native", "clusters", "learners/adaptive"],
+# Where the code of a stage begins; what it imports follows (odl.sources). The command line between is thin.
+STAGES = {
+    "read": ["corpora/__init__", "documents"],
+    "index": ["stream"],
+    "batch": ["batchfile"],
+    "features": ["featurerows"],
+    "score": ["shards"],
+    "update": ["timestep"],
+    "ranks": ["rankstep", "learners/diffusion"],
+    "baselines": ["baselines"],
+    "topics": ["emerging", "topicstep"],
+    "emerging": ["emerging", "tables"],
+    "evaluate": ["tables"],
+    "regret": ["regret"],
+    "plan": ["config/__init__", "study"],
+    "tables": ["study"],
+    "regrets": ["regrets"],
+    "figures": ["figures"],
+    "experiment": ["experiments/__init__"],
+    "page": ["report"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
-# Experiments: the algorithms whose kernels they use, and their files beside those of all experiments.
-WRITTEN = [
-    *["documents", "features", "baselines", "metrics", "scored", "tables"],
-    *["page", "plots", "corpora/__init__", "corpora/checks"],
-]
-DISTRIBUTED = [*WRITTEN, *LEARNER, *LEARNERS["diffusion"]]
-TREED = [
-    *[name for name in LEARNERS["hierarchical"] if name != "trees"],
-    *["documents", *LEARNER, "features", "baselines"],
-    *["metrics", "scored", "tables", "page", "corpora/__init__", "corpora/checks"],
-    "experiments/common",
-]
+# Experiments to the algorithms whose kernels they use.
 EXPERIMENTS = {
-    "biclustering": {
-        "kernels": ["diffusion"],
-        "code": [
-            *[*DISTRIBUTED, "corpora/lung", "experiments/biclustering"],
-            *["experiments/biclusterplots", "experiments/grouping"],
-        ],
-    },
-    "convergence": {
-        "kernels": ["diffusion"],
-        "code": [
-            *[*DISTRIBUTED, "stream", "corpora/matlab", "corpora/tdt2"],
-            *["experiments/convergence", "experiments/convergenceplots"],
-        ],
-    },
-    "denoising": {
-        "kernels": ["diffusion"],
-        "code": [
-            *[*DISTRIBUTED, "experiments/denoising", "experiments/denoiseplots"],
-            "experiments/patches",
-        ],
-    },
-    "quality": {
-        "kernels": ["adaptive"],
-        "code": [
-            *["documents", "features", "baselines", "metrics", "scored", "tables"],
-            *["stream", "alerts", "novelty", *LEARNER],
-            *LEARNERS["adaptive"],
-            *["experiments/qualitystudy", "experiments/quality"],
-        ],
-    },
-    "quality_overview": {
-        "kernels": [],
-        "code": [
-            *["documents", "features", "baselines", "metrics", "scored", "tables"],
-            *["page", "plots", "experiments/qualitypage", "experiments/qualityplots"],
-            "experiments/quality_overview",
-        ],
-    },
-    "classification": {
-        "kernels": ["hierarchical"],
-        "code": [
-            *[*TREED, "corpora/news20", "corpora/text", "plots"],
-            *["experiments/classplots", "experiments/linearsvm"],
-            "experiments/classification",
-        ],
-    },
-    "inpainting": {
-        "kernels": ["hierarchical"],
-        "code": [
-            *[*TREED, "plots", "experiments/patches", "experiments/patchplots"],
-            "experiments/inpainting",
-        ],
-    },
-    "topic_tree": {
-        "kernels": ["hierarchical"],
-        "code": [*TREED, "corpora/nips", "topictree", "experiments/topic_tree"],
-    },
+    "biclustering": ["diffusion"],
+    "classification": ["hierarchical"],
+    "convergence": ["diffusion"],
+    "denoising": ["diffusion"],
+    "inpainting": ["hierarchical"],
+    "quality": ["adaptive"],
+    "quality_overview": [],
+    "topic_tree": ["hierarchical"],
 }
-FITTED = [
-    *["native", "kernels", "prox", "coding/__init__", "coding/exact", "coding/admm"],
-    *["fitkernels", "fitting", *LEARNER, "topics"],
-]
-TABLED = [*BASE, "features", "baselines", "metrics", "scored", "tables"]
-SHOWN = [*TABLED, "spread", "study", "selection"]
-SOURCES = {
-    "read": [*BASE, "corpora/__init__", "corpora/checks"],
-    "index": [*BASE, "stream"],
-    "batch": [*BASE, "rows", "stream", "batchfile"],
-    "features": [*BASE, "rows", "features", "featurerows"],
-    "update": [
-        *[*BASE, "rows", "features", "featurerows", "metrics", "scores", "checkpoints"],
-        *["agentfiles", "novelty", "gather", "timestep"],
-        *LEARNER,
-    ],
-    "baselines": [*BASE, "features", "baselines"],
-    "evaluate": TABLED,
-    "topics": [
-        *[*BASE, "features", "baselines", "scored", "novelty", *FITTED],
-        *["agreement", "emerging", "topicstep"],
-    ],
-    "emerging": [*TABLED, "agreement", "emerging"],
-    "plan": ["errors", "storage", *CONFIG, "spread", "study"],
-    "tables": [*TABLED, "spread", "study"],
-    "regrets": [*TABLED, "spread", "study", "regrets"],
-    "regret": [
-        *[
-            *TABLED,
-            *CONFIG,
-            "rows",
-            "checkpoints",
-            *LEARNER,
-        ],
-        *[*LEARNERS["online_admm"], "fitkernels", "fitting", "regret"],
-    ],
-    "figures": [
-        *SHOWN,
-        "plots",
-        "streamplots",
-        "costplots",
-        "regretplots",
-        "regrets",
-        "figures",
-    ],
-    "experiment": ["errors", "storage", *CONFIG, "experiments/__init__"],
-    "page": [
-        *[*SHOWN, *CONFIG, "experiments/__init__"],
-        *["agreement", "emerging", "topictree", "page", "sections", "report"],
-    ],
-}
-SOURCES["score"] = [*SOURCES["update"], "shards"]
-SOURCES["ranks"] = [
-    *[*SOURCES["update"], "rankstep", "distributed/ranks", "distributed/rank_kernels"],
-    *LEARNERS["diffusion"][:-1],
-]
-# Files of the kernels that a stamp stands for: of an algorithm, or of a stage.
-COMPILED = {**LEARNERS, "topics": FITTED, "ranks": SOURCES["ranks"]}
-PACKAGE = os.path.relpath(Path(study.__file__).parents[1])
 
 
-@functools.cache
 def code(stage, *more):
-    """Digest of the package files that a stage depends on, a param of its rule.
+    """Digest of the package files that a stage depends on, with those of a learner, reader or experiment.
 
-    Files listed as inputs would do the same at thirty inputs a job, which takes minutes for ten thousand jobs.
+    A param of every rule. Files listed as inputs would do the same at thirty inputs a job, which takes minutes for
+    ten thousand jobs.
     """
-    return digest([*SOURCES[stage], *more])
-
-
-@functools.cache
-def code_of_file(name):
-    return hashlib.sha256(Path(f"{PACKAGE}/{name}.py").read_bytes()).digest()
-
-
-def digest(names):
-    joined = hashlib.sha256()
-    for name in sorted(set(names)):
-        joined.update(name.encode() + b"\0" + code_of_file(name))
-    return joined.hexdigest()[:16]
+    return sources.digest(*STAGES[stage], *more)
 
 
 @functools.cache

@@ -6,22 +6,12 @@ import importlib.metadata
 
 HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
 
-# Files that read a corpus, beside the shared ones; a test holds this equal to the imports.
-READERS = {
-    "20news": ["corpora/news20", "corpora/text"],
-    "arxiv-cs": ["corpora/arxiv_cs", "corpora/text"],
-    "documents": [
-        "corpora/documents",
-        "corpora/fields",
-        "corpora/tables",
-        "corpora/text",
-    ],
-    "nips": ["corpora/nips"],
-    "reuters21578": ["corpora/reuters21578", "corpora/text"],
-    "reuters21578-cai": ["corpora/matlab", "corpora/reuters21578_cai"],
-    "scipydocs": ["corpora/scipydocs", "corpora/text"],
-    "tdt2": ["corpora/matlab", "corpora/tdt2"],
-}
+READER_FILES = {"20news": "news20"}  # others have the name of their file
+
+
+def reader_file(wildcards):
+    reader = config["corpora"][wildcards.corpus]["reader"]
+    return f"corpora/{READER_FILES.get(reader, reader.replace('-', '_'))}"
 
 
 def versions(wildcards):
@@ -88,9 +78,7 @@ rule read:
         mem_mb=memory(20, base=1500),
         runtime=minutes(1, base=10),
     params:
-        code=lambda wildcards: code(
-            "read", *READERS[config["corpora"][wildcards.corpus]["reader"]]
-        ),
+        code=lambda wildcards: code("read", reader_file(wildcards)),
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]

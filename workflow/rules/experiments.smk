@@ -23,7 +23,7 @@ rule experiment:
         files=used,
         kernels=lambda wildcards: [
             f"{ROOT}/kernels/{algorithm}.done"
-            for algorithm in EXPERIMENTS[kind(wildcards)]["kernels"]
+            for algorithm in EXPERIMENTS[kind(wildcards)]
         ],
     output:
         report(
@@ -42,7 +42,11 @@ rule experiment:
         mem_mb=memory(20, base=4000),
         runtime=minutes(1, base=240),
     params:
-        code=lambda wildcards: code("experiment", *EXPERIMENTS[kind(wildcards)]["code"]),
+        code=lambda wildcards: code(
+            "experiment",
+            f"experiments/{kind(wildcards)}",
+            *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
+        ),
         kind=kind,
         settings=lambda wildcards: json.dumps(
             study.experiment_of(config, wildcards.experiment)

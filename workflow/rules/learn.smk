@@ -62,6 +62,11 @@ def shards(wildcards):
     return [f"{RUN}/shards/{{t}}-{number}.h5".format(**wildcards) for number in numbers]
 
 
+def kernels_of(name):
+    """Digest of what is compiled for an algorithm, or for a stage that has kernels of its own."""
+    return code(name) if name in STAGES else sources.digest(f"learners/{name}")
+
+
 # Compiled once before the jobs start in parallel.
 rule kernels:
     output:
@@ -76,7 +81,7 @@ rule kernels:
         mem_mb=memory(0, base=1000),
         runtime=minutes(0, base=5),
     params:
-        code=lambda wildcards: digest(COMPILED[wildcards.algorithm]),
+        code=lambda wildcards: kernels_of(wildcards.algorithm),
     shell:
         "odl compile {wildcards.algorithm} > {log:q} 2>&1"
 
@@ -99,7 +104,7 @@ rule score:
     conda:
         "../envs/odl.yaml"
     params:
-        code=lambda wildcards: code("score", *LEARNERS[algorithm(wildcards)]),
+        code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
         run=run_of,
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
         corpus=previous_option("--corpus-features", "corpus"),
@@ -134,7 +139,7 @@ rule update:
         mem_mb=memory(40, times=learned_from),
         runtime=minutes(1, times=learned_from),
     params:
-        code=lambda wildcards: code("update", *LEARNERS[algorithm(wildcards)]),
+        code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
         run=run_of,
         previous=previous_option("--previous", "previous"),
         history=history,

@@ -33,7 +33,7 @@ if config["ranks"]:
             mpi="mpiexec",
             tasks=lambda wildcards: config["ranks"][wildcards.run],
         params:
-            code=code("ranks", "learners/diffusion"),
+            code=code("ranks"),
             run=run_of,
             previous=previous_option("--previous", "previous"),
             corpus=previous_option("--corpus-features", "corpus"),

@@ -211,7 +211,7 @@ class Study:
         """Return what a `started` Snakemake printed."""
         return (self.folder / "printed.log").read_text()
 
-    def kill_when(self, reached, cores=2, patience=180):
+    def kill_when(self, reached, cores=2, patience=600):
         """Start Snakemake, and kill it with all its jobs once `reached()` is true."""
         with open(self.folder / "killed.log", "w") as log:
             process = subprocess.Popen(

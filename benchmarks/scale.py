@@ -115,14 +115,14 @@ def draw(rows, path):
     streams, jobs = (list(dict.fromkeys(row[at] for row in rows)) for at in (0, 1))
     figure = Figure(figsize=(4 * len(streams) + 1.2, 8), layout="constrained")
     axes = figure.subplots(3, len(streams), squeeze=False, sharex="col")
-    shown = ((4, "CPU s of a job"), (5, "memory of a job at most, MB"), (6, "on disk, kB a document"))
+    shown = ((4, "CPU s of a job"), (5, "memory of a job at most, MB"), (6, "on disk, kB"))
     for down, (column, label) in enumerate(shown):
         for across, stream in enumerate(streams):
             panel = axes[down][across]
             for number, job in enumerate(jobs):
                 of = [row for row in rows if row[:2] == (stream, job) and row[2] and row[column] != ""]
-                values = [row[column] / (row[3] if column == 6 else 1) for row in of]
-                panel.plot([row[2] for row in of], values, ".", ms=3, color=f"C{number}", label=job)
+                at, values = [row[2] for row in of], [row[column] for row in of]
+                panel.plot(at, values, ".", ms=3, color=f"C{number}", label=job)
             panel.set_ylim(bottom=0)
             panel.spines[["top", "right"]].set_visible(False)
             if across == 0:

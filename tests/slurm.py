@@ -78,7 +78,6 @@ for turn in $(seq 60); do
     sleep 0.3
 done
 mv {folder}/look.$run {folder}/ended.$run
-echo "$(date +%T.%N) $turn $(echo $jobs)" >> {folder}/looks.$run
 echo "$jobs"
 """
 

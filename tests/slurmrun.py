@@ -1,6 +1,6 @@
 """The default study on this machine and through a Slurm on loopback: whether the bytes are the same, and what it took.
 
-python tests/slurmrun.py [--ways local blocks single] [--nodes 2] [--cpus 2] [--folder DIR]
+python tests/slurmrun.py [--ways local blocks single] [--seeds 0 1 2] [--nodes 2] [--cpus 2] [--folder DIR]
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Way(NamedTuple):
     bytes: dict
 
 
-def run(name, folder, cluster=None):
+def run(name, folder, cluster=None, seeds=(0, 1, 2)):
     """Run the default study from nothing in a copy of the workflow.
 
     Parameters
@@ -46,6 +46,7 @@ def run(name, folder, cluster=None):
         Made.
     cluster : slurm.Cluster, optional
         What the jobs go to; not asked for by the way ``local``.
+    seeds : sequence of int
 
     Returns
     -------
@@ -53,7 +54,7 @@ def run(name, folder, cluster=None):
     """
     changes, options = WAYS[name]
     study = Study.create(folder)
-    study.configure(changes)
+    study.configure({"seeds": list(seeds), **changes})
     study.results = folder / "results" / "default"
     place = {"PATH": cluster.environment["PATH"]} if options else {}
     start = time.monotonic()
@@ -67,10 +68,10 @@ def run(name, folder, cluster=None):
     return Way(name, finished, sent, seconds, study.bytes())
 
 
-def compared(cluster, folder, ways):
+def compared(cluster, folder, ways, seeds=(0, 1, 2)):
     """Yield the study's run in every way, one after the other; see `run`."""
     for name in ways:
-        yield run(name, folder / name, cluster)
+        yield run(name, folder / name, cluster, seeds)
 
 
 def line(way, first):
@@ -83,6 +84,7 @@ def main():
     """Print one line a way; end with 1 if any byte differs."""
     parser = argparse.ArgumentParser(description="Compare a run on this machine with the same through Slurm.")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--cpus", type=int, default=os.cpu_count(), help="that each node declares")
     parser.add_argument("--folder", type=Path, help="kept, with all results; default: a temporary one")
@@ -95,7 +97,7 @@ def main():
         cluster = stack.enter_context(slurm.Cluster(folder.resolve() / "slurm", args.nodes, args.cpus, 16000))
         print(f"{'way':>8}{'jobs':>8}{'submissions':>14}{'seconds':>10}{'files':>9}{'different':>11}")
         first, same = None, True
-        for way in compared(cluster, folder.resolve(), args.ways):
+        for way in compared(cluster, folder.resolve(), args.ways, args.seeds):
             first = first or way
             print(line(way, first), flush=True)
             same = same and way.bytes == first.bytes

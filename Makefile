@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test fuzz bench faults slurm lint format clean
+.PHONY: run test fuzz bench faults slurm scale lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -27,6 +27,10 @@ faults: .venv/tested
 # The default study alone, through a Slurm on loopback in blocks, and job by job: bytes and seconds (docs/clusters.md).
 slurm: .venv/tested
 	$(BIN)/python tests/slurmrun.py
+
+# What a timestep costs along long streams (docs/scaling.md). ODL_MIRROR names the folder of the corpora.
+scale: .venv/tested
+	$(BIN)/python benchmarks/scale.py
 
 lint: .venv/tested
 	$(BIN)/ruff check .

@@ -6,6 +6,8 @@ import threading
 from snakemake.utils import min_version
 
 min_version("9.8")
+# Snakemake walks a chain of timesteps by recursion, two calls for each; the C stack holds some 10,000 timesteps.
+sys.setrecursionlimit(13_000)
 # Jobs on this host end when this process is gone (a submitted job reads this file where it runs), and they find this interpreter's odl first, so no environment need be activated.
 os.environ.update(
     ODL_PARENT=str(os.getpid()),

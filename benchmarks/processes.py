@@ -24,18 +24,19 @@ def job(material):
     atoms, t = size.atoms[0], material.full()[-1]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
+        (place / "features").mkdir()
         for step in (0, t):
-            features.write(place / f"features{step}.h5", material.batches[step])
+            features.write(place / f"features/{step}.h5", material.batches[step])
         for name in STEP_LIMITS:
             chain = material.chain(name, atoms)
             say(f"job: {name}")
             previous = place / f"{name}.h5"
             write_checkpoint(previous, chain, t - 1)
             what = f"{material.name}, {name}, k = {atoms}, odl update"
-            cost = update(place, place / f"features{t}.h5", chain.run, previous, size.repeats)
+            cost = update(place, place / f"features/{t}.h5", chain.run, previous, size.repeats)
             rows.append(Row("job", f"{what}, timestep {t}", cost.cpu, "CPU s", JOB_LIMITS["cpu"]))
             rows.append(Row("job", f"{what}, timestep {t}, peak memory", cost.rss / 1e6, "MB", JOB_LIMITS["rss"]))
-            cost = update(place, place / "features0.h5", chain.run, None, 1)
+            cost = update(place, place / "features/0.h5", chain.run, None, 1)
             rows.append(Row("job", f"{what}, timestep 0 (initialisation)", cost.cpu, "CPU s"))
     return rows
 
@@ -46,7 +47,8 @@ def batch(material):
     weighting = material.settings["features"]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
-        sources = [place / f"features{t}.h5" for t in steps]
+        (place / "features").mkdir()
+        sources = [place / f"features/{t}.h5" for t in steps]
         for source, t in zip(sources, steps, strict=True):
             features.write(source, material.batches[t])
         for name, algorithm in BATCH.items():
@@ -56,7 +58,7 @@ def batch(material):
             growth = learners.make(algorithm).growth
             costs, previous = [], None
             for t, source in zip(steps, sources, strict=True):
-                costs.append(update(place, source, run, previous, 1, sources[:t]))
+                costs.append(update(place, source, run, previous, 1))
                 previous = (place / "out.state").rename(place / f"{name}{t}.h5")
             what = f"{material.name}, {name}, k = {atoms} and {growth} more a timestep, timesteps 0 to {steps[-1]}"
             cpu, peak = sum(cost.cpu for cost in costs), max(cost.rss for cost in costs)
@@ -66,13 +68,13 @@ def batch(material):
     return rows
 
 
-def update(place, source, run, previous, times, history=()):
-    """Return the median cost of one job of a learner."""
+def update(place, source, run, previous, times):
+    """Return the median cost of one job of a learner, which finds the features before beside those it is given."""
     command = [tool("odl"), "update", source, "--run", json.dumps(run)]
     for output in ("state", "scores", "timings"):
         command += [f"--{output}", place / f"out.{output}"]
     command += ["--previous", previous] if previous else []
-    return repeated([*command, *(["--history", *history] if history else [])], times)
+    return repeated([*command, "--history", source.parent], times)
 
 
 def noop(material):

@@ -24,6 +24,7 @@ import inside  # noqa: E402
 import material  # noqa: E402
 import measure  # noqa: E402
 import over_ranks  # noqa: E402
+import planning  # noqa: E402
 import processes  # noqa: E402
 import squared  # noqa: E402
 
@@ -40,6 +41,7 @@ PARTS = {
     "tree": hierarchy.tree,
     "batch": processes.batch,
     "noop": processes.noop,
+    "plan": planning.plan,
     "arxiv": processes.arxiv,
 }
 LONG = ("arxiv",)  # only when asked for

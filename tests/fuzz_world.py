@@ -77,7 +77,9 @@ def build(root):
     for algorithm in ALGORITHMS:
         _learn(root, algorithm)
     run = root / "dual_averaging"
-    _done("baselines", root / "baselines.h5", root / "f1.h5", "--past", root / "f0.h5")
+    (root / "past").mkdir()
+    (root / "past/0.h5").hardlink_to(root / "f0.h5")
+    _done("baselines", root / "baselines.h5", root / "f1.h5", "--past", root / "past")
     _done("topics", run / "scores/1.h5", root / "f1.h5", "--output", root / "emerging.h5",
           "--settings", '{"share": 1.0, "atoms": 2, "min_support": 1}')  # fmt: skip
     _done("emerging", run / "emerging.tsv", "--files", root / "emerging.h5", "--scores", run / "scores/1.h5")

@@ -6,6 +6,7 @@ python tests/slurmrun.py [--ways local blocks single] [--seeds 0 1 2] [--nodes 2
 import argparse
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -15,13 +16,12 @@ from typing import NamedTuple
 import slurm
 from workflows import Study
 
-GROUPS = ("baselines", "evaluation", "kernels")  # of jobs that do not need each other
 SLURM = ("--profile", "profiles/slurm")
 # Way of running -> changes of the configuration, options of Snakemake.
 WAYS = {
     "local": ({}, ()),
     "blocks": ({}, SLURM),
-    "single": ({"block": 1}, (*SLURM, "--group-components", *(f"{name}=1" for name in GROUPS))),
+    "single": ({"block": 0}, SLURM),
 }
 
 
@@ -92,6 +92,7 @@ def main():
     reason = slurm.missing()
     if reason:
         sys.exit(f"tests/slurmrun.py: no Slurm can be started: {reason}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with contextlib.ExitStack() as stack:
         folder = args.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurmrun-")))
         cluster = stack.enter_context(slurm.Cluster(folder.resolve() / "slurm", args.nodes, args.cpus, 16000))

@@ -2,11 +2,13 @@
 
 import csv
 import math
+import shutil
 import subprocess
 import sys
 
 import pytest
 from conftest import ROOT
+from workflows import Study, environment
 
 FOLDER = ROOT / "benchmarks"
 
@@ -83,11 +85,34 @@ def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
 
 @pytest.mark.workflow
 def test_every_part_that_starts_processes(tmp_path):
-    rows = run(tmp_path, "job", "batch", "noop")
-    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 6 + ["noop"] * 2
+    rows = run(tmp_path, "job", "batch", "noop", "plan")
+    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 6 + ["noop"] * 2 + ["plan"]
     for row in rows:
         low, high = (40, 4000) if row["unit"] == "MB" else (0.1, 60)
         assert low < float(row["value"]) < high, row
+
+
+@pytest.mark.workflow
+def test_costs_along_a_stream(tmp_path):
+    """The scale study on 8000 made documents: four timesteps of 2000, each job with its time, memory and files."""
+    study = Study.create(tmp_path / "study")
+    shutil.copytree(FOLDER, study.folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
+    words = [sys.executable, "benchmarks/scale.py", "--streams", "made", "--documents", "8000"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=study.folder, env=environment(study.folder))
+    assert done.returncode == 0, done.stderr + done.stdout
+    results = study.folder / "results" / "scale"
+    with open(results / "costs.tsv", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    jobs = ("batch", "features", "adaptive", "dual-averaging")
+    assert [(row["job"], int(row["t"])) for row in rows] == [(job, t) for t in range(4) for job in jobs]
+    for row in rows:
+        assert 0.05 < float(row["cpu_s"]) < 60 and 20 < float(row["peak_mb"]) < 2000
+        # Checkpoint 1 is gone (checkpoints.keep is 10), so what the updates of t = 1 took on the disk is not known.
+        assert (row["disk_kb"] == "") == (row["t"] == "1" and row["job"] in jobs[2:])
+    assert (results / "costs.png").read_bytes().startswith(b"\x89PNG")
+    with open(results / "snakemake.tsv", newline="") as file:
+        (own,) = csv.DictReader(file, delimiter="\t")
+    assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 1 and float(own["snakemake_cpu_s"]) > 0.2
 
 
 def test_the_cost_of_a_process_is_its_own(measure):

@@ -106,6 +106,21 @@ def test_nothing_half_written_remains(path, rng, monkeypatch):
     assert [entry.name for entry in path.parent.iterdir()] == ["3.h5"]
 
 
+def test_pruning_keeps_every_nth_and_the_last_two(tmp_path):
+    for t in range(8):
+        (tmp_path / f"{t}.h5").touch()
+        (tmp_path / f"{t}.agents").mkdir()
+        (tmp_path / f"{t}.agents" / "0.h5").touch()
+    (tmp_path / "scores7.h5").touch()
+    checkpoints.prune(tmp_path / "7.h5", 0)
+    assert len(list(tmp_path.iterdir())) == 17
+    checkpoints.prune(tmp_path / "7.h5", 3)
+    left = {"scores7.h5"} | {f"{t}.{kind}" for t in (0, 3, 6, 7) for kind in ("h5", "agents")}
+    assert {path.name for path in tmp_path.iterdir()} == left
+    checkpoints.prune(tmp_path / "scores7.h5", 3)
+    assert {path.name for path in tmp_path.iterdir()} == left
+
+
 class TestChain:
     """A run of the real stages over a small stream."""
 
@@ -131,8 +146,8 @@ class TestChain:
         pipeline.index(tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, **settings)
         for t in range(4):
             pipeline.batch(tmp_path / "documents.h5", tmp_path / "order.h5", tmp_path / f"batch{t}.h5", t)
-            previous = tmp_path / f"features{t - 1}.h5" if t else None
-            pipeline.advance(tmp_path / f"features{t}.h5", tmp_path / f"batch{t}.h5", previous)
+            previous = tmp_path / "features" / f"{t - 1}.h5" if t else None
+            pipeline.advance(tmp_path / "features" / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
         return tmp_path
 
     def update(self, stream, algorithm, t, folder, previous=None):
@@ -147,8 +162,9 @@ class TestChain:
         folder.mkdir(exist_ok=True)
         previous = previous or (folder / f"{t - 1}.h5" if t else None)
         outputs = folder / f"{t}.h5", folder / f"scores{t}.h5", folder / f"timings{t}.tsv"
-        past = [stream / f"features{earlier}.h5" for earlier in range(t)]
-        timestep.update(stream / f"features{t}.h5", *outputs, run=run, previous=previous, history=past)
+        timestep.update(
+            stream / "features" / f"{t}.h5", *outputs, run=run, previous=previous, history=stream / "features"
+        )
         return [output.read_bytes() for output in outputs[:2]]
 
     @pytest.mark.parametrize("algorithm", ALL)
@@ -174,7 +190,7 @@ class TestChain:
             assert file["score"][ids.index("d200")] == 1.0
             assert np.allclose(file["score"][:], file["residual"][:] + file["penalty"][:])
             assert file["score"][:].max() <= 1.0
-            assert np.array_equal(file["novel"][:], features.read(stream / "features3.h5").novel)
+            assert np.array_equal(file["novel"][:], features.read(stream / "features" / "3.h5").novel)
 
     def test_a_wrong_previous_is_refused(self, stream):
         for t in range(3):
@@ -192,4 +208,4 @@ class TestChain:
             run = {"corpus": "toy", "seed": 1, "run": "x", "atoms": 99, "features": {}}
             run["learner"] = {"algorithm": "dual_averaging"}
             outputs = [stream / name for name in ("0.h5", "s.h5", "t.tsv")]
-            timestep.update(stream / "features0.h5", *outputs, run=run)
+            timestep.update(stream / "features" / "0.h5", *outputs, run=run)

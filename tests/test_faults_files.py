@@ -25,7 +25,7 @@ OPTIONS = {"timesteps": [], "min_novel": 1, "min_known": 1, "topics": "all", "bo
 def words_of(stage, source, target, t=1):
     """Return the arguments of a stage that reads from one folder and writes into another, and what it writes."""
     held = {name: str(source / name) for name in ("documents.h5", "order.h5")}
-    batch, feature, past = (source / f"{name}.h5" for name in (f"batch{t}", f"feature{t}", f"feature{t - 1}"))
+    batch, feature, before = (source / f"{name}.h5" for name in (f"batch{t}", f"feature{t}", f"feature{t - 1}"))
     state, score = f"state{t}.h5", f"score{t}.h5"
     outputs = {
         "read": ["documents.h5"],
@@ -41,11 +41,11 @@ def words_of(stage, source, target, t=1):
         "read": ["documents", made[0], "--source", source / "mine.jsonl"],
         "index": [held["documents.h5"], *made, "--seed", 0, "--stream", json.dumps(STREAM)],
         "batch": [held["documents.h5"], held["order.h5"], *made, "--t", t],
-        "features": [*made, batch, *([past] if t else [])],
+        "features": [*made, batch, *([before] if t else [])],
         "update": [feature, "--state", made[0], "--scores", made[1 % len(made)], "--timings", made[-1]]
         + (["--previous", source / f"state{t - 1}.h5"] if t else [])
         + ["--run", json.dumps(RUN)],
-        "baselines": [*made, feature, "--past", past],
+        "baselines": [*made, feature, "--past", source / "past"],
         "evaluate": [*made, "--options", json.dumps(OPTIONS), "--scores", source / "score1.h5", source / "score2.h5"],
     }[stage]
     return [stage, *map(str, words)], [target / name for name in outputs if not name.startswith("time")]
@@ -63,6 +63,9 @@ def made(tmp_path_factory):
     for stage in STAGES:
         for t in {"batch": (0, 1, 2), "features": (0, 1, 2), "update": (0, 1, 2)}.get(stage, (1,)):
             assert cli.main(words_of(stage, folder, folder, t)[0]) == 0
+        if stage == "features":  # where the nearest neighbours are looked for
+            (folder / "past").mkdir()
+            os.link(folder / "feature0.h5", folder / "past" / "0.h5")
     return folder
 
 
@@ -130,7 +133,7 @@ READ_BY = {
 
 def copies(made, folder):
     """Link all made files into a folder, so that one of them can be replaced."""
-    for path in made.iterdir():
+    for path in made.glob("*.*"):
         os.link(path, folder / path.name)
 
 

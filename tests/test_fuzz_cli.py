@@ -25,7 +25,7 @@ COMMANDS = {
     "score": ["{f1.h5}", "out/p.h5", "--rows", "0:512", "--previous", "{dual_averaging/0.h5}", "--run", RUN],
     "rank": ["1", "{f0.h5}", "--state", "out/s.h5", "--timings", "out/t.tsv", "--run",
              json.dumps({**run_of("diffusion"), "learner": {"algorithm": "dual_averaging"}})],
-    "baselines": ["out/b.h5", "{f1.h5}", "--past", "{f0.h5}"],
+    "baselines": ["out/b.h5", "{f1.h5}", "--past", "{past}"],
     "topics": ["{dual_averaging/scores/1.h5}", "{f1.h5}", "--output", "out/e.h5"],
     "emerging": ["out/e.tsv", "--files", "{emerging.h5}", "--scores", "{dual_averaging/scores/1.h5}"],
     "evaluate": ["out/a.tsv", "out/s.tsv", "--options", EVALUATE, "--scores", "{dual_averaging/scores/1.h5}",
@@ -134,7 +134,7 @@ def test_another_kind_of_file_is_refused(world, tmp_path):
             for kind in kinds:
                 if kind == place[1:-1] or (kind == "baselines.h5" and "scores" in place):  # a table of them
                     continue
-                if (command, place, kind) in {("features", "{f0.h5}", "f1.h5"), ("baselines", "{f0.h5}", "f1.h5")}:
+                if (command, place, kind) in {("features", "{f0.h5}", "f1.h5")}:
                     continue
                 status, said = call(*words_of(command, world, tmp_path, (place, world / kind)))
                 check(status, said, (command, place, kind))

@@ -50,7 +50,7 @@ def chain(stream, folder, run, shard=0, last=1):
             folder / f"timings{t}.tsv",
             run=run,
             previous=previous,
-            history=[stream / f"{earlier}.h5" for earlier in range(t)],
+            history=stream,
             corpus_features=corpus,
             shards=paths,
         )

@@ -6,9 +6,11 @@ checkpoint before it and a digest of its own content. One that was edited, cut s
 another chain is refused by name.
 """
 
+import contextlib
 import hashlib
 import json
 import os
+import shutil
 from dataclasses import dataclass
 
 import numpy as np
@@ -203,3 +205,32 @@ def plain(value):
 
 def _refused(path, given, expected):
     return CheckpointError(f"{path} {given}", expected, f"delete {path} and run the same command again")
+
+
+def prune(path, keep):
+    """Delete the checkpoints of a chain but every `keep`-th and the last two.
+
+    Two, since the last one is gone on from, and may itself have to be done again. What is deleted can be made again
+    from the one kept before it.
+
+    Parameters
+    ----------
+    path : path-like
+        The last checkpoint, named ``{t}.h5`` in a folder of its chain, as the others are.
+    keep : int
+        0 keeps all.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    last = _timestep(name)
+    for name in os.listdir(folder) if keep and last is not None else ():
+        t = _timestep(name)
+        if t is not None and t < last - 1 and t % keep:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, name))
+            shutil.rmtree(os.path.join(folder, f"{t}.agents"), ignore_errors=True)
+
+
+def _timestep(name):
+    """Return the t of ``{t}.h5``."""
+    stem, suffix = os.path.splitext(name)
+    return int(stem) if suffix == ".h5" and stem.isdecimal() else None

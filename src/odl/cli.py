@@ -122,7 +122,7 @@ def _parser():
         scores,
         timings,
         *chain,
-        ("--history", {"nargs": "*", "default": [], "help": "features of all timesteps before, for batch learners"}),
+        ("--history", {"metavar": "FOLDER", "help": "of the features of all timesteps before, for batch learners"}),
         ("--shards", {"nargs": "*", "default": [], "help": "what odl score wrote of this batch, in order"}),
     )
     command(
@@ -162,7 +162,8 @@ def _parser():
         "score one timestep by nearest neighbours, unknown words and length",
         ("output", {}),
         ("features", {}),
-        ("--past", {"nargs": "*", "default": [], "help": "features of the earlier timesteps, in order"}),
+        ("--past", {"metavar": "FOLDER", "required": True, "help": "of the features of the earlier timesteps"}),
+        ("--window", {"type": int, "default": 0, "help": "compare with so many timesteps (default: all)"}),
     )
     rule = (
         "--topics",
@@ -314,7 +315,18 @@ def main(words=None):
     with attempts.remembered(args.command, "" if args.command == "attempt" else None) as ended:
         status, end = _run(args)
         ended(status, end)
+    if os.environ.get("ODL_COSTS"):
+        print(f"odl {args.command}: {time.process_time():.3f} CPU s, {_peak():.1f} MB at most", file=sys.stderr)
     return status
+
+
+def _peak():
+    """Return the largest memory of this process in MB; what `resource` says includes that of who started it."""
+    try:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024 / 1e6
+    except OSError:
+        return float("nan")
 
 
 def _run(args):

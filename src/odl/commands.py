@@ -66,6 +66,14 @@ def update(args):
         corpus_features=args.corpus_features,
         shards=args.shards,
     )
+    _prune(args.state)
+
+
+def _prune(state):
+    """Delete old checkpoints where the workflow says so; by environment, since it changes no result."""
+    from odl import checkpoints
+
+    checkpoints.prune(state, int(os.environ.get("ODL_KEEP") or 0))
 
 
 def score(args):
@@ -94,6 +102,7 @@ def ranks(args):
         words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
     rankstep.launch(words, args.n, args.launcher, args.state)
     rankstep.collect(args.features, args.state, args.scores, **chain)
+    _prune(args.state)
 
 
 def rank(args):
@@ -105,10 +114,11 @@ def rank(args):
 
 
 def baselines(args):
-    from odl import baselines, features
+    from odl import baselines, features, storage
 
     batch = features.read(args.features)
-    baselines.write(args.output, batch, baselines.score(batch, map(features.read, args.past)))
+    past = storage.earlier(args.past, batch.t, args.window)
+    baselines.write(args.output, batch, baselines.score(batch, map(features.read, past)))
 
 
 def topics(args):

@@ -323,6 +323,9 @@ def _check_regret(config):
         return
     if not settings["runs"]:
         raise ConfigError("regret is enabled without runs", "names among runs", "add some to regret.runs")
+    if config["checkpoints"]["keep"]:
+        given = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
+        raise ConfigError(given, "all checkpoints where regret is computed", "set one of them to 0 or false")
     _check_runs(config, "regret.runs", settings["runs"])
     for run in settings["runs"]:
         algorithm = config["learners"][run]["algorithm"]

@@ -268,6 +268,21 @@ def read_strings(group, name):
     return strings
 
 
+def earlier(folder, t, window=0):
+    """Return the paths ``{t}.h5`` in a folder of the timesteps before t: the last `window`, or all where it is 0.
+
+    Raises
+    ------
+    StorageError
+        If one is missing. Snakemake does not notice: it looks at the newest, which holds what all before it gave.
+    """
+    paths = [os.path.join(folder, f"{before}.h5") for before in range(max(0, t - window) if window else 0, t)]
+    for path in paths:
+        if not os.path.exists(path):
+            raise StorageError(f"{path} is missing", "a file of every timestep before", f"make it: snakemake {path}")
+    return paths
+
+
 def sha256_of(path):
     """Return the hexadecimal sha256 of a file's bytes."""
     with open(path, "rb") as file:

@@ -6,13 +6,13 @@ import numpy as np
 from scipy import sparse
 
 from odl import agentfiles, checkpoints, featurerows, gather, learners, novelty, scores, storage
-from odl.errors import DataError
+from odl.errors import DataError, ParameterError
 from odl.learners.base import Held
 
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
 
 
-def update(source, state, score_file, timings, *, run, previous=None, history=(), corpus_features=None, shards=()):
+def update(source, state, score_file, timings, *, run, previous=None, history=None, corpus_features=None, shards=()):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters
@@ -25,8 +25,8 @@ def update(source, state, score_file, timings, *, run, previous=None, history=()
         corpus, seed, run, atoms, learner (algorithm and hyper-parameters), features (weighting).
     previous : path-like, optional
         Checkpoint of the timestep before; none for timestep 0.
-    history : sequence of path-like
-        Features of all the timesteps before, in order, for learners that need them.
+    history : path-like, optional
+        Folder of the features ``{t}.h5`` of all the timesteps before, for learners that need them.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
     shards : sequence of path-like
@@ -169,10 +169,9 @@ def _past(learner, t, history, weighting, corpus):
     """Read and weigh the batches before, each as it was weighed when it came."""
     if not learner.needs_history:
         return []
-    batches = [featurerows.read(path) for path in history]
-    if [batch.t for batch in batches] != list(range(t)):
-        given = ", ".join(str(batch.t) for batch in batches) or "none"
-        raise DataError(f"features of the timesteps {given} as history", f"those of 0 to {t - 1}", "pass --history so")
+    if t and history is None:
+        raise ParameterError("no --history", "the folder of the features of the timesteps before", "give it")
+    batches = [featurerows.read(path) for path in storage.earlier(history, t)]
     return [batch.weighed(**weighting, norm=learner.norm, corpus=corpus)[:] for batch in batches]
 
 

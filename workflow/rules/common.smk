@@ -1,5 +1,7 @@
 # What all rules share: the checked configuration, the paths, the sources a result depends on.
 import csv
+import functools
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -13,7 +15,9 @@ try:
     )
     with open("data/corpora.csv", newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
-    os.environ.update(ODL_MIRROR=study.mirror_of(config))
+    os.environ.update(
+        ODL_MIRROR=study.mirror_of(config), ODL_KEEP=str(config["checkpoints"]["keep"])
+    )
     CORPUS_FILES = {
         name: study.sources_of(config, name, REGISTRY, "data")
         for name in study.corpora_of(config)
@@ -196,31 +200,54 @@ SOURCES["ranks"] = [
     *[*SOURCES["update"], "rankstep", "distributed/ranks", "distributed/rank_kernels"],
     *LEARNERS["diffusion"][:-1],
 ]
+# Files of the kernels that a stamp stands for: of an algorithm, or of a stage.
+COMPILED = {**LEARNERS, "topics": FITTED, "ranks": SOURCES["ranks"]}
 PACKAGE = os.path.relpath(Path(study.__file__).parent)
 
 
-def sources(stage, *more):
-    """Files of the package that a stage depends on."""
-    return [f"{PACKAGE}/{name}.py" for name in [*SOURCES[stage], *more]]
+@functools.cache
+def code(stage, *more):
+    """Digest of the package files that a stage depends on, a param of its rule.
+
+    Files listed as inputs would do the same at thirty inputs a job, which takes minutes for ten thousand jobs.
+    """
+    return digest([*SOURCES[stage], *more])
+
+
+@functools.cache
+def code_of_file(name):
+    return hashlib.sha256(Path(f"{PACKAGE}/{name}.py").read_bytes()).digest()
+
+
+def digest(names):
+    joined = hashlib.sha256()
+    for name in sorted(set(names)):
+        joined.update(name.encode() + b"\0" + code_of_file(name))
+    return joined.hexdigest()[:16]
+
+
+@functools.cache
+def read_index(path, changed):
+    """Rows of an index as it lies there, read once for each time it is changed."""
+    with open(path, newline="") as table:
+        return list(csv.DictReader(table, delimiter="\t"))
 
 
 def index(wildcards):
     """Rows of the batch index; waits for the checkpoint that makes it."""
     seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
     path = checkpoints.index.get(corpus=wildcards.corpus, seed=seed).output.table
-    with open(path, newline="") as table:
-        return list(csv.DictReader(table, delimiter="\t"))
+    return read_index(str(path), os.stat(path).st_mtime_ns)
 
 
 def row(column):
     """A column of this timestep's row, from the index as it lies there, so that direct targets do not rerun."""
 
     def value(wildcards):
-        path = Path(f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/index.tsv")
+        path = f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/index.tsv"
         rows = []
-        if path.exists():
-            with path.open(newline="") as table:
-                rows = list(csv.DictReader(table, delimiter="\t"))
+        if os.path.exists(path):
+            rows = read_index(path, os.stat(path).st_mtime_ns)
         if int(wildcards.t) >= len(rows):
             rows = index(wildcards)
         return rows[int(wildcards.t)][column]

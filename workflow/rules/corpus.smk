@@ -76,9 +76,6 @@ rule download:
 rule read:
     input:
         sources=lambda wildcards: CORPUS_FILES[wildcards.corpus],
-        code=lambda wildcards: sources(
-            "read", *READERS[config["corpora"][wildcards.corpus]["reader"]]
-        ),
     output:
         ROOT + "/{corpus}/documents.h5",
     log:
@@ -91,6 +88,9 @@ rule read:
         mem_mb=memory(20, base=1500),
         runtime=minutes(1, base=10),
     params:
+        code=lambda wildcards: code(
+            "read", *READERS[config["corpora"][wildcards.corpus]["reader"]]
+        ),
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
@@ -109,7 +109,6 @@ rule read:
 checkpoint index:
     input:
         documents=ROOT + "/{corpus}/documents.h5",
-        code=sources("index"),
     output:
         table=STREAM + "/index.tsv",
         order=STREAM + "/order.h5",
@@ -121,6 +120,7 @@ checkpoint index:
         mem_mb=memory(20),
         runtime=minutes(0.2),
     params:
+        code=code("index"),
         stream=lambda wildcards: json.dumps(
             {
                 key: config["corpora"][wildcards.corpus][key]
@@ -138,7 +138,6 @@ rule batch:
         documents=ancient(ROOT + "/{corpus}/documents.h5"),
         order=ancient(STREAM + "/order.h5"),
         table=ancient(STREAM + "/index.tsv"),
-        code=sources("batch"),
     output:
         STREAM + "/batches/{t}.h5",
     log:
@@ -151,6 +150,7 @@ rule batch:
         mem_mb=memory(20),
         runtime=minutes(0.02),
     params:
+        code=code("batch"),
         sha256=row("sha256"),
     shell:
         "odl batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t} > {log:q} 2>&1"

@@ -58,10 +58,7 @@ def entries(wildcards):
     """The plan of the study, once the indices say how many timesteps there are."""
     lengths = {}
     for corpus, seed in streams():
-        with checkpoints.index.get(
-            corpus=corpus, seed=seed
-        ).output.table.open() as table:
-            lengths[corpus, seed] = len(list(csv.DictReader(table, delimiter="\t")))
+        lengths[corpus, seed] = len(index(SimpleNamespace(corpus=corpus, seed=seed)))
     return study.plan(config, lengths)
 
 
@@ -89,20 +86,20 @@ def measured(wildcards):
 rule evaluate:
     input:
         scores=scored,
-        code=sources("evaluate"),
     output:
         auc=RUN + "/auc.tsv",
         summary=RUN + "/summary.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/evaluate.log",
     group:
-        "evaluation"
+        bundle("evaluation")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),
     params:
+        code=code("evaluate"),
         options=evaluation,
     shell:
         "odl evaluate {output.auc:q} {output.summary:q} --options {params.options:q} --scores {input.scores:q}"
@@ -112,7 +109,6 @@ rule evaluate:
 use rule evaluate as evaluate_baselines with:
     input:
         scores=compared,
-        code=sources("evaluate"),
     output:
         auc=STREAM + "/baselines/auc.tsv",
         summary=STREAM + "/baselines/summary.tsv",
@@ -123,19 +119,19 @@ use rule evaluate as evaluate_baselines with:
 rule plan:
     input:
         tables=[f"{ROOT}/{corpus}/seed{seed}/index.tsv" for corpus, seed in streams()],
-        code=sources("plan"),
     output:
         ROOT + "/plan.json",
     log:
         ROOT + "/logs/plan.log",
     group:
-        "results"
+        bundle("results")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0),
     params:
+        code=code("plan"),
         config=json.dumps({key: config[key] for key in PLAN_KEYS}),
     shell:
         "odl plan {output:q} --config {params.config:q} > {log:q} 2>&1"
@@ -147,19 +143,19 @@ rule tables:
         results=results_of("auc.tsv", "summary.tsv"),
         measured=measured,
         emerging=emerging_tables,
-        code=sources("tables"),
     output:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
     log:
         ROOT + "/logs/tables.log",
     group:
-        "results"
+        bundle("results")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),
     params:
+        code=code("tables"),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "odl summarise {input.plan:q} {params.folder:q} --emerging {input.emerging:q} > {log:q} 2>&1"

@@ -25,9 +25,6 @@ rule experiment:
             f"{ROOT}/kernels/{algorithm}.done"
             for algorithm in EXPERIMENTS[kind(wildcards)]["kernels"]
         ],
-        code=lambda wildcards: sources(
-            "experiment", *EXPERIMENTS[kind(wildcards)]["code"]
-        ),
     output:
         report(
             directory(ROOT + "/experiments/{experiment}"),
@@ -45,6 +42,7 @@ rule experiment:
         mem_mb=memory(20, base=4000),
         runtime=minutes(1, base=240),
     params:
+        code=lambda wildcards: code("experiment", *EXPERIMENTS[kind(wildcards)]["code"]),
         kind=kind,
         settings=lambda wildcards: json.dumps(
             study.experiment_of(config, wildcards.experiment)

@@ -7,7 +7,6 @@ rule features:
     input:
         batch=STREAM + "/batches/{t}.h5",
         previous=before(STREAM + "/features/{t}.h5"),
-        code=sources("features"),
     output:
         STREAM + "/features/{t}.h5",
     log:
@@ -21,5 +20,7 @@ rule features:
     resources:
         mem_mb=memory(40),
         runtime=minutes(0.1),
+    params:
+        code=code("features"),
     shell:
         "odl features {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"

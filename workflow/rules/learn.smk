@@ -30,24 +30,26 @@ def previous_option(option, name):
     return lambda wildcards, input: f"{option} {input[name]}" if input.get(name) else ""
 
 
-def window(wildcards):
-    """Features of the timesteps that the nearest neighbours are looked for in."""
-    t, length = int(wildcards.t), config["baselines"]["window"]
-    first = max(0, t - length) if length else 0
-    return [
-        f"{ROOT}/{wildcards.corpus}/seed{wildcards.seed}/features/{earlier}.h5"
-        for earlier in range(first, t)
-    ]
-
-
 def algorithm(wildcards):
     return config["learners"][wildcards.run]["algorithm"]
 
 
-def history(wildcards):
-    """Features of all the timesteps before, for the learners that learn from them again."""
-    before = range(int(wildcards.t) if algorithm(wildcards) in HISTORY else 0)
-    return [f"{stream_of(wildcards)}/features/{earlier}.h5" for earlier in before]
+def history(wildcards, input):
+    """Where the learners that learn from the past again find it: the newest features are those of a chain."""
+    if algorithm(wildcards) not in HISTORY or wildcards.t == "0":
+        return ""
+    return f"--history {os.path.dirname(input.features)}"
+
+
+def learned_from(wildcards):
+    """How many timesteps an update reads."""
+    return int(wildcards.t) + 1 if algorithm(wildcards) in HISTORY else 1
+
+
+def compared_with(wildcards):
+    """In how many timesteps the nearest neighbours are looked for."""
+    t, window = int(wildcards.t), config["baselines"]["window"]
+    return min(t, window) if window else t
 
 
 def shards(wildcards):
@@ -60,27 +62,21 @@ def shards(wildcards):
     return [f"{RUN}/shards/{{t}}-{number}.h5".format(**wildcards) for number in numbers]
 
 
-# Compiled once before the jobs start in parallel. Its sources are some of those of the updates, which must not
-# call the stamp ancient: Snakemake does not look at what else changed for jobs behind one that has to run.
+# Compiled once before the jobs start in parallel.
 rule kernels:
-    input:
-        lambda wildcards: [
-            f"{PACKAGE}/{name}.py"
-            for name in {**LEARNERS, "topics": FITTED, "ranks": SOURCES["ranks"]}[
-                wildcards.algorithm
-            ]
-        ],
     output:
         touch(ROOT + "/kernels/{algorithm}.done"),
     log:
         ROOT + "/logs/kernels/{algorithm}.log",
     group:
-        "kernels"
+        bundle("kernels")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(0, base=1000),
         runtime=minutes(0, base=5),
+    params:
+        code=lambda wildcards: digest(COMPILED[wildcards.algorithm]),
     shell:
         "odl compile {wildcards.algorithm} > {log:q} 2>&1"
 
@@ -91,7 +87,6 @@ rule score:
         previous=before(RUN + "/{t}.h5"),
         corpus=last_features,
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
-        code=lambda wildcards: sources("score", *LEARNERS[algorithm(wildcards)]),
     output:
         temp(RUN + "/shards/{t}-{shard}.h5"),
     log:
@@ -104,6 +99,7 @@ rule score:
     conda:
         "../envs/odl.yaml"
     params:
+        code=lambda wildcards: code("score", *LEARNERS[algorithm(wildcards)]),
         run=run_of,
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
         corpus=previous_option("--corpus-features", "corpus"),
@@ -116,11 +112,9 @@ rule update:
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
-        history=history,
         shards=shards,
         corpus=last_features,
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
-        code=lambda wildcards: sources("update", *LEARNERS[algorithm(wildcards)]),
     output:
         state=RUN + "/{t}.h5",
         scores=RUN + "/scores/{t}.h5",
@@ -137,12 +131,13 @@ rule update:
     conda:
         "../envs/odl.yaml"
     resources:
-        mem_mb=memory(40),
-        runtime=minutes(1),
+        mem_mb=memory(40, times=learned_from),
+        runtime=minutes(1, times=learned_from),
     params:
+        code=lambda wildcards: code("update", *LEARNERS[algorithm(wildcards)]),
         run=run_of,
         previous=previous_option("--previous", "previous"),
-        history=previous_option("--history", "history"),
+        history=history,
         shards=previous_option("--shards", "shards"),
         corpus=previous_option("--corpus-features", "corpus"),
     shell:
@@ -151,11 +146,11 @@ rule update:
         " --run {params.run:q} > {log:q} 2>&1"
 
 
+# The features of a timestep are the last of a chain, and change with any before them: naming all of those would
+# make the plan of a long stream quadratic.
 rule baselines:
     input:
         features=STREAM + "/features/{t}.h5",
-        past=window,
-        code=sources("baselines"),
     output:
         STREAM + "/baselines/{t}.h5",
     log:
@@ -163,11 +158,15 @@ rule baselines:
     benchmark:
         STREAM + "/baselines/benchmarks/{t}.tsv"
     group:
-        "baselines"
+        bundle("baselines")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(40),
-        runtime=minutes(1),
+        runtime=minutes(1, times=compared_with),
+    params:
+        past=lambda wildcards, input: os.path.dirname(input.features),
+        window=compared_with,
+        code=code("baselines"),
     shell:
-        "odl baselines {output:q} {input.features:q} --past {input.past:q} > {log:q} 2>&1"
+        "odl baselines {output:q} {input.features:q} --past {params.past:q} --window {params.window} > {log:q} 2>&1"

@@ -11,7 +11,6 @@ if config["ranks"]:
             agents=before(RUN + "/{t}.agents"),
             corpus=last_features,
             kernels=ROOT + "/kernels/ranks.done",
-            code=sources("ranks", "learners/diffusion"),
         output:
             state=RUN + "/{t}.h5",
             agents=directory(RUN + "/{t}.agents"),
@@ -34,6 +33,7 @@ if config["ranks"]:
             mpi="mpiexec",
             tasks=lambda wildcards: config["ranks"][wildcards.run],
         params:
+            code=code("ranks", "learners/diffusion"),
             run=run_of,
             previous=previous_option("--previous", "previous"),
             corpus=previous_option("--corpus-features", "corpus"),

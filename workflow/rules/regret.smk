@@ -14,7 +14,6 @@ rule regret:
         features=lambda wildcards: [
             f"{stream_of(wildcards)}/features/{t}.h5" for t in timesteps(wildcards)
         ],
-        code=sources("regret"),
     output:
         RUN + "/regret.tsv",
     log:
@@ -27,6 +26,7 @@ rule regret:
         mem_mb=memory(40),
         runtime=minutes(5, base=60),
     params:
+        code=code("regret"),
         options=json.dumps(
             {key: REGRET[key] for key in ("timesteps", "tolerance", "iterations")}
         ),
@@ -45,19 +45,19 @@ rule regrets:
             for run in REGRET["runs"]
             for k in study.regret_of(config, run)
         ],
-        code=sources("regrets"),
     output:
         ROOT + "/tables/regret.tsv",
     log:
         ROOT + "/logs/regret.log",
     group:
-        "results"
+        bundle("results")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0),
     params:
+        code=code("regrets"),
         options=json.dumps({key: REGRET[key] for key in ("runs", "sizes")}),
     shell:
         "odl regrets {input.plan:q} {output:q} --options {params.options:q} > {log:q} 2>&1"

@@ -33,7 +33,6 @@ rule figures:
         plan=ROOT + "/plan.json",
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
         regret=[f"{ROOT}/tables/{name}.tsv" for name in MEASURED],
-        code=sources("figures"),
     output:
         report(
             expand(
@@ -53,13 +52,14 @@ rule figures:
     log:
         ROOT + "/logs/figures.log",
     group:
-        "results"
+        bundle("results")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(20, base=1000),
         runtime=minutes(0.1, base=5),
     params:
+        code=code("figures"),
         settings=shown(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
@@ -80,19 +80,19 @@ rule page:
         figures=DRAWN + HELD,
         emerging=emerging_files if STREAMED else [],
         experiments=DONE,
-        code=sources("page"),
     output:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
     log:
         ROOT + "/logs/page.log",
     group:
-        "results"
+        bundle("results")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(20),
         runtime=minutes(0.1),
     params:
+        code=code("page"),
         settings=shown(),
         tables=lambda wildcards, input: [
             os.path.dirname(file) for file in input.tables[:1]
@@ -104,7 +104,7 @@ rule page:
             {
                 key: value
                 for key, value in config.items()
-                if key not in ("mirror", "ranks", "block", "shards")
+                if key not in ("mirror", "ranks", "block", "shards", "checkpoints")
             }
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],

@@ -1,5 +1,5 @@
 # Resources of cluster jobs: what a submission asks for, which jobs go into one, and what a second attempt may do.
-# Nothing here changes a result or runs a job again. Locally, groups do nothing and resources count only if limited.
+# Nothing here changes a result or runs a job again. Locally, resources count only if limited.
 import argparse
 import hashlib
 import shutil
@@ -17,21 +17,38 @@ def megabytes(files):
     return sum(sizes) + (len(files) - len(sizes)) * max(sizes, default=0)
 
 
-def memory(per_mb, base=BASE_MB):
-    """MB from the size of the input files; twice as many at each further attempt."""
+def memory(per_mb, base=BASE_MB, times=lambda wildcards: 1):
+    """MB from the size of the input files; twice as many at each further attempt.
+
+    `times` says how many files of that size a job reads, where it finds those of the timesteps before by itself.
+    """
     return lambda wildcards, input, attempt: 2 ** (attempt - 1) * int(
-        base + per_mb * megabytes(input)
+        base + per_mb * times(wildcards) * megabytes(input)
     )
 
 
-def minutes(per_mb, base=BASE_MINUTES):
+def minutes(per_mb, base=BASE_MINUTES, times=lambda wildcards: 1):
     """Minutes from the size of the input files."""
-    return lambda wildcards, input: int(base + per_mb * megabytes(input))
+    return lambda wildcards, input: int(
+        base + per_mb * times(wildcards) * megabytes(input)
+    )
+
+
+def bundle(name):
+    """Group of jobs that may be submitted together; none where nothing is submitted, or `block` is 0.
+
+    Snakemake checks groups in a time that grows with the square of the jobs, wherever they run.
+    """
+    return lambda wildcards: (
+        None if workflow.local_exec or not config["block"] else name
+    )
 
 
 def block(name):
     """Group of a job of a chain: those of `block` timesteps in a row are submitted as one."""
-    return lambda wildcards: f"{name}-{int(wildcards.t) // config['block']}"
+    return lambda wildcards: bundle(name)(wildcards) and (
+        f"{name}-{int(wildcards.t) // config['block']}"
+    )
 
 
 def remember_attempts():

@@ -42,7 +42,6 @@ rule topics:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         corpus=last_features,
         kernels=ROOT + "/kernels/topics.done",
-        code=sources("topics"),
     output:
         RUN + "/emerging/{t}.h5",
     log:
@@ -57,6 +56,7 @@ rule topics:
         mem_mb=memory(40),
         runtime=minutes(0.5),
     params:
+        code=code("topics"),
         settings=json.dumps({name: config["emerging"][name] for name in SEARCH}),
         weighting=lambda wildcards: json.dumps(study.features_of(config, wildcards.run)),
         corpus=previous_option("--corpus-features", "corpus"),
@@ -69,19 +69,19 @@ rule emerging:
     input:
         scores=evaluated(RUN + "/scores/{t}.h5"),
         files=evaluated(RUN + "/emerging/{t}.h5"),
-        code=sources("emerging"),
     output:
         RUN + "/emerging.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/emerging.log",
     group:
-        "evaluation"
+        bundle("evaluation")
     conda:
         "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),
     params:
+        code=code("emerging"),
         topics=config["evaluate"]["topics"],
     shell:
         "odl emerging {output:q} --topics {params.topics} --files {input.files:q} --scores {input.scores:q}"

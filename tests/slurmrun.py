@@ -1,6 +1,6 @@
 """The default study on this machine and through a Slurm on loopback: whether the bytes are the same, and what it took.
 
-python tests/slurmrun.py [--ways local blocks single] [--seeds 0 1 2] [--nodes 2] [--cpus 2] [--folder DIR]
+python tests/slurmrun.py [--ways local blocks single] [--part] [--nodes 2] [--cpus 2] [--folder DIR]
 """
 
 import argparse
@@ -17,6 +17,13 @@ import slurm
 from workflows import Study
 
 SLURM = ("--profile", "profiles/slurm")
+# One seed, one run.
+PART = {
+    "seeds": [0],
+    "atoms": [100],
+    "runs": ["dual-averaging"],
+    "report": {"runs": ["dual-averaging"], "run": "dual-averaging", "atoms": 100, "seed": 0},
+}
 # Way of running -> changes of the configuration, options of Snakemake.
 WAYS = {
     "local": ({}, ()),
@@ -35,7 +42,7 @@ class Way(NamedTuple):
     bytes: dict
 
 
-def run(name, folder, cluster=None, seeds=(0, 1, 2)):
+def run(name, folder, cluster=None, part=False):
     """Run the default study from nothing in a copy of the workflow.
 
     Parameters
@@ -46,7 +53,8 @@ def run(name, folder, cluster=None, seeds=(0, 1, 2)):
         Made.
     cluster : slurm.Cluster, optional
         What the jobs go to; not asked for by the way ``local``.
-    seeds : sequence of int
+    part : bool
+        Whether it is one seed and one run, see `PART`.
 
     Returns
     -------
@@ -54,7 +62,7 @@ def run(name, folder, cluster=None, seeds=(0, 1, 2)):
     """
     changes, options = WAYS[name]
     study = Study.create(folder)
-    study.configure({"seeds": list(seeds), **changes})
+    study.configure({**(PART if part else {}), **changes})
     study.results = folder / "results" / "default"
     place = {"PATH": cluster.environment["PATH"]} if options else {}
     start = time.monotonic()
@@ -68,10 +76,10 @@ def run(name, folder, cluster=None, seeds=(0, 1, 2)):
     return Way(name, finished, sent, seconds, study.bytes())
 
 
-def compared(cluster, folder, ways, seeds=(0, 1, 2)):
+def compared(cluster, folder, ways, part=False):
     """Yield the study's run in every way, one after the other; see `run`."""
     for name in ways:
-        yield run(name, folder / name, cluster, seeds)
+        yield run(name, folder / name, cluster, part)
 
 
 def line(way, first):
@@ -84,7 +92,7 @@ def main():
     """Print one line a way; end with 1 if any byte differs."""
     parser = argparse.ArgumentParser(description="Compare a run on this machine with the same through Slurm.")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--part", action="store_true", help="one seed and one run of the study")
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--cpus", type=int, default=os.cpu_count(), help="that each node declares")
     parser.add_argument("--folder", type=Path, help="kept, with all results; default: a temporary one")
@@ -98,7 +106,7 @@ def main():
         cluster = stack.enter_context(slurm.Cluster(folder.resolve() / "slurm", args.nodes, args.cpus, 16000))
         print(f"{'way':>8}{'jobs':>8}{'submissions':>14}{'seconds':>10}{'files':>9}{'different':>11}")
         first, same = None, True
-        for way in compared(cluster, folder.resolve(), args.ways, args.seeds):
+        for way in compared(cluster, folder.resolve(), args.ways, args.part):
             first = first or way
             print(line(way, first), flush=True)
             same = same and way.bytes == first.bytes

@@ -58,8 +58,8 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory):
-    """A study of three timesteps and two runs, one over ranks, finished on this machine without a cluster."""
-    config = settings(runs=["da", "ring"], ranks={"ring": 2}, block=2)
+    """A study of three timesteps and two runs, one over a single rank, finished on this machine without a cluster."""
+    config = settings(runs=["da", "ring"], ranks={"ring": 1}, block=2)
     config["learners"]["ring"] = RING
     study = Study.create(tmp_path_factory.mktemp("local") / "study", config)
     study.write("a.jsonl", documents(0, 280))
@@ -81,8 +81,9 @@ def beside(local, cluster, tmp_path_factory):
 
 
 def fresh_copy(study, folder):
-    """Return a copy of a study from before its first run, whose jobs can meet faults."""
+    """Return a copy of a study from before its first run, with two ranks, whose jobs can meet faults."""
     found = study.copy(folder)
+    found.configure({**found.config, "ranks": {"ring": 2}})
     for name in ("results", ".snakemake"):
         shutil.rmtree(folder / name)
     for name in ("faults", "met", "hooks"):

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test fuzz bench faults scale lint format clean
+.PHONY: run test fuzz bench faults slurm scale lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -23,6 +23,10 @@ bench: .venv/tested
 # Kills a small study at 200 random moments and shows what was survived (docs/faults.md).
 faults: .venv/tested
 	$(BIN)/python tests/faultrun.py
+
+# The default study alone, through a Slurm on loopback in blocks, and job by job: bytes and seconds (docs/clusters.md).
+slurm: .venv/tested
+	$(BIN)/python tests/slurmrun.py
 
 # What a timestep costs along long streams (docs/scaling.md). ODL_MIRROR names the folder of the corpora.
 scale: .venv/tested

@@ -39,8 +39,11 @@ SlurmdLogFile={folder}/log/%n.log
 # Neither control groups nor a database: what a cluster without accounting looks like to Snakemake.
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
+# Without control groups the nodes look once a second at what each job takes, and kill one that takes too much.
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
 JobCompType=jobcomp/none
 MailProg=/bin/true
 MpiDefault=none
@@ -62,6 +65,21 @@ OWN = ["unshare", "--uts", "--mount", "sh", "-c", 'hostname "$0" && mount --bind
 NODE = (
     "NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={port} CPUs={cpus} RealMemory={memory} State=UNKNOWN"
 )
+
+# Snakemake's plugin looks at its jobs ever more rarely; let its look last until one has ended since the look before.
+LOOK = """\
+case " $* " in *" --name "*) ;; *) exec {found} "$@" ;; esac
+for run; do :; done
+touch {folder}/ended.$run
+for turn in $(seq 60); do
+    jobs=$({found} "$@") || exit
+    echo "$jobs" | grep -E '[|](COMPLETED|FAILED|TIMEOUT|CANCELLED|OUT_OF_MEMORY|NODE_FAIL)' > {folder}/look.$run
+    grep -qvxFf {folder}/ended.$run {folder}/look.$run && break
+    sleep 0.3
+done
+mv {folder}/look.$run {folder}/ended.$run
+echo "$jobs"
+"""
 
 
 def missing():
@@ -93,10 +111,12 @@ class Cluster:
         Made; for state, spool, logs and the commands.
     nodes, cpus, memory : int
         Number of nodes, and CPUs and MB that each declares, whatever the machine has.
+    prompt : bool
+        Whether Snakemake hears of a job's end at once; otherwise when it looks next, up to three minutes later.
     """
 
-    def __init__(self, folder, nodes=2, cpus=4, memory=8000):
-        self.folder, self.processes = Path(folder), {}
+    def __init__(self, folder, nodes=2, cpus=4, memory=8000, prompt=False):
+        self.folder, self.processes, self.prompt = Path(folder), {}, prompt
         self.size = {"cpus": cpus, "memory": memory}
         self.nodes = [f"node{number}" for number in range(1, nodes + 1)]
 
@@ -146,9 +166,9 @@ class Cluster:
         return done.stdout
 
     def jobs(self, states="all"):
-        """Return one map a job; its comment is what Snakemake calls it."""
+        """Return one map a job; its comment is what Snakemake calls it, its folder where it was submitted."""
         names = {"id": "%i", "state": "%T", "comment": "%k", "limit": "%l", "memory": "%m", "cpus": "%C", "node": "%N"}
-        names["partition"] = "%P"
+        names.update(partition="%P", folder="%Z")
         text = self.run(
             "squeue", "--noheader", f"--states={states}", f"--format={'|'.join(names.values())}", check=False
         )
@@ -183,7 +203,9 @@ class Cluster:
             found = shutil.which(name, path=SEARCHED)
             if found:
                 script = self.folder / "bin" / name
-                script.write_text(f'#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf exec {found} "$@"\n')
+                look = self.prompt and name == "squeue"
+                call = LOOK.format(found=found, folder=self.folder) if look else f'exec {found} "$@"\n'
+                script.write_text(f"#!/bin/sh\nexport SLURM_CONF={self.folder}/slurm.conf\n{call}")
                 script.chmod(0o755)
 
     def _start_munge(self):

@@ -8,29 +8,36 @@ import time
 
 import pytest
 import slurm
+import slurmrun
 from conftest import ROOT
 from test_mpi import needs_mpi
-from workflows import Study, documents, settings
+from workflows import Study, documents, jobs_of, settings
 
 from odl import agentfiles
 
 # The cluster has the machine to itself, as far as other tests of the workflow go.
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("slurm")]
-ABSENT = slurm.missing() if os.environ.get("ODL_SLURM") else "set ODL_SLURM=1, they take eight minutes of waiting"
+ABSENT = slurm.missing()
 needs_slurm = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be started: {ABSENT}")
-SLURM = ("--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2", "--retries", "1")
+SLURM = ("--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "1", "--retries", "1")
+CLUSTER = ("--profile", "profiles/cluster", "--seconds-between-status-checks", "1")
 TABLES = "results/small/tables/averages.tsv"
 RING = {"algorithm": "diffusion", "network": "ring", "agents": 4, "degree": 2, "rounds": 1, "iterations": 20}
-# Jobs named in faults/ meet a fault once: a kill -9, as the kernel's for want of memory, or a sleep without end.
+PATIENCE = 1800  # seconds, for machines that are busy with other things
+# Jobs named in faults/ meet a fault: once a kill -9, as the kernel's for want of memory, or a sleep without end; at
+# every attempt the need of a number of MB.
 FAULTS = """
 import os, signal, sys, time
 
 def fault(event, args):
-    if event == "import" and args[0] in ("odl.timestep", "odl.rankstep", "odl.pipeline"):
+    if event == "import" and args[0] in ("odl.timestep", "odl.rankstep", "odl.pipeline", "odl.baselines"):
         words = " ".join(sys.orig_argv)
         for name in os.listdir("faults"):
             kind, job = open(f"faults/{name}").read().split(" ", 1)
-            if job in words:
+            if job in words and kind.isdigit():
+                held = b"." * (int(kind) << 20)
+                time.sleep(3)  # the node looks once a second
+            elif job in words:
                 os.rename(f"faults/{name}", f"met/{name}")
                 if kind == "kill":
                     os.kill(os.getpid(), signal.SIGKILL)
@@ -45,14 +52,14 @@ if any(os.path.basename(name) == "odl" for name in sys.orig_argv) and os.path.is
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with slurm.Cluster(tmp_path_factory.mktemp("cluster") / "slurm", cpus=2, memory=16000) as started:
+    with slurm.Cluster(tmp_path_factory.mktemp("cluster") / "slurm", cpus=2, memory=16000, prompt=True) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory):
-    """A study of two timesteps and two runs, one over ranks, finished on this machine without a cluster."""
-    config = settings(runs=["da", "ring"], ranks={"ring": 2}, block=1)
+    """A study of three timesteps and two runs, one over a single rank, finished on this machine without a cluster."""
+    config = settings(runs=["da", "ring"], ranks={"ring": 1}, block=2)
     config["learners"]["ring"] = RING
     study = Study.create(tmp_path_factory.mktemp("local") / "study", config)
     study.write("a.jsonl", documents(0, 280))
@@ -60,9 +67,23 @@ def local(tmp_path_factory):
     return study
 
 
+@pytest.fixture(scope="module")
+def beside(local, cluster, tmp_path_factory):
+    """Two studies that run through Slurm while other tests wait for it, as name -> (study, its Snakemake)."""
+    folder, place = tmp_path_factory.mktemp("beside"), {"PATH": cluster.environment["PATH"]}
+    bad, generic = fresh_copy(local, folder / "bad"), fresh_copy(local, folder / "generic")
+    (bad.folder / "docs" / "b.jsonl").write_text("no JSON\n")
+    (bad.folder / "partitions.yaml").write_text("partitions: {short: {max_runtime: 8}, long: {}}\n")
+    read = (bad.target(bad.results / "mine" / "documents.h5"), *SLURM, "--slurm-partition-config", "partitions.yaml")
+    index = (generic.target(generic.stream / "index.tsv"), *CLUSTER)
+    with bad.started(*read, **place) as first, generic.started(*index, **place) as second:
+        yield {"bad": (bad, first), "generic": (generic, second)}
+
+
 def fresh_copy(study, folder):
-    """Return a copy of a study from before its first run, whose jobs can meet faults."""
+    """Return a copy of a study from before its first run, with two ranks, whose jobs can meet faults."""
     found = study.copy(folder)
+    found.configure({**found.config, "ranks": {"ring": 2}})
     for name in ("results", ".snakemake"):
         shutil.rmtree(folder / name)
     for name in ("faults", "met", "hooks"):
@@ -71,98 +92,105 @@ def fresh_copy(study, folder):
     return found
 
 
-def commands(study, word):
-    return [line for line in (study.folder / "commands.txt").read_text().splitlines() if word in line.split()]
+def commands(study, *words):
+    """Return the commands of the package that were begun and name all these words."""
+    lines = (study.folder / "commands.txt").read_text().splitlines()
+    return [line for line in lines if all(word in line for word in words)]
 
 
-def submitted(cluster, name):
-    """Return the jobs that Snakemake submitted under this name, in order."""
-    return [job for job in cluster.jobs() if name in job["comment"]]
+def submitted(cluster, study, name=""):
+    """Return the jobs that Snakemake submitted for a study under this name, in order."""
+    return [job for job in cluster.jobs() if name in job["comment"] and job["folder"] == str(study.folder)]
 
 
-def wait_for(reached, patience=900):
-    end = time.monotonic() + patience
-    while not reached():
-        assert time.monotonic() < end
+def megabytes(job):
+    """Return the memory that a job asked for."""
+    return int(job["memory"].rstrip("M"))
+
+
+def stopped_at(cluster, study, process, fault, name):
+    """Wait until a job has met a fault and sleeps; return its number."""
+    end = time.monotonic() + PATIENCE
+    while not (study.folder / "met" / fault).exists():
+        assert process.poll() is None and time.monotonic() < end, study.printed()
         time.sleep(0.2)
+    (job,) = [job for job in submitted(cluster, study, name) if job["state"] == "RUNNING"]
+    return job["id"]
 
 
 @needs_slurm
 @needs_mpi
+@pytest.mark.usefixtures("beside")
 def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     place = {"PATH": cluster.environment["PATH"]}
-    (study.folder / "faults" / "1").write_text("kill odl features results/small/mine/seed0/features/1.h5")
-    (study.folder / "faults" / "2").write_text("sleep odl update results/small/mine/seed0/features/1.h5")
-    (study.folder / "faults" / "3").write_text("sleep odl ranks 2 results/small/mine/seed0/features/1.h5")
+    faults = {
+        "large": "700 odl index",  # its rule asks for 600
+        "unwanted": "sleep odl ranks 2 results/small/mine/seed0/features/0.h5",
+        "killed": "kill odl baselines results/small/mine/seed0/baselines/2.h5",
+        "late": "sleep odl update results/small/mine/seed0/features/2.h5",
+    }
+    for name, fault in faults.items():
+        (study.folder / "faults" / name).write_text(fault)
     with study.started(TABLES, *SLURM, "--keep-going", **place) as process:
-        wait_for(lambda: process.poll() is not None or {"2", "3"} <= {path.name for path in met(study)})
-        # A chain that has run out of time, and ranks that somebody cancels.
-        assert process.poll() is None, study.printed()
-        (late,) = [job for job in submitted(cluster, "learn-1") if job["state"] == "RUNNING"]
-        (unwanted,) = [job for job in submitted(cluster, "ranks-1") if job["state"] == "RUNNING"]
-        cluster.run("scontrol", "update", f"JobId={late['id']}", "TimeLimit=1")
-        cluster.run("scancel", unwanted["id"])
-        assert process.wait(900) == 1, study.printed()
+        # Ranks that somebody cancels, and a chain that runs out of time (noticed within 30 seconds).
+        unwanted = stopped_at(cluster, study, process, "unwanted", "ranks-0")
+        cluster.run("scancel", unwanted)
+        late = stopped_at(cluster, study, process, "late", "learn-1")
+        cluster.run("scontrol", "update", f"JobId={late}", "EndTime=now")
+        assert process.wait(PATIENCE) == 1, study.printed()
     text = study.printed()
-    states = {job["id"]: job["state"] for job in cluster.jobs()}
-    assert states[late["id"]] == "TIMEOUT" and states[unwanted["id"]] == "CANCELLED", text[-5000:]
-    # The job killed without a warning got a second attempt, with twice the memory, and went on.
-    first, second = submitted(cluster, "stream-1")
-    assert (first["state"], second["state"]) == ("FAILED", "COMPLETED")
-    assert int(second["memory"].rstrip("M")) == 2 * int(first["memory"].rstrip("M"))
-    assert (study.stream / "features" / "1.h5").exists()
+    first = submitted(cluster, study)
+    states = {job["id"]: job["state"] for job in first}
+    assert states[late] == "TIMEOUT" and states[unwanted] == "CANCELLED", text[-5000:]
+    # What Slurm killed for its memory, and what was killed without a word, had a second attempt with twice the memory.
+    for name, command in (("index", "odl index"), ("baselines", "baselines/2.h5")):
+        tried = submitted(cluster, study, name)
+        assert [job["state"] for job in tried] == ["FAILED", "COMPLETED"], (name, text[-5000:])
+        assert megabytes(tried[1]) == 2 * megabytes(tried[0]) and len(commands(study, command)) == 2
+    (log,) = (study.folder / "results" / "logs" / "slurm").rglob(f"{submitted(cluster, study, 'index')[0]['id']}.log")
+    assert "exceeded memory limit" in log.read_text()
     # More memory does not help the others: their second submission did nothing and says why.
-    assert len([line for line in commands(study, "update") if "features/1.h5" in line]) == 1
-    assert len([line for line in commands(study, "ranks") if "features/1.h5" in line]) == 1
+    assert len(commands(study, "odl update", "features/2.h5")) == 1
+    assert len(commands(study, "odl ranks")) == 1
     for reason in ("TIMEOUT", "CANCELLED"):
         assert f"a second attempt at a job that had memory enough (Slurm ended it as {reason})" in text
     # The same command again: nothing is made twice, and every byte is that of a run on one machine.
-    before = len(cluster.jobs())
-    jobs = study.run(TABLES, *SLURM, **place).names("run", "t")
-    assert {name for name in jobs if name.startswith("update")} == {"update da 1", "update_over_ranks ring 1"}
+    with study.started(TABLES, *SLURM, **place) as process:
+        assert process.wait(PATIENCE) == 0, study.printed()
+    updates = [(rule, held["run"], held["t"]) for rule, held in jobs_of(study.printed()) if rule.startswith("update")]
+    assert {*updates} == {("update", "da", "2"), *(("update_over_ranks", "ring", f"{t}") for t in range(3))}
     assert study.bytes() == local.bytes()
-    names = {job["comment"].split("_wildcards")[0] for job in cluster.jobs()[before:]}
-    assert len(names) == len(cluster.jobs()) - before <= 4, names
+    names = {job["comment"].split("_wildcards")[0] for job in submitted(cluster, study)[len(first) :]}
+    assert len(names) == len(submitted(cluster, study)) - len(first) <= 5, names
     # The chain is cut into blocks, each one submission; what it asks for comes from its rules.
-    (one,) = submitted(cluster, "learn-0")
-    assert one["cpus"] == "1" and int(one["memory"].rstrip("M")) >= 600 and one["limit"] != "UNLIMITED"
-    (ranks,) = submitted(cluster, "ranks-0")
-    assert ranks["cpus"] == "2"
+    (one,) = submitted(cluster, study, "learn-0")
+    assert one["cpus"] == "1" and megabytes(one) >= 600 and one["limit"] != "UNLIMITED"
+    assert [job["cpus"] for job in submitted(cluster, study, "ranks-1")] == ["2"]
     log = (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()
     assert "2 ranks" in log and agentfiles.of_network(study.checkpoint("ring", 1))
-    assert {job["node"] for job in cluster.jobs()} >= {"node1", "node2"}
+    assert {job["node"] for job in submitted(cluster, study)} >= {"node1", "node2"}
     # Logs of what failed lie in one place; those of what succeeded are removed.
     kept = {path.stem for path in (study.folder / "results" / "logs" / "slurm").rglob("*.log")}
-    assert kept == {job["id"] for job in cluster.jobs() if job["state"] != "COMPLETED"}
+    assert kept == {job["id"] for job in submitted(cluster, study) if job["state"] != "COMPLETED"}
     assert not any((study.results / "logs" / "attempts").glob("*/*"))
 
 
-def met(study):
-    return list((study.folder / "met").iterdir())
-
-
 @needs_slurm
-def test_bad_input_is_not_tried_again_on_slurm(local, cluster, tmp_path):
-    study = fresh_copy(local, tmp_path / "study")
-    (study.folder / "docs" / "b.jsonl").write_text("no JSON\n")
-    (study.folder / "partitions.yaml").write_text("partitions: {short: {max_runtime: 8}, long: {}}\n")
-    before = len(cluster.jobs())
-    target = study.target(study.results / "mine" / "documents.h5")
-    options = (*SLURM, "--slurm-partition-config", "partitions.yaml")
-    text = study.run(target, *options, fails=True, PATH=cluster.environment["PATH"]).text
-    assert [job["partition"] for job in cluster.jobs()[before:]] == ["long"] * 2  # for it asks for ten minutes
-    assert len(commands(study, "read")) == 1
+def test_bad_input_is_not_tried_again_on_slurm(beside, cluster):
+    study, process = beside["bad"]
+    assert process.wait(PATIENCE) == 1, study.printed()
+    assert [job["partition"] for job in submitted(cluster, study)] == ["long"] * 2  # for it asks for ten minutes
+    assert len(commands(study, "odl read")) == 1
+    text = study.printed()
     assert "b.jsonl" in text and "(odl read ended by itself with status 1)" in text
 
 
 @needs_slurm
-def test_the_generic_profile_on_slurm(local, cluster, tmp_path):
-    study = fresh_copy(local, tmp_path / "study")
-    target = study.target(study.stream / "index.tsv")
-    before = len(cluster.jobs())
-    study.run(target, "--profile", "profiles/cluster", PATH=cluster.environment["PATH"])
-    assert [job["state"] for job in cluster.jobs()[before:]] == ["COMPLETED"] * 2
+def test_the_generic_profile_on_slurm(local, beside, cluster):
+    study, process = beside["generic"]
+    assert process.wait(PATIENCE) == 0, study.printed()
+    assert [job["state"] for job in submitted(cluster, study)] == ["COMPLETED"] * 2
     assert study.bytes() == {name: held for name, held in local.bytes().items() if name in study.bytes()}
 
 
@@ -172,16 +200,24 @@ def test_the_generic_profile_on_another_scheduler(local, tmp_path):
     (study.folder / "faults" / "1").write_text("kill odl features results/small/mine/seed0/features/0.h5")
     script = f"{sys.executable} {ROOT / 'tests' / 'batch.py'}"
     scheduler = (
-        *("--profile", "profiles/cluster", "--seconds-between-status-checks", "1"),
+        *CLUSTER,
         *("--cluster-generic-submit-cmd", f"{script} submit {{threads}} {{resources.mem_mb}} {{resources.runtime}}"),
         *("--cluster-generic-status-cmd", f"{script} status"),
     )
-    targets = [study.target(study.checkpoint("da", 1)), study.target(study.stream / "baselines" / "1.h5")]
+    targets = [study.target(study.checkpoint("da", 2)), study.target(study.stream / "baselines" / "2.h5")]
     study.run(*targets, *scheduler, BATCH_DIR=str(tmp_path / "batch"))
     held = study.bytes()
-    assert any(name.endswith("/da/k8/1.h5") for name in held)
+    assert any(name.endswith("/da/k8/2.h5") for name in held)
     assert held == {name: value for name, value in local.bytes().items() if name in held}
     # read, index, kernels, two blocks of the stream (one twice, for it was killed), of the chain, the baselines.
     asked = [json.loads(path.read_text()) for path in (tmp_path / "batch").glob("*.json")]
     assert len(asked) == 9 and all(job["megabytes"] >= 600 and job["minutes"] >= 2 for job in asked)
-    assert len(commands(study, "update")) == 2
+    assert len(commands(study, "odl update")) == 3
+
+
+@needs_slurm
+@pytest.mark.skipif(not os.environ.get("ODL_SLURM_DEFAULT"), reason="set ODL_SLURM_DEFAULT=1; `make slurm` shows more")
+def test_the_default_study_on_slurm(cluster, tmp_path):
+    alone, blocks = slurmrun.compared(cluster, tmp_path, ["local", "blocks"])
+    assert len(alone.bytes) > 500 and alone.bytes == blocks.bytes
+    assert 0 < blocks.submissions < alone.jobs / 5

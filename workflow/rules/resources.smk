@@ -65,8 +65,8 @@ def remember_attempts():
         return
     jobs = hashlib.sha256("\n".join(sorted(submitted.target_jobs)).encode())
     folder = os.path.abspath(f"{ROOT}/logs/attempts/{jobs.hexdigest()[:16]}")
-    if os.environ.get("ODL_ATTEMPTS") == folder:
-        return  # a step of a job that has been asked already
+    if os.path.dirname(os.environ.get("ODL_ATTEMPTS", "")) == os.path.dirname(folder):
+        return  # a step of a submission that has been asked already, with some of its jobs
     if submitted.attempt == 1:
         shutil.rmtree(folder, ignore_errors=True)
     elif subprocess.run([sys.executable, "-m", "odl", "attempt", folder]).returncode:

@@ -103,6 +103,9 @@ rule score:
         shard=r"\d+",
     conda:
         "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(40),
+        runtime=minutes(1),
     params:
         code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
         run=run_of,

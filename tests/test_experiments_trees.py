@@ -11,7 +11,7 @@ from scipy import sparse
 from odl import experiments, hierarchy, trees
 from odl.documents import Documents
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.experiments import classification, inpainting, linearsvm, patches, patchplots, topic_tree
+from odl.experiments import classification, inpainting, patches, patchplots, topic_tree
 from odl.experiments.common import branched
 
 QUICK = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
@@ -328,22 +328,42 @@ class TestClassification:
         np.testing.assert_allclose(classification.kernels(X[:20], X[20:], "each")[1], X[20:] / size**2 @ X[:20].T)
         assert np.trace(classification.kernels(X[:20], X[20:], "one")[0]) == pytest.approx(20)
 
-    def test_the_svm_is_that_of_libsvm(self, rng):
+    def test_the_choice_is_that_of_a_search_over_pipelines(self, rng):
+        """Features, folds and grid in the hands of scikit-learn: the same C, accuracies and predictions."""
+        from sklearn.model_selection import GridSearchCV, PredefinedSplit
         from sklearn.svm import SVC
 
-        for p, noise in ((2, 1.0), (40, 3.0), (200, 0.1)):
-            X, y = rng.normal(size=(150, p)), rng.random(150) < 0.4
-            X[y, 0] += noise
-            sizes = [4.0, 0.25, 1 / 64]
-            found = linearsvm.decisions(X[:100] @ X[:100].T, y[:100], X[100:] @ X[:100].T, sizes, tolerance=1e-7)
-            for C, values in zip(sizes, found, strict=True):
-                model = SVC(C=C, kernel="linear", tol=1e-7).fit(X[:100], y[:100])
-                np.testing.assert_allclose(values, model.decision_function(X[100:]), atol=1e-4)
+        X, y = np.maximum(rng.normal(size=(260, 8)) + 0.5, 0), rng.random(260) < 0.45
+        X[y, :3] += 0.4
+        settings = self.settings(scaling=["one"], svm=[1, -3, -1, -2, 0])
+        found = classification.Judge(y, np.arange(180), np.arange(180, 260), settings).judged([(-7, X[:180], X[180:])])
+        size = np.sqrt((X[:180] ** 2).sum() / 180)
+        grid = {"C": [4.0**exponent for exponent in (-3, -2, -1, 0, 1)]}
+        search = GridSearchCV(
+            SVC(kernel="linear", tol=classification.COARSE), grid, cv=PredefinedSplit(np.arange(180) % 5)
+        )
+        search.fit(X[:180] / size, y[:180])
+        assert 4.0 ** found["C"] == search.best_params_["C"] and found["lam"] == -7
+        assert found["validation"] == pytest.approx(100 * search.best_score_)
+        final = SVC(kernel="linear", C=4.0 ** found["C"]).fit(X[:180] / size, y[:180])
+        assert found["accuracy"] == pytest.approx(100 * final.score(X[180:] / size, y[180:]))
+        assert len(set(search.cv_results_["mean_test_score"])) > 1  # there was something to choose
 
     def test_an_svm_of_one_class_says_that_class(self):
         for label in (True, False):
-            found = linearsvm.decisions(np.eye(3), np.full(3, label), np.ones((2, 3)), [1.0, 2.0])
-            assert ((found > 0) == label).all()
+            assert (classification.named(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label).all()
+
+    def test_rounds_end_when_the_objective_hardly_falls(self, rng):
+        counts, _ = classification.two_groups(two_classes(rng), self.settings())
+        part = counts[:60] / 20.0
+        found = {
+            (rounds, decrease): classification.codes(
+                "flat", 3, part, part, self.settings(rounds=rounds, decrease=decrease), 0, -20
+            )[0]
+            for rounds, decrease in ((1, 0.0), (30, 0.999), (30, 0.0))
+        }
+        assert np.array_equal(found[1, 0.0], found[30, 0.999])
+        assert not np.allclose(found[1, 0.0], found[30, 0.0])
 
     def test_choices_are_counted(self):
         rows = [{"method": "flat", "lam": lam, "scaling": "one", "C": C} for lam, C in ((-20, 0), (-12, 1), (-20, 1))]

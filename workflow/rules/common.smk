@@ -122,8 +122,7 @@ EXPERIMENTS = {
         "kernels": ["hierarchical"],
         "code": [
             *[*TREED, "corpora/news20", "corpora/text", "plots"],
-            *["experiments/classplots", "experiments/linearsvm"],
-            "experiments/classification",
+            *["experiments/classplots", "experiments/classification"],
         ],
     },
     "inpainting": {

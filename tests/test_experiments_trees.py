@@ -138,10 +138,29 @@ class TestInpainting:
         for exponent in np.arange(-6, -3, 0.25):
             bench.learned["flat", "2,2", exponent] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
         shape, exponents = bench.chosen(50, "flat", ["2,2"])
-        errors = {key[3:]: value for key, value in bench.errors.items()}
+        errors = {key[3:5]: value for key, value in bench.errors.items()}
         assert errors[shape, exponents] == min(errors.values())
         assert exponents[0] <= -4.5 and exponents[1] in (-8.25, -8.0, -7.75)
         assert not any(key[0] == "test" for key in bench.errors)
+
+    def test_screening_takes_the_better_quarter_to_more_patches_and_the_same_cell(self, rng):
+        P, D = planted(rng, branched("2,2"), 200)
+        grids = {"lam_train": [-6, -5, -4, -3], "lam_test": [-9, -6, -4, -2], "missing": [50]}
+        noise, found = rng.normal(size=D.shape), {}
+        for screen in (0, 20):
+            settings = settings_of("inpainting", **grids, screen=screen)
+            bench = inpainting.Bench(settings, 0, P[:20], P[20:150], P[150:])
+            for exponent in grids["lam_train"]:
+                bench.learned["flat", "2,2", exponent] = D + 0.1 * (exponent + 5) ** 2 * noise
+            found[screen] = bench.chosen(50, "flat", ["2,2"]), bench
+        (cell, whole), (screened, bench) = found.values()
+        assert cell == screened and cell[1][0] == -5
+        tried = {}
+        for key, error in bench.errors.items():
+            tried.setdefault(key[5], {})[key[4]] = error
+        assert {count: len(cells) for count, cells in tried.items()} == {20: 16, 80: 4, 130: 1}
+        assert set(tried[80]) == set(sorted(tried[20], key=tried[20].get)[:4])
+        assert len(whole.errors) == 16 and {key[5] for key in whole.errors} == {130}
 
     def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
         P, _ = planted(rng, branched("2,2"), 60)

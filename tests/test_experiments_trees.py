@@ -11,7 +11,7 @@ from scipy import sparse
 from odl import experiments, hierarchy, trees
 from odl.documents import Documents
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.experiments import classification, inpainting, linearsvm, patches, patchplots, topic_tree
+from odl.experiments import classification, inpainting, patches, patchplots, topic_tree
 from odl.experiments.common import branched
 
 QUICK = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
@@ -138,10 +138,29 @@ class TestInpainting:
         for exponent in np.arange(-6, -3, 0.25):
             bench.learned["flat", "2,2", exponent] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
         shape, exponents = bench.chosen(50, "flat", ["2,2"])
-        errors = {key[3:]: value for key, value in bench.errors.items()}
+        errors = {key[3:5]: value for key, value in bench.errors.items()}
         assert errors[shape, exponents] == min(errors.values())
         assert exponents[0] <= -4.5 and exponents[1] in (-8.25, -8.0, -7.75)
         assert not any(key[0] == "test" for key in bench.errors)
+
+    def test_screening_takes_the_better_quarter_to_more_patches_and_the_same_cell(self, rng):
+        P, D = planted(rng, branched("2,2"), 200)
+        grids = {"lam_train": [-6, -5, -4, -3], "lam_test": [-9, -6, -4, -2], "missing": [50]}
+        noise, found = rng.normal(size=D.shape), {}
+        for screen in (0, 20):
+            settings = settings_of("inpainting", **grids, screen=screen)
+            bench = inpainting.Bench(settings, 0, P[:20], P[20:150], P[150:])
+            for exponent in grids["lam_train"]:
+                bench.learned["flat", "2,2", exponent] = D + 0.1 * (exponent + 5) ** 2 * noise
+            found[screen] = bench.chosen(50, "flat", ["2,2"]), bench
+        (cell, whole), (screened, bench) = found.values()
+        assert cell == screened and cell[1][0] == -5
+        tried = {}
+        for key, error in bench.errors.items():
+            tried.setdefault(key[5], {})[key[4]] = error
+        assert {count: len(cells) for count, cells in tried.items()} == {20: 16, 80: 4, 130: 1}
+        assert set(tried[80]) == set(sorted(tried[20], key=tried[20].get)[:4])
+        assert len(whole.errors) == 16 and {key[5] for key in whole.errors} == {130}
 
     def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
         P, _ = planted(rng, branched("2,2"), 60)
@@ -328,22 +347,42 @@ class TestClassification:
         np.testing.assert_allclose(classification.kernels(X[:20], X[20:], "each")[1], X[20:] / size**2 @ X[:20].T)
         assert np.trace(classification.kernels(X[:20], X[20:], "one")[0]) == pytest.approx(20)
 
-    def test_the_svm_is_that_of_libsvm(self, rng):
+    def test_the_choice_is_that_of_a_search_over_pipelines(self, rng):
+        """Features, folds and grid in the hands of scikit-learn: the same C, accuracies and predictions."""
+        from sklearn.model_selection import GridSearchCV, PredefinedSplit
         from sklearn.svm import SVC
 
-        for p, noise in ((2, 1.0), (40, 3.0), (200, 0.1)):
-            X, y = rng.normal(size=(150, p)), rng.random(150) < 0.4
-            X[y, 0] += noise
-            sizes = [4.0, 0.25, 1 / 64]
-            found = linearsvm.decisions(X[:100] @ X[:100].T, y[:100], X[100:] @ X[:100].T, sizes, tolerance=1e-7)
-            for C, values in zip(sizes, found, strict=True):
-                model = SVC(C=C, kernel="linear", tol=1e-7).fit(X[:100], y[:100])
-                np.testing.assert_allclose(values, model.decision_function(X[100:]), atol=1e-4)
+        X, y = np.maximum(rng.normal(size=(260, 8)) + 0.5, 0), rng.random(260) < 0.45
+        X[y, :3] += 0.4
+        settings = self.settings(scaling=["one"], svm=[1, -3, -1, -2, 0])
+        found = classification.Judge(y, np.arange(180), np.arange(180, 260), settings).judged([(-7, X[:180], X[180:])])
+        size = np.sqrt((X[:180] ** 2).sum() / 180)
+        grid = {"C": [4.0**exponent for exponent in (-3, -2, -1, 0, 1)]}
+        search = GridSearchCV(
+            SVC(kernel="linear", tol=classification.COARSE), grid, cv=PredefinedSplit(np.arange(180) % 5)
+        )
+        search.fit(X[:180] / size, y[:180])
+        assert 4.0 ** found["C"] == search.best_params_["C"] and found["lam"] == -7
+        assert found["validation"] == pytest.approx(100 * search.best_score_)
+        final = SVC(kernel="linear", C=4.0 ** found["C"]).fit(X[:180] / size, y[:180])
+        assert found["accuracy"] == pytest.approx(100 * final.score(X[180:] / size, y[180:]))
+        assert len(set(search.cv_results_["mean_test_score"])) > 1  # there was something to choose
 
     def test_an_svm_of_one_class_says_that_class(self):
         for label in (True, False):
-            found = linearsvm.decisions(np.eye(3), np.full(3, label), np.ones((2, 3)), [1.0, 2.0])
-            assert ((found > 0) == label).all()
+            assert (classification.named(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label).all()
+
+    def test_rounds_end_when_the_objective_hardly_falls(self, rng):
+        counts, _ = classification.two_groups(two_classes(rng), self.settings())
+        part = counts[:60] / 20.0
+        found = {
+            (rounds, decrease): classification.codes(
+                "flat", 3, part, part, self.settings(rounds=rounds, decrease=decrease), 0, -20
+            )[0]
+            for rounds, decrease in ((1, 0.0), (30, 0.999), (30, 0.0))
+        }
+        assert np.array_equal(found[1, 0.0], found[30, 0.999])
+        assert not np.allclose(found[1, 0.0], found[30, 0.0])
 
     def test_choices_are_counted(self):
         rows = [{"method": "flat", "lam": lam, "scaling": "one", "C": C} for lam, C in ((-20, 0), (-12, 1), (-20, 1))]

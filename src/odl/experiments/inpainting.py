@@ -37,6 +37,7 @@ SETTINGS = {
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
     "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
+    "screen": {"type": "integer", "minimum": 0, "default": 0},
     "seeds": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
     "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
     "epochs": {**WHOLE, "default": 2},
@@ -99,13 +100,17 @@ class Bench:
             self.learned[key] = hierarchy.learn_online(problem, self.train, start, rng, **options)[0]
         return self.learned[key]
 
-    def error(self, part, missing, penalty, shape, exponents):
-        """Return the mean square error x 100 of the estimates D x of whole patches, x coded on the known pixels."""
-        key = part, missing, penalty, shape, exponents
+    def error(self, part, missing, penalty, shape, exponents, count=None):
+        """Return the mean square error x 100 of the estimates D x of whole patches, x coded on the known pixels.
+
+        Of the first `count` patches of the part, or of all.
+        """
+        X, known = self.parts[part][:count], self.known[part, missing][:count]
+        key = part, missing, penalty, shape, exponents, len(X)
         if key not in self.errors:
-            D, X = self.dictionary(penalty, shape, exponents[0]), self.parts[part]
+            D = self.dictionary(penalty, shape, exponents[0])
             problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
-            codes = problem.codes(X, D, mask=self.known[part, missing]).X
+            codes = problem.codes(X, D, mask=known).X
             self.errors[key] = 100.0 * float(np.mean(((X - codes @ D.T) ** 2).sum(axis=1)))
         return self.errors[key]
 
@@ -113,23 +118,34 @@ class Bench:
         """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches."""
         settings = self.settings
         grid = list(product(shapes, product(settings["lam_train"], settings["lam_test"])))
-
-        def cost(cell):
-            return self.error("validation", missing, penalty, *cell)
-
-        best = min(grid, key=cost)
+        best = self._best(missing, penalty, grid)
         if settings["refine"]:  # steps of 2^(1/4) around the best point of the grid
             steps = [step / 4 for step in range(-settings["refine"], settings["refine"] + 1)]
             shape, (first, second) = best
-            best = min(((shape, (first + a, second + b)) for a, b in product(steps, steps)), key=cost)
+            grid = [(shape, (first + a, second + b)) for a, b in product(steps, steps)]
+            best = self._best(missing, penalty, grid)
         return best
+
+    def _best(self, missing, penalty, cells):
+        """Return the best cell: all on `screen` validation patches, the better quarter on four times as many, ..."""
+        whole = len(self.parts["validation"])
+        count = self.settings["screen"] or whole
+        while True:
+            count = min(count, whole)
+            costs = [self.error("validation", missing, penalty, *cell, count) for cell in cells]
+            order = np.argsort(costs, kind="stable")
+            if count == whole:
+                return cells[order[0]]
+            cells = [cells[number] for number in np.sort(order[: -(-len(cells) // 4)])]
+            count *= 4
 
 
 def run(settings, folder, files):
     """Learn on whole patches, choose on validation patches, and reconstruct test patches.
 
-    Writes ``validation.tsv`` (every cell of the grid), ``test.tsv`` (the chosen ones), ``structures.tsv`` (every tree
-    at the largest share of missing pixels), ``summary.tsv``, ``depths.tsv`` (of the drawn tree) and the figures.
+    Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the chosen ones),
+    ``structures.tsv`` (every tree at the largest share of missing pixels), ``summary.tsv``, ``depths.tsv`` (of the
+    drawn tree) and the figures.
     """
     for shape in [*settings["trees"], settings["drawn_tree"]]:
         branched(shape)
@@ -145,7 +161,9 @@ def run(settings, folder, files):
         for shape, penalty in product(settings["trees"], PENALTIES):
             hardest = max(settings["missing"])
             structures.append(_tested(bench, hardest, penalty, bench.chosen(hardest, penalty, [shape])))
-        validation += [_row(seed, *key[1:], error) for key, error in bench.errors.items() if key[0] == "validation"]
+        for key, error in bench.errors.items():
+            if key[0] == "validation":
+                validation.append({**_row(seed, *key[1:5], error), "patches": key[5]})
     summary = summarise(tests)
     for name, rows in (("validation", validation), ("test", tests), ("structures", structures), ("summary", summary)):
         write_table(os.path.join(folder, f"{name}.tsv"), rows)

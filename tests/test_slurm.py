@@ -123,7 +123,7 @@ def stopped_at(cluster, study, process, fault, name):
 @pytest.mark.usefixtures("beside")
 def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
-    place = {"PATH": cluster.environment["PATH"]}
+    place = {name: cluster.environment[name] for name in ("PATH", "UCX_TLS")}
     faults = {
         "large": "700 odl index",  # its rule asks for 600
         "unwanted": "sleep odl ranks 2 results/small/mine/seed0/features/0.h5",

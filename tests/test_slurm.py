@@ -118,14 +118,12 @@ def stopped_at(cluster, study, process, fault, name):
     return job["id"]
 
 
-# MPICH 5.0.2 through Slurm 22.05's PMI2 fails to start now and then ("failed to unpack address, invalid bandwidth").
-@pytest.mark.skipif(not os.environ.get("ODL_SLURM"), reason="set ODL_SLURM=1; MPI through srun does not always start")
 @needs_slurm
 @needs_mpi
 @pytest.mark.usefixtures("beside")
 def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
-    place = {name: cluster.environment[name] for name in ("PATH", "UCX_TLS")}
+    place = {name: cluster.environment[name] for name in ("PATH", "MPIR_CVAR_CH4_NETMOD")}
     faults = {
         "large": "700 odl index",  # its rule asks for 600
         "unwanted": "sleep odl ranks 2 results/small/mine/seed0/features/0.h5",
@@ -158,19 +156,15 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     for reason in ("TIMEOUT", "CANCELLED"):
         assert f"a second attempt at a job that had memory enough (Slurm ended it as {reason})" in text
     # The same command again: nothing is made twice, and every byte is that of a run on one machine.
-    updates, calls = set(), 0
-    while not calls or (process.returncode and calls < 2):  # once more if MPI itself did not start
-        calls += 1
-        with study.started(TABLES, *SLURM, **place) as process:
-            process.wait(PATIENCE)
-        found = [(rule, held) for rule, held in jobs_of(study.printed()) if rule.startswith("update") and held]
-        updates |= {(rule, held["run"], held["t"]) for rule, held in found}
-    assert process.returncode == 0, study.printed()
+    with study.started(TABLES, *SLURM, **place) as process:
+        assert process.wait(PATIENCE) == 0, study.printed()
+    found = [(rule, held) for rule, held in jobs_of(study.printed()) if rule.startswith("update") and held]
+    updates = {(rule, held["run"], held["t"]) for rule, held in found}
     assert updates == {("update", "da", "2"), *(("update_over_ranks", "ring", f"{t}") for t in range(3))}
     assert study.bytes() == local.bytes()
     again = submitted(cluster, study)[len(first) :]
     assert len({job["comment"].split("_wildcards")[0] for job in again}) <= 5
-    assert len(again) <= 5 * calls
+    assert len(again) <= 5
     # The chain is cut into blocks, each one submission; what it asks for comes from its rules.
     (one,) = submitted(cluster, study, "learn-0")
     assert one["cpus"] == "1" and megabytes(one) >= 600 and one["limit"] != "UNLIMITED"

@@ -1,5 +1,7 @@
 """The file of one timestep's documents, written from the file of the corpus a run of documents at a time."""
 
+import os
+
 import numpy as np
 from scipy import sparse
 
@@ -33,7 +35,7 @@ def write(source, order, output, t):
                 sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], len(words)))
                 for part in picked(counts, order)
             )
-            rows.write_csr(batch, "counts", parts, shape, np.int32)
+            rows.write_csr(batch, "counts", parts, shape, np.int32, os.path.dirname(os.path.abspath(output)))
             storage.write_strings(batch, "vocabulary", words)
             for name in ("ids", "titles", "files", "topics"):
                 _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)

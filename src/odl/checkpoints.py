@@ -56,10 +56,10 @@ class Checkpoint:
     digest: str = ""
 
 
-def store(group, name, value):
-    """Store an array, or a sparse array (also one that comes in runs of rows) with its layout."""
+def store(group, name, value, folder=None):
+    """Store an array, or a sparse array (also one that comes in runs of rows, by way of `folder`) with its layout."""
     if hasattr(value, "parts"):
-        rows.write_csr(group, name, value.parts(), value.shape, value.dtype)
+        rows.write_csr(group, name, value.parts(), value.shape, value.dtype, folder)
         group[name].attrs["layout"] = "csr"
     elif sparse.issparse(value):
         if value.format == "csc":
@@ -91,7 +91,7 @@ def digest_of(file):
             digest.update(f"{name}:{item.dtype.str}{item.shape}\n".encode())
             held = storage.dataset_of(item.parent, item.name.rsplit("/", 1)[1])
             for piece in rows.pieces(held):
-                digest.update(np.ascontiguousarray(piece).tobytes())
+                digest.update(np.ascontiguousarray(piece))
 
     add("/", file)
     file.visititems(add)
@@ -116,10 +116,11 @@ def write(path, checkpoint):
     }
     with storage.writing(path, "checkpoint", **attributes) as file:
         store(file, "dictionary", checkpoint.dictionary)
-        store(file, "codes", checkpoint.codes)
+        folder = os.path.dirname(os.path.abspath(path))
+        store(file, "codes", checkpoint.codes, folder)
         arrays = file.create_group("arrays")
         for name in sorted(checkpoint.arrays):
-            store(arrays, name, checkpoint.arrays[name])
+            store(arrays, name, checkpoint.arrays[name], folder)
         digest = digest_of(file)
         file.attrs["digest"] = digest
     return digest

@@ -20,7 +20,7 @@ class Stored:
 
     Attributes
     ----------
-    t, n_before, n_initial, frequencies, novel, novel_dominant, times
+    t, n_before, n_initial, frequencies, novel, novel_dominant
         As in `odl.features.FeatureBatch`.
     counts : odl.rows.Matrix
     """
@@ -28,12 +28,21 @@ class Stored:
     def __init__(self, file):
         self.file = file
         self.t, self.n_before, self.n_initial = (int(file.attrs[name]) for name in ("t", "n_before", "n_initial"))
-        self.frequencies, self.novel, self.novel_dominant, self.times = (
-            storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant", "times")
+        self.frequencies, self.novel, self.novel_dominant = (
+            storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = rows.Matrix(file, "counts")
-        named = (int(file[name].attrs["length"]) for name in ("ids", "titles", "topics"))
+        named = [int(file[name].attrs["length"]) for name in ("ids", "titles", "topics")]
+        named.append(len(storage.dataset_of(file, "times", "i")))
         features.check_fit(self, named, int(file["vocabulary"].attrs["length"]), file.filename)
+
+    @property
+    def times(self):
+        """Time of each document."""
+        try:
+            return storage.read_array(self.file, "times", "i")
+        except (OSError, ValueError) as error:
+            raise storage.damaged(self.file.filename, error) from error
 
     @property
     def vocabulary(self):

@@ -281,7 +281,7 @@ def read(path):
         )
         if batch.counts.data.min(initial=1) <= 0:
             raise ValueError("a count is not positive")
-    check_fit(batch, map(len, (batch.ids, batch.titles, batch.topics)), len(batch.vocabulary), path)
+    check_fit(batch, map(len, (batch.ids, batch.titles, batch.topics, batch.times)), len(batch.vocabulary), path)
     return batch
 
 
@@ -292,14 +292,14 @@ def check_fit(batch, named, n_words, path):
     ----------
     batch : FeatureBatch or odl.featurerows.Stored
     named : iterable of int
-        How many ids, titles and topics there are.
+        How many ids, titles, topics and times there are.
     n_words : int
         Size of the vocabulary.
     path : path-like
         The file, for the message.
     """
     n_documents, n_terms = batch.counts.shape
-    by_document = {*named, *map(len, (batch.times, batch.novel, batch.novel_dominant))}
+    by_document = {*named, len(batch.novel), len(batch.novel_dominant)}
     if not (
         by_document == {n_documents}
         and len(batch.frequencies) == n_words == n_terms

@@ -46,36 +46,48 @@ class Shards:
     Parameters
     ----------
     P : odl.featurerows.Weighed
-    codes : list of odl.rows.Matrix
-        One a shard, in order.
+    paths : list of path-like
+        Shards, in order; one is open at a time.
+    shapes : list of (int, int)
+        Of their codes.
     """
 
     held = False
 
-    def __init__(self, P, codes):
-        self.P, self.matrices, self.shape = P, codes, P.shape
-        self.starts = np.cumsum([0] + [matrix.shape[0] for matrix in codes])
+    def __init__(self, P, paths, shapes):
+        self.P, self.paths, self.shape, self.n_atoms = P, paths, P.shape, shapes[0][1]
+        self.starts = np.cumsum([0] + [shape[0] for shape in shapes])
+
+    def matrices(self):
+        """Yield the codes of each shard, as `odl.rows.Matrix`."""
+        for path in self.paths:
+            yield rows.Matrix(rows.opened(path), "codes")
 
     def parts(self):
         """Yield (documents, codes) of consecutive runs of documents that start at multiples of `BLOCK`."""
-        for start, matrix in zip(self.starts[:-1].tolist(), self.matrices, strict=True):
+        for start, matrix in zip(self.starts[:-1].tolist(), self.matrices(), strict=True):
             for first, X in matrix.parts():
                 yield self.P[start + first : start + first + X.shape[0]], X
 
     def take(self, few):
         """Return documents and codes of a few rows."""
         shard = np.searchsorted(self.starts, few, side="right") - 1
-        picked = [self.matrices[i].take([row - self.starts[i]]) for i, row in zip(shard, few, strict=True)]
+        picked = [
+            rows.Matrix(rows.opened(self.paths[i]), "codes").take([row - self.starts[i]])
+            for i, row in zip(shard, few, strict=True)
+        ]
         return self.P.take(few), sparse.csr_array(sparse.vstack(picked, format="csr"))
 
     def together(self):
         """Return all documents and codes, for a learner that needs the whole batch."""
-        return self.P[:], sparse.csr_array(sparse.vstack([matrix[:] for matrix in self.matrices], format="csr"))
+        return self.P[:], sparse.csr_array(sparse.vstack([matrix[:] for matrix in self.matrices()], format="csr"))
 
     def codes(self):
         """Return the codes as they are written."""
-        shape = (self.shape[0], self.matrices[0].shape[1])
-        return RowParts(shape, np.dtype(np.float64), lambda: (X for matrix in self.matrices for _, X in matrix.parts()))
+        shape = (self.shape[0], self.n_atoms)
+        return RowParts(
+            shape, np.dtype(np.float64), lambda: (X for matrix in self.matrices() for _, X in matrix.parts())
+        )
 
 
 def gather(paths, P, run, t, previous):
@@ -103,28 +115,32 @@ def gather(paths, P, run, t, previous):
     DataError
         If they are not the shards of this batch, each once, cut at multiples of `BLOCK`.
     """
-    columns, codes, first, gap, seconds, coded = [], [], 0, 0.0, 0.0, 0
+    shapes, first, gap, seconds, coded = [], 0, 0.0, 0.0, 0
+    found = {name: np.empty(P.shape[0]) for name in ("score", "residual", "penalty")}
+    found["empty"] = np.empty(P.shape[0], dtype=bool)
     wanted = {"t": t, "previous": previous, "chain": json.dumps(run, sort_keys=True)}
     for path in paths:
         with storage.reading(path, "shard") as file:
             held = {name: file.attrs[name] for name in wanted}
             if held != wanted or int(file.attrs["first"]) != first or first % BLOCK:
                 raise _refused(path, f"documents from {first} on of timestep {t}")
-            columns.append({name: storage.read_array(file, name) for name in ("score", "residual", "penalty", "empty")})
+            shapes.append(rows.Matrix(file, "codes").shape)
+            last = first + shapes[-1][0]
+            columns = {name: storage.read_array(file, name) for name in found}
+            if {len(column) for column in columns.values()} != {last - first}:
+                given = f"{os.fspath(path)} does not fit together"
+                raise StorageError(given, "scores of all its documents", "delete it")
+            if last > P.shape[0]:
+                raise _refused(path, f"documents of the {P.shape[0]} of timestep {t}")
+            for name, column in columns.items():
+                found[name][first:last] = column
             gap, seconds = max(gap, float(file.attrs["gap"])), seconds + float(file.attrs["seconds"])
             coded += int(np.count_nonzero(np.diff(storage.read_array(file["codes"], "indptr", "i"))))
-            codes.append(rows.Matrix(rows.opened(path), "codes"))
-        first += codes[-1].shape[0]
-        if len(columns[-1]["score"]) != codes[-1].shape[0]:
-            raise StorageError(f"{os.fspath(path)} does not fit together", "scores of all its documents", "delete it")
+        first = last
     if first != P.shape[0]:
         raise _refused(paths[-1], f"the last of {P.shape[0]} documents, not of {first}")
-    batch = Shards(P, codes)
-    score, residual, penalty, empty = (
-        np.concatenate([column[name] for column in columns]) for name in ("score", "residual", "penalty", "empty")
-    )
-    found = novelty.Novelty(score, residual, penalty, batch.codes(), empty.astype(bool), (first - coded) / first, gap)
-    return found, batch, seconds
+    batch = Shards(P, paths, shapes)
+    return novelty.Novelty(**found, codes=batch.codes(), uncoded=(first - coded) / first, gap=gap), batch, seconds
 
 
 def _refused(path, expected):

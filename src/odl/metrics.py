@@ -9,6 +9,7 @@ import numpy as np
 
 from odl.errors import ParameterError
 
+_PART = 1 << 17  # known documents looked up at once
 _BLOCK = 2_000_000  # resampled documents held at once by the bootstrap
 
 
@@ -33,15 +34,19 @@ def _split(scores, labels):
     return novel, known
 
 
-def _slots(novel, known):
-    """Place known scores between the distinct novel scores.
+def _slots(values, known):
+    """Place known scores between the distinct novel scores, `values`.
 
     Slot 2i + 1 holds the known scores equal to the i-th smallest novel score, slot 2i those between
     its neighbours: all that AUC asks of a known score, in 2m + 1 slots for m distinct novel scores.
     """
+    return np.searchsorted(values, known, side="left") + np.searchsorted(values, known, side="right")
+
+
+def _placed(novel, known):
+    """Return the rank of each novel score, the slot of each known one, and how many distinct novel scores there are."""
     values, ranks = np.unique(novel, return_inverse=True)
-    slots = np.searchsorted(values, known, side="left") + np.searchsorted(values, known, side="right")
-    return ranks, slots, len(values)
+    return ranks, _slots(values, known), len(values)
 
 
 def auc(scores, labels):
@@ -68,10 +73,12 @@ def auc(scores, labels):
     novel, known = _split(scores, labels)
     if not len(novel) or not len(known):
         return float("nan")
-    ranks, slots, n_values = _slots(novel, known)
-    found = np.bincount(slots, minlength=2 * n_values + 1)
-    at_most = np.cumsum(found)
-    twice = (at_most[2 * ranks] + at_most[2 * ranks + 1]).sum()  # 2 * below + equal
+    values, times = np.unique(novel, return_counts=True)
+    found = np.zeros(2 * len(values) + 1, dtype=np.int64)
+    for first in range(0, len(known), _PART):
+        found += np.bincount(_slots(values, known[first : first + _PART]), minlength=len(found))
+    at_most = np.cumsum(found, out=found)
+    twice = times @ at_most[0:-1:2] + times @ at_most[1::2]  # 2 * below + equal
     return float(int(twice) / (2 * len(novel) * len(known)))
 
 
@@ -144,7 +151,7 @@ def bootstrap(scores, labels, *, replicates=1000, seed=0):
     novel, known = _split(scores, labels)
     if not len(novel) or not len(known) or replicates < 1:
         return np.full(max(replicates, 0), np.nan)
-    return _resampled([_slots(novel, known)], len(novel), len(known), replicates, seed)[0]
+    return _resampled([_placed(novel, known)], len(novel), len(known), replicates, seed)[0]
 
 
 def interval(values, level=0.95):
@@ -185,7 +192,7 @@ def auc_difference(scores, others, labels, *, replicates=1000, seed=0, level=0.9
     other_novel, other_known = _split(others, labels)
     if not len(novel) or not len(known):
         return float("nan"), float("nan"), float("nan")
-    placed = [_slots(novel, known), _slots(other_novel, other_known)]
+    placed = [_placed(novel, known), _placed(other_novel, other_known)]
     first, second = _resampled(placed, len(novel), len(known), replicates, seed)
     low, high = interval(first - second, level)
     return auc(scores, labels) - auc(others, labels), low, high
@@ -209,7 +216,7 @@ def mean_difference(batches, *, replicates=1000, seed=0, level=0.95):
         (novel, known), (other_novel, other_known) = _split(scores, labels), _split(others, labels)
         if not len(novel) or not len(known):
             continue
-        placed = [_slots(novel, known), _slots(other_novel, other_known)]
+        placed = [_placed(novel, known), _placed(other_novel, other_known)]
         first, second = _resampled(placed, len(novel), len(known), replicates, (seed, number))
         total += first - second
         differences.append(auc(scores, labels) - auc(others, labels))

@@ -4,7 +4,6 @@ What is written here in pieces has the same bytes as what `odl.storage` writes i
 """
 
 import tempfile
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -18,7 +17,7 @@ ENTRIES = 1 << 20  # entries held at a time where there are no rows
 
 def opened(path):
     """Open a file that stays open as long as something refers to it."""
-    return h5py.File(path, "r", locking=False)
+    return h5py.File(path, "r", locking=False, rdcc_nbytes=storage.CACHE)
 
 
 class Matrix:
@@ -130,10 +129,10 @@ def copy_array(source, group, name):
         group[name].attrs[key] = value
 
 
-def write_csr(group, name, parts, shape, dtype):
+def write_csr(group, name, parts, shape, dtype, folder=None):
     """Store a matrix that comes in runs of rows; the bytes of the file are those of `odl.storage.write_csr`.
 
-    The entries wait in unnamed files beside the target, since an HDF5 file is written array by array.
+    The entries wait in unnamed files, since an HDF5 file is written array by array.
 
     Parameters
     ----------
@@ -143,10 +142,12 @@ def write_csr(group, name, parts, shape, dtype):
         Consecutive runs of rows.
     shape : (int, int)
     dtype : dtype
+    folder : path-like, optional
+        Of the unnamed files; the folder for temporary files by default.
     """
     inner = group.create_group(name)
     inner.attrs["shape"] = np.asarray(shape, dtype=np.int64)
-    folder, pointers, total = Path(group.file.filename).parent, [np.zeros(1, dtype=np.int64)], 0
+    pointers, total = [np.zeros(1, dtype=np.int64)], 0
     with tempfile.TemporaryFile(dir=folder) as data, tempfile.TemporaryFile(dir=folder) as indices:
         for part in parts:
             part = part if part.has_sorted_indices else part.sorted_indices()

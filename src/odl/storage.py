@@ -9,8 +9,11 @@ than an array of variable-length strings, and it compresses).
 import errno
 import glob
 import hashlib
+import io
 import os
 import platform
+import signal
+import threading
 from contextlib import contextmanager, suppress
 
 import h5py
@@ -24,6 +27,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 PACKED = 1100  # gzip makes at most 1032 bytes of one
 SMALL = 1 << 24  # bytes that are read without looking at how many are stored
+CACHE = 1 << 20  # bytes that an open array keeps unpacked: one chunk; HDF5 itself keeps eight times as much
 LARGEST = np.iinfo(np.int32).max  # rows and columns of a matrix
 
 
@@ -87,18 +91,60 @@ def writing(path, kind, **attributes):
     **attributes
         Attributes of the root group.
     """
-    # Built in memory: where a disk is full HDF5 prints pages and ends in a segmentation fault; plain writing does not.
-    with replacing(path) as temporary:
-        with h5py.File(temporary, "w", driver="core", backing_store=False) as file:
-            file.attrs["kind"] = kind
-            file.attrs["format"] = FORMAT
-            for name, value in attributes.items():
-                file.attrs[name] = value
-            yield file
-            file.flush()
-            image = file.id.get_file_image()
-        with open(temporary, "wb") as held:
-            held.write(image)
+    with replacing(path) as temporary, _uninterrupted(), _Sink(temporary, "w+") as sink:
+        try:
+            with h5py.File(sink, "w", rdcc_nbytes=CACHE) as file:
+                file.attrs["kind"] = kind
+                file.attrs["format"] = FORMAT
+                for name, value in attributes.items():
+                    file.attrs[name] = value
+                yield file
+        finally:
+            if sink.failed:  # what HDF5 says of it, if anything, follows from it
+                raise sink.failed
+
+
+@contextmanager
+def _uninterrupted():
+    """Hold signals back until the block has ended: an exception raised below HDF5 ends in a segmentation fault."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no signal raises anything here
+        return
+    came, before = [], {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    held = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in held:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
+
+
+class _Sink(io.FileIO):
+    """A file that accepts everything: the first error of writing is kept for the end.
+
+    Where a disk is full HDF5, if it is told, prints pages and ends in a segmentation fault.
+    """
+
+    failed = None
+
+    def write(self, data):
+        left = memoryview(data).cast("B")
+        while len(left) and not self.failed:
+            try:
+                left = left[super().write(left) :]
+            except OSError as error:
+                self.failed = error
+        return len(data)
+
+    def readinto(self, buffer):
+        return len(buffer) if self.failed else super().readinto(buffer)
+
+    def truncate(self, size=None):
+        return size if self.failed else super().truncate(size)
 
 
 @contextmanager
@@ -118,7 +164,7 @@ def reading(path, kind):
     if os.path.isdir(path):
         raise StorageError(f"{path} is a folder", f"a file of kind '{kind}'", "name the file")
     try:
-        with h5py.File(path, "r", locking=False) as file:
+        with h5py.File(path, "r", locking=False, rdcc_nbytes=CACHE) as file:
             found = (file.attrs.get("kind"), int(file.attrs.get("format", -1)))
             if found[1] == FORMAT and found[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{found[0]}'", f"kind '{kind}'", "name the right file")

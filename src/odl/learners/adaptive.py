@@ -194,7 +194,7 @@ class Adaptive(Learner):
             seen += P.shape[0]
         S = largest_per_row(_joined(S, terms, sums[:, :n_atoms], owner), self.terms)
         size = np.sqrt(np.bincount(_columns(S), S.data**2, minlength=n_atoms))
-        S.data = S.data / np.repeat(np.where(size > 0, size, 1.0), np.diff(S.indptr))
+        S.data /= np.repeat(np.where(size > 0, size, 1.0), np.diff(S.indptr))
         memory |= {name: value[:n_atoms] for name, value in slots.items()}
         memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
         return State(sparse.csc_array(S.T), memory, state.updates + 1)
@@ -277,13 +277,14 @@ def _joined(S, terms, sums, owner):
     )
     rest = sparse.csr_array(S.T, copy=True)
     rest.data = np.where(changed[rest.indices], 0.0, rest.data)
-    atoms, places = np.nonzero(sums.T)
-    new = sparse.csr_array(
-        (sums[places, atoms].astype(np.float64), (atoms, terms[places])), shape=(sums.shape[1], S.shape[0])
-    )
-    total = sparse.csr_array(moves @ rest + new)
-    total.eliminate_zeros()
-    return total.sorted_indices()
+    rest.eliminate_zeros()
+    ends = np.concatenate([[0], np.cumsum(np.count_nonzero(sums, axis=0))])
+    values, columns = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.int32)
+    for atom in range(sums.shape[1]):
+        places, span = np.flatnonzero(sums[:, atom]), slice(ends[atom], ends[atom + 1])
+        values[span], columns[span] = sums[places, atom], terms[places]
+    new = sparse.csr_array((values, columns, ends), shape=(sums.shape[1], S.shape[0]))
+    return sparse.csr_array(moves @ rest + new).sorted_indices() if rest.nnz else new
 
 
 def _coded(P, A, chosen):

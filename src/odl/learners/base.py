@@ -138,11 +138,14 @@ def _with_terms(value, shape, n_terms):
 
 
 def largest_per_row(matrix, most):
-    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column."""
+    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column.
+
+    A matrix of which all is kept comes back as it is, not copied.
+    """
     sizes = np.diff(matrix.indptr)
+    matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
     if most == 0 or not len(sizes) or sizes.max() <= most:
-        return matrix.sorted_indices()
-    matrix = matrix.sorted_indices()
+        return matrix
     keep = np.ones(matrix.nnz, dtype=bool)
     for row in np.flatnonzero(sizes > most):
         span = slice(matrix.indptr[row], matrix.indptr[row + 1])
@@ -371,8 +374,8 @@ def atoms_from(P, start_terms=0, norm="l1"):
     """Return the documents, cut to their `start_terms` heaviest terms (0: all), as atoms of unit norm in columns."""
     atoms = largest_per_row(P, start_terms)
     sizes = np.asarray(atoms.sum(axis=1)) if norm == "l1" else np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
-    atoms.data = atoms.data / np.repeat(np.ravel(sizes), np.diff(atoms.indptr))
-    return sparse.csc_array(atoms.T)
+    values = atoms.data / np.repeat(np.ravel(sizes), np.diff(atoms.indptr))
+    return sparse.csc_array(sparse.csr_array((values, atoms.indices, atoms.indptr), shape=atoms.shape).T)
 
 
 def parameters(learner_class):

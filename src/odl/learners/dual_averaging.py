@@ -59,5 +59,6 @@ class DualAveraging(SubgradientLearner):
         total.eliminate_zeros()
         total = sparse.csc_array(largest_per_row(sparse.csr_array(total.T), self.gradient_terms).T)
         scale = self.gamma if self.step == "gamma_over_sqrt_t" else 1.0 / self.gamma
-        dictionary = project_columns(total.astype(np.float64) * (-scale / np.sqrt(updates)))
+        moved = total.data.astype(np.float64) * (-scale / np.sqrt(updates))
+        dictionary = project_columns(sparse.csc_array((moved, total.indices, total.indptr), shape=total.shape))
         return State(dictionary, {"gradient_sum": total}, updates)

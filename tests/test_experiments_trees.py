@@ -3,6 +3,7 @@
 import io
 import os
 import tarfile
+from itertools import product
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ class TestInpainting:
         settings = settings_of("inpainting", lam_train=[-4], lam_test=[-6, -4], missing=[70])
         bench = inpainting.Bench(settings, 0, P[:50], P[50:100], P[100:])
         for penalty in inpainting.PENALTIES:
-            bench.learned[penalty, "5,2,2", -4] = D
+            bench.learned[penalty, "5,2,2", -4, 50] = D
         flat, tree = (
             bench.error("test", 70, name, *bench.chosen(70, name, ["5,2,2"])) for name in inpainting.PENALTIES
         )
@@ -123,7 +124,7 @@ class TestInpainting:
         P, D = planted(rng, branched("2,2"), 60)
         settings = settings_of("inpainting", missing=[50], tolerance=1e-6, iterations=5000)
         bench = inpainting.Bench(settings, 3, P[:20], P[20:40], P[40:])
-        bench.learned["flat", "2,2", -4] = D
+        bench.learned["flat", "2,2", -4, 20] = D
         known, total = bench.known["test", 50], 0.0
         for patch, mask in zip(P[40:], known, strict=True):  # cut the rows out instead of masking them
             problem = inpainting.problem_of(settings, "flat", branched("2,2"), -6)
@@ -136,31 +137,47 @@ class TestInpainting:
         settings = settings_of("inpainting", lam_train=[-5, -4], lam_test=[-8, -2], missing=[50], refine=1)
         bench = inpainting.Bench(settings, 0, P[:20], P[20:40], P[40:])
         for exponent in np.arange(-6, -3, 0.25):
-            bench.learned["flat", "2,2", exponent] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
-        shape, exponents = bench.chosen(50, "flat", ["2,2"])
+            for count in range(7, 21):
+                bench.learned["flat", "2,2", exponent, count] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
+        shape, exponents = bench.chosen(50, "flat", ["2,2"], 1)
         errors = {key[3:5]: value for key, value in bench.errors.items()}
         assert errors[shape, exponents] == min(errors.values())
         assert exponents[0] <= -4.5 and exponents[1] in (-8.25, -8.0, -7.75)
         assert not any(key[0] == "test" for key in bench.errors)
 
-    def test_screening_takes_the_better_quarter_to_more_patches_and_the_same_cell(self, rng):
-        P, D = planted(rng, branched("2,2"), 200)
-        grids = {"lam_train": [-6, -5, -4, -3], "lam_test": [-9, -6, -4, -2], "missing": [50]}
+    def test_a_race_takes_the_better_quarter_to_more_patches_and_to_the_same_cell(self, rng):
+        P, D = planted(rng, branched("2,2"), 400)
+        grids = {"lam_train": [-8, -7, -6, -5, -4, -3], "lam_test": [-9, -8, -6, -5, -4, -2], "missing": [50]}
         noise, found = rng.normal(size=D.shape), {}
         for screen in (0, 20):
             settings = settings_of("inpainting", **grids, screen=screen)
-            bench = inpainting.Bench(settings, 0, P[:20], P[20:150], P[150:])
-            for exponent in grids["lam_train"]:
-                bench.learned["flat", "2,2", exponent] = D + 0.1 * (exponent + 5) ** 2 * noise
+            bench = inpainting.Bench(settings, 0, P[:200], P[200:330], P[330:])
+            for exponent, count in product(grids["lam_train"], range(7, 201)):
+                bench.learned["flat", "2,2", exponent, count] = D + 0.1 * (exponent + 5) ** 2 * noise
             found[screen] = bench.chosen(50, "flat", ["2,2"]), bench
-        (cell, whole), (screened, bench) = found.values()
-        assert cell == screened and cell[1][0] == -5
+        (cell, whole), (raced, bench) = found.values()
+        assert cell == raced and cell[1][0] == -5
         tried = {}
         for key, error in bench.errors.items():
             tried.setdefault(key[5], {})[key[4]] = error
-        assert {count: len(cells) for count, cells in tried.items()} == {20: 16, 80: 4, 130: 1}
-        assert set(tried[80]) == set(sorted(tried[20], key=tried[20].get)[:4])
-        assert len(whole.errors) == 16 and {key[5] for key in whole.errors} == {130}
+        assert list(tried) == [20, 80, 130] and len(tried[20]) == 36
+        ranked = list(dict.fromkeys(first for first, _ in sorted(tried[20], key=tried[20].get)))
+        assert {first for first, _ in tried[80]} == set(ranked[:2])
+        assert all(abs(second - cell[1][1]) <= 1 for _, second in tried[130]) and len(tried[130]) < 4
+        assert len(whole.errors) == 36 and {key[5] for key in whole.errors} == {130}
+
+    def test_a_race_learns_from_as_large_a_share_of_the_training_patches(self, rng, monkeypatch):
+        P, _ = planted(rng, branched("2,2"), 100)
+        counts = []
+
+        def learn(problem, X, D, rng, **options):
+            counts.append(len(X))
+            return D, None, None
+
+        monkeypatch.setattr(hierarchy, "learn_online", learn)
+        settings = settings_of("inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4)
+        inpainting.Bench(settings, 0, P[:40], P[40:72], P[72:]).chosen(50, "tree", ["2,2"])
+        assert counts == [7, 7, 7, 20, 40]  # an eighth is 5, fewer than atoms
 
     def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
         P, _ = planted(rng, branched("2,2"), 60)

@@ -102,6 +102,8 @@ def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
     D = np.ascontiguousarray(D[:, order])
     gram = treekernels.gram_matrix(D)
     lipschitz = max(_lipschitz(gram), 1e-300)
+    if mask is None and not sparse.issparse(P) and 2 * np.shape(P)[1] < D.shape[1]:
+        mask = np.ones(np.shape(P), dtype=bool)  # D is smaller than its Gram matrix
     if mask is not None:
         P, mask = _dense(P, "P"), np.asarray(mask) != 0
         P = np.where(mask, P, 0.0)

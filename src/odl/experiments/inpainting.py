@@ -18,6 +18,7 @@ from odl.tables import read_table, write_table
 
 TITLE = "Inpainting of image patches: flat against tree"
 PENALTIES = ("flat", "tree")
+SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many times the patches
 # Table 1 of the paper: missing percentage -> mean square error x 100, flat and tree.
 PUBLISHED = {50: (19.3, 18.6), 60: (26.8, 25.7), 70: (36.7, 35.0), 80: (50.6, 48.0), 90: (72.1, 65.9)}
 WHOLE = {"type": "integer", "minimum": 1}
@@ -86,58 +87,95 @@ class Bench:
         }
         self.learned, self.errors = {}, {}
 
-    def dictionary(self, penalty, shape, exponent):
-        """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches."""
-        key = penalty, shape, exponent
+    def dictionary(self, penalty, shape, exponent, share=1.0):
+        """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches.
+
+        From a share of the training patches, but from as many as there are atoms at least.
+        """
+        tree = branched(shape)
+        count = max(int(np.ceil(share * len(self.train))), tree.n_atoms)
+        key = penalty, shape, exponent, count
         if key not in self.learned:
-            tree, rng = branched(shape), np.random.default_rng([self.seed, 1000])
+            rng = np.random.default_rng([self.seed, 1000])
             if tree.n_atoms > len(self.train):
                 given = f"{len(self.train)} training patches for the {tree.n_atoms} atoms of the tree '{shape}'"
                 raise ConfigError(given, "at least one patch for each atom", "raise train")
             start = self.train[np.sort(rng.choice(len(self.train), tree.n_atoms, replace=False))].T.copy()
             options = {name: self.settings[name] for name in ("batch", "epochs", "forgetting")}
             problem = problem_of(self.settings, penalty, tree, exponent)
-            self.learned[key] = hierarchy.learn_online(problem, self.train, start, rng, **options)[0]
+            self.learned[key] = hierarchy.learn_online(problem, self.train[:count], start, rng, **options)[0]
         return self.learned[key]
 
-    def error(self, part, missing, penalty, shape, exponents, count=None):
+    def error(self, part, missing, penalty, shape, exponents, share=1.0):
         """Return the mean square error x 100 of the estimates D x of whole patches, x coded on the known pixels.
 
-        Of the first `count` patches of the part, or of all.
+        Of the first patches of the part, a share of them, with the dictionary of the same share of training patches.
         """
-        X, known = self.parts[part][:count], self.known[part, missing][:count]
-        key = part, missing, penalty, shape, exponents, len(X)
+        count = int(np.ceil(share * len(self.parts[part])))
+        key = part, missing, penalty, shape, exponents, count
         if key not in self.errors:
-            D = self.dictionary(penalty, shape, exponents[0])
+            X, known = self.parts[part][:count], self.known[part, missing][:count]
+            D = self.dictionary(penalty, shape, exponents[0], share)
             problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
             codes = problem.codes(X, D, mask=known).X
             self.errors[key] = 100.0 * float(np.mean(((X - codes @ D.T) ** 2).sum(axis=1)))
         return self.errors[key]
 
-    def chosen(self, missing, penalty, shapes):
-        """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches."""
+    def chosen(self, missing, penalty, shapes, refine=0):
+        """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches.
+
+        `refine` steps of 2^(1/4) to every side of the best point of the grid are tried after it.
+        """
         settings = self.settings
+        share = min(settings["screen"] / len(self.parts["validation"]), 1.0) or 1.0
         grid = list(product(shapes, product(settings["lam_train"], settings["lam_test"])))
-        best = self._best(missing, penalty, grid)
-        if settings["refine"]:  # steps of 2^(1/4) around the best point of the grid
-            steps = [step / 4 for step in range(-settings["refine"], settings["refine"] + 1)]
+        best = self._best(missing, penalty, grid, share)
+        if refine:
+            steps = [step / 4 for step in range(-refine, refine + 1)]
             shape, (first, second) = best
             grid = [(shape, (first + a, second + b)) for a, b in product(steps, steps)]
-            best = self._best(missing, penalty, grid)
+            best = self._best(missing, penalty, grid, max(share, 1 / SHRINK))
         return best
 
-    def _best(self, missing, penalty, cells):
-        """Return the best cell: all on `screen` validation patches, the better quarter on four times as many, ..."""
-        whole = len(self.parts["validation"])
-        count = self.settings["screen"] or whole
+    def _best(self, missing, penalty, cells, share):
+        """Return the best cell of a race: all on a share of the patches, the better part on four times as many, ...
+
+        Of dictionaries the better quarter goes on, each with the lam of coding that suited it and those beside it.
+        """
         while True:
-            count = min(count, whole)
-            costs = [self.error("validation", missing, penalty, *cell, count) for cell in cells]
-            order = np.argsort(costs, kind="stable")
-            if count == whole:
-                return cells[order[0]]
-            cells = [cells[number] for number in np.sort(order[: -(-len(cells) // 4)])]
-            count *= 4
+            known = f"{share:.3g} of the patches"
+            print(f"seed {self.seed}, {penalty}, {missing} % missing: {len(cells)} points on {known}", flush=True)
+            costs = {cell: self.error("validation", missing, penalty, *cell, share) for cell in cells}
+            if share == 1.0:
+                return min(cells, key=costs.get)
+            best = {}  # of each dictionary
+            for cell in sorted(cells, key=costs.get):
+                best.setdefault((cell[0], cell[1][0]), cell)
+            ahead = dict(list(best.items())[: -(-len(best) // SHRINK)])
+            cells = [
+                (shape, (first, second))
+                for shape, (first, second) in cells
+                if (shape, first) in ahead and abs(second - ahead[shape, first][1][1]) <= 1
+            ]
+            share = min(SHRINK * share, 1.0)
+
+
+def raced(bench, penalty):
+    """Return rows of what was tried for one penalty, of the test patches, and of every tree where most is missing."""
+    settings, hardest = bench.settings, max(bench.settings["missing"])
+    tests = [
+        _tested(bench, missing, penalty, bench.chosen(missing, penalty, settings["trees"], settings["refine"]))
+        for missing in settings["missing"]
+    ]
+    structures = [
+        _tested(bench, hardest, penalty, bench.chosen(hardest, penalty, [shape])) for shape in settings["trees"]
+    ]
+    tried = [
+        {**_row(bench.seed, *key[1:5], error), "patches": key[5]}
+        for key, error in bench.errors.items()
+        if key[0] == "validation" and key[2] == penalty
+    ]
+    return tried, tests, structures
 
 
 def run(settings, folder, files):
@@ -154,16 +192,10 @@ def run(settings, folder, files):
     drawn = patches.draw(images, settings["patch"], sum(sizes), np.random.default_rng(0))
     parts = np.split(drawn, np.cumsum(sizes)[:-1])
     validation, tests, structures = [], [], []
-    for seed in settings["seeds"]:
-        bench = Bench(settings, seed, *parts)
-        for missing, penalty in product(settings["missing"], PENALTIES):
-            tests.append(_tested(bench, missing, penalty, bench.chosen(missing, penalty, settings["trees"])))
-        for shape, penalty in product(settings["trees"], PENALTIES):
-            hardest = max(settings["missing"])
-            structures.append(_tested(bench, hardest, penalty, bench.chosen(hardest, penalty, [shape])))
-        for key, error in bench.errors.items():
-            if key[0] == "validation":
-                validation.append({**_row(seed, *key[1:5], error), "patches": key[5]})
+    for seed, penalty in product(settings["seeds"], PENALTIES):
+        found = raced(Bench(settings, seed, *parts), penalty)
+        for rows, more in zip((validation, tests, structures), found, strict=True):
+            rows += more
     summary = summarise(tests)
     for name, rows in (("validation", validation), ("test", tests), ("structures", structures), ("summary", summary)):
         write_table(os.path.join(folder, f"{name}.tsv"), rows)

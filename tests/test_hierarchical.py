@@ -40,6 +40,36 @@ def objectives(P, D, X, tree, lam, norm, weights):
     return residual, np.array(penalty)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_signals_with_fewer_entries_than_atoms(rng, norm, nonnegative, masked):
+    """Dense ones go by ADMM; the same ones as sparse documents by FISTA, which has to come to the same objective."""
+    tree, weights, D = trees.binary(63), rng.choice([0.5, 1.0, 2.0], 63), 3.0 * rng.normal(size=(12, 63))
+    P = rng.normal(size=(12, 12)) * np.repeat([1e-2, 1.0, 1e2, 0.0], 3)[:, None]
+    mask = rng.random(P.shape) < 0.6 if masked else np.ones(P.shape, dtype=bool)
+    mask[0] = False
+    options = {"norm": norm, "weights": weights, "nonnegative": nonnegative, "tolerance": 1e-5, "iterations": 100_000}
+    total = {"dense": 0, "sparse": 0}
+    for lam in (0.01, 0.3):
+        found = fista.codes(P, D, lam, tree, mask=mask, **options)
+        value = found.residual + found.penalty
+        _, penalty = objectives(P, D, found.X, tree, lam, norm, weights)
+        np.testing.assert_allclose(found.penalty, penalty, rtol=1e-12, atol=1e-15)
+        assert (found.gap <= 1e-5 * value).all()
+        for row, known in enumerate(mask):
+            alone = fista.codes(sparse.csr_array(P[[row]][:, known]), D[known], lam, tree, **options)
+            best = alone.residual + alone.penalty
+            assert value[row] == pytest.approx(best[0], rel=3e-5, abs=1e-15)
+            fit = 0.5 * ((P[row] - D @ found.X.toarray()[row])[known] ** 2).sum()
+            assert found.residual[row] == pytest.approx(fit, rel=1e-9, abs=1e-12 * np.sum(P[row] ** 2))
+            total["sparse"] += int(alone.iterations[0])
+        total["dense"] += int(found.iterations.sum())
+        again = fista.codes(P, D, lam, tree, mask=mask, start=found.X, **options)
+        assert again.iterations.sum() <= found.iterations.sum()
+    assert total["dense"] < 0.5 * total["sparse"]
+
+
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 def test_codes_against_a_conic_solver(rng, D, norm, nonnegative):

@@ -18,6 +18,11 @@ _plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)  # what d
 _sums = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, fastmath={"reassoc", "contract"})
 
 
+THRESHOLD = 0.1  # of ADMM: lam / rho, in units of the length of the signal over that of the longest atom
+PATIENCE = 100  # steps of ADMM before FISTA goes on
+STEEPEST = 1e-9  # of ADMM: the least rho over the largest eigenvalue of D^T D
+
+
 class Layout(NamedTuple):
     """A tree as the kernels want it."""
 
@@ -250,23 +255,35 @@ class Vectors(NamedTuple):
 
 
 @_plain
+def _image(x, columns, image):
+    """image <- D x; zeros of x cost nothing."""
+    image[:] = 0.0
+    for j in range(len(x)):
+        if x[j] != 0.0:
+            for i in range(len(image)):
+                image[i] += x[j] * columns[j, i]
+
+
+@_plain
+def _back(rows, image, out):
+    """out <- out + D^T image, four rows of D at once, since `out` is read and written again for each."""
+    fours = len(image) - len(image) % 4
+    for i in range(0, fours, 4):
+        a, b, c, d = image[i], image[i + 1], image[i + 2], image[i + 3]
+        for j in range(len(out)):
+            out[j] += (a * rows[i, j] + b * rows[i + 1, j]) + (c * rows[i + 2, j] + d * rows[i + 3, j])
+    for i in range(fours, len(image)):
+        for j in range(len(out)):
+            out[j] += image[i] * rows[i, j]
+
+
+@_plain
 def _apply(x, gram, rows, columns, masked, image, out):
     """out <- D^T D x, from the Gram matrix or from the rows of D that are kept; zeros of x cost nothing."""
     out[:] = 0.0
     if masked:
-        image[:] = 0.0
-        for j in range(len(x)):
-            if x[j] != 0.0:
-                for i in range(len(image)):
-                    image[i] += x[j] * columns[j, i]
-        fours = len(image) - len(image) % 4
-        for i in range(0, fours, 4):  # four rows at once, since `out` is read and written again for each
-            a, b, c, d = image[i], image[i + 1], image[i + 2], image[i + 3]
-            for j in range(len(x)):
-                out[j] += (a * rows[i, j] + b * rows[i + 1, j]) + (c * rows[i + 2, j] + d * rows[i + 3, j])
-        for i in range(fours, len(image)):
-            for j in range(len(x)):
-                out[j] += image[i] * rows[i, j]
+        _image(x, columns, image)
+        _back(rows, image, out)
         return
     for j in range(len(x)):
         if x[j] != 0.0:
@@ -325,7 +342,12 @@ def _gap(square, fit, energy, value, correlation, w, layout, lam, infinity, posi
         if positive:
             w.dual[j] = max(w.dual[j], 0.0)
     bound = _dual_norm(w.dual, layout, lam, infinity, w.work, w.factor)
-    inner, length = square - fit, max(square - 2.0 * fit + energy, 0.0)
+    return _excess_of(value, square - fit, max(square - 2.0 * fit + energy, 0.0), lam, bound)
+
+
+@_plain
+def _excess_of(value, inner, length, lam, bound):
+    """Return the objective less the dual at s k, s at best, for k^T p, ||k||^2 and a bound of Omega*(D^T k)."""
     most = lam / bound if bound > lam else 1.0  # larger multiples may be feasible too; near the optimum none helps
     scale = min(max(inner / length, 0.0), most) if length > 0.0 else 0.0
     return max(value - (scale * inner - 0.5 * scale * scale * length), 0.0)
@@ -415,45 +437,145 @@ def code_rows(X, squares, correlations, gram, layout, lam, lipschitz, infinity, 
 @_compiled
 def _steepness_of(columns):
     """Return an upper bound of the largest eigenvalue of C^T C (that of C C^T): the row sums of its fourth power."""
-    K = np.zeros((columns.shape[1], columns.shape[1]))
-    for j in range(columns.shape[0]):
-        for i in range(columns.shape[1]):
-            for other in range(columns.shape[1]):
-                K[i, other] += columns[j, i] * columns[j, other]
-    K = gram_matrix(gram_matrix(K))
+    K = gram_matrix(gram_matrix(gram_matrix(columns)))
     bound = 0.0
     for i in range(len(K)):
         bound = max(bound, np.abs(K[i]).sum())
     return math.sqrt(math.sqrt(bound))
 
 
+@_plain
+def _invert(K):
+    """K <- its inverse, by Gauss and Jordan; K is symmetric and positive definite, so no pivot is small."""
+    for k in range(len(K)):
+        pivot = 1.0 / K[k, k]
+        K[k, k] = 1.0
+        for j in range(len(K)):
+            K[k, j] *= pivot
+        for i in range(len(K)):
+            if i != k:
+                factor = K[i, k]
+                K[i, k] = 0.0
+                for j in range(len(K)):
+                    K[i, j] -= factor * K[k, j]
+
+
+@_plain
+def _admm(signal, columns, rows, inverse, rho, layout, lam, infinity, positive, rule, w, short):
+    """Code one signal of fewer entries than there are atoms, from the code in w.x; return what `_fista` returns.
+
+    ADMM with over-relaxation (Boyd et al. 2011, section 3.4.3) on x = z: both have to fit, x the signal p and z the
+    penalty. The step in x, (D^T D + rho)^-1 (D^T p + rho (z - u)), is z - u + D^T q with q = (rho + D D^T)^-1
+    (p - D (z - u)); `inverse` is that of rho + D D^T. Far fewer steps than of FISTA, which is slow where D^T D is
+    singular. It ends by the gap between z and the dual point rho q = p - D x, scaled to be feasible.
+    """
+    _, tolerance, most, every = rule
+    atoms, entries, relaxation = len(w.x), len(signal), 1.7
+    u, moved, out, image = w.point, w.last, w.gx, w.image
+    q, rest, u_image = short
+    _image(w.x, columns, image)
+    u[:] = 0.0
+    u_image[:] = 0.0
+    for i in range(entries):
+        q[i] = (signal[i] - image[i]) / rho
+    out[:] = 0.0
+    _back(rows, q, out)
+    done = 0
+    while True:
+        if done % every == 0 or done == most:
+            residual = inner = length = 0.0
+            for i in range(entries):
+                residual += 0.5 * (signal[i] - image[i]) ** 2
+                inner += rho * q[i] * signal[i]
+                length += rho * q[i] * rho * q[i]
+            for j in range(atoms):
+                w.dual[j] = max(rho * out[j], 0.0) if positive else rho * out[j]
+            penalty = lam * _value(w.x, layout, infinity, w.work)
+            value = residual + penalty
+            gap = _excess_of(value, inner, length, lam, _dual_norm(w.dual, layout, lam, infinity, w.work, w.factor))
+            if gap <= tolerance * value or done == most:
+                return residual, penalty, gap, done
+        for i in range(entries):
+            rest[i] = signal[i] - image[i] + u_image[i]
+        q[:] = 0.0
+        _back(inverse, rest, q)
+        out[:] = 0.0
+        _back(rows, q, out)
+        for j in range(atoms):
+            moved[j] = w.x[j] + u[j] + relaxation * (out[j] - u[j])
+        for j in range(atoms):
+            w.x[j] = moved[j]
+        _prox(w.x, layout, lam / rho, infinity, positive, w.work, w.factor)
+        for j in range(atoms):
+            u[j] = moved[j] - w.x[j]
+        for i in range(entries):  # D D^T q = rest - rho q
+            u_image[i] += image[i] + relaxation * (rest[i] - rho * q[i] - u_image[i])
+        _image(w.x, columns, image)
+        for i in range(entries):
+            u_image[i] -= image[i]
+        done += 1
+
+
 @_compiled
 def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule):
-    """Code dense signals of which only the entries in the mask are known (P is zero elsewhere), as `code_rows`."""
+    """Code dense signals of which only the entries in the mask are known (P is zero elsewhere), as `code_rows`.
+
+    With fewer entries than atoms by ADMM, and by FISTA where that has not ended after `PATIENCE` steps.
+    """
     found = np.empty((X.shape[0], 4))
     nothing, atoms = np.empty((0, 0)), X.shape[1]
     correlation = np.empty(atoms)
+    by_gap, tolerance, most, every = rule
+    outer, inverse, weight, held = nothing, nothing, 0.0, 0.0
+    if by_gap and P.shape[1] < atoms:
+        outer, weight = gram_matrix(D.T.copy()), lam / THRESHOLD * math.sqrt(_longest(D))
     for row in range(X.shape[0]):
         kept = np.flatnonzero(mask[row])
         rows = np.empty((len(kept), atoms))
         columns = np.empty((atoms, len(kept)))
+        signal = np.empty(len(kept))
         correlation[:] = 0.0
         square = 0.0
         for i in range(len(kept)):
-            value = P[row, kept[i]]
-            square += value * value
+            signal[i] = P[row, kept[i]]
+            square += signal[i] * signal[i]
             for j in range(atoms):
                 rows[i, j] = D[kept[i], j]
                 columns[j, i] = D[kept[i], j]
-                correlation[j] += value * rows[i, j]
-        steep = lipschitz if len(kept) == P.shape[1] else min(_steepness_of(columns), lipschitz)
+                correlation[j] += signal[i] * rows[i, j]
         w = _vectors(atoms, len(layout.parent), len(kept))
         w.x[:] = X[row]
         system = (nothing, rows, columns, True)
-        result = _fista(square, correlation, system, layout, lam, max(steep, 1e-300), infinity, positive, rule, w)
-        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result
+        spent, gap, limit, rho = 0, np.inf, 0.0, 0.0
+        if 0.0 < square < 1e200:  # a power of two times weight, so that whole signals of about one length share it
+            rho = weight * 2.0 ** -round(0.5 * math.log2(square))
+        if rho > STEEPEST * lipschitz:
+            if len(kept) < P.shape[1] or held != rho:
+                inverse = outer[kept][:, kept]
+                for i in range(len(kept)):
+                    inverse[i, i] += rho
+                _invert(inverse)
+            held = rho if len(kept) == P.shape[1] else 0.0
+            short = (np.empty(len(kept)), np.empty(len(kept)), np.empty(len(kept)))
+            first = (by_gap, tolerance, min(most, PATIENCE), every)
+            result = _admm(signal, columns, rows, inverse, rho, layout, lam, infinity, positive, first, w, short)
+            spent, gap, limit = result[3], result[2], tolerance * (result[0] + result[1])
+        if spent < most and not gap <= limit:
+            steep = lipschitz if len(kept) == P.shape[1] else min(_steepness_of(columns), lipschitz)
+            rest = (by_gap, tolerance, most - spent, every)
+            result = _fista(square, correlation, system, layout, lam, max(steep, 1e-300), infinity, positive, rest, w)
+        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result[0], result[1], result[2], spent + result[3]
         X[row] = w.x
     return found
+
+
+@_compiled
+def _longest(D):
+    """Return the largest squared l2 norm of a column."""
+    squares = np.zeros(D.shape[1])
+    for i in range(D.shape[0]):
+        squares += D[i] * D[i]
+    return squares.max()
 
 
 @_compiled

@@ -134,7 +134,7 @@ class Bench:
             steps = [step / 4 for step in range(-refine, refine + 1)]
             shape, (first, second) = best
             grid = [(shape, (first + a, second + b)) for a, b in product(steps, steps)]
-            best = self._best(missing, penalty, grid, max(share, 1 / SHRINK))
+            best = self._best(missing, penalty, grid, max(share, 1 / SHRINK**2))
         return best
 
     def _best(self, missing, penalty, cells, share):
@@ -142,6 +142,7 @@ class Bench:
 
         Of dictionaries the better quarter goes on, each with the lam of coding that suited it and those beside it.
         """
+        reach = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
         while True:
             known = f"{share:.3g} of the patches"
             print(f"seed {self.seed}, {penalty}, {missing} % missing: {len(cells)} points on {known}", flush=True)
@@ -155,7 +156,7 @@ class Bench:
             cells = [
                 (shape, (first, second))
                 for shape, (first, second) in cells
-                if (shape, first) in ahead and abs(second - ahead[shape, first][1][1]) <= 1
+                if (shape, first) in ahead and abs(second - ahead[shape, first][1][1]) <= reach
             ]
             share = min(SHRINK * share, 1.0)
 

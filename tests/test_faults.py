@@ -3,6 +3,7 @@
 import os
 import platform
 import random
+import signal
 import subprocess
 import time
 
@@ -199,7 +200,9 @@ class TestTwoRuns:
         faults.clear(study)
         first = faults.Run(study, features(study))
         assert first.wait(first.jobs)
+        first.process.send_signal(signal.SIGSTOP)  # it does not end while the second one looks at its locks
         text = study.run(features(study), fails=True).text
+        first.process.send_signal(signal.SIGCONT)
         assert "cannot be locked" in text and "Traceback" not in text
         assert first.settle() == [] and first.process.returncode == 0, first.text()
         same(study, base[1], features(study))

@@ -40,8 +40,8 @@ class Codes(NamedTuple):
 def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
     """Code documents: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)`` for every row p of P, over all x or x >= 0.
 
-    A dense P with fewer terms than atoms (patches of images) is coded by ADMM, and by FISTA only where that has not
-    ended after a hundred steps; each step costs the same, and there are 2 to 6 times fewer. All else by FISTA:
+    A dense P with fewer terms than atoms (patches of images) is coded by ADMM, which needs fewer than half of the
+    steps, and goes on by FISTA where that has not ended after a hundred. All else by FISTA alone.
 
     FISTA (Beck and Teboulle 2009) with adaptive restart (O'Donoghue and Candes 2015) on D^T D and D^T p, so that a
     sparse P stays sparse. Every document has its own momentum, restarts and end: documents are independent of each

@@ -69,7 +69,10 @@ def test_the_harness_sees_what_is_wrong(base, study):
     mark = f"orphan-{os.getpid()}"
     process = subprocess.Popen(["sleep", "60"], env={**os.environ, faults.MARK: mark})
     try:
-        assert [found.pid for found in faults.marked(mark)] == [process.pid]
+        end = time.monotonic() + 60  # the kernel shows a new program's variables a moment after it has begun
+        while not (found := faults.marked(mark)) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert [orphan.pid for orphan in found] == [process.pid]
     finally:
         process.kill()
         process.wait()

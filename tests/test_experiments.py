@@ -18,6 +18,9 @@ SMALL = {
     "denoising": {"size": 24, "images": 1, "noise": [25], "atoms": 16, "agents": 4, "iterations": 20, "seeds": [0]},
 }
 
+TREES = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
+TREES |= {"epochs": 1, "batch": 100, "drawn_tree": "2,2", "drawn_patch": 4, "patch": 4, "missing": [50, 90]}
+
 
 def planted(rng, genes=300):
     """Return expression with two classes, each with genes of its own."""
@@ -54,6 +57,41 @@ def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert 'id="experiment-first"' in page and experiments.module_of(name).TITLE in page
     assert page.count("<figure>") == sum(name.endswith(".png") for name in first)
+
+
+def test_parts_make_the_experiment_that_is_run_as_a_whole(tmp_path):
+    settings = {**TREES, "seeds": [3, 1]}
+    words = ["--settings", json.dumps(settings)]
+    assert cli.main(["experiment", "inpainting", str(tmp_path / "whole"), *words]) == 0
+    parts = [str(tmp_path / f"{seed}.json") for seed in settings["seeds"]]
+    for seed, part in zip(settings["seeds"], parts, strict=True):
+        assert cli.main(["measure", "inpainting", part, "--part", str(seed), "--settings", json.dumps(TREES)]) == 0
+    assert cli.main(["experiment", "inpainting", str(tmp_path / "parted"), *words, "--parts", *parts]) == 0
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
+    assert len(whole) > 8 and whole == {path.name: path.read_bytes() for path in (tmp_path / "parted").iterdir()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", '{"experiment": "inpainting", "part": 2, "tables": {}}', "[" * 100_000]
+    + [
+        f'{{"experiment": "inpainting", "part": 1, "tables": {held}}}'
+        for held in ("[]", '{"test": 3}', '{"test": [3]}')
+    ],
+)
+def test_what_is_no_part_is_refused(text, tmp_path, capsys):
+    (tmp_path / "1.json").write_text(text)
+    words = ["experiment", "inpainting", str(tmp_path / "made"), "--settings", json.dumps({**TREES, "seeds": [1]})]
+    assert cli.main([*words, "--parts", str(tmp_path / "1.json")]) == 1
+    printed = capsys.readouterr().err
+    assert "1.json is not what was measured; expected part 1 of inpainting" in printed and "Traceback" not in printed
+    assert cli.main([*words, "--parts", str(tmp_path / "1.json"), str(tmp_path / "2.json")]) == 1
+    assert "2 parts of inpainting; expected 1, one for each of [1]" in capsys.readouterr().err
+
+
+def test_an_experiment_without_parts_says_so(tmp_path, capsys):
+    assert cli.main(["measure", "convergence", str(tmp_path / "part.json"), "--part", "0"]) == 1
+    assert "'convergence' has no parts" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_an_unfinished_experiment_is_refused(tmp_path):

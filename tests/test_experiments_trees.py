@@ -8,15 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
+from test_experiments import TREES
 
 from odl import experiments, hierarchy, trees
 from odl.documents import Documents
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.experiments import classification, inpainting, patches, patchplots, topic_tree
+from odl.experiments import classification, inpainting, patches, patchplots, reconstruction, topic_tree, twogroups
 from odl.experiments.common import branched
-
-QUICK = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
-QUICK |= {"epochs": 1, "batch": 100, "drawn_tree": "2,2", "drawn_patch": 4, "patch": 4, "missing": [50, 90]}
 
 
 def settings_of(name, **given):
@@ -112,22 +110,22 @@ class TestInpainting:
     def test_the_tree_wins_where_codes_are_subtrees(self, rng):
         P, D = planted(rng, branched("5,2,2"), 150)
         settings = settings_of("inpainting", lam_train=[-4], lam_test=[-6, -4], missing=[70])
-        bench = inpainting.Bench(settings, 0, P[:50], P[50:100], P[100:])
-        for penalty in inpainting.PENALTIES:
+        bench = reconstruction.Bench(settings, 0, P[:50], P[50:100], P[100:])
+        for penalty in reconstruction.PENALTIES:
             bench.learned[penalty, "5,2,2", -4, 50] = D
         flat, tree = (
-            bench.error("test", 70, name, *bench.chosen(70, name, ["5,2,2"])) for name in inpainting.PENALTIES
+            bench.error("test", 70, name, *bench.chosen(70, name, ["5,2,2"])) for name in reconstruction.PENALTIES
         )
         assert tree < 0.7 * flat
 
     def test_error_is_that_of_whole_patches_from_known_pixels(self, rng):
         P, D = planted(rng, branched("2,2"), 60)
         settings = settings_of("inpainting", missing=[50], tolerance=1e-6, iterations=5000)
-        bench = inpainting.Bench(settings, 3, P[:20], P[20:40], P[40:])
+        bench = reconstruction.Bench(settings, 3, P[:20], P[20:40], P[40:])
         bench.learned["flat", "2,2", -4, 20] = D
         known, total = bench.known["test", 50], 0.0
         for patch, mask in zip(P[40:], known, strict=True):  # cut the rows out instead of masking them
-            problem = inpainting.problem_of(settings, "flat", branched("2,2"), -6)
+            problem = reconstruction.problem_of(settings, "flat", branched("2,2"), -6)
             code = problem.codes(patch[None, mask], D[mask]).X.toarray()[0]
             total += np.sum((patch - D @ code) ** 2)
         assert bench.error("test", 50, "flat", "2,2", (-4, -6)) == pytest.approx(100 * total / 20, rel=1e-3)
@@ -135,7 +133,7 @@ class TestInpainting:
     def test_validation_patches_choose(self, rng):
         P, D = planted(rng, branched("2,2"), 60)
         settings = settings_of("inpainting", lam_train=[-5, -4], lam_test=[-8, -2], missing=[50], refine=1)
-        bench = inpainting.Bench(settings, 0, P[:20], P[20:40], P[40:])
+        bench = reconstruction.Bench(settings, 0, P[:20], P[20:40], P[40:])
         for exponent in np.arange(-6, -3, 0.25):
             for count in range(7, 21):
                 bench.learned["flat", "2,2", exponent, count] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
@@ -151,7 +149,7 @@ class TestInpainting:
         noise, found = rng.normal(size=D.shape), {}
         for screen in (0, 20):
             settings = settings_of("inpainting", **grids, screen=screen)
-            bench = inpainting.Bench(settings, 0, P[:200], P[200:330], P[330:])
+            bench = reconstruction.Bench(settings, 0, P[:200], P[200:330], P[330:])
             for exponent, count in product(grids["lam_train"], range(7, 201)):
                 bench.learned["flat", "2,2", exponent, count] = D + 0.1 * (exponent + 5) ** 2 * noise
             found[screen] = bench.chosen(50, "flat", ["2,2"]), bench
@@ -176,16 +174,33 @@ class TestInpainting:
 
         monkeypatch.setattr(hierarchy, "learn_online", learn)
         settings = settings_of("inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4)
-        inpainting.Bench(settings, 0, P[:40], P[40:72], P[72:]).chosen(50, "tree", ["2,2"])
-        assert counts == [7, 7, 7, 20, 40]  # an eighth is 5, fewer than atoms
+        monkeypatch.setattr(reconstruction, "PATCHES", 1)
+        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).chosen(50, "tree", ["2,2"])
+        assert counts == [7, 7, 7, 20, 40]  # an eighth is 5, fewer than one an atom
+        counts.clear()
+        monkeypatch.setattr(reconstruction, "PATCHES", 4)
+        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).chosen(50, "tree", ["2,2"])
+        assert counts == [28, 28, 28, 40]  # four an atom, until a share is more
+
+    def test_flat_dictionaries_of_as_many_atoms_are_one(self, rng, monkeypatch):
+        P, _ = planted(rng, branched("2,2"), 60)
+        learned = []
+        learn = hierarchy.learn_online
+        monkeypatch.setattr(hierarchy, "learn_online", lambda *given, **o: learned.append(1) or learn(*given, **o))
+        settings = settings_of("inpainting", **{**TREES, "trees": ["2,2", "6"], "patch": 8})
+        bench = reconstruction.Bench(settings, 0, P[:40], P[40:50], P[50:])
+        for penalty, count in (("flat", 1), ("tree", 2)):
+            learned.clear()
+            found = [row["error"] for row in reconstruction.raced(bench, penalty)[2]]
+            assert len(learned) == count and (found[0] == found[1]) == (penalty == "flat")
 
     def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
         P, _ = planted(rng, branched("2,2"), 60)
         starts = []
         monkeypatch.setattr(hierarchy, "learn_online", lambda problem, X, D, rng, **options: (starts.append(D), D)[1:])
         for seed in (0, 1):
-            bench = inpainting.Bench(settings_of("inpainting", missing=[50]), seed, P[:40], P[40:50], P[50:])
-            for penalty in inpainting.PENALTIES:
+            bench = reconstruction.Bench(settings_of("inpainting", missing=[50]), seed, P[:40], P[40:50], P[50:])
+            for penalty in reconstruction.PENALTIES:
                 bench.dictionary(penalty, "2,2", -4)
         assert np.array_equal(starts[0], starts[1]) and not np.array_equal(starts[0], starts[2])
 
@@ -220,7 +235,7 @@ class TestInpainting:
 
     def test_runs_and_is_the_same_twice(self, images, tmp_path):
         for name in ("a", "b"):
-            experiments.run("inpainting", tmp_path / name, {**QUICK, "seeds": [0, 1]}, [images[0]])
+            experiments.run("inpainting", tmp_path / name, {**TREES, "seeds": [0, 1]}, [images[0]])
         names = {"validation.tsv", "test.tsv", "structures.tsv", "summary.tsv", "depths.tsv", "settings.json"}
         names |= {f"{figure}.{end}" for figure in ("errors", "structures", "dictionary") for end in ("png", "svg")}
         assert set(os.listdir(tmp_path / "a")) == names
@@ -295,35 +310,35 @@ class TestClassification:
 
     def test_every_representation_tells_planted_classes_apart(self, rng, tmp_path, monkeypatch):
         documents = two_classes(rng)
-        monkeypatch.setattr(classification.news20, "read", lambda files, options: documents)
+        monkeypatch.setattr(twogroups.news20, "read", lambda files, options: documents)
         chosen = {"train": 90, "test": 40, "splits": [0, 1], "topics": [3], "lam": [-20, -2], "svm": [-1, 0]}
         experiments.run("classification", tmp_path, chosen)
         rows = classification.read_table(tmp_path / "accuracy.tsv")
-        assert {row["method"] for row in rows} == {*classification.METHODS, *classification.RAW} and len(rows) == 14
+        assert {row["method"] for row in rows} == {*twogroups.METHODS, *twogroups.RAW} and len(rows) == 14
         assert all(row["accuracy"] > 90 for row in rows)
-        assert all(row["lam"] == -20 for row in rows if row["method"] in classification.LEARNED)  # -2 codes nothing
+        assert all(row["lam"] == -20 for row in rows if row["method"] in twogroups.LEARNED)  # -2 codes nothing
         (corpus,) = classification.read_table(tmp_path / "corpus.tsv")
         assert corpus["documents"] == sum(topics[0] != "sci.space" for topics in documents.topics)
         assert "90.9" in "".join(experiments.section(tmp_path)[1])
 
     def test_labels_that_mean_nothing_are_not_learned(self, rng):
-        counts, labels = classification.two_groups(two_classes(rng), self.settings())
-        rows = classification.split_rows(counts, rng.permutation(labels), self.settings(methods=["pca", "tree"]), 0)
+        counts, labels = twogroups.two_groups(two_classes(rng), self.settings())
+        rows = twogroups.split_rows(counts, rng.permutation(labels), self.settings(methods=["pca", "tree"]), 0)
         assert all(row["accuracy"] < 75 for row in rows)
 
     def test_words_are_counted_where_asked(self):
         counts = np.array([[9, 5, 0], [0, 5, 0], [1, 0, 20]])
         documents = corpus_of(counts, [("alt.atheism",), ("talk.religion.misc",), ("sci.space",)])
         for counted, words in (("corpus", [9, 5]), ("groups", [5])):
-            found, labels = classification.two_groups(documents, settings_of("classification", counted=counted))
+            found, labels = twogroups.two_groups(documents, settings_of("classification", counted=counted))
             assert found.toarray()[0].tolist() == words and labels.tolist() == [True, False]
 
     def test_topics_are_learned_without_labels_and_test_documents(self, rng):
-        counts, _ = classification.two_groups(two_classes(rng), self.settings())
+        counts, _ = twogroups.two_groups(two_classes(rng), self.settings())
         settings = self.settings(lam=[-20])
-        for method in classification.METHODS:
-            ((_, train, _),) = classification.represent(method, 3, counts[:60], counts[60:80], settings, 0)
-            ((_, again, test),) = classification.represent(method, 3, counts[:60], counts[80:90], settings, 0)
+        for method in twogroups.METHODS:
+            ((_, train, _),) = twogroups.represent(method, 3, counts[:60], counts[60:80], settings, 0)
+            ((_, again, test),) = twogroups.represent(method, 3, counts[:60], counts[80:90], settings, 0)
             assert np.array_equal(train, again) and test.shape == (10, 3), method
 
     def test_an_accuracy_is_that_of_the_chosen_svm(self, rng):
@@ -331,7 +346,7 @@ class TestClassification:
 
         X, y = rng.normal(size=(120, 5)), rng.random(120) < 0.5
         X[y, 0] += 1.5
-        judge = classification.Judge(y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"]))
+        judge = twogroups.Judge(y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"]))
         row = judge.judged([(None, X[:80], X[80:])])
         size = X[:80].std(axis=0)
         model = SVC(C=4.0 ** row["C"], kernel="linear").fit(X[:80] / size, y[:80])
@@ -344,7 +359,7 @@ class TestClassification:
         train, test = np.arange(120), np.arange(120, 200)
         settings = self.settings(scaling=["one", "each"])
         found = [
-            classification.Judge(labels, train, test, settings).judged(
+            twogroups.Judge(labels, train, test, settings).judged(
                 [(-20, 0 * X[:120], 0 * X[120:]), (-2, X[:120], X[120:])]
             )
             for labels in (y, np.concatenate((y[:120], ~y[120:])))
@@ -355,14 +370,14 @@ class TestClassification:
 
     def test_scaling_is_the_same_for_sparse_and_dense_features(self, rng):
         X = np.maximum(rng.normal(size=(30, 6)) * [1, 2, 3, 4, 5, 0], 0)
-        for scaling in classification.SCALINGS:
-            dense = classification.kernels(X[:20], X[20:], scaling)
-            thin = classification.kernels(sparse.csr_array(X[:20]), sparse.csr_array(X[20:]), scaling)
+        for scaling in twogroups.SCALINGS:
+            dense = twogroups.kernels(X[:20], X[20:], scaling)
+            thin = twogroups.kernels(sparse.csr_array(X[:20]), sparse.csr_array(X[20:]), scaling)
             for one, other in zip(dense, thin, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
         size = np.where(X[:20].std(axis=0) > 0, X[:20].std(axis=0), 1)
-        np.testing.assert_allclose(classification.kernels(X[:20], X[20:], "each")[1], X[20:] / size**2 @ X[:20].T)
-        assert np.trace(classification.kernels(X[:20], X[20:], "one")[0]) == pytest.approx(20)
+        np.testing.assert_allclose(twogroups.kernels(X[:20], X[20:], "each")[1], X[20:] / size**2 @ X[:20].T)
+        assert np.trace(twogroups.kernels(X[:20], X[20:], "one")[0]) == pytest.approx(20)
 
     def test_the_choice_is_that_of_a_search_over_pipelines(self, rng):
         """Features, folds and grid in the hands of scikit-learn: the same C, accuracies and predictions."""
@@ -372,12 +387,10 @@ class TestClassification:
         X, y = np.maximum(rng.normal(size=(260, 8)) + 0.5, 0), rng.random(260) < 0.45
         X[y, :3] += 0.4
         settings = self.settings(scaling=["one"], svm=[1, -3, -1, -2, 0])
-        found = classification.Judge(y, np.arange(180), np.arange(180, 260), settings).judged([(-7, X[:180], X[180:])])
+        found = twogroups.Judge(y, np.arange(180), np.arange(180, 260), settings).judged([(-7, X[:180], X[180:])])
         size = np.sqrt((X[:180] ** 2).sum() / 180)
         grid = {"C": [4.0**exponent for exponent in (-3, -2, -1, 0, 1)]}
-        search = GridSearchCV(
-            SVC(kernel="linear", tol=classification.COARSE), grid, cv=PredefinedSplit(np.arange(180) % 5)
-        )
+        search = GridSearchCV(SVC(kernel="linear", tol=twogroups.COARSE), grid, cv=PredefinedSplit(np.arange(180) % 5))
         search.fit(X[:180] / size, y[:180])
         assert 4.0 ** found["C"] == search.best_params_["C"] and found["lam"] == -7
         assert found["validation"] == pytest.approx(100 * search.best_score_)
@@ -387,13 +400,13 @@ class TestClassification:
 
     def test_an_svm_of_one_class_says_that_class(self):
         for label in (True, False):
-            assert (classification.named(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label).all()
+            assert (twogroups.named(np.eye(3), np.full(3, label), np.ones((2, 3)), 0) == label).all()
 
     def test_rounds_end_when_the_objective_hardly_falls(self, rng):
-        counts, _ = classification.two_groups(two_classes(rng), self.settings())
+        counts, _ = twogroups.two_groups(two_classes(rng), self.settings())
         part = counts[:60] / 20.0
         found = {
-            (rounds, decrease): classification.codes(
+            (rounds, decrease): twogroups.codes(
                 "flat", 3, part, part, self.settings(rounds=rounds, decrease=decrease), 0, -20
             )[0]
             for rounds, decrease in ((1, 0.0), (30, 0.999), (30, 0.0))
@@ -425,7 +438,7 @@ class TestClassification:
         assert tree["difference_sd"] == pytest.approx(np.sqrt(2))
 
     def test_too_many_documents_and_unknown_groups_are_refused(self, rng, tmp_path, monkeypatch):
-        monkeypatch.setattr(classification.news20, "read", lambda files, options: two_classes(rng))
+        monkeypatch.setattr(twogroups.news20, "read", lambda files, options: two_classes(rng))
         with pytest.raises(ConfigError, match="no more than there are"):
             experiments.run("classification", tmp_path, {})
         with pytest.raises(DataError, match="no newsgroup"):

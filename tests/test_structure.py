@@ -28,7 +28,7 @@ LAYERS = [
     ["coding/exact"],
     ["coding/admm"],
     ["coding/__init__", "fitting"],
-    ["coding/lars_kernels", "treekernels"],
+    ["atomkernels", "coding/lars_kernels", "treekernels"],
     ["coding/lars", "treeprox"],
     ["coding/fista"],
     ["l2_dictionary", "hierarchy", "treestart"],

@@ -1,23 +1,30 @@
 """The real Snakefile with experiments and no stream: jobs, page, and what runs again."""
 
 import pytest
-from test_experiments import SMALL
+from test_experiments import SMALL, TREES
+from test_structure import workflow_table
 from workflows import Study, settings
 
+from odl.experiments import EXPERIMENTS, module_of
+from odl.tables import read_table
+
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-experiments")]
+
+PARTED = {**TREES, "seeds": [0]}
+RUN = ("experiment convergence", "experiment denoising", "experiment inpainting", "measure inpainting 0")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A study of two experiments and no stream, and the call that ran it."""
-    found = {name: {"experiment": name, **held} for name, held in SMALL.items()}
+    """A study of three experiments and no stream, and the call that ran it."""
+    found = {name: {"experiment": name, **held} for name, held in {**SMALL, "inpainting": PARTED}.items()}
     study = Study.create(tmp_path_factory.mktemp("experiments") / "study", settings(streams=[], experiments=found))
     return study, study.run()
 
 
 def test_experiments_run_and_are_shown(made):
     study, result = made
-    assert result.names("experiment") == {"kernels", "experiment convergence", "experiment denoising", "page"}
+    assert result.names("experiment", "part") == {"kernels", *RUN, "page"}
     page = (study.results / "report.html").read_text()
     assert 'id="experiment-convergence"' in page and 'id="experiment-denoising"' in page
     assert (study.results / "experiments" / "convergence" / "paths.tsv").exists()
@@ -33,6 +40,28 @@ def test_a_changed_setting_runs_its_experiment_again(made):
     study.configure(config)
     study.edit("experiments/convergenceplots.py")
     assert study.run("-n").names("experiment") == {"experiment convergence", "page"}
+
+
+def test_a_further_part_leaves_those_that_were_measured(made):
+    study = made[0].copy(made[0].folder.parent / "parts")
+    config = study.config
+    further = {**config["experiments"]["inpainting"], "seeds": [0, 1]}
+    study.configure({**config, "experiments": {**config["experiments"], "inpainting": further}})
+    study.edit("experiments/patchplots.py")  # pictures are not measured
+    planned = study.run("-n").names("experiment", "part")
+    assert {"measure inpainting 1", "experiment inpainting"} < planned and "measure inpainting 0" not in planned
+    study.run()
+    assert len(read_table(study.results / "experiments" / "inpainting" / "test.tsv")) == 8
+    study.edit("experiments/reconstruction.py")
+    planned = study.run("-n").names("experiment", "part")
+    assert planned == {"measure inpainting 0", "measure inpainting 1", "experiment inpainting", "page"}
+
+
+def test_the_workflow_knows_what_is_measured_in_parts():
+    known = {name: module.PART for name in EXPERIMENTS if hasattr(module := module_of(name), "PART")}
+    assert {name: part for name, (_, part) in workflow_table("PARTS").items()} == known
+    for name, (file, _) in workflow_table("PARTS").items():
+        assert module_of(name).measure.__module__ == "odl." + file.replace("/", ".")
 
 
 def test_a_study_of_nothing_is_refused(made, tmp_path):

@@ -263,6 +263,16 @@ def _parser():
         ("folder", {"help": "what its commands left: logs/attempts/ID"}),
     )
     command(
+        commands.measure,
+        "measure",
+        "measure one part of an experiment",
+        ("name", {}),
+        ("output", {"help": "file to write"}),
+        ("--part", {"type": int, "required": True, "help": "seed or split"}),
+        ("--settings", {"type": parse_map, "default": {}, "help": "JSON of what differs from the defaults"}),
+        ("--files", {"nargs": "*", "default": [], "help": "its data"}),
+    )
+    command(
         commands.experiment,
         "experiment",
         "run an experiment: tables and figures beside the streams",
@@ -274,6 +284,7 @@ def _parser():
             "--study",
             {"type": parse_map, "default": None, "help": "JSON of its streams, learners and evaluation"},
         ),
+        ("--parts", {"nargs": "*", "default": [], "help": "what `odl measure` wrote of each, if not to be measured"}),
     )
     command(
         commands.page,

@@ -189,10 +189,16 @@ def figures(args):
     figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
 
 
+def measure(args):
+    from odl import experiments
+
+    experiments.measure(args.name, args.output, args.part, args.settings, args.files)
+
+
 def experiment(args):
     from odl import experiments
 
-    experiments.run(args.name, args.folder, args.settings, args.files, args.study)
+    experiments.run(args.name, args.folder, args.settings, args.files, args.study, args.parts)
 
 
 def page(args):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odl import treekernels
+from odl import atomkernels, treekernels
 from odl.errors import ParameterError
 from odl.prox import EPSILON
 from odl.trees import ROOT, Tree
@@ -194,7 +194,7 @@ def project_atoms(D, mu, *, nonnegative=False):
     if D.size and np.abs(D).max() > LARGEST_ENTRY:
         raise ParameterError(f"D holds a weight above {LARGEST_ENTRY:g}", "smaller weights", "rescale D")
     atoms = np.ascontiguousarray(D.T).copy()
-    treekernels.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
+    atomkernels.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
     return np.ascontiguousarray(atoms.T)
 
 

@@ -10,9 +10,8 @@ import odl.config as study
 from odl import sources
 
 try:
-    study.check(
-        config, study.load_schema(workflow.source_path("../schemas/config.schema.json"))
-    )
+    SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
+    study.check(config, SCHEMA)
     with open("data/corpora.csv", newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
     os.environ.update(
@@ -40,6 +39,7 @@ wildcard_constraints:
     corpus=r"[a-z0-9-]+",
     run=RUN_NAME,
     experiment=r"[a-z0-9][a-z0-9-]*",
+    part=r"\d+",
 
 
 # Where the code of a stage begins; what it imports follows (odl.sources). The command line between is thin.
@@ -61,6 +61,7 @@ STAGES = {
     "regrets": ["regrets"],
     "figures": ["figures"],
     "experiment": ["experiments/__init__"],
+    "measure": ["experiments/__init__"],
     "page": ["report"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
@@ -74,6 +75,11 @@ EXPERIMENTS = {
     "quality": ["adaptive"],
     "quality_overview": [],
     "topic_tree": ["hierarchical"],
+}
+# Experiments measured in parts, to the file that measures and the setting of which a part has one value.
+PARTS = {
+    "classification": ("experiments/twogroups", "splits"),
+    "inpainting": ("experiments/reconstruction", "seeds"),
 }
 
 

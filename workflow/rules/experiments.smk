@@ -1,6 +1,7 @@
-# Experiments: studies of a method beside the streams, each one job that writes its tables and figures.
+# Experiments: studies of a method beside the streams, each one job that writes its tables and figures, after one job
+# for each part where it falls into parts (seeds, splits).
 # REQUIRED INPUTS: the files of data/corpora.csv, {corpus}/documents.h5, folders of other experiments, as it names them
-# OUTPUTS: experiments/{experiment}/, with {*.tsv,*.png,*.svg,settings.json}
+# OUTPUTS: parts/{experiment}/{part}.json, experiments/{experiment}/, with {*.tsv,*.png,*.svg,settings.json}
 DONE = expand(ROOT + "/experiments/{experiment}", experiment=config["experiments"])
 
 
@@ -18,13 +19,62 @@ def used(wildcards):
     ]
 
 
+def kernels(wildcards):
+    return [
+        f"{ROOT}/kernels/{algorithm}.done" for algorithm in EXPERIMENTS[kind(wildcards)]
+    ]
+
+
+def parts(wildcards):
+    """What is measured before, a file for each value of a setting; nothing where there are no parts."""
+    if kind(wildcards) not in PARTS:
+        return []
+    name = PARTS[kind(wildcards)][1]
+    known = SCHEMA["$defs"][f"experiment_{kind(wildcards)}"]["properties"][name]
+    values = config["experiments"][wildcards.experiment].get(name, known["default"])
+    return [f"{ROOT}/parts/{wildcards.experiment}/{value}.json" for value in values]
+
+
+def of_all_parts(wildcards):
+    """Settings without the list that a part has one value of, so that a longer list leaves what was measured."""
+    settings = study.experiment_of(config, wildcards.experiment)
+    settings.pop(PARTS[kind(wildcards)][1], None)
+    return json.dumps(settings)
+
+
+rule measure:
+    input:
+        files=used,
+        kernels=kernels,
+    output:
+        ROOT + "/parts/{experiment}/{part}.json",
+    log:
+        ROOT + "/logs/experiments/{experiment}/{part}.log",
+    benchmark:
+        ROOT + "/benchmarks/experiments/{experiment}/{part}.tsv"
+    conda:
+        "../envs/odl.yaml"
+    resources:
+        mem_mb=memory(20, base=4000),
+        runtime=minutes(1, base=240),
+    params:
+        code=lambda wildcards: code(
+            "measure",
+            PARTS[kind(wildcards)][0],
+            *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
+        ),
+        kind=kind,
+        settings=of_all_parts,
+    shell:
+        "odl measure {params.kind} {output:q} --part {wildcards.part} --settings {params.settings:q}"
+        " --files {input.files:q} > {log:q} 2>&1"
+
+
 rule experiment:
     input:
         files=used,
-        kernels=lambda wildcards: [
-            f"{ROOT}/kernels/{algorithm}.done"
-            for algorithm in EXPERIMENTS[kind(wildcards)]
-        ],
+        parts=parts,
+        kernels=kernels,
     output:
         report(
             directory(ROOT + "/experiments/{experiment}"),
@@ -54,4 +104,4 @@ rule experiment:
         study=lambda wildcards: json.dumps(study.study_of(config, wildcards.experiment)),
     shell:
         "odl experiment {params.kind} {output:q} --settings {params.settings:q}"
-        " --study {params.study:q} --files {input.files:q} > {log:q} 2>&1"
+        " --study {params.study:q} --files {input.files:q} --parts {input.parts:q} > {log:q} 2>&1"

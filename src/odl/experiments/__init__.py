@@ -8,7 +8,13 @@ A module has
                                             with a fourth argument `study`, where it works on streams
     section(folder) -> list of Markup       what the page says about them; left out where another experiment shows them
 
-A run gets every setting, checked. Equal settings and files give equal bytes.
+or, where the work falls into parts that know nothing of each other, instead of `run`
+
+    PART : str                              name of the setting, a list of numbers, of which a part has one
+    measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
+    finish(settings, folder, files, found)  write and draw what was measured
+
+so that parts can be jobs of their own. Every setting is given, checked. Equal settings and files give equal bytes.
 """
 
 import difflib
@@ -60,7 +66,35 @@ def complete(name, settings):
     return {**{key: entry["default"] for key, entry in known.items()}, **settings}
 
 
-def run(name, folder, settings=None, files=(), study=None):
+def measure(name, output, part, settings=None, files=()):
+    """Measure one part of an experiment, for `run` to go on from.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    output : path-like
+        Receives rows of tables, as JSON.
+    part : int
+        The one value of the setting that the module names; whatever `settings` has there.
+    settings, files
+        As `run`.
+
+    Raises
+    ------
+    ConfigError
+        If the experiment has no parts.
+    """
+    module = module_of(name)
+    if not hasattr(module, "PART"):
+        raise ConfigError(f"the experiment {name!r} has no parts", "one that is measured in parts", "run it as a whole")
+    settings = complete(name, {**dict(settings or {}), module.PART: [part]})
+    found = module.measure(settings, [os.fspath(file) for file in files])
+    with storage.replacing(output) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"experiment": name, "part": part, "tables": found}, indent=1) + "\n")
+
+
+def run(name, folder, settings=None, files=(), study=None, parts=()):
     """Run an experiment.
 
     Parameters
@@ -75,11 +109,17 @@ def run(name, folder, settings=None, files=(), study=None):
         The data it works on, as its settings want them: documents of streams, folders of other experiments.
     study : dict, optional
         Streams and learners, as `odl.config.study_of` makes it.
+    parts : sequence of path-like, optional
+        What `measure` wrote of every part, in their order; measured here where there is none.
     """
-    settings = complete(name, dict(settings or {}))
+    settings, module = complete(name, dict(settings or {})), module_of(name)
+    files = [os.fspath(file) for file in files]
     os.makedirs(folder, exist_ok=True)
-    more = (study,) if study else ()
-    module_of(name).run(settings, os.fspath(folder), [os.fspath(file) for file in files], *more)
+    if hasattr(module, "PART"):
+        found = _gathered(name, parts, settings[module.PART]) if parts else module.measure(settings, files)
+        module.finish(settings, os.fspath(folder), files, found)
+    else:
+        module.run(settings, os.fspath(folder), files, *((study,) if study else ()))
     with storage.replacing(os.path.join(folder, HELD)) as temporary, open(temporary, "w", encoding="utf-8") as file:
         held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
         file.write(json.dumps(held, indent=1) + "\n")
@@ -107,6 +147,27 @@ def section(folder):
         return module.TITLE, module.section(os.fspath(folder))
     except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise _damaged(folder) from error
+
+
+def _gathered(name, parts, values):
+    """Return the rows of all parts, table by table; refuse what is not the part expected."""
+    if len(parts) != len(values):
+        raise DataError(f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "name them all")
+    found = {}
+    for path, value in zip(parts, values, strict=True):
+        try:
+            with open(path, encoding="utf-8") as file:
+                held = json.load(file)
+            if (held["experiment"], held["part"]) != (name, value):
+                raise ValueError("another part")
+            for table, rows in held["tables"].items():
+                if not all(isinstance(row, dict) for row in rows):
+                    raise ValueError("no rows")
+                found.setdefault(table, []).extend(rows)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            wanted = f"part {value} of {name}, as `odl measure` writes it"
+            raise DataError(f"{path} is not what was measured", wanted, "delete it and run it again") from error
+    return found
 
 
 def _damaged(folder):

@@ -1,0 +1,222 @@
+"""Two newsgroups told apart, measured: representations learned without labels, judged by a linear SVM.
+
+Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2.
+"""
+
+from itertools import product
+
+import numpy as np
+from scipy import sparse
+
+from odl import hierarchy, trees, treestart
+from odl.corpora import news20
+from odl.errors import ConfigError, DataError
+
+LEARNED = ("flat", "tree")  # these have a lam
+METHODS = ("pca", "nmf", "lda", *LEARNED)
+RAW = ("frequencies", "counts")  # of all words
+SCALINGS = ("each", "one", "none")
+COARSE = 0.01  # tolerance of the SVMs of a cross-validation
+WHOLE = {"type": "integer", "minimum": 1}
+LIST = {"type": "array", "minItems": 1}
+SETTINGS = {
+    "groups": {**LIST, "items": {"type": "string"}, "default": ["alt.atheism", "talk.religion.misc"]},
+    "occurrences": {**WHOLE, "default": 10},
+    "counted": {"type": "string", "enum": ["corpus", "groups"], "default": "corpus"},
+    "train": {**WHOLE, "default": 1000},
+    "test": {**WHOLE, "default": 425},
+    "splits": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
+    "topics": {**LIST, "items": {**WHOLE}, "default": [3, 7, 15, 31, 63]},
+    "methods": {**LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
+    "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
+    "svm": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
+    "folds": {**WHOLE, "minimum": 2, "default": 5},
+    "scaling": {**LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": ["each", "one"]},
+    "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
+    "start": {"type": "string", "enum": ["documents", "clusters"], "default": "documents"},
+    "rounds": {**WHOLE, "default": 10},
+    "decrease": {"type": "number", "minimum": 0, "default": 0.0},
+    "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
+    "iterations": {**WHOLE, "default": 200},
+    "nmf_iterations": {**WHOLE, "default": 200},
+    "lda_iterations": {**WHOLE, "default": 10},
+}
+PART = "splits"
+
+
+def measure(settings, files):
+    """Return the tables ``accuracy``, a row for each split and representation, and ``corpus``, what was read."""
+    counts, labels = two_groups(news20.read(files, {}), settings)
+    if settings["train"] + settings["test"] > len(labels):
+        given = f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
+        raise ConfigError(given, "no more than there are", "lower train or test")
+    rows = [row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)]
+    corpus = {"documents": len(labels), "words": counts.shape[1], "first": int(labels.sum())}
+    return {"accuracy": rows, "corpus": [corpus]}
+
+
+def two_groups(documents, settings):
+    """Return counts (documents x words) of two newsgroups and whether each document is of the first.
+
+    Rare words are those with fewer occurrences than asked for, in the whole corpus or in the two groups alone.
+    """
+    groups = settings["groups"]
+    if len(groups) != 2:
+        raise ConfigError(f"{len(groups)} groups", "two", "name two newsgroups")
+    names = np.array([topics[0] if topics else "" for topics in documents.topics])
+    for group in groups:
+        if group not in names:
+            raise DataError(
+                f"the corpus has no newsgroup {group!r}", "one of " + ", ".join(sorted(set(names))), "name it"
+            )
+    rows = np.flatnonzero(np.isin(names, groups))
+    counts = documents.counts[rows]
+    inside = np.asarray(counts.sum(axis=0)).ravel()
+    total = inside if settings["counted"] == "groups" else np.asarray(documents.counts.sum(axis=0)).ravel()
+    counts = sparse.csr_array(counts[:, (total >= settings["occurrences"]) & (inside > 0)], dtype=float)
+    filled = np.diff(counts.indptr) > 0
+    return counts[np.flatnonzero(filled)], names[rows][filled] == groups[0]
+
+
+def split_rows(counts, labels, settings, split):
+    """Return a row for each representation of one random split: what was chosen and the accuracy on its test part."""
+    order = np.random.default_rng([split, 0]).permutation(len(labels))
+    train, test = order[: settings["train"]], order[settings["train"] :][: settings["test"]]
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    words = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ counts)
+    judge = Judge(labels, train, test, settings)
+    rows = []
+    for kind, matrix in zip(RAW, (words, counts), strict=True):
+        rows.append({"method": kind, "topics": counts.shape[1], **judge.judged([(None, matrix[train], matrix[test])])})
+    for p, method in product(settings["topics"], settings["methods"]):
+        source = counts if method == "lda" else words
+        found = represent(method, p, source[train], source[test], settings, split)
+        rows.append({"method": method, "topics": p, **judge.judged(found)})
+    for row in rows:
+        chosen = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}, validation {row['validation']:.1f}"
+        print(f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({chosen})", flush=True)
+    return [{"split": split, **row} for row in rows]
+
+
+def represent(method, p, train, test, settings, seed):
+    """Return [(lam's exponent or None, features of training documents, of test documents)].
+
+    Everything is learned from the training documents alone, without their labels.
+    """
+    if method in LEARNED:
+        return [(lam, *codes(method, p, train, test, settings, seed, lam)) for lam in settings["lam"]]
+    if method == "pca":
+        from sklearn.decomposition import PCA
+
+        model = PCA(p, svd_solver="arpack", random_state=seed)
+    elif method == "nmf":
+        from sklearn.decomposition import NMF
+
+        model = NMF(p, init="nndsvd", random_state=seed, max_iter=settings["nmf_iterations"])
+    else:
+        from sklearn.decomposition import LatentDirichletAllocation
+
+        model = LatentDirichletAllocation(p, random_state=seed, max_iter=settings["lda_iterations"])
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():  # the number of iterations is a setting
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return [(None, model.fit_transform(train), model.transform(test))]
+
+
+def codes(method, p, train, test, settings, seed, exponent):
+    """Return codes of training and test documents on a dictionary of p topics: atoms and codes non-negative, mu = 1."""
+    tree = trees.binary(p)
+    problem = hierarchy.Problem(
+        2.0**exponent,
+        tree if method == "tree" else None,
+        settings["norm"],
+        mu=1.0,
+        tolerance=settings["tolerance"],
+        iterations=settings["iterations"],
+    )
+    rng = np.random.default_rng([seed, p])
+    if settings["start"] == "clusters":
+        start = treestart.cluster_atoms(train, tree if method == "tree" else trees.flat(p), rng).toarray()
+    else:
+        start = train[np.sort(rng.choice(train.shape[0], p, replace=False))].toarray().T
+    fit = hierarchy.learn_batch(problem, train, start, rounds=settings["rounds"], decrease=settings["decrease"])
+    return fit.codes.X.toarray(), problem.codes(test, fit.D).X.toarray()
+
+
+class Judge:
+    """Accuracy of a linear SVM on features; C, scaling and lam by cross-validation on the training documents alone."""
+
+    def __init__(self, labels, train, test, settings):
+        self.y, self.y_test, self.settings = labels[train], labels[test], settings
+        fold = np.arange(len(train)) % settings["folds"]  # the documents are in random order
+        self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(settings["folds"])]
+
+    def judged(self, candidates):
+        """Return what has the best cross-validated accuracy (of equals the first, with the smallest C), and accuracies.
+
+        Parameters
+        ----------
+        candidates : list of (lam's exponent or None, features of training documents, of test documents)
+
+        Returns
+        -------
+        dict
+            lam, scaling, C (its exponent), and the cross-validated and the test accuracy in percent.
+        """
+        best = None
+        for (lam, train, test), scaling in product(candidates, self.settings["scaling"]):
+            inner, outer = kernels(train, test, scaling)
+            for exponent, score in zip(sorted(self.settings["svm"]), self._validated(inner), strict=True):
+                if best is None or score > best[0]:
+                    best = score, lam, scaling, exponent, inner, outer
+        score, lam, scaling, exponent, inner, outer = best
+        accuracy = 100.0 * float(np.mean(named(inner, self.y, outer, exponent) == self.y_test))
+        return {"lam": lam, "scaling": scaling, "C": exponent, "validation": float(score), "accuracy": accuracy}
+
+    def _validated(self, inner):
+        """Return the accuracy in percent of every C, in rising order, over the folds."""
+        hits = np.zeros(len(self.settings["svm"]))
+        for known, part in self.folds:
+            given = inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)]
+            for number, exponent in enumerate(sorted(self.settings["svm"])):
+                hits[number] += np.sum(named(*given, exponent, COARSE) == self.y[part])
+        return 100.0 * hits / len(self.y)
+
+
+def named(inner, y, outer, exponent, tolerance=1e-3):
+    """Return the class that the linear SVM of C = 4^exponent gives to other documents.
+
+    `inner` (n_train, n_train) and `outer` (n_other, n_train) are inner products with the training documents, `y` the
+    classes of these; where all are of one class, so are the others.
+    """
+    from sklearn.svm import SVC
+
+    if y.all() or not y.any():
+        return np.full(len(outer), y[0])
+    return SVC(C=4.0**exponent, kernel="precomputed", tol=tolerance).fit(inner, y).predict(outer)
+
+
+def kernels(train, test, scaling):
+    """Return the inner products of the training documents, and of test with training documents.
+
+    Parameters
+    ----------
+    scaling : {"each", "one", "none"}
+        Every feature to unit deviation over the training documents, all together to a mean squared length of 1, or
+        neither. Codes, components and topic shares differ by orders of magnitude, and so would the C they need.
+    """
+    n = train.shape[0]
+    squares = np.asarray((train.power(2) if sparse.issparse(train) else train**2).sum(axis=0)).ravel()
+    if scaling == "each":
+        sums = np.asarray(train.sum(axis=0)).ravel()
+        size = np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0))
+        size[size <= 1e-12] = 1.0
+    else:
+        size = np.full(train.shape[1], np.sqrt(max(squares.sum(), 1e-300) / n) if scaling == "one" else 1.0)
+    scale = sparse.diags_array(1.0 / size)
+    train, test = train @ scale, test @ scale
+    found = train @ train.T, test @ train.T
+    return tuple(product.toarray() if sparse.issparse(product) else product for product in found)

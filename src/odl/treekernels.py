@@ -16,6 +16,8 @@ _compiled = njit(cache=True, nogil=True, error_model="numpy")  # what allocates
 _plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)  # what does not
 # Sums in the order that is fastest, the same on one machine every time.
 _sums = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, fastmath={"reassoc", "contract"})
+# Of numbers that are not NaN.
+_extremes = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, fastmath={"reassoc", "nnan", "nsz"})
 
 
 THRESHOLD = 0.1  # of ADMM: lam / rho, in units of the length of the signal over that of the longest atom
@@ -38,20 +40,31 @@ def _prox_l2(v, layout, lam, norm, factor):
 
     Bottom up, the group of node g has after the prox of its descendants the squared norm
     n_g = ||own||^2 + sum_c (sqrt(n_c) - lam w_c)_+^2; its own prox scales all of it by (1 - lam w_g / sqrt(n_g))_+.
-    Top down, an atom is scaled by the product of the factors of its node and all ancestors.
+    Top down, an atom is scaled by the product of the factors of its node and all ancestors. A group of one atom needs
+    neither root nor quotient, and most are; siblings are summed in a register, not in the place of their parent.
     """
-    start, parent, weight = layout.start, layout.parent, layout.weight
+    start, end, parent, weight = layout.start, layout.end, layout.parent, layout.weight
     for g in range(len(parent)):
         norm[g] = 0.0
+    above, inside = -1, 0.0
     for g in range(len(parent) - 1, -1, -1):
-        square, threshold = norm[g], lam * weight[g]
-        for i in range(start[g], start[g + 1]):
-            square += v[i] * v[i]
-        length = math.sqrt(square)
-        rest = max(length - threshold, 0.0)  # no branch: which groups end up zero is hard to predict
-        factor[g] = rest / max(length, 1e-300)
-        if parent[g] >= 0:
-            norm[parent[g]] += rest * rest
+        if parent[g] != above:  # always so where g itself is above
+            if above >= 0:
+                norm[above] += inside
+            above, inside = parent[g], 0.0
+        first, threshold = start[g], lam * weight[g]
+        if end[g] - first == 1:
+            rest = max(abs(v[first]) - threshold, 0.0)
+            v[first] = math.copysign(rest, v[first])
+            factor[g] = 1.0
+        else:
+            square = norm[g]
+            for i in range(first, start[g + 1]):
+                square += v[i] * v[i]
+            length = math.sqrt(square)
+            rest = max(length - threshold, 0.0)  # no branch: which groups end up zero is hard to predict
+            factor[g] = rest / max(length, 1e-300)
+        inside += rest * rest
     for g in range(len(parent)):
         if parent[g] >= 0:
             factor[g] *= factor[parent[g]]
@@ -139,12 +152,20 @@ def _value(v, layout, infinity, norm):
     return total
 
 
+@_extremes
+def _largest(v):
+    """Return the largest size of an entry."""
+    largest = 0.0
+    for i in range(len(v)):
+        size = abs(v[i])
+        largest = size if size > largest else largest
+    return largest
+
+
 @_plain
 def _unit(v):
     """Return the power of two that brings the largest entry near one, 1 where squares are safe as they are."""
-    largest = 0.0
-    for value in v:
-        largest = max(largest, abs(value))
+    largest = _largest(v)
     if largest == 0.0 or 1e-100 < largest < 1e100:
         return 1.0
     _, exponent = math.frexp(largest)
@@ -152,32 +173,47 @@ def _unit(v):
 
 
 @_compiled
+def _take(row, order, straight, v):
+    """Return a row, divided by its unit, in the order of the layout (in v, or as it lies where straight), and the unit.
+
+    Compiled with reference counts, since an array is returned.
+    """
+    if straight:
+        v = row
+    else:
+        for i in range(len(order)):
+            v[i] = row[order[i]]
+    unit = _unit(v)
+    if unit != 1.0:
+        for i in range(len(v)):
+            v[i] /= unit
+    return v, unit
+
+
+@_compiled
 def prox_rows(V, order, layout, lam, infinity, positive):
     """Replace every row of V by its prox; order[i] is the column of atom i of the layout."""
-    work, factor, v = np.empty(V.shape[1]), np.empty(len(layout.parent)), np.empty(V.shape[1])
+    work, factor, held = np.empty(V.shape[1]), np.empty(len(layout.parent)), np.empty(V.shape[1])
     if len(factor) > len(work):
         work = np.empty(len(factor))
+    straight = bool(np.all(order == np.arange(len(order))))
     for row in range(V.shape[0]):
-        for i in range(len(order)):
-            v[i] = V[row, order[i]]
-        unit = _unit(v)
-        if unit != 1.0:
-            v /= unit
+        v, unit = _take(V[row], order, straight, held)
         _prox(v, layout, min(lam / unit, 1e300), infinity, positive, work, factor)
-        for i in range(len(order)):
-            V[row, order[i]] = v[i] * unit
+        if unit != 1.0:
+            for i in range(len(v)):
+                v[i] *= unit
+        if not straight:
+            for i in range(len(order)):
+                V[row, order[i]] = v[i]
 
 
 @_compiled
 def value_rows(V, order, layout, infinity):
     """Return the penalty of every row of V."""
-    work, v, values = np.empty(len(layout.parent)), np.empty(V.shape[1]), np.empty(V.shape[0])
+    work, held, values = np.empty(len(layout.parent)), np.empty(V.shape[1]), np.empty(V.shape[0])
     for row in range(V.shape[0]):
-        for i in range(len(order)):
-            v[i] = V[row, order[i]]
-        unit = _unit(v)
-        if unit != 1.0:
-            v /= unit
+        v, unit = _take(V[row], order, False, held)
         values[row] = _value(v, layout, infinity, work) * unit
     return values
 

@@ -96,7 +96,7 @@ def _rows(U, tree):
     return U, one
 
 
-def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None):
+def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None, out=None):
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 
     Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)``, Omega(v) = sum over nodes g of ``w_g ||v_g||``, v_g the atoms of
@@ -106,7 +106,7 @@ def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None):
     Parameters
     ----------
     U : array-like, shape (n_rows, n_atoms) or (n_atoms,)
-        Not modified.
+        Not modified, unless it is `out`.
     tree : odl.trees.Tree
     lam : float
         Weight of the penalty, at least 0.
@@ -116,10 +116,13 @@ def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None):
         Over v >= 0, which is the prox of max(u, 0).
     weights : array-like, shape (n_nodes,), optional
         w_g, at least 0; 1 by default.
+    out : ndarray of float64, shaped as U, in C order, optional
+        Receives the result: in a loop, new memory for every call may take longer than the prox.
 
     Returns
     -------
     ndarray of float64, shaped as U
+        `out`, where it is given.
 
     Raises
     ------
@@ -137,10 +140,27 @@ def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None):
     array([2., 0.])
     """
     order, plan = layout(tree, weights)
+    lam, infinity = number(lam, "lam"), is_infinity(norm)
     V, one = _rows(U, tree)
-    V = V.copy()
-    treekernels.prox_rows(V, order, plan, number(lam, "lam"), is_infinity(norm), bool(nonnegative))
-    return V[0] if one else V
+    if out is None:
+        out = V[0].copy() if one else V.copy()
+    else:
+        _check_out(out, V[0] if one else V)
+        np.copyto(out, V[0] if one else V)
+    treekernels.prox_rows(out[None] if one else out, order, plan, lam, infinity, bool(nonnegative))
+    return out
+
+
+def _check_out(out, values):
+    """Refuse what a result cannot be written into."""
+    fits = isinstance(out, np.ndarray) and (out.shape, out.dtype) == (values.shape, values.dtype)
+    if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+        shape = getattr(out, "shape", type(out).__name__)
+        raise ParameterError(
+            f"out is {shape} of {getattr(out, 'dtype', 'no type')}",
+            f"a writeable array of float64 in C order with the shape {values.shape}",
+            "make it with numpy.empty",
+        )
 
 
 def value_tree(V, tree, *, norm="l2", weights=None):

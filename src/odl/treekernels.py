@@ -79,23 +79,22 @@ def _clip_level(v, first, stop, radius, work):
     Michelot's method from below; what falls under the level is dropped from the list for good.
     """
     total, largest, count = 0.0, 0.0, 0
-    for i in range(first, stop):
+    for i in range(first, stop):  # no branches: which entries stay is hard to predict
         size = abs(v[i])
-        if size > 0.0:
-            work[count] = size
-            count += 1
-            total += size
-            largest = max(largest, size)
+        work[count] = size
+        count += size > 0.0
+        total += size
+        largest = max(largest, size)
     if total <= radius:
         return 0.0
     level = max(largest - radius, (total - radius) / count)
     while True:
         kept, total = 0, 0.0
         for k in range(count):
-            if work[k] > level:
-                work[kept] = work[k]
-                total += work[k]
-                kept += 1
+            size = work[k]
+            work[kept] = size
+            kept += size > level
+            total += size if size > level else 0.0
         if kept == count or kept == 0:
             return level
         count = kept

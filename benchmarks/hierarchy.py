@@ -8,13 +8,16 @@ from statistics import median
 
 import numpy as np
 from measure import Row, child, cpu, say
+from scipy import sparse
 
 from odl import learners, novelty, treeprox, trees
 from odl.coding import fista
+from odl.experiments import patches
 
 PEER = "ODL_SPAMS_PYTHON"  # interpreter of an environment that has spams-bin
 PROX = {"l2": "<= 50", "linf": "<= 200"}
 LAM, PROX_LAM = 0.01, 1.0
+PATCH_LAM, PATCH_GAP = 2.0**-6, 0.01  # of inpainting
 ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # of spams; the first that is accurate enough counts
 
 
@@ -43,7 +46,28 @@ def tree(material):
         what = f"{material.name}, {norm}: codes of {P.shape[0]} documents, {P.shape[1]} terms, {atoms} atoms"
         rows.append(Row("tree", what, codes[norm][0], "CPU s", "<= 2"))
         rows.append(Row("tree", f"{what}: worst excess over the optimum", excess, "of the objective", "<= 1e-4"))
+    rows += patch_rows(shape, 20 if quick else 500, material.size.repeats)
     return [*rows, *peer(material, U, shape, P, D, nodes, proxes, codes)]
+
+
+def patch_rows(shape, count, repeats):
+    """Return the rows of patches on a dictionary of patches: fewer pixels than atoms, so ADMM, and FISTA beside it."""
+    drawn = patches.draw(patches.read_images([]), 8, count + shape.n_atoms, np.random.default_rng(0))
+    P, D, rows = drawn[:count], drawn[count:].T.copy(), []
+    for name, tree_of_atoms in (("tree, linf", shape), ("flat", None)):
+        options = {"norm": "linf", "nonnegative": False, "tolerance": PATCH_GAP, "iterations": 100_000}
+        code = partial(fista.codes, D=D, lam=PATCH_LAM, tree=tree_of_atoms, **options)
+        dense, admm = timed(partial(code, P), repeats)
+        as_documents, by_fista = timed(partial(code, sparse.csr_array(P)), repeats)
+        what = f"{name}: codes of {count} patches of 64 pixels, {shape.n_atoms} atoms, lam 2^-6"
+        apart = float(np.abs(total(admm) / total(by_fista) - 1.0).max())
+        steps = f"{np.median(admm.iterations):g} steps of ADMM, {np.median(by_fista.iterations):g} of FISTA"
+        rows += [
+            Row("tree", f"{what}, a patch", 1e6 * dense / count, "CPU us"),
+            Row("tree", f"{what}: faster than by FISTA ({steps})", as_documents / dense, "times"),
+            Row("tree", f"{what}: objectives differ by at most", apart, "of the objective", f"<= {PATCH_GAP:g}"),
+        ]
+    return rows
 
 
 def preorder_parents(shape):

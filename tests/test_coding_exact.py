@@ -74,7 +74,7 @@ small = st.integers(0, 3).map(float)
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_small_problem(data):
     terms, atoms = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
     weights = data.draw(st.sampled_from([small, st.just(0.0) | st.floats(0.01, 2)]))

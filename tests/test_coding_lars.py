@@ -172,7 +172,7 @@ def test_without_penalty_it_is_non_negative_least_squares(rng):
 
 
 @given(st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_any_small_problem(data):
     terms, atoms = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
     number = data.draw(st.sampled_from([st.integers(-2, 2).map(float), st.just(0.0) | st.floats(0.01, 2)]))

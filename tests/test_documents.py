@@ -47,7 +47,7 @@ def same(one, other):
 # Documents
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.permutations(range(5)))
 def test_digests_do_not_depend_on_the_order_of_columns(columns):
     assert np.array_equal(make(columns).digests(), make().digests())
@@ -143,7 +143,7 @@ def test_equal_documents_give_equal_bytes(tmp_path):
     assert (tmp_path / "1.h5").read_bytes() == (tmp_path / "2.h5").read_bytes()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]))))
 def test_strings_come_back(strings):
     with h5py.File("memory", "w", driver="core", backing_store=False) as file:

@@ -211,10 +211,10 @@ def test_wrong_part_is_not_appended(server, tmp_path):
 
 def test_slow_server_is_waited_for(server, tmp_path):
     """Each piece comes within the timeout; the whole takes longer than it."""
-    server.behaviours = [send(chunks=8, pause=0.1)]
+    server.behaviours = [send(chunks=8, pause=0.3)]
     begun = time.monotonic()
-    assert fetch(tmp_path, registry(server.url + "/f.bin"), timeout=0.5) == CONTENT
-    assert time.monotonic() - begun > 0.5
+    assert fetch(tmp_path, registry(server.url + "/f.bin"), timeout=2.0) == CONTENT
+    assert time.monotonic() - begun > 2.0
     assert len(server.requests) == 1
 
 
@@ -223,13 +223,13 @@ def test_stalled_server_is_left(server, tmp_path):
 
     def stalled(handler):
         send(stop=1000)(handler)
-        stall.wait(10)
+        stall.wait(60)
 
     server.behaviours = [stalled]
     begun = time.monotonic()
     with pytest.raises(DownloadError, match="no answer in time, after 2 attempts"):
         fetch(tmp_path, registry(server.url + "/f.bin"), timeout=0.2, retries=1)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
     stall.set()
 
 

@@ -23,7 +23,7 @@ def test_equals_bisection(rng, scale, density):
 
 
 @given(columns)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_definition(a):
     """Variational inequality: <a - u, z - u> <= 0 for the extreme points z of the set, 0 and the unit vectors."""
     u = prox.project_columns(a[:, None]).toarray().ravel()
@@ -34,7 +34,7 @@ def test_definition(a):
 
 
 @given(columns)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_projected_point_stays_bit_for_bit(a):
     once = prox.project_columns(a[:, None])
     assert (prox.project_columns(once) != once).nnz == 0

@@ -28,14 +28,14 @@ def shape(tree, node):
 
 
 @given(forests())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_list_nests_as_the_tree_does(tree):
     root = ElementTree.fromstring(topictree.nested_list(tree, words_for(tree)).replace("<br>", "<br/>"))
     assert [read(item) for item in root.findall("li")] == [shape(tree, node) for node in tree.roots]
 
 
 @given(forests())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_picture_shows_every_atom_and_edge_and_no_boxes_overlap(tree):
     root = ElementTree.fromstring(topictree.svg(tree, words_for(tree)))
     assert sorted(text.text for text in root.iter(f"{SVG}text")) == sorted(", ".join(w) for w in words_for(tree))

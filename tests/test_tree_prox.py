@@ -32,7 +32,7 @@ def problems(draw):
 
 @pytest.mark.parametrize("norm", NORMS)
 @given(problem=problems())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_equals_dual_ascent_run_to_convergence(norm, problem):
     """In an order that needs many passes: parents before children."""
     tree, u, weights, lam = problem
@@ -48,7 +48,7 @@ def test_equals_dual_ascent_run_to_convergence(norm, problem):
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("nonnegative", [False, True])
 @given(problem=problems())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_definition(norm, nonnegative, problem):
     """No point near or far has a lower objective; the value is that of the definition."""
     tree, u, weights, lam = problem
@@ -201,7 +201,7 @@ def test_projection_of_atoms_against_a_conic_solver(rng, mu, nonnegative):
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.01, 0.5, 0.99, 1.0]), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_projected_and_feasible_atoms_stay_bit_for_bit(seed, mu, nonnegative):
     rng = np.random.default_rng(seed)
     D = rng.normal(size=(rng.integers(1, 200), 3)) * 10.0 ** rng.uniform(-3, 6)

@@ -48,7 +48,7 @@ def test_other_shapes():
 
 
 @given(forests())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_groups_are_nested_or_apart_and_preorder_runs_through_subtrees(tree):
     groups = [set(group) for group in tree.groups()]
     assert set().union(*groups) == set(range(tree.n_atoms))

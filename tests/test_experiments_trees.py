@@ -123,12 +123,15 @@ class TestInpainting:
         settings = settings_of("inpainting", missing=[50], tolerance=1e-6, iterations=5000)
         bench = reconstruction.Bench(settings, 3, P[:20], P[20:40], P[40:])
         bench.learned["flat", "2,2", -4, 20] = D
-        known, total = bench.known["test", 50], 0.0
+        known, total, hidden = bench.known["test", 50], 0.0, 0.0
         for patch, mask in zip(P[40:], known, strict=True):  # cut the rows out instead of masking them
             problem = reconstruction.problem_of(settings, "flat", branched("2,2"), -6)
             code = problem.codes(patch[None, mask], D[mask]).X.toarray()[0]
             total += np.sum((patch - D @ code) ** 2)
+            hidden += np.sum((patch - D @ code)[~mask] ** 2)
         assert bench.error("test", 50, "flat", "2,2", (-4, -6)) == pytest.approx(100 * total / 20, rel=1e-3)
+        key = bench.key("test", 50, "flat", "2,2", (-4, -6))
+        assert bench.of_missing[key] == pytest.approx(100 * hidden / 20, rel=1e-3) and hidden < 0.999 * total
 
     def test_validation_patches_choose(self, rng):
         P, D = planted(rng, branched("2,2"), 60)
@@ -206,7 +209,7 @@ class TestInpainting:
 
     def test_summary_pairs_the_seeds(self):
         rows = [
-            {"missing": 50, "penalty": penalty, "error": error}
+            {"missing": 50, "penalty": penalty, "error": error, "missing_pixels": error / 2}
             for penalty, errors in (("flat", (20.0, 22.0)), ("tree", (19.0, 23.0)))
             for error in errors
         ]
@@ -214,6 +217,7 @@ class TestInpainting:
         assert (row["difference"], row["better"]) == (0.0, 1)
         assert row["difference_sd"] == pytest.approx(np.sqrt(2))
         assert (row["flat_paper"], row["tree_paper"]) == (19.3, 18.6)
+        assert (row["flat_missing_pixels"], row["tree_missing_pixels"]) == (10.5, 10.5)
 
     def test_depths_tell_what_is_like_its_parent(self, rng):
         tree = branched("4,4")

@@ -80,8 +80,8 @@ class Bench:
             for number, (part, X) in enumerate(self.parts.items())
             for missing in settings["missing"]
         }
-        self.learned, self.errors = {}, {}
-        self.first = {}  # tree that stands for all with as many atoms, for flat dictionaries
+        self.learned, self.errors, self.of_missing = {}, {}, {}  # of missing pixels alone
+        self.first = {}
 
     def dictionary(self, penalty, shape, exponent, share=1.0):
         """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches.
@@ -107,17 +107,22 @@ class Bench:
 
         Of the first patches of the part, a share of them, with the dictionary of the same share of training patches.
         """
-        count = int(np.ceil(share * len(self.parts[part])))
-        if penalty == "flat":
-            shape = self.first.setdefault(branched(shape).n_atoms, shape)
-        key = part, missing, penalty, shape, exponents, count
+        key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
+            *_, shape, exponents, count = key
             X, known = self.parts[part][:count], self.known[part, missing][:count]
             D = self.dictionary(penalty, shape, exponents[0], share)
             problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
-            codes = problem.codes(X, D, mask=known).X
-            self.errors[key] = 100.0 * float(np.mean(((X - codes @ D.T) ** 2).sum(axis=1)))
+            squares = (X - problem.codes(X, D, mask=known).X @ D.T) ** 2
+            self.errors[key] = 100.0 * float(np.mean(squares.sum(axis=1)))
+            self.of_missing[key] = 100.0 * float(np.mean((squares * ~known).sum(axis=1)))
         return self.errors[key]
+
+    def key(self, part, missing, penalty, shape, exponents, share=1.0):
+        """Return the key of an error; of flat dictionaries the first tree stands for all with as many atoms."""
+        if penalty == "flat":
+            shape = self.first.setdefault(branched(shape).n_atoms, shape)
+        return part, missing, penalty, shape, exponents, int(np.ceil(share * len(self.parts[part])))
 
     def chosen(self, missing, penalty, shapes, refine=0):
         """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches.
@@ -207,4 +212,5 @@ def _row(seed, missing, penalty, shape, exponents, error):
 
 
 def _tested(bench, missing, penalty, chosen):
-    return _row(bench.seed, missing, penalty, *chosen, bench.error("test", missing, penalty, *chosen))
+    row = _row(bench.seed, missing, penalty, *chosen, bench.error("test", missing, penalty, *chosen))
+    return {**row, "missing_pixels": bench.of_missing[bench.key("test", missing, penalty, *chosen)]}

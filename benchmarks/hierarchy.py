@@ -22,7 +22,7 @@ ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # of spams; the first that is accur
 
 
 def tree(material):
-    """Time the prox of 10,000 vectors of 400 atoms and the codes of a batch of 1000, and spams in the same run."""
+    """Time the prox of 10,000 vectors of 401 atoms and the codes of a batch of 1000, and spams in the same run."""
     rng, quick = np.random.default_rng(0), material.size.rounds is not None
     shape = trees.balanced((3, 2)) if quick else trees.balanced((10, 3, 12))
     shape = trees.Tree(preorder_parents(shape))

@@ -71,27 +71,60 @@ def test_parts_make_the_experiment_that_is_run_as_a_whole(tmp_path):
     assert len(whole) > 8 and whole == {path.name: path.read_bytes() for path in (tmp_path / "parted").iterdir()}
 
 
+def edited(**changes):
+    return lambda held: json.dumps({**held, **changes})
+
+
 @pytest.mark.parametrize(
-    "text",
-    ["", "{}", "[]", '{"experiment": "inpainting", "part": 2, "tables": {}}', "[" * 100_000]
-    + [
-        f'{{"experiment": "inpainting", "part": 1, "tables": {held}}}'
-        for held in ("[]", '{"test": 3}', '{"test": [3]}')
+    "change",
+    [
+        *(lambda held, text=text: text for text in ("", "{}", "[]", "3", "[" * 100_000)),
+        lambda held: json.dumps(held)[:-9],
+        *(edited(tables=tables) for tables in ({}, [], None, {"test": [3]}, {"../x": []})),
+        *(
+            edited(**change)
+            for change in ({"part": 2}, {"experiment": "x"}, {"settings": {}}, {"code": ""}, {"more": 1})
+        ),
+        lambda held: json.dumps(held).replace('"error": ', '"error": 1'),
     ],
 )
-def test_what_is_no_part_is_refused(text, tmp_path, capsys):
-    (tmp_path / "1.json").write_text(text)
+def test_what_is_no_part_is_refused(change, part, tmp_path, capsys):
+    (tmp_path / "1.json").write_text(change(json.loads(part.read_text())))
     words = ["experiment", "inpainting", str(tmp_path / "made"), "--settings", json.dumps({**TREES, "seeds": [1]})]
     assert cli.main([*words, "--parts", str(tmp_path / "1.json")]) == 1
     printed = capsys.readouterr().err
     assert "1.json is not what was measured; expected part 1 of inpainting" in printed and "Traceback" not in printed
-    assert cli.main([*words, "--parts", str(tmp_path / "1.json"), str(tmp_path / "2.json")]) == 1
-    assert "2 parts of inpainting; expected 1, one for each of [1]" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["1.json"]
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory):
+    """Seed 1 of a small inpainting."""
+    path = tmp_path_factory.mktemp("part") / "1.json"
+    assert cli.main(["measure", "inpainting", str(path), "--part", "1", "--settings", json.dumps(TREES)]) == 0
+    return path
+
+
+def test_parts_are_those_of_these_settings_whatever_is_drawn(part, tmp_path, capsys):
+    def words(**changes):
+        settings = json.dumps({**TREES, "seeds": [1], **changes})
+        return ["experiment", "inpainting", str(tmp_path / "made"), "--settings", settings, "--parts", str(part)]
+
+    assert cli.main(words(missing=[50])) == 1 and "with the same settings" in capsys.readouterr().err
+    assert cli.main(words(seeds=[1, 2])) == 1
+    assert "1 parts of inpainting; expected 2, one for each of [1, 2]" in capsys.readouterr().err
+    assert cli.main(words(seeds=[1, 1])) == 1 and "names 1 twice" in capsys.readouterr().err
+    assert cli.main(words(drawn_patch=500)) == 1 and "places for them" in capsys.readouterr().err
+    assert cli.main(words(drawn_lam=50)) == 1 and "at most 20" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert cli.main(words(drawn_lam=-3)) == 0 and (tmp_path / "made" / "dictionary.png").exists()
 
 
 def test_an_experiment_without_parts_says_so(tmp_path, capsys):
     assert cli.main(["measure", "convergence", str(tmp_path / "part.json"), "--part", "0"]) == 1
-    assert "'convergence' has no parts" in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert "'convergence' has no parts" in capsys.readouterr().err
+    assert cli.main(["experiment", "convergence", str(tmp_path / "made"), "--parts", str(tmp_path / "part.json")]) == 1
+    assert "which has none" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_an_unfinished_experiment_is_refused(tmp_path):

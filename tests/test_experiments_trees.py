@@ -249,7 +249,7 @@ class TestInpainting:
         assert title == inpainting.TITLE and "72.1" in "".join(parts)
 
     def test_a_wrong_tree_is_refused_before_anything_is_read(self, tmp_path):
-        with pytest.raises(ConfigError, match="branching factors"):
+        with pytest.raises(ConfigError, match=r"inpainting.trees\[0\] is 'ten,2'; expected text matching"):
             experiments.run("inpainting", tmp_path, {"trees": ["ten,2"]}, [])
 
 

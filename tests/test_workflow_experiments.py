@@ -1,5 +1,7 @@
 """The real Snakefile with experiments and no stream: jobs, page, and what runs again."""
 
+import shutil
+
 import pytest
 from test_experiments import SMALL, TREES
 from test_structure import workflow_table
@@ -42,6 +44,22 @@ def test_a_changed_setting_runs_its_experiment_again(made):
     assert study.run("-n").names("experiment") == {"experiment convergence", "page"}
 
 
+def test_what_is_deleted_is_made_again(made):
+    study = made[0].copy(made[0].folder.parent / "deleted")
+    shutil.rmtree(study.results / "experiments" / "inpainting")
+    (study.results / "parts" / "inpainting" / "0.json").unlink()
+    assert {"measure inpainting 0", "experiment inpainting", "page"} <= study.run("-n").names("experiment", "part")
+
+
+def test_what_only_the_picture_needs_measures_nothing(made):
+    study = made[0].copy(made[0].folder.parent / "drawn")
+    config = study.config
+    changed = {**config["experiments"]["inpainting"], "drawn_lam": -3, "norm": "linf"}  # linf is the default
+    study.configure({**config, "experiments": {**config["experiments"], "inpainting": changed}})
+    planned = study.run("-n").names("experiment", "part")
+    assert "experiment inpainting" in planned and "measure inpainting 0" not in planned
+
+
 def test_a_further_part_leaves_those_that_were_measured(made):
     study = made[0].copy(made[0].folder.parent / "parts")
     config = study.config
@@ -59,8 +77,9 @@ def test_a_further_part_leaves_those_that_were_measured(made):
 
 def test_the_workflow_knows_what_is_measured_in_parts():
     known = {name: module.PART for name in EXPERIMENTS if hasattr(module := module_of(name), "PART")}
-    assert {name: part for name, (_, part) in workflow_table("PARTS").items()} == known
-    for name, (file, _) in workflow_table("PARTS").items():
+    assert {name: part for name, (_, part, _) in workflow_table("PARTS").items()} == known
+    for name, (file, _, unmeasured) in workflow_table("PARTS").items():
+        assert unmeasured == [*module_of(name).UNMEASURED]
         assert module_of(name).measure.__module__ == "odl." + file.replace("/", ".")
 
 

@@ -12,6 +12,7 @@ import hashlib
 import io
 import os
 import platform
+import shutil
 import signal
 import threading
 from contextlib import contextmanager, suppress
@@ -39,15 +40,7 @@ def replacing(path):
     of this host left behind for the same file is removed, even if its number was given to another one since.
     """
     path = os.fspath(path)
-    folder, name = os.path.split(path)
-    os.makedirs(folder or ".", exist_ok=True)
-    host = platform.node() or "host"
-    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
-        process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
-        if not _alive(process) or began != _began(process):
-            with suppress(FileNotFoundError):  # another writer of the file was faster
-                os.unlink(left)
-    temporary = os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began(os.getpid())}.part")
+    temporary = _temporary(path)
     try:
         yield temporary
         os.replace(temporary, path)
@@ -57,6 +50,37 @@ def replacing(path):
         if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
             error.filename = path  # writing into an open file does not say which
         raise
+
+
+@contextmanager
+def filling(folder):
+    """Yield a temporary folder beside `folder`; move its files there if the block ends well."""
+    folder = os.fspath(folder).rstrip(os.sep) or os.sep
+    temporary = _temporary(folder)
+    try:
+        os.mkdir(temporary)
+        yield temporary
+        os.makedirs(folder, exist_ok=True)
+        for name in sorted(os.listdir(temporary)):
+            os.replace(os.path.join(temporary, name), os.path.join(folder, name))
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _temporary(path):
+    """Return the temporary name of a path, whose folder is made; remove what killed processes left of the same path."""
+    folder, name = os.path.split(path)
+    os.makedirs(folder or ".", exist_ok=True)
+    host = platform.node() or "host"
+    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
+        process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
+        if not _alive(process) or began != _began(process):
+            if os.path.isdir(left):
+                shutil.rmtree(left, ignore_errors=True)
+                continue
+            with suppress(FileNotFoundError):  # another writer of the file was faster
+                os.unlink(left)
+    return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began(os.getpid())}.part")
 
 
 def _began(process):

@@ -155,12 +155,12 @@ def _check_out(out, values):
     """Refuse what a result cannot be written into."""
     fits = isinstance(out, np.ndarray) and (out.shape, out.dtype) == (values.shape, values.dtype)
     if not fits or not out.flags.c_contiguous or not out.flags.writeable:
-        shape = getattr(out, "shape", type(out).__name__)
-        raise ParameterError(
-            f"out is {shape} of {getattr(out, 'dtype', 'no type')}",
-            f"a writeable array of float64 in C order with the shape {values.shape}",
-            "make it with numpy.empty",
-        )
+        given = f"out is of type {type(out).__name__}"
+        if isinstance(out, np.ndarray):
+            order = "" if out.flags.c_contiguous else ", not in C order"
+            given = f"out is {out.dtype} of shape {out.shape}{order}{'' if out.flags.writeable else ', read-only'}"
+        wanted = f"a writeable array of float64 in C order with the shape {values.shape}"
+        raise ParameterError(given, wanted, "make it with numpy.empty")
 
 
 def value_tree(V, tree, *, norm="l2", weights=None):

@@ -39,7 +39,7 @@ wildcard_constraints:
     corpus=r"[a-z0-9-]+",
     run=RUN_NAME,
     experiment=r"[a-z0-9][a-z0-9-]*",
-    part=r"\d+",
+    part=r"0|[1-9]\d*",
 
 
 # Where the code of a stage begins; what it imports follows (odl.sources). The command line between is thin.
@@ -76,10 +76,14 @@ EXPERIMENTS = {
     "quality_overview": [],
     "topic_tree": ["hierarchical"],
 }
-# Experiments measured in parts, to the file that measures and the setting of which a part has one value.
+# Experiments measured in parts: the file that measures, the setting that a part has one value of, those it needs not.
 PARTS = {
-    "classification": ("experiments/twogroups", "splits"),
-    "inpainting": ("experiments/reconstruction", "seeds"),
+    "classification": ("experiments/twogroups", "splits", []),
+    "inpainting": (
+        "experiments/reconstruction",
+        "seeds",
+        ["drawn_tree", "drawn_patch", "drawn_lam"],
+    ),
 }
 
 

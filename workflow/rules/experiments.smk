@@ -3,6 +3,11 @@
 # REQUIRED INPUTS: the files of data/corpora.csv, {corpus}/documents.h5, folders of other experiments, as it names them
 # OUTPUTS: parts/{experiment}/{part}.json, experiments/{experiment}/, with {*.tsv,*.png,*.svg,settings.json}
 DONE = expand(ROOT + "/experiments/{experiment}", experiment=config["experiments"])
+PARTED = "|".join(
+    name
+    for name, entry in config["experiments"].items()
+    if entry["experiment"] in PARTS
+)
 
 
 def kind(wildcards):
@@ -29,17 +34,26 @@ def parts(wildcards):
     """What is measured before, a file for each value of a setting; nothing where there are no parts."""
     if kind(wildcards) not in PARTS:
         return []
-    name = PARTS[kind(wildcards)][1]
-    known = SCHEMA["$defs"][f"experiment_{kind(wildcards)}"]["properties"][name]
-    values = config["experiments"][wildcards.experiment].get(name, known["default"])
+    values = whole(wildcards)[PARTS[kind(wildcards)][1]]
     return [f"{ROOT}/parts/{wildcards.experiment}/{value}.json" for value in values]
 
 
-def of_all_parts(wildcards):
-    """Settings without the list that a part has one value of, so that a longer list leaves what was measured."""
-    settings = study.experiment_of(config, wildcards.experiment)
-    settings.pop(PARTS[kind(wildcards)][1], None)
-    return json.dumps(settings)
+def whole(wildcards):
+    """Settings with the defaults of those left out."""
+    known = SCHEMA["$defs"][f"experiment_{kind(wildcards)}"]["properties"]
+    defaults = {
+        name: entry["default"] for name, entry in known.items() if "default" in entry
+    }
+    return {**defaults, **study.experiment_of(config, wildcards.experiment)}
+
+
+def measured(wildcards):
+    """Settings of every part: without the list that it has one value of, and without those of pictures."""
+    _, name, unneeded = PARTS[kind(wildcards)]
+    settings = whole(wildcards)
+    return json.dumps(
+        {key: settings[key] for key in settings if key not in (name, *unneeded)}
+    )
 
 
 rule measure:
@@ -52,6 +66,8 @@ rule measure:
         ROOT + "/logs/experiments/{experiment}/{part}.log",
     benchmark:
         ROOT + "/benchmarks/experiments/{experiment}/{part}.tsv"
+    wildcard_constraints:
+        experiment=PARTED or "(?!)",
     conda:
         "../envs/odl.yaml"
     resources:
@@ -64,7 +80,7 @@ rule measure:
             *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
         ),
         kind=kind,
-        settings=of_all_parts,
+        settings=measured,
     shell:
         "odl measure {params.kind} {output:q} --part {wildcards.part} --settings {params.settings:q}"
         " --files {input.files:q} > {log:q} 2>&1"

@@ -4,7 +4,7 @@ Standard library only: this is the one part of the package that the workflow its
 that it imports).
 """
 
-from odl.config.checks import check
+from odl.config.checks import check, check_each_once
 from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
 from odl.config.runs import (
     OF_EXPERIMENTS,
@@ -28,6 +28,7 @@ __all__ = [
     "ConfigError",
     "atoms_of",
     "check",
+    "check_each_once",
     "check_map",
     "corpora_of",
     "emerging_of",

@@ -25,7 +25,6 @@ def check(config, schema):
 
 
 def _check_doubles(config):
-    """Refuse a value listed twice: it would count as one more seed, or write the same files."""
     lists = {key: config[key] for key in ("streams", "seeds", "atoms", "runs")}
     for section in ("regret", "emerging"):
         lists |= {f"{section}.{name}": config[section][name] for name in ("runs", "sizes")}
@@ -37,6 +36,22 @@ def _check_doubles(config):
         for key, values in entry.items()
         if isinstance(values, list)
     }
+    check_each_once(lists)
+
+
+def check_each_once(lists):
+    """Refuse a value listed twice: it would count as one more seed, or write the same files.
+
+    Parameters
+    ----------
+    lists : dict
+        Where they stand in the configuration, to the lists.
+
+    Raises
+    ------
+    ConfigError
+        Naming the value.
+    """
     for where, values in lists.items():
         seen = set()  # of texts, numbers and, by their repr, the rest; 1 and 1.0 are equal
         keys = [value if isinstance(value, (str, int, float)) else repr(value) for value in values]

@@ -11,18 +11,21 @@ A module has
 or, where the work falls into parts that know nothing of each other, instead of `run`
 
     PART : str                              name of the setting, a list of numbers, of which a part has one
+    UNMEASURED : tuple of str               names of settings that only `finish` uses
     measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
     finish(settings, folder, files, found)  write and draw what was measured
 
-so that parts can be jobs of their own. Every setting is given, checked. Equal settings and files give equal bytes.
+so that parts can be jobs of their own; `measure` is in a file without what only `finish` needs, whose changes then
+measure nothing again. Every setting is given, checked. Equal settings and files give equal bytes.
 """
 
 import difflib
+import hashlib
 import json
 import os
 from importlib import import_module
 
-from odl import config, storage
+from odl import config, sources, storage
 from odl.errors import ConfigError, DataError
 
 # Name of the experiment, which is that of its file, to nothing else: the module has the rest.
@@ -63,6 +66,7 @@ def complete(name, settings):
     """
     known = module_of(name).SETTINGS
     config.check_map(settings, {"type": "object", "additionalProperties": False, "properties": known}, name)
+    config.check_each_once({f"{name}.{key}": held for key, held in settings.items() if isinstance(held, list)})
     return {**{key: entry["default"] for key, entry in known.items()}, **settings}
 
 
@@ -89,9 +93,21 @@ def measure(name, output, part, settings=None, files=()):
     if not hasattr(module, "PART"):
         raise ConfigError(f"the experiment {name!r} has no parts", "one that is measured in parts", "run it as a whole")
     settings = complete(name, {**dict(settings or {}), module.PART: [part]})
-    found = module.measure(settings, [os.fspath(file) for file in files])
     with storage.replacing(output) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"experiment": name, "part": part, "tables": found}, indent=1) + "\n")
+        tables = module.measure(settings, [os.fspath(file) for file in files])
+        file.write(json.dumps({**_head(name, settings, part), **_sealed(tables)}, indent=1) + "\n")
+
+
+def _head(name, settings, part):
+    """Return what a part belongs to: equal heads are parts of one experiment, measured by the same code."""
+    module = module_of(name)
+    measured = {key: value for key, value in settings.items() if key not in (module.PART, *module.UNMEASURED)}
+    code = sources.digest(module.measure.__module__.removeprefix("odl.").replace(".", "/"))
+    return {"experiment": name, "part": part, "settings": measured, "code": code}
+
+
+def _sealed(tables):
+    return {"tables": tables, "digest": hashlib.sha256(json.dumps(tables).encode()).hexdigest()}
 
 
 def run(name, folder, settings=None, files=(), study=None, parts=()):
@@ -114,12 +130,14 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     """
     settings, module = complete(name, dict(settings or {})), module_of(name)
     files = [os.fspath(file) for file in files]
-    os.makedirs(folder, exist_ok=True)
-    if hasattr(module, "PART"):
-        found = _gathered(name, parts, settings[module.PART]) if parts else module.measure(settings, files)
-        module.finish(settings, os.fspath(folder), files, found)
-    else:
-        module.run(settings, os.fspath(folder), files, *((study,) if study else ()))
+    if parts and not hasattr(module, "PART"):
+        raise ConfigError(f"parts of the experiment {name!r}, which has none", "no parts", "leave them out")
+    with storage.filling(folder) as place:
+        if hasattr(module, "PART"):
+            found = _gathered(name, settings, parts) if parts else module.measure(settings, files)
+            module.finish(settings, place, files, found)
+        else:
+            module.run(settings, place, files, *((study,) if study else ()))
     with storage.replacing(os.path.join(folder, HELD)) as temporary, open(temporary, "w", encoding="utf-8") as file:
         held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
         file.write(json.dumps(held, indent=1) + "\n")
@@ -149,24 +167,23 @@ def section(folder):
         raise _damaged(folder) from error
 
 
-def _gathered(name, parts, values):
+def _gathered(name, settings, parts):
     """Return the rows of all parts, table by table; refuse what is not the part expected."""
+    values, found = settings[module_of(name).PART], {}
     if len(parts) != len(values):
         raise DataError(f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "name them all")
-    found = {}
     for path, value in zip(parts, values, strict=True):
         try:
             with open(path, encoding="utf-8") as file:
                 held = json.load(file)
-            if (held["experiment"], held["part"]) != (name, value):
-                raise ValueError("another part")
-            for table, rows in held["tables"].items():
-                if not all(isinstance(row, dict) for row in rows):
-                    raise ValueError("no rows")
-                found.setdefault(table, []).extend(rows)
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            wanted = f"part {value} of {name}, as `odl measure` writes it"
+            tables = held["tables"]
+            if held != {**_head(name, settings, value), **_sealed(tables)}:
+                raise ValueError("another part, or an edited one")
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            wanted = f"part {value} of {name} with the same settings and code, as `odl measure` writes it"
             raise DataError(f"{path} is not what was measured", wanted, "delete it and run it again") from error
+        for table, rows in tables.items():
+            found.setdefault(table, []).extend(rows)
     return found
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from odl.experiments import classplots
 from odl.experiments.common import deviation, spread
-from odl.experiments.twogroups import METHODS, PART, RAW, SETTINGS, measure
+from odl.experiments.twogroups import METHODS, PART, RAW, SETTINGS, UNMEASURED, measure
 from odl.page import details, element, picture, table
 from odl.tables import read_table, write_table
 
-__all__ = ["PART", "SETTINGS", "TITLE", "finish", "measure", "section"]
+__all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
 
 TITLE = "Two newsgroups: a linear SVM on topics"
 NAMES = {"pca": "PCA", "nmf": "NMF", "lda": "LDA", "flat": "flat", "tree": "tree"}

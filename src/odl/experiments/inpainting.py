@@ -11,11 +11,11 @@ import numpy as np
 from odl import hierarchy
 from odl.experiments import patches, patchplots
 from odl.experiments.common import branched, deviation, spread
-from odl.experiments.reconstruction import PART, PENALTIES, SETTINGS, measure, problem_of
+from odl.experiments.reconstruction import PART, PENALTIES, SETTINGS, UNMEASURED, measure, problem_of
 from odl.page import element, number, picture, table
 from odl.tables import read_table, write_table
 
-__all__ = ["PART", "SETTINGS", "TITLE", "finish", "measure", "section"]
+__all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
 
 TITLE = "Inpainting of image patches: flat against tree"
 # Table 1 of the paper: missing percentage -> mean square error x 100, flat and tree.

@@ -77,10 +77,11 @@ def draw(images, size, count, rng):
     ParameterError
         If the images have too few patches.
     """
-    windows = [np.lib.stride_tricks.sliding_window_view(image, (size, size)) for image in images]
+    large = [image for image in images if min(image.shape) >= size]
+    windows = [np.lib.stride_tricks.sliding_window_view(image, (size, size)) for image in large]
     places = np.cumsum([0, *(window.shape[0] * window.shape[1] for window in windows)])
     seen, found = set(), []
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if count <= places[-1] else 0):
         for place in rng.integers(places[-1], size=count - len(found)):
             if place in seen:
                 continue
@@ -94,8 +95,8 @@ def draw(images, size, count, rng):
                 found.append(patch / length)
         if len(found) == count:
             return np.array(found)
-    given = f"{count} patches of {size} x {size} pixels from images that have {len(found)}"
-    raise ParameterError(given, "fewer patches", "ask for fewer, or add images")
+    given = f"{count} patches of {size} x {size} pixels from {len(images)} images with {places[-1]} places for them"
+    raise ParameterError(given, "fewer or smaller patches that are not constant", "ask for fewer, or add images")
 
 
 def hide(count, pixels, missing, rng):

@@ -17,6 +17,7 @@ SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many
 PATCHES = 16  # for each atom: from so many at least a dictionary is learned, where there are so many
 WHOLE = {"type": "integer", "minimum": 1}
 EXPONENTS = {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
+BRANCHED = {"type": "string", "pattern": r"[1-9][0-9]{0,5}(,[1-9][0-9]{0,5})*"}  # branching factors
 SETTINGS = {
     "patch": {**WHOLE, "minimum": 2, "default": 8},
     "train": {**WHOLE, "default": 6000},
@@ -28,7 +29,7 @@ SETTINGS = {
         "items": {"type": "integer", "minimum": 1, "maximum": 99},
         "default": [50, 60, 70, 80, 90],
     },
-    "trees": {"type": "array", "minItems": 1, "items": {"type": "string"}, "default": ["10,2,2"]},
+    "trees": {"type": "array", "minItems": 1, "items": BRANCHED, "default": ["10,2,2"]},
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
     "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
@@ -40,11 +41,11 @@ SETTINGS = {
     "forgetting": {"type": "number", "minimum": 0, "default": 1.0},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
     "iterations": {**WHOLE, "default": 200},
-    "drawn_tree": {"type": "string", "default": "10,2,2"},
+    "drawn_tree": {**BRANCHED, "default": "10,2,2"},
     "drawn_patch": {**WHOLE, "minimum": 2, "default": 16},
-    "drawn_lam": {"type": "integer", "default": -4},
+    "drawn_lam": {**EXPONENTS["items"], "default": -4},
 }
-PART = "seeds"
+PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
 
 
 def problem_of(settings, penalty, tree, exponent):
@@ -147,8 +148,8 @@ class Bench:
         """
         reach = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
         while True:
-            known = f"{share:.3g} of the patches"
-            print(f"seed {self.seed}, {penalty}, {missing} % missing: {len(cells)} points on {known}", flush=True)
+            count = f"{len(cells)} points on {share:.3g} of the patches"
+            print(f"seed {self.seed}, {penalty}, {missing} % missing: {count}", flush=True)
             costs = {cell: self.error("validation", missing, penalty, *cell, share) for cell in cells}
             if share == 1.0:
                 return min(cells, key=costs.get)
@@ -166,7 +167,7 @@ class Bench:
 
 def measure(settings, files):
     """Return the tables ``validation`` (what was tried), ``test`` (the chosen ones) and ``structures`` of all seeds."""
-    for shape in [*settings["trees"], settings["drawn_tree"]]:
+    for shape in settings["trees"]:
         branched(shape)
     images = patches.read_images(files)
     sizes = [settings[part] for part in ("train", "validation", "test")]

@@ -41,7 +41,7 @@ SETTINGS = {
     "nmf_iterations": {**WHOLE, "default": 200},
     "lda_iterations": {**WHOLE, "default": 10},
 }
-PART = "splits"
+PART, UNMEASURED = "splits", ()
 
 
 def measure(settings, files):

@@ -317,6 +317,12 @@ class TestClassification:
         monkeypatch.setattr(twogroups.news20, "read", lambda files, options: documents)
         chosen = {"train": 90, "test": 40, "splits": [0, 1], "topics": [3], "lam": [-20, -2], "svm": [-1, 0]}
         experiments.run("classification", tmp_path, chosen)
+        parts = [tmp_path / "parts" / f"{split}.json" for split in chosen["splits"]]
+        for split, part in zip(chosen["splits"], parts, strict=True):
+            experiments.measure("classification", part, split, chosen)
+        experiments.run("classification", tmp_path / "parts" / "whole", chosen, parts=parts)
+        for name in ("accuracy.tsv", "chosen.tsv", "corpus.tsv", "summary.tsv", "accuracy.png"):
+            assert (tmp_path / name).read_bytes() == (tmp_path / "parts" / "whole" / name).read_bytes()
         rows = classification.read_table(tmp_path / "accuracy.tsv")
         assert {row["method"] for row in rows} == {*twogroups.METHODS, *twogroups.RAW} and len(rows) == 14
         assert all(row["accuracy"] > 90 for row in rows)

@@ -6,8 +6,10 @@ import shutil
 
 import fuzz_world
 import fuzzing as fz
+import numpy as np
 import pytest
 from fuzz_world import STEPS, STREAM, call, run_of
+from test_experiments_trees import archive
 
 from odl import cli
 
@@ -35,6 +37,7 @@ COMMANDS = {
     "regrets": ["{plan.json}", "out/r.tsv", "--options", '{"runs": ["dual-averaging"], "sizes": []}'],
     "summarise": ["{plan.json}", "out", "--emerging", "{dual_averaging/emerging.tsv}"],
     "figures": ["{plan.json}", "{tables}", "out"],
+    "measure": ["inpainting", "out/0.json", "--part", "0", "--files", "{images.tar.gz}"],
     "experiment": ["biclustering", "out", "--files", "{lung_5000x56.csv.gz}"],
     "page": ["out/p.html", "{plan.json}", "{tables}", "{figures}"],
     "table": ["{study}"],
@@ -49,6 +52,7 @@ def world(tmp_path_factory):
     root = fuzz_world.build(tmp_path_factory.mktemp("world"))
     (root / "registry.csv").write_text("corpus,folder,file,url,sha256,route,tried,licence,citation\n")
     (root / "lung_5000x56.csv.gz").write_bytes(fz.gzipped(b'"","Colon"\n"g",0.5\n'))
+    archive(root / "images.tar.gz", [np.arange(900, dtype=np.uint8).reshape(30, 30)])
     (root / "figures").mkdir()
     (root / "study").mkdir()
     shutil.copytree(root / "tables", root / "study/tables")

@@ -10,9 +10,10 @@ import numpy as np
 from measure import Row, child, cpu, say
 from scipy import sparse
 
-from odl import learners, novelty, treeprox, trees
+from odl import learners, novelty, trees
 from odl.coding import fista
 from odl.experiments import patches
+from odl.prox import treeprox
 
 PEER = "ODL_SPAMS_PYTHON"  # interpreter of an environment that has spams-bin
 PROX = {"l2": "<= 50", "linf": "<= 200"}

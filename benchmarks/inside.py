@@ -10,8 +10,8 @@ from material import step
 from measure import Row, cpu, say
 from scipy import sparse
 
-from odl import checkpoints
 from odl.coding import exact
+from odl.files import checkpoints
 
 LAM = 0.1
 STEP_LIMITS = {"DA": "<= 0.25", "PG": "<= 0.25", "ADMM": "<= 0.6"}

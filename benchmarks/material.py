@@ -9,8 +9,9 @@ import yaml
 from measure import ROOT, say
 from scipy import sparse
 
-from odl import config, corpora, features, learners, novelty, stream
-from odl.documents import Documents
+from odl import config, corpora, learners, novelty
+from odl.files.documents import Documents
+from odl.stream import batching, features
 
 RUNS = {"DA": "dual-averaging", "PG": "projected-gradient", "ADMM": "admm"}
 SEED = 0
@@ -95,9 +96,9 @@ class Material:
         self.real = bool(source and source.exists() and self.size is FULL)
         self.name = "TDT2" if self.real else "made stream"
         documents = corpora.read("tdt2", [source]) if self.real else made(self.size)
-        rows = stream.order(documents.ids, documents.times, SEED, "seeded")
+        rows = batching.order(documents.ids, documents.times, SEED, "seeded")
         cut = {"by": "documents", "documents": self.size.batch, "initial": self.size.batch, "period": "month"}
-        parts = stream.split(rows, documents.times, documents.files, documents.topics, flush=True, **cut)
+        parts = batching.split(rows, documents.times, documents.files, documents.topics, flush=True, **cut)
         self.batches = []
         for part in parts:
             previous = self.batches[-1] if self.batches else None

@@ -9,7 +9,9 @@ from inside import STEP_LIMITS, write_checkpoint
 from material import FULL, SEED
 from measure import ROOT, Row, child, repeated, say, tool
 
-from odl import checkpoints, features, learners
+from odl import learners
+from odl.files import checkpoints
+from odl.stream import features
 
 JOB_LIMITS = {"cpu": "<= 1.2", "rss": "<= 400"}
 # Learners from all documents so far, by the names of the NIPS 2012 supplement.

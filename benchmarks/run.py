@@ -28,7 +28,9 @@ import planning  # noqa: E402
 import processes  # noqa: E402
 import squared  # noqa: E402
 
-from odl import learners, storage, timestep  # noqa: E402
+from odl import learners  # noqa: E402
+from odl.files import storage  # noqa: E402
+from odl.jobs import timestep  # noqa: E402
 
 PARTS = {
     "coder": inside.coder,

@@ -17,34 +17,17 @@ from fuzz_world import ALGORITHMS, rows, run_of
 from scipy import sparse
 from scipy.io import savemat
 
-from odl import (
-    agentfiles,
-    baselines,
-    batchfile,
-    checkpoints,
-    config,
-    corpora,
-    detector,
-    documents,
-    download,
-    emerging,
-    features,
-    learners,
-    novelty,
-    pipeline,
-    regrets,
-    scored,
-    storage,
-    study,
-    tables,
-    trees,
-)
+from odl import config, corpora, detector, learners, novelty, trees
+from odl.alerts import emerging
 from odl.arguments import parse_map
-from odl.corpora import arxiv_cs, checks, lung, news20, nips, originals, reuters21578, scipydocs, tdt2
+from odl.corpora import arxiv_cs, checks, download, lung, news20, nips, originals, reuters21578, scipydocs, tdt2
 from odl.corpora import reuters21578_cai as cai
 from odl.corpora.text import token_options
 from odl.distributed import networks
+from odl.evaluation import baselines, regrets, scored, study, tables
 from odl.experiments import patches
+from odl.files import agentfiles, checkpoints, documents, storage
+from odl.stream import batchfile, features, pipeline
 
 TOKENS = token_options()
 
@@ -469,13 +452,13 @@ def _study(world, name, path):
 
 def _shown(world, name, path):
     """Put a table among the finished ones, and make the main table of them."""
-    from odl import report
+    from odl.report import studypage
 
     folder = path.parent / "shown"
     folder.mkdir(exist_ok=True)
     for held in study.COLUMNS:
         (folder / f"{held}.tsv").write_bytes((path if held == name else world / f"tables/{held}.tsv").read_bytes())
-    report.main_table(folder)
+    studypage.main_table(folder)
 
 
 def _plan(world, rnd):
@@ -665,7 +648,7 @@ def _indexed(path):
 
 def _checkpoint(world, algorithm, path):
     """Read a checkpoint and go on from it, as an update does."""
-    from odl import timestep
+    from odl.jobs import timestep
 
     chain = run_of(algorithm)
     out = [path.with_suffix(f".{name}") for name in ("state", "scores", "timings")]

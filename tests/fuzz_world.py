@@ -8,7 +8,8 @@ import random
 import numpy as np
 from scipy import sparse
 
-from odl import agentfiles, checkpoints, cli
+from odl import cli
+from odl.files import agentfiles, checkpoints
 
 TOPICS = {"grain": "wheat harvest grain farmers", "oil": "crude oil tanker refinery", "space": "rocket orbit crew"}
 STREAM = {

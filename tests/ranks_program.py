@@ -35,7 +35,7 @@ class Recorder:
 
 def chain(comm, folder, name, learner):
     """Run the timesteps whose features lie in the folder."""
-    from odl import rankstep
+    from odl.jobs import rankstep
 
     previous = None
     for t in range(len(list(folder.glob("features*.h5")))):

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from odl import baselines, features, scores, study, tables
-from odl.documents import NO_TIME, Documents
+from odl.evaluation import baselines, scores, study, tables
+from odl.files.documents import NO_TIME, Documents
+from odl.stream import features
 
 TOPICS = {
     "harvest": "wheat grain tonnes crop export maize barley silo farmer acre",

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from odl import agreement
 from odl.errors import ParameterError
+from odl.evaluation import agreement
 
 # Two clusters: {a, a, b} and {b, b}; one a is in none.
 CLUSTERS = [0, 0, 0, 1, 1, -1]

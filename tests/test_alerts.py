@@ -3,39 +3,39 @@
 import numpy as np
 import pytest
 
-from odl import alerts
+from odl.alerts import calibration
 from odl.errors import ParameterError
 
 
 def test_tail_probability_counts(rng):
     scores, recent = rng.integers(0, 9, 40) / 8.0, rng.integers(0, 9, 25) / 8.0
     expected = [(1 + sum(other >= score for other in recent)) / 26 for score in scores]
-    assert np.allclose(alerts.tail_probability(scores, recent), expected)
-    assert np.array_equal(alerts.tail_probability([0.3], []), [1.0])
+    assert np.allclose(calibration.tail_probability(scores, recent), expected)
+    assert np.array_equal(calibration.tail_probability([0.3], []), [1.0])
     assert np.array_equal(
-        alerts.tail_probability(scores, recent), alerts.tail_probability(scores**3 + 2, recent**3 + 2)
+        calibration.tail_probability(scores, recent), calibration.tail_probability(scores**3 + 2, recent**3 + 2)
     )
 
 
 @pytest.mark.parametrize("budget", [0.01, 0.05, 0.2])
 def test_a_budget_is_kept_without_novelty_and_in_spite_of_drift(rng, budget):
     batches = [rng.gamma(2.0, 1.0, 500) for _ in range(200)]
-    share = np.mean(np.concatenate(alerts.calibrate(batches, 1000)[3:]) <= budget)
+    share = np.mean(np.concatenate(calibration.calibrate(batches, 1000)[3:]) <= budget)
     assert abs(share - budget) < 0.2 * budget + 0.001
     drifting = [batch + 0.02 * t for t, batch in enumerate(batches)]
     raw = np.mean(np.concatenate(drifting[100:]) >= np.quantile(np.concatenate(drifting[:3]), 1 - budget))
-    share = np.mean(np.concatenate(alerts.calibrate(drifting, 1000)[100:]) <= budget)
+    share = np.mean(np.concatenate(calibration.calibrate(drifting, 1000)[100:]) <= budget)
     assert raw > 2 * budget > share
 
 
 def test_calibration_looks_at_the_past_only(rng):
     batches = [rng.random(30) for _ in range(6)]
-    whole = alerts.calibrate(batches, 50)
-    changed = alerts.calibrate([*batches[:4], batches[4] + 7, batches[5]], 50)
+    whole = calibration.calibrate(batches, 50)
+    changed = calibration.calibrate([*batches[:4], batches[4] + 7, batches[5]], 50)
     assert all(np.array_equal(first, second) for first, second in zip(whole[:4], changed[:4], strict=True))
     assert np.array_equal(whole[0], np.ones(30))
     last = np.concatenate(batches[:5])[-50:]
-    assert np.array_equal(whole[5], alerts.tail_probability(batches[5], last))
+    assert np.array_equal(whole[5], calibration.tail_probability(batches[5], last))
 
 
 def test_precision_is_the_mean_over_orders_of_ties(rng):
@@ -48,31 +48,31 @@ def test_precision_is_the_mean_over_orders_of_ties(rng):
             order = rng.permutation(kept.sum())
             top = order[np.argsort(-scores[kept][order], kind="stable")][:room]
             values.append(np.mean(labels[kept][top] == 1))
-        assert abs(alerts.precision_at(scores, labels, 0.3) - np.mean(values)) < 0.03
+        assert abs(calibration.precision_at(scores, labels, 0.3) - np.mean(values)) < 0.03
 
 
 def test_precision_limits():
-    assert alerts.precision_at([3, 2, 1, 0], [1, 1, 0, 0], 0.5) == 1.0
-    assert alerts.precision_at([3, 2, 1, 0], [0, 0, 1, 1], 0.5) == 0.0
-    assert alerts.precision_at([3, 2, 1, 0], [1, 0, 0, 0], 1.0) == 0.25
-    assert alerts.precision_at(np.arange(100), np.arange(100) >= 93, 0.07) == 1.0
-    assert alerts.precision_at([5.0, 1.0], [1, 0], 0.01) == 1.0
-    assert np.isnan(alerts.precision_at([1.0], [-1], 0.5))
+    assert calibration.precision_at([3, 2, 1, 0], [1, 1, 0, 0], 0.5) == 1.0
+    assert calibration.precision_at([3, 2, 1, 0], [0, 0, 1, 1], 0.5) == 0.0
+    assert calibration.precision_at([3, 2, 1, 0], [1, 0, 0, 0], 1.0) == 0.25
+    assert calibration.precision_at(np.arange(100), np.arange(100) >= 93, 0.07) == 1.0
+    assert calibration.precision_at([5.0, 1.0], [1, 0], 0.01) == 1.0
+    assert np.isnan(calibration.precision_at([1.0], [-1], 0.5))
     for budget in (0, 1.5, -0.1):
         with pytest.raises(ParameterError, match="budget"):
-            alerts.precision_at([1.0], [1], budget)
+            calibration.precision_at([1.0], [1], budget)
 
 
 def test_delays_of_new_topics():
     topics = [[("a",), ("b",)], [("c",), ("a",), ("c",), ("d", "a")], [("c",), ("d",), ("e",), ()]]
     flags = [[True, True], [False, True, True, False], [True, False, False, True]]
-    found = {delay.topic: delay for delay in alerts.detection_delays(flags, topics)}
+    found = {delay.topic: delay for delay in calibration.detection_delays(flags, topics)}
     assert list(found) == ["c", "d", "e"]
     assert found["c"] == ("c", 1, 3, 1, 3)
     assert found["d"] == ("d", 1, 2, 2, -1)
     assert found["e"] == ("e", 2, 1, 1, -1)
     with pytest.raises(ParameterError, match="timestep 1"):
-        alerts.detection_delays([[True, False], [True]], topics[:2])
+        calibration.detection_delays([[True, False], [True]], topics[:2])
 
 
 def test_detection_cost_by_enumeration(rng):
@@ -83,13 +83,13 @@ def test_detection_cost_by_enumeration(rng):
             flagged = scores >= threshold
             return (0.02 * np.mean(~flagged[labels == 1]) + 0.098 * np.mean(flagged[labels == 0])) / 0.02
 
-        assert np.isclose(alerts.detection_cost(scores, labels, 0.4), cost(0.4))
+        assert np.isclose(calibration.detection_cost(scores, labels, 0.4), cost(0.4))
         best = min(cost(threshold) for threshold in [*np.arange(-1, 7) / 5.0])
-        assert np.isclose(alerts.detection_cost(scores, labels), best)
-        assert alerts.detection_cost(scores, labels) <= 1.0
-    assert alerts.detection_cost([1, 2, 9], [0, 0, 1]) == 0.0
-    assert np.isclose(alerts.detection_cost([1, 2, 9], [0, 0, 1], 100.0), 1.0)
-    assert np.isnan(alerts.detection_cost([1.0], [1]))
+        assert np.isclose(calibration.detection_cost(scores, labels), best)
+        assert calibration.detection_cost(scores, labels) <= 1.0
+    assert calibration.detection_cost([1, 2, 9], [0, 0, 1]) == 0.0
+    assert np.isclose(calibration.detection_cost([1, 2, 9], [0, 0, 1], 100.0), 1.0)
+    assert np.isnan(calibration.detection_cost([1.0], [1]))
 
 
 def test_drift_finds_the_trend(rng):
@@ -97,19 +97,19 @@ def test_drift_finds_the_trend(rng):
     for t in range(30):
         labels = rng.integers(-1, 2, 400)
         batches.append((0.5 - 0.004 * t + 0.1 * rng.standard_normal(400) + 5.0 * (labels == 1), labels))
-    found = alerts.drift(batches)
+    found = calibration.drift(batches)
     assert abs(found.slope + 0.004) < 0.0005 and abs(found.spread - 0.1) < 0.01
     assert np.isclose(found.means[3], batches[3][0][batches[3][1] == 0].mean())
-    assert np.isnan(alerts.drift([([1.0], [1]), ([1.0, 2.0], [0, 0])]).means[0])
-    assert np.isnan(alerts.drift([([1.0], [0])]).slope)
+    assert np.isnan(calibration.drift([([1.0], [1]), ([1.0, 2.0], [0, 0])]).means[0])
+    assert np.isnan(calibration.drift([([1.0], [0])]).slope)
 
 
 def test_lists_that_do_not_fit_are_refused():
     for call in (
-        lambda: alerts.precision_at([1.0, 2.0], [1], 0.1),
-        lambda: alerts.detection_cost([1.0, np.nan], [1, 0]),
-        lambda: alerts.tail_probability([np.nan], [1.0]),
-        lambda: alerts.calibrate([[1.0]], 0),
+        lambda: calibration.precision_at([1.0, 2.0], [1], 0.1),
+        lambda: calibration.detection_cost([1.0, np.nan], [1, 0]),
+        lambda: calibration.tail_probability([np.nan], [1.0]),
+        lambda: calibration.calibrate([[1.0]], 0),
     ):
         with pytest.raises(ParameterError):
             call()

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from odl import attempts, cli
+from odl import cli
+from odl.jobs import attempts
 
 
 @pytest.fixture
@@ -45,7 +46,9 @@ def fail_with(error):
 
 def vanish():
     """Kill a command without a warning."""
-    code = "import os, signal\nfrom odl import attempts\nwith attempts.remembered('update'): os.kill(os.getpid(), 9)"
+    code = (
+        "import os, signal\nfrom odl.jobs import attempts\nwith attempts.remembered('update'): os.kill(os.getpid(), 9)"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
 
 

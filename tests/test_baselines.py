@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from odl import baselines, features, metrics, storage
-from odl.documents import Documents
 from odl.errors import DataError, StorageError
+from odl.evaluation import baselines, metrics
+from odl.files import storage
+from odl.files.documents import Documents
+from odl.stream import features
 
 REPEATS = {"raw": ("nearest-tfidf", "nearest5-tfidf"), "log": ("nearest-logtf", "nearest5-logtf")}
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from studies import batch_of
 
-from odl import batchfile, documents, featurerows, features, rows, stream
-from odl.documents import Documents
 from odl.errors import DataError
+from odl.files import documents, rows
+from odl.files.documents import Documents
+from odl.stream import batchfile, batching, featurerows, features
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def test_a_batch_in_any_order(corpus, rng, tmp_path, monkeypatch, size, part, sp
     monkeypatch.setattr(batchfile, "SPAN", span)
     order = rng.permutation(700)[:size]
     whole = corpus.select(order)
-    digest = stream.fingerprint(whole.digests())
+    digest = batching.fingerprint(whole.digests())
     documents.write(tmp_path / "whole.h5", whole, kind="batch", t=4, sha256=digest)
     batchfile.write(tmp_path / "documents.h5", order, tmp_path / "parts.h5", 4)
     assert (tmp_path / "parts.h5").read_bytes() == (tmp_path / "whole.h5").read_bytes()

@@ -6,8 +6,10 @@ import pytest
 from contract import ALL, quick
 from scipy import sparse
 
-from odl import checkpoints, documents, features, pipeline, storage, timestep
 from odl.errors import CheckpointError, DataError, OdlError, StorageError
+from odl.files import checkpoints, documents, storage
+from odl.jobs import timestep
+from odl.stream import features, pipeline
 
 CHAIN = {"corpus": "toy", "seed": 0, "run": "pg", "atoms": 4}
 

@@ -145,7 +145,8 @@ def test_a_folder_that_cannot_be_written(corpus):
 
 CODE = """
 import sys, time
-from odl import cli, storage
+from odl import cli
+from odl.files import storage
 cli._end_cleanly()
 with storage.replacing(sys.argv[1]) as temporary:
     open(temporary, "w").close()

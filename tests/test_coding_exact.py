@@ -11,7 +11,7 @@ from scipy.io import loadmat
 
 from odl.coding import exact, sparse_code
 from odl.errors import OdlError, ParameterError
-from odl.prox import project_columns
+from odl.prox.columns import project_columns
 
 
 def real(rng, terms, atoms):
@@ -181,7 +181,7 @@ def test_degenerate_documents_need_no_other_solver(rng, kind, monkeypatch):
 
 def test_the_certificate_is_not_empty(rng):
     """Stopped early, the kernel reports a gap that covers the distance to the optimum, and not zero."""
-    from odl.prox import parts
+    from odl.prox.columns import parts
 
     P, A, lam, mass = exact.check(rng.random((30, 50)), rng.random((50, 20)) * (rng.random((50, 20)) < 0.4), 0.1)
     best = exact.codes(P, A, lam)[1]

@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from scipy.optimize import nnls
 
-from odl import features, stream
 from odl.coding import lars
 from odl.corpora import read
 from odl.errors import ParameterError
+from odl.stream import batching, features
 
 
 def positive(rng, terms, atoms):
@@ -266,7 +266,7 @@ def test_documents_are_independent_and_arguments_unchanged(rng):
 def test_real_documents(corpora):
     """TDT2 with 500 documents as atoms, some of them twice: every code is proved."""
     source = read("tdt2", [corpora / "tdt2" / "TDT2_with_time.mat"])
-    rows = stream.order(source.ids, source.times, 0, "seeded")
+    rows = batching.order(source.ids, source.times, 0, "seeded")
     first = features.advance(source.select(rows[:1000]), None)
     P = first.weigh(norm="l2")
     A = sparse.csc_array(P[np.arange(500) // 2 * 3].T)

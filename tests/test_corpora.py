@@ -20,8 +20,8 @@ from odl import corpora
 from odl.corpora import arxiv_cs, news20, nips, originals, reuters21578, reuters21578_cai, scipydocs, tdt2
 from odl.corpora.matlab import load_variable
 from odl.corpora.text import analyser, count_words, token_options
-from odl.documents import NO_TIME
 from odl.errors import ConfigError, DataError
+from odl.files.documents import NO_TIME
 
 TOKENS = token_options()
 

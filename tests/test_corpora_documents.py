@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from odl import corpora, documents
+from odl import corpora
 from odl.corpora import fields
-from odl.documents import NO_TIME
 from odl.errors import ConfigError, DataError
+from odl.files import documents
+from odl.files.documents import NO_TIME
 
 ROWS = [
     {"id": "a", "time": "1998-04-06T12:00:00Z", "text": "Storm over Lima", "topics": "storm; peru", "title": "One"},
@@ -151,7 +152,7 @@ def test_long_fields_and_byte_order_mark(tmp_path):
 
 
 def test_half_a_surrogate_pair_can_be_stored(tmp_path):
-    from odl import documents as store
+    from odl.files import documents as store
 
     path = lines(tmp_path / "d.jsonl", r'{"id": "a\ud800", "text": "storm \ud800", "topics": ["t\ud800"]}')
     store.write(tmp_path / "d.h5", read(path, tokens={"pattern": r"\S+"}))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from odl import corpora as readers
-from odl import documents as store
 from odl.corpora import originals
-from odl.documents import NO_TIME
 from odl.errors import DataError
+from odl.files import documents as store
+from odl.files.documents import NO_TIME
 
 pytestmark = pytest.mark.corpora
 
@@ -168,7 +168,7 @@ def test_reading_twice_gives_the_same_bytes(corpora, tmp_path, name):
 
 
 def test_mirror_serves_the_registered_files(corpora, tmp_path, request):
-    from odl import download
+    from odl.corpora import download
 
     rows = download.load_registry(request.config.rootpath / "data" / "corpora.csv")
     for row in rows:

@@ -9,8 +9,10 @@ from contract import ALL, quick
 from scipy import sparse
 from sklearn.utils.estimator_checks import check_estimator
 
-from odl import NoveltyDetector, checkpoints, learners, metrics
+from odl import NoveltyDetector, learners
 from odl.errors import OdlError
+from odl.evaluation import metrics
+from odl.files import checkpoints
 
 
 def stream(rng, n=120, words=60, new=False):

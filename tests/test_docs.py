@@ -13,23 +13,12 @@ from conftest import ROOT
 from test_config import DEFAULT, SCHEMA, merged
 
 import odl
-from odl import (
-    baselines,
-    cli,
-    config,
-    corpora,
-    documents,
-    experiments,
-    features,
-    figures,
-    pipeline,
-    scored,
-    storage,
-    stream,
-    study,
-    tables,
-)
-from odl import timestep as jobs
+from odl import cli, config, corpora, experiments
+from odl.evaluation import baselines, scored, study, tables
+from odl.files import documents, storage
+from odl.jobs import timestep as jobs
+from odl.report import figures
+from odl.stream import batching, features, pipeline
 
 SKIPPED = {"results", "data", "build", "dist", "node_modules"}
 PAGES = sorted(
@@ -435,9 +424,9 @@ def test_readers_and_their_files_are_described():
 
 def novel_documents(held, corpus, seed):
     """Return the number of novel documents of every timestep from 1, by the rule and the stream of a study."""
-    entry = stream.Entry(**corpus["topic_entry"]) if corpus["protocol"] == "topic-entry" else None
-    rows = stream.order(held.ids, held.times, seed, corpus["ties"])
-    cut = stream.split(rows, held.times, held.files, held.topics, entry=entry, seed=seed, **corpus["batches"])
+    entry = batching.Entry(**corpus["topic_entry"]) if corpus["protocol"] == "topic-entry" else None
+    rows = batching.order(held.ids, held.times, seed, corpus["ties"])
+    cut = batching.split(rows, held.times, held.files, held.topics, entry=entry, seed=seed, **corpus["batches"])
     seen, numbers = set(), []
     for batch in cut:
         topics = [held.topics[row] for row in batch]

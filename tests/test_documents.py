@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from odl import documents as store
-from odl import storage
-from odl.documents import NO_TIME, Documents, one_line
 from odl.errors import DataError, StorageError
+from odl.files import documents as store
+from odl.files import storage
+from odl.files.documents import NO_TIME, Documents, one_line
 
 VOCABULARY = ["storm", "lima", "caf\u00e9", "day", "never"]
 COUNTS = np.array([[1, 0, 2, 0, 0], [0, 3, 0, 1, 0], [0, 0, 0, 0, 0], [5, 1, 0, 0, 0]])

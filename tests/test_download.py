@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from odl import download
+from odl.corpora import download
 from odl.errors import DownloadError
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from odl import cli, experiments, report, tables
+from odl import cli, experiments
 from odl.corpora import lung
 from odl.distributed import models, networks
 from odl.errors import ConfigError, DataError, ParameterError
+from odl.evaluation import tables
 from odl.experiments import biclustering, convergence, denoising, grouping
+from odl.report import studypage
 
 SMALL = {
     "convergence": {"agents": 4, "terms": 6, "documents": 1, "steps": 60, "fixed_point_iterations": 50},
@@ -53,7 +55,7 @@ def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
     first = {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()}
     assert first == {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir()}
     assert {"settings.json"} < first.keys() and any(name.endswith(".png") for name in first)
-    report.write(tmp_path / "page.html", title="Page", experiments=[tmp_path / "first"])
+    studypage.write(tmp_path / "page.html", title="Page", experiments=[experiments.section(tmp_path / "first")])
     page = (tmp_path / "page.html").read_text()
     assert 'id="experiment-first"' in page and experiments.module_of(name).TITLE in page
     assert page.count("<figure>") == sum(name.endswith(".png") for name in first)

@@ -10,11 +10,12 @@ import pytest
 from scipy import sparse
 from test_experiments import TREES
 
-from odl import experiments, hierarchy, trees
-from odl.documents import Documents
+from odl import experiments, trees
+from odl.dictionary import structured
 from odl.errors import ConfigError, DataError, ParameterError
 from odl.experiments import classification, inpainting, patches, patchplots, reconstruction, topic_tree, twogroups
 from odl.experiments.common import branched
+from odl.files.documents import Documents
 
 
 def settings_of(name, **given):
@@ -175,7 +176,7 @@ class TestInpainting:
             counts.append(len(X))
             return D, None, None
 
-        monkeypatch.setattr(hierarchy, "learn_online", learn)
+        monkeypatch.setattr(structured, "learn_online", learn)
         settings = settings_of("inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4)
         monkeypatch.setattr(reconstruction, "PATCHES", 1)
         reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).chosen(50, "tree", ["2,2"])
@@ -188,8 +189,8 @@ class TestInpainting:
     def test_flat_dictionaries_of_as_many_atoms_are_one(self, rng, monkeypatch):
         P, _ = planted(rng, branched("2,2"), 60)
         learned = []
-        learn = hierarchy.learn_online
-        monkeypatch.setattr(hierarchy, "learn_online", lambda *given, **o: learned.append(1) or learn(*given, **o))
+        learn = structured.learn_online
+        monkeypatch.setattr(structured, "learn_online", lambda *given, **o: learned.append(1) or learn(*given, **o))
         settings = settings_of("inpainting", **{**TREES, "trees": ["2,2", "6"], "patch": 8})
         bench = reconstruction.Bench(settings, 0, P[:40], P[40:50], P[50:])
         for penalty, count in (("flat", 1), ("tree", 2)):
@@ -200,7 +201,7 @@ class TestInpainting:
     def test_flat_and_tree_start_alike_and_seeds_differ(self, rng, monkeypatch):
         P, _ = planted(rng, branched("2,2"), 60)
         starts = []
-        monkeypatch.setattr(hierarchy, "learn_online", lambda problem, X, D, rng, **options: (starts.append(D), D)[1:])
+        monkeypatch.setattr(structured, "learn_online", lambda problem, X, D, rng, **options: (starts.append(D), D)[1:])
         for seed in (0, 1):
             bench = reconstruction.Bench(settings_of("inpainting", missing=[50]), seed, P[:40], P[40:50], P[50:])
             for penalty in reconstruction.PENALTIES:
@@ -245,7 +246,7 @@ class TestInpainting:
         assert set(os.listdir(tmp_path / "a")) == names
         for name in names:
             assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
-        title, parts = experiments.section(tmp_path / "a")
+        _, title, parts = experiments.section(tmp_path / "a")
         assert title == inpainting.TITLE and "72.1" in "".join(parts)
 
     def test_a_wrong_tree_is_refused_before_anything_is_read(self, tmp_path):
@@ -285,7 +286,7 @@ class TestTopicTree:
         assert sorted(map(min, fields)) == [1, 2, 3] and all(len(kinds) == 1 for kinds in fields)
         svg = (tmp_path / "tree.svg").read_text()
         assert svg.startswith("<svg") and "w0" in svg
-        _, parts = experiments.section(tmp_path)
+        *_, parts = experiments.section(tmp_path)
         assert "<svg" in "".join(parts)
 
     def test_rare_words_go_and_rows_sum_to_one(self):
@@ -329,7 +330,7 @@ class TestClassification:
         assert all(row["lam"] == -20 for row in rows if row["method"] in twogroups.LEARNED)  # -2 codes nothing
         (corpus,) = classification.read_table(tmp_path / "corpus.tsv")
         assert corpus["documents"] == sum(topics[0] != "sci.space" for topics in documents.topics)
-        assert "90.9" in "".join(experiments.section(tmp_path)[1])
+        assert "90.9" in "".join(experiments.section(tmp_path)[2])
 
     def test_labels_that_mean_nothing_are_not_learned(self, rng):
         counts, labels = twogroups.two_groups(two_classes(rng), self.settings())

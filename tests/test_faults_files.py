@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from workflows import document, documents
 
-from odl import cli, storage
+from odl import cli
+from odl.files import storage
 
 BATCHES = {"by": "documents", "documents": 20, "period": "day", "initial": 40, "flush": True}
 STREAM = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from odl import features
-from odl.documents import NO_TIME, Documents
 from odl.errors import ParameterError, StorageError
+from odl.files.documents import NO_TIME, Documents
+from odl.stream import features
 
 
 def batch(rng, words, n=12, topics=None, start=0):

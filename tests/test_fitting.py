@@ -6,9 +6,10 @@ from reference import dense, project_column
 from scipy import sparse
 from scipy.optimize import linprog
 
-from odl import fitkernels, fitting
+from odl.dictionary import l1
+from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ParameterError
-from odl.fitting import fit_dictionary
+from odl.kernels import fit
 
 
 def loss(P, X, A):
@@ -122,8 +123,8 @@ def test_steps_of_pairs_are_safe():
     P, X, _ = problem(1, n=60)
     X, P = sparse.csr_array(X), sparse.csc_array(P)
     total = np.asarray(X.sum(axis=0))
-    found = fitting.reduced(P, X, total)
-    kappa, largest = fitting.pair_steps(found), []
+    found = l1.reduced(P, X, total)
+    kappa, largest = l1.pair_steps(found), []
     for term in np.unique(found.term):
         pairs = np.flatnonzero(found.term == term)
         rows = X.toarray()[P.toarray()[:, term] > 0][:, found.atom[pairs]]
@@ -138,7 +139,7 @@ def test_projection_in_a_metric(rng):
         count = int(rng.integers(1, 12))
         values, steps = rng.normal(0.2, 0.5, count), 10.0 ** rng.uniform(-2, 2, count)
         found = values.copy()
-        fitkernels._project(np.array([0, count]), np.arange(count), found, steps)
+        fit._project(np.array([0, count]), np.arange(count), found, steps)
         assert found.min() >= 0 and found.sum() <= 1 + 1e-9
         theta = ((values - found) / steps)[found > 0]
         if np.maximum(values, 0).sum() <= 1:
@@ -147,7 +148,7 @@ def test_projection_in_a_metric(rng):
             assert np.isclose(found.sum(), 1) and np.allclose(theta, theta[0]) and theta[0] > 0
             assert (values[found == 0] <= theta[0] * steps[found == 0] + 1e-12).all()
         equal = values.copy()
-        fitkernels._project(np.array([0, count]), np.arange(count), equal, np.ones(count))
+        fit._project(np.array([0, count]), np.arange(count), equal, np.ones(count))
         assert np.allclose(equal, project_column(values), atol=1e-9)
 
 

@@ -18,11 +18,12 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from odl import config, corpora, storage, trees
+from odl import config, corpora, trees
 from odl.corpora import arxiv_cs, checks, lung, matlab, reuters21578
 from odl.corpora.text import token_options
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.experiments import patches
+from odl.files import storage
 
 
 @pytest.fixture
@@ -211,7 +212,7 @@ def test_nothing_is_unpacked_into_a_folder_and_nothing_is_run():
                 assert node.attr not in {"extractall", "unpack_archive", "read_pickle", "load_module", "loadmat"}, path
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 allowed = (
-                    {"exec"} if path.name == "ahead.py" else set()
+                    {"exec"} if path.name == "compile.py" else set()
                 )  # makes wrappers of its own table, reads no file
                 assert node.func.id not in {"eval", "exec", "compile", "__import__"} - allowed, path
         assert not re.search(r"allow_pickle|yaml\.(unsafe_)?load\(|np\.load\(|\.extract\(", path.read_text()), path

@@ -6,10 +6,13 @@ from reference import hierarchical_value
 from scipy import sparse
 from scipy.optimize import nnls
 
-from odl import hierarchy, learners, novelty, treekernels, treeprox, trees, treestart
+from odl import learners, novelty, trees
 from odl.coding import fista
+from odl.dictionary import structured, treestart
 from odl.errors import ParameterError
+from odl.kernels import treekernels
 from odl.learners import base
+from odl.prox import treeprox
 
 
 def documents(rng, n=90, m=40, topics=5):
@@ -220,16 +223,16 @@ def test_codes_refuse_bad_arguments(P, D):
 
 
 PROBLEMS = {
-    "text": hierarchy.Problem(0.02, trees.binary(7), "l2", mu=1.0, tolerance=1e-8),
-    "between": hierarchy.Problem(0.02, trees.binary(7), "linf", mu=0.5, tolerance=1e-8),
-    "images": hierarchy.Problem(0.02, None, mu=0.0, tolerance=1e-8, nonnegative_codes=False, nonnegative_atoms=False),
+    "text": structured.Problem(0.02, trees.binary(7), "l2", mu=1.0, tolerance=1e-8),
+    "between": structured.Problem(0.02, trees.binary(7), "linf", mu=0.5, tolerance=1e-8),
+    "images": structured.Problem(0.02, None, mu=0.0, tolerance=1e-8, nonnegative_codes=False, nonnegative_atoms=False),
 }
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_learning_lowers_the_objective_and_keeps_the_constraint(name, P, rng):
     problem, start = PROBLEMS[name], np.abs(rng.normal(size=(40, 7)))
-    fit = hierarchy.learn_batch(problem, P, start, rounds=8)
+    fit = structured.learn_batch(problem, P, start, rounds=8)
     steps = np.diff(fit.objective)
     assert (steps <= 1e-7 * fit.objective[0]).all() and fit.objective[-1] < 0.9 * fit.objective[0]
     assert treeprox.value_atoms(fit.D, problem.mu, nonnegative=problem.nonnegative_atoms) == 0.0
@@ -249,11 +252,11 @@ def test_atoms_are_those_of_a_conic_solver(rng, mu, positive):
     """Many sweeps reach the minimum over all dictionaries of the set; each sweep goes down."""
     cvxpy = pytest.importorskip("cvxpy")
     P, X = rng.normal(size=(30, 6)), rng.normal(size=(30, 3)) * (rng.random((30, 3)) < 0.7)
-    statistics = hierarchy.statistics(P, X)
+    statistics = structured.statistics(P, X)
     D = np.full((6, 3), 0.05)
     values = [quadratic(D, statistics)]
     for sweeps in (1, 3, 200):
-        problem = hierarchy.Problem(0.1, mu=mu, nonnegative_atoms=positive, sweeps=sweeps)
+        problem = structured.Problem(0.1, mu=mu, nonnegative_atoms=positive, sweeps=sweeps)
         values.append(quadratic(problem.update(D, statistics), statistics))
     assert values[0] > values[1] > values[2] >= values[3]
     V = cvxpy.Variable((6, 3), nonneg=positive)
@@ -268,9 +271,9 @@ def test_an_unused_atom_stays_and_is_reseeded_where_asked_for(P, rng):
     start[:, 6] = 0.0
     X = problem.codes(P, start).X
     assert not X[:, [6]].nnz
-    assert np.array_equal(problem.update(start, hierarchy.statistics(P, X))[:, 6], start[:, 6])
-    kept = hierarchy.learn_batch(problem, P, start, rounds=3)
-    sown = hierarchy.learn_batch(problem, P, start, rounds=3, reseed=True)
+    assert np.array_equal(problem.update(start, structured.statistics(P, X))[:, 6], start[:, 6])
+    kept = structured.learn_batch(problem, P, start, rounds=3)
+    sown = structured.learn_batch(problem, P, start, rounds=3, reseed=True)
     assert not kept.D[:, 6].any() and sown.D[:, 6].sum() > 0.1
 
 
@@ -280,7 +283,7 @@ def test_statistics_do_not_depend_on_how_the_stream_was_cut(P, rng):
     for forgetting in (0.0, 1.0, 2.5):
         total = None
         for first, last in ((0, 10), (10, 55), (55, 90)):
-            total = hierarchy.accumulate(total, hierarchy.statistics(P[first:last], X[first:last]), forgetting)
+            total = structured.accumulate(total, structured.statistics(P[first:last], X[first:last]), forgetting)
         weights = np.repeat([10, 55, 90], [10, 45, 35]) / 90
         scaled = sparse.csr_array(X.multiply(weights[:, None] ** forgetting))
         np.testing.assert_allclose(total.A.toarray(), (X.T @ scaled).toarray(), atol=1e-12)
@@ -292,8 +295,8 @@ def test_statistics_do_not_depend_on_how_the_stream_was_cut(P, rng):
 def test_online_learning_comes_near_the_batch(make, rng):
     P, start = documents(rng, n=400), np.abs(rng.normal(size=(40, 7)))
     problem = PROBLEMS["images"]
-    batch = hierarchy.learn_batch(problem, P, start, rounds=40).objective[-1]
-    D, past, objective = hierarchy.learn_online(
+    batch = structured.learn_batch(problem, P, start, rounds=40).objective[-1]
+    D, past, objective = structured.learn_online(
         problem, P, make(start), np.random.default_rng(1), batch=50, epochs=6, forgetting=1.0
     )
     codes = problem.codes(P, D)

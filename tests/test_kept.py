@@ -5,8 +5,9 @@ import pytest
 from contract import ALL, quick
 from scipy import sparse
 
-from odl import checkpoints, learners, novelty
+from odl import learners, novelty
 from odl.errors import CheckpointError
+from odl.files import checkpoints
 from odl.learners.kept import Kept, check
 
 SIZES = {"terms": 5, "atoms": 3, "start": 4}

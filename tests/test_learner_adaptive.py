@@ -5,10 +5,13 @@ import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 
-from odl import NoveltyDetector, checkpoints, features, learners, metrics, novelty
-from odl import stream as streams
+from odl import NoveltyDetector, learners, novelty
 from odl.corpora import read
 from odl.errors import ParameterError
+from odl.evaluation import metrics
+from odl.files import checkpoints
+from odl.stream import batching as streams
+from odl.stream import features
 
 
 def stream(rng, n, topics, m=120, words=12):

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odl import checkpoints, learners, novelty, sparse_code
+from odl import learners, novelty, sparse_code
 from odl.coding.admm import objectives
+from odl.dictionary.l1 import fit_dictionary
 from odl.errors import OdlError
-from odl.fitting import fit_dictionary
+from odl.files import checkpoints
 from odl.learners import State, batch, widen
 from odl.learners.base import atoms_from
 from odl.learners.batch import Batch, new_atoms

@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from odl import metrics
 from odl.errors import ParameterError
+from odl.evaluation import metrics
 
 
 def brute_auc(scores, labels):

@@ -17,12 +17,14 @@ from ranks_program import chain
 from scipy import sparse
 from test_diffusion import material
 
-from odl import agentfiles, checkpoints, documents, features, pipeline, rankstep, timestep
 from odl.distributed import coding, inference, models, ranks
 from odl.distributed.networks import network
 from odl.distributed.ranks import Alone
 from odl.errors import CheckpointError, OdlError, ParameterError, StorageError
+from odl.files import agentfiles, checkpoints, documents
+from odl.jobs import rankstep, timestep
 from odl.learners import make
+from odl.stream import features, pipeline
 
 MPIEXEC = shutil.which("mpiexec", path=os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", ""))
 try:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from odl import native
+from odl.kernels import native
 
 CODE = """
 import hashlib, sys
 import numpy as np
 from scipy import sparse
-from odl import learners, prox
+from odl import learners
+from odl.prox import columns as prox
 from odl.coding import exact
 
 rng = np.random.default_rng(0)
@@ -41,7 +42,7 @@ def run(**settings):
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
 def test_libraries_give_the_same_bytes_without_numba():
-    from odl import ahead
+    from odl.jobs import compile as ahead
 
     assert all(ahead.build(name) for name in native.FUNCTIONS)
     found, used = run()
@@ -50,19 +51,19 @@ def test_libraries_give_the_same_bytes_without_numba():
 
 
 def test_a_library_belongs_to_one_state_of_its_source(tmp_path, monkeypatch):
-    source = tmp_path / "kernels.py"
+    source = tmp_path / "exact.py"
     source.write_text("first")
     monkeypatch.setattr(native, "source", lambda name: source)
-    before = native.library("kernels")
+    before = native.library("exact")
     source.write_text("second")
-    assert native.library("kernels") != before
+    assert native.library("exact") != before
 
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
 def test_arrays_of_another_type_or_layout_are_refused():
-    from odl import ahead
+    from odl.jobs import compile as ahead
 
-    called = native.bind(native.ctypes.CDLL(ahead.build("kernels")), "kernels", "project_columns")
+    called = native.bind(native.ctypes.CDLL(ahead.build("exact")), "exact", "project_columns")
     start, values = np.array([0, 2]), np.array([2.0, 1.0])
     called(start, values, np.empty(2), 1e-16)
     assert values.tolist() == [1.0, 0.0]
@@ -72,9 +73,9 @@ def test_arrays_of_another_type_or_layout_are_refused():
 
 
 def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
-    from odl import ahead
+    from odl.jobs import compile as ahead
 
     monkeypatch.setenv("CC", str(tmp_path / "missing"))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert ahead.build("kernels") is None
+    assert ahead.build("exact") is None
     assert not list(tmp_path.glob("*.so"))

@@ -10,7 +10,9 @@ import pytest
 import studies
 from matplotlib.text import Text
 
-from odl import figures, plots, scored, selection, storage, streamplots, study
+from odl.evaluation import scored, study
+from odl.files import storage
+from odl.report import figures, plots, selection, streamplots
 
 pytestmark = pytest.mark.filterwarnings("error::UserWarning")
 

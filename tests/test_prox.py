@@ -8,10 +8,10 @@ from hypothesis.extra.numpy import arrays
 from reference import project_column
 from scipy import sparse
 
-from odl import prox
 from odl.errors import ParameterError
+from odl.prox import columns
 
-columns = arrays(np.float64, st.integers(1, 12), elements=st.floats(-5, 5, allow_subnormal=False))
+vectors = arrays(np.float64, st.integers(1, 12), elements=st.floats(-5, 5, allow_subnormal=False))
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0, 30.0, 1e6])
@@ -19,25 +19,25 @@ columns = arrays(np.float64, st.integers(1, 12), elements=st.floats(-5, 5, allow
 def test_equals_bisection(rng, scale, density):
     A = rng.normal(size=(80, 15)) * scale * (rng.random((80, 15)) < density)
     expected = np.column_stack([project_column(a) for a in A.T])
-    np.testing.assert_allclose(prox.project_columns(A).toarray(), expected, atol=1e-14 * max(scale, 1.0) ** 0.5)
+    np.testing.assert_allclose(columns.project_columns(A).toarray(), expected, atol=1e-14 * max(scale, 1.0) ** 0.5)
 
 
-@given(columns)
+@given(vectors)
 @settings(max_examples=200)
 def test_definition(a):
     """Variational inequality: <a - u, z - u> <= 0 for the extreme points z of the set, 0 and the unit vectors."""
-    u = prox.project_columns(a[:, None]).toarray().ravel()
-    assert prox.value_columns(u[:, None]) == 0.0
+    u = columns.project_columns(a[:, None]).toarray().ravel()
+    assert columns.value_columns(u[:, None]) == 0.0
     gradient = a - u
     assert -gradient @ u <= 1e-12
     assert (gradient - gradient @ u <= 1e-12).all()
 
 
-@given(columns)
+@given(vectors)
 @settings(max_examples=200)
 def test_projected_point_stays_bit_for_bit(a):
-    once = prox.project_columns(a[:, None])
-    assert (prox.project_columns(once) != once).nnz == 0
+    once = columns.project_columns(a[:, None])
+    assert (columns.project_columns(once) != once).nnz == 0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10, 49, 125, 3000])
@@ -46,21 +46,21 @@ def test_feasible_point_stays_bit_for_bit(rng, count):
     A = rng.random((count, 200)) ** 3
     A /= A.sum(axis=0)
     given = sparse.csc_array(A)
-    result = prox.project_columns(given)
+    result = columns.project_columns(given)
     assert np.array_equal(result.toarray(), A)
-    assert np.array_equal(prox.project_columns(0.7 * given).toarray(), (0.7 * given).toarray())
+    assert np.array_equal(columns.project_columns(0.7 * given).toarray(), (0.7 * given).toarray())
 
 
 def test_large_entries_keep_their_differences():
     a = np.array([1e12 + 0.25, 1e12, 1e11])
-    np.testing.assert_allclose(prox.project_columns(a[:, None]).toarray().ravel(), [0.625, 0.375, 0.0], atol=1e-15)
+    np.testing.assert_allclose(columns.project_columns(a[:, None]).toarray().ravel(), [0.625, 0.375, 0.0], atol=1e-15)
 
 
 def test_only_what_is_positive_is_stored_and_the_input_is_left_alone(rng):
     A = sparse.csc_array(rng.normal(size=(40, 10)))
     A.data[::3] = 0.0
     before = A.copy()
-    result = prox.project_columns(A)
+    result = columns.project_columns(A)
     assert result.format == "csc" and result.dtype == np.float64 and result.shape == A.shape
     assert (result.data > 0).all() and result.has_sorted_indices
     assert np.array_equal(A.data, before.data) and np.array_equal(A.indices, before.indices)
@@ -68,20 +68,20 @@ def test_only_what_is_positive_is_stored_and_the_input_is_left_alone(rng):
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (4, 2)])
 def test_nothing_to_project(shape):
-    result = prox.project_columns(sparse.csc_array(shape))
+    result = columns.project_columns(sparse.csc_array(shape))
     assert result.shape == shape and result.nnz == 0
 
 
 def test_duplicate_entries_and_unsorted_rows_are_one_matrix():
     parts = (np.array([0.5, 0.9, 0.2]), np.array([2, 0, 2]), np.array([0, 3]))
-    result = prox.project_columns(sparse.csc_array(parts, shape=(3, 1)))
+    result = columns.project_columns(sparse.csc_array(parts, shape=(3, 1)))
     np.testing.assert_allclose(result.toarray().ravel(), [0.6, 0.0, 0.4], atol=1e-15)
 
 
 @pytest.mark.parametrize("bad", [np.full((2, 2), np.nan), np.array([[np.inf]]), np.zeros(3), np.array([["a"]]), [[1j]]])
 def test_refused(bad):
     with pytest.raises(ParameterError, match="A "):
-        prox.project_columns(bad)
+        columns.project_columns(bad)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_entries_outside_the_shape_are_refused(form, part, values):
     setattr(A, part, tuple(np.array(values, kind)) if part == "coords" else np.array(values, kind))
     for wanted in (sparse.csr_array, sparse.csc_array):
         with pytest.raises(ParameterError, match="M is a sparse matrix with entries outside its shape") as caught:
-            prox.real_matrix(A, "M", wanted)
+            columns.real_matrix(A, "M", wanted)
         assert "\n" not in str(caught.value)
 
 
@@ -111,17 +111,17 @@ def test_entries_outside_the_shape_are_refused(form, part, values):
 def test_every_sound_format_is_taken(rng, form):
     A = rng.random((6, 4)) * (rng.random((6, 4)) < 0.5)
     for matrix in (sparse.csr_array(A).asformat(form), sparse.csr_matrix(A).asformat(form)):
-        assert np.array_equal(prox.real_matrix(matrix, "M").toarray(), A)
+        assert np.array_equal(columns.real_matrix(matrix, "M").toarray(), A)
 
 
 def test_spare_room_behind_the_entries_is_allowed():
     A = sparse.csr_array(np.eye(2))
     A.indices, A.data = np.array([0, 1, 99], np.int32), np.array([1.0, 1.0, np.nan])
-    A = prox.real_matrix(A, "M")
+    A = columns.real_matrix(A, "M")
     assert np.array_equal(A.toarray(), np.eye(2))
 
 
 def test_indicator():
-    assert prox.value_columns(np.array([[0.5], [0.5]])) == 0.0
-    assert prox.value_columns(np.array([[0.6], [0.5]])) == np.inf
-    assert prox.value_columns(np.array([[0.5], [-0.1]])) == np.inf
+    assert columns.value_columns(np.array([[0.5], [0.5]])) == 0.0
+    assert columns.value_columns(np.array([[0.6], [0.5]])) == np.inf
+    assert columns.value_columns(np.array([[0.5], [-0.1]])) == np.inf

@@ -8,11 +8,14 @@ import yaml
 from conftest import ROOT
 from snakemake.utils import update_config
 
-from odl import alerts, baselines, config, documents, experiments, metrics
+from odl import config, experiments
+from odl.alerts import calibration
 from odl.config import load_schema
 from odl.errors import ConfigError, DataError
+from odl.evaluation import baselines, metrics
+from odl.evaluation.tables import read_table
 from odl.experiments import quality, qualitypage, qualityplots, qualitystudy
-from odl.tables import read_table
+from odl.files import documents
 
 CONFIG = ROOT / "config" / "quality.yaml"
 SCHEMA = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
@@ -176,7 +179,7 @@ def test_alerts_and_drift(held):
         assert means["nearest5-logtf", "raw", t] == whole[t][made.labels[t] == 0].mean()
     assert means["adaptive", "raw", 1] == rows["adaptive", "raw"]["first_mean"]
     assert ("adaptive", "calibrated", 1) not in means
-    tails = alerts.calibrate([whole[t] for t in range(1, 6)], SETTINGS["calibration"])
+    tails = calibration.calibrate([whole[t] for t in range(1, 6)], SETTINGS["calibration"])
     assert np.isclose(means["nearest5-logtf", "calibrated", 3], (1 - tails[2])[made.labels[3] == 0].mean())
 
 
@@ -234,10 +237,10 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     held = json.loads((folders[0] / "settings.json").read_text())
     assert held["study"]["streams"].keys() == {"tdt2"} and held["settings"]["k"] == 20
     assert {row["stream"] for row in read_table(folders[0] / "drift.tsv")} == {"tdt2"}
-    assert experiments.section(folders[0])[1] == []
+    assert experiments.section(folders[0])[2] == []
     experiments.run("quality_overview", tmp_path / "o", {"shown": ["tdt2"]}, folders[:1])
     assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
-    title, parts = experiments.section(tmp_path / "o")
+    _, title, parts = experiments.section(tmp_path / "o")
     text = "".join(parts)
     assert title and text.count("<figure>") == 4 and text.count("<table>") == 4
     with pytest.raises(DataError, match="shown names 'other'"):

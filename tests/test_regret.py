@@ -10,9 +10,14 @@ from scipy import sparse
 from scipy.optimize import linprog
 from test_cli import odl
 
-from odl import checkpoints, features, learners, pipeline, regret, regretplots, regrets, tables, timestep
+from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
+from odl.evaluation import regret, regrets, tables
+from odl.files import checkpoints
+from odl.jobs import timestep
 from odl.learners import State
+from odl.report import regretplots
+from odl.stream import features, pipeline
 
 
 def made(rng, T=6, n=8, m=12, sizes=None):

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 import studies
 
-from odl import figures, page, report, sections, selection, study
+from odl.evaluation import study
+from odl.report import figures, page, sections, selection, studypage
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -46,7 +47,7 @@ def made(tmp_path_factory):
     study.summarise(plan, root / "tables")
     figures.write(plan, root / "tables", root / "figures")
     config = {"mirror": "https://mirror.example/x", "note": "a <b>bold</b> & 'quoted' value"}
-    report.write(root / "report.html", plan, root / "tables", root / "figures", title="A <study>", config=config)
+    studypage.write(root / "report.html", plan, root / "tables", root / "figures", title="A <study>", config=config)
     return root, plan, (root / "report.html").read_text(encoding="utf-8")
 
 
@@ -102,10 +103,10 @@ def test_verdict_follows_the_numbers(made):
         if row["algorithm"] == "baseline":
             row["average_mean"] = 0.01
     chosen = selection.Selection(plan, found, "wires")
-    assert report.verdict(chosen).startswith("The best learner, da with k = 20")
+    assert studypage.verdict(chosen).startswith("The best learner, da with k = 20")
     for row in found["summary"]:
         row["average_mean"] = float("nan")
-    assert "No timestep" in report.verdict(selection.Selection(plan, found, "wires"))
+    assert "No timestep" in studypage.verdict(selection.Selection(plan, found, "wires"))
 
 
 def test_the_rule_for_labels_follows_the_settings(made):
@@ -116,7 +117,7 @@ def test_the_rule_for_labels_follows_the_settings(made):
 
 
 def test_main_table_for_the_terminal(made):
-    text = report.main_table(made[0] / "tables")
+    text = studypage.main_table(made[0] / "tables")
     wires, small = text.split("\n\n")
     summary = study.read_tables(made[0] / "tables")["summary"]
     row = next(row for row in summary if row["run"] == "da" and row["k"] == 20)
@@ -134,11 +135,11 @@ def test_report_of_a_stream_without_evaluation(tmp_path):
     plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
     study.summarise(plan, tmp_path / "tables")
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
-    report.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="empty")
+    studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="empty")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     Checker(text)
     assert "No timestep has enough novel and known documents" in text
-    assert "-" in report.main_table(tmp_path / "tables")
+    assert "-" in studypage.main_table(tmp_path / "tables")
 
 
 def test_report_of_documents_without_topics_and_dates(tmp_path):
@@ -148,7 +149,7 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
     held = json.loads((tmp_path / "figures" / "wires-figures.json").read_text())
     assert [name for name in held if held[name]["drawn"]] == ["scores", "topics", "time", "costs"]
-    report.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="plain")
+    studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="plain")
     words = Checker((tmp_path / "r.html").read_text(encoding="utf-8")).words
     assert "unlabelled" in words and "novel" not in words[words.index("rank") :]
 

@@ -10,10 +10,13 @@ from contract import ALL, quick
 from scipy import sparse
 from studies import batch_of
 
-from odl import cli, config, features, gather, learners, novelty, rows, shards, storage, timestep
+from odl import cli, config, learners, novelty
 from odl.config import checks
 from odl.errors import ConfigError, DataError, StorageError
+from odl.files import rows, storage
+from odl.jobs import gather, shards, timestep
 from odl.learners.base import Held
+from odl.stream import features
 
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}
 SIZES = (60, 1300, 90)

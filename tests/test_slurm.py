@@ -13,7 +13,7 @@ from conftest import ROOT
 from test_mpi import needs_mpi
 from workflows import Study, documents, jobs_of, settings
 
-from odl import agentfiles
+from odl.files import agentfiles
 
 # The cluster has the machine to itself, as far as other tests of the workflow go.
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("slurm")]
@@ -29,8 +29,11 @@ PATIENCE = 1800  # seconds, for machines that are busy with other things
 FAULTS = """
 import os, signal, sys, time
 
+HALLS = ("odl.jobs.timestep", "odl.jobs.rankstep", "odl.stream.pipeline", "odl.evaluation.baselines")
+
+
 def fault(event, args):
-    if event == "import" and args[0] in ("odl.timestep", "odl.rankstep", "odl.pipeline", "odl.baselines"):
+    if event == "import" and args[0] in HALLS:
         words = " ".join(sys.orig_argv)
         for name in os.listdir("faults"):
             kind, job = open(f"faults/{name}").read().split(" ", 1)

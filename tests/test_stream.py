@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from odl import stream
-from odl.documents import NO_TIME
 from odl.errors import DataError, ParameterError
+from odl.files.documents import NO_TIME
+from odl.stream import batching
 
 DAY = 86_400_000
 RULE = {"by": "documents", "documents": 10, "period": "month", "initial": 20, "flush": True}
@@ -20,23 +20,23 @@ def make(n, days=5):
 
 def cut(n, seed=0, entry=None, **changes):
     ids, times, topics = make(n)
-    rows = stream.order(ids, times, seed, changes.pop("ties", "seeded"))
+    rows = batching.order(ids, times, seed, changes.pop("ties", "seeded"))
     files = [f"f{int(time // DAY)}" for time in times]
-    return stream.split(rows, times, files, topics, entry=entry, seed=seed, **{**RULE, **changes})
+    return batching.split(rows, times, files, topics, entry=entry, seed=seed, **{**RULE, **changes})
 
 
 def test_order_is_by_time_then_by_seed():
     ids, times, _ = make(50)
-    first, second = stream.order(ids, times, 0), stream.order(ids, times, 1)
+    first, second = batching.order(ids, times, 0), batching.order(ids, times, 1)
     assert np.all(np.diff(times[first]) >= 0)
     assert np.any(first != second)
-    assert np.array_equal(first, stream.order(ids, times, 0))
-    assert np.array_equal(stream.order(ids, times, 1, "source"), np.arange(50))
+    assert np.array_equal(first, batching.order(ids, times, 0))
+    assert np.array_equal(batching.order(ids, times, 1, "source"), np.arange(50))
 
 
 def test_a_day_can_grow_without_moving_its_documents():
     ids, times, _ = make(50)
-    whole, part = stream.order(ids, times, 3), stream.order(ids[:45], times[:45], 3)
+    whole, part = batching.order(ids, times, 3), batching.order(ids[:45], times[:45], 3)
     assert [row for row in whole if row < 45] == list(part)
 
 
@@ -49,9 +49,9 @@ def test_sizes_and_flush():
 def test_appending_changes_no_complete_batch():
     _, times, topics = make(83)
     rows = np.arange(83)
-    entry = stream.Entry(0.5, 1, 4)
-    short = stream.split(rows[:55], times, [""] * 83, topics, entry=entry, seed=1, **RULE)
-    long = stream.split(rows, times, [""] * 83, topics, entry=entry, seed=1, **RULE)
+    entry = batching.Entry(0.5, 1, 4)
+    short = batching.split(rows[:55], times, [""] * 83, topics, entry=entry, seed=1, **RULE)
+    long = batching.split(rows, times, [""] * 83, topics, entry=entry, seed=1, **RULE)
     for one, other in zip(short[:-1], long, strict=False):
         assert np.array_equal(one, other)
     assert len(short) < len(long)
@@ -59,12 +59,12 @@ def test_appending_changes_no_complete_batch():
 
 def test_periods_are_whole():
     ids, times, topics = make(60, days=60)
-    rows = stream.order(ids, times, 0)
-    parts = stream.split(rows, times, [""] * 60, topics, **{**RULE, "by": "period", "period": "week"})
+    rows = batching.order(ids, times, 0)
+    parts = batching.split(rows, times, [""] * 60, topics, **{**RULE, "by": "period", "period": "week"})
     weeks = [{int((times[row] // DAY + 3) // 7) for row in part} for part in parts]
     assert len(weeks[0]) == 4  # 4 + 7 + 7 + 7 >= 20 documents; 1970-01-01 was a Thursday
     assert all(len(week) == 1 for week in weeks[1:])
-    months = stream.split(rows, times, [""] * 60, topics, **{**RULE, "by": "period", "period": "month"})
+    months = batching.split(rows, times, [""] * 60, topics, **{**RULE, "by": "period", "period": "month"})
     assert [len(part) for part in months] == [31, 28, 1]
 
 
@@ -75,9 +75,9 @@ def test_one_file_a_batch():
 
 def test_topics_enter_at_their_batch():
     ids, times, topics = make(400)
-    entry = stream.Entry(held_back=0.6, first=1, last=4)
-    rows = stream.order(ids, times, 5)
-    parts = stream.split(rows, times, [""] * 400, topics, entry=entry, seed=5, **RULE)
+    entry = batching.Entry(held_back=0.6, first=1, last=4)
+    rows = batching.order(ids, times, 5)
+    parts = batching.split(rows, times, [""] * 400, topics, entry=entry, seed=5, **RULE)
     entries = {name: entry.batch_of(5, name) for names in topics for name in names}
     assert 0 in entries.values() and max(entries.values()) > 0
     for t, part in enumerate(parts):
@@ -89,18 +89,18 @@ def test_topics_enter_at_their_batch():
 
 def test_what_cannot_be_ordered_is_refused():
     with pytest.raises(DataError, match="1 of 3 documents have no time"):
-        stream.order(["a", "b", "c"], np.array([1, NO_TIME, 3]), 0)
+        batching.order(["a", "b", "c"], np.array([1, NO_TIME, 3]), 0)
     with pytest.raises(DataError, match="make 1 batch"):
         cut(20)
     with pytest.raises(DataError, match="documents without times"):
         times = np.full(30, NO_TIME)
-        stream.split(np.arange(30), times, [""] * 30, [()] * 30, **{**RULE, "by": "period"})
+        batching.split(np.arange(30), times, [""] * 30, [()] * 30, **{**RULE, "by": "period"})
     with pytest.raises(ParameterError, match="held_back"):
-        stream.Entry(1.5, 1, 2)
+        batching.Entry(1.5, 1, 2)
 
 
 def test_draws_are_uniform_and_named():
-    values = [stream.draw(0, "entry", name) for name in range(2000)]
+    values = [batching.draw(0, "entry", name) for name in range(2000)]
     assert abs(np.mean(values) - 0.5) < 0.03
     assert min(values) >= 0 and max(values) < 1
-    assert stream.draw(0, "a", "b") != stream.draw(0, "ab") != stream.draw(1, "ab")
+    assert batching.draw(0, "a", "b") != batching.draw(0, "ab") != batching.draw(1, "ab")

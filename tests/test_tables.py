@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import studies
 
-from odl import baselines, metrics, scored, storage, study, tables
-from odl.documents import NO_TIME
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
+from odl.evaluation import baselines, metrics, scored, study, tables
+from odl.files import storage
+from odl.files.documents import NO_TIME
 
 
 @pytest.fixture(scope="module")

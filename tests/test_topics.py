@@ -11,10 +11,12 @@ import studies
 from conftest import ROOT
 from scipy import sparse
 
-from odl import agreement, emerging, scored, topics, topicstep
+from odl.alerts import emerging, topics
+from odl.alerts.topics import Settings
 from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
-from odl.topics import Settings
+from odl.evaluation import agreement, scored
+from odl.jobs import topicstep
 
 
 def planted(rng, sizes=(12, 9, 6), known=60, words=12, common=20, n=15):
@@ -195,7 +197,7 @@ def test_wrong_scores_are_refused():
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Features and scores of two timesteps of an invented stream, the second with a new topic."""
-    from odl import features
+    from odl.stream import features
 
     folder = tmp_path_factory.mktemp("made")
     chain = studies.chain_of(0, 2, 80)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from test_trees import forests
 
-from odl import topictree, trees
+from odl import trees
 from odl.errors import ParameterError
+from odl.report import topictree
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from reference import dual_ascent, hierarchical_value, project_column
 from test_trees import forests
 
-from odl import treeprox, trees
+from odl import trees
 from odl.errors import ParameterError
+from odl.prox import treeprox
 
 NORMS = ("l2", "linf")
 

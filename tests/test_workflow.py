@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from workflows import SHOWN, chain, environment, h5_attributes
 
-from odl import checkpoints, features, figures, storage
 from odl.coding import sparse_code
+from odl.files import checkpoints, storage
+from odl.report import figures
+from odl.stream import features
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 
@@ -126,12 +128,12 @@ class TestEditedSources:
         assert study.run("-n").names("run", "t") == {"kernels"} | chain("da") | SHOWN
 
     def test_kernels_rerun_all_learners(self, study):
-        study.edit("kernels.py")
+        study.edit("kernels/exact.py")
         both = {"kernels dual_averaging", "kernels projected_gradient"}
         assert study.run("-n").names("algorithm", "run", "t") == both | chain("da") | chain("pg") | SHOWN
 
     def test_pictures_and_page_are_drawn_again(self, study):
-        study.edit("plots.py")
+        study.edit("report/plots.py")
         assert study.run("-n").names("run", "t") == {"figures", "page"}
 
     def test_an_edited_reader_that_finds_the_same_stops_at_the_batches(self, study):
@@ -142,12 +144,12 @@ class TestEditedSources:
         assert "computed again" not in result.text and study.bytes() == before
 
     def test_stream_reruns_every_batch(self, study):
-        study.edit("stream.py")
+        study.edit("stream/batching.py")
         jobs = study.run(study.target(study.checkpoint("da", 1))).names("run", "t")
         assert jobs == {"index", *(f"{job} {t}" for job in ("batch", "features", "update da") for t in (0, 1))}
 
     def test_what_no_result_depends_on(self, study):
-        for module in ("cli.py", "__init__.py", "detector.py", "download.py", "corpora/tdt2.py"):
+        for module in ("cli.py", "__init__.py", "detector.py", "corpora/download.py", "corpora/tdt2.py"):
             study.edit(module)
         assert study.run("-n").jobs == []
 

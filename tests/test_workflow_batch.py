@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from workflows import SHOWN, chain, documents
 
-from odl import checkpoints, scored
+from odl.evaluation import scored
+from odl.files import checkpoints
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 

@@ -7,8 +7,8 @@ from test_experiments import SMALL, TREES
 from test_structure import workflow_table
 from workflows import Study, settings
 
+from odl.evaluation.tables import read_table
 from odl.experiments import EXPERIMENTS, module_of
-from odl.tables import read_table
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-experiments")]
 

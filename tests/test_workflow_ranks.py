@@ -8,7 +8,8 @@ import pytest
 from test_mpi import needs_mpi
 from workflows import SHOWN, documents
 
-from odl import agentfiles, scored
+from odl.evaluation import scored
+from odl.files import agentfiles
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow"), needs_mpi]
 LEARNER = {"algorithm": "diffusion", "network": "ring", "agents": 4, "degree": 2, "rounds": 1, "iterations": 20}

@@ -6,7 +6,7 @@ import pytest
 from test_config import DEFAULT
 from workflows import Study, documents, settings
 
-from odl import tables
+from odl.evaluation import tables
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-regret")]
 
@@ -53,5 +53,5 @@ def test_what_runs_again(measured, tmp_path):
     assert study.run().names("run") == {"figures", "page"}
     assert 'id="mine-regret"' not in (study.results / "report.html").read_text()
     study.configure(config)
-    study.edit("fitting.py")
+    study.edit("dictionary/l1.py")
     assert study.run("-n").names("run") == measured_again

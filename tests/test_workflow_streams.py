@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from workflows import SHOWN, Study, documents, h5_attributes, settings
 
-from odl import documents as docs
-from odl.stream import Entry
+from odl.files import documents as docs
+from odl.stream.batching import Entry
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-streams")]
 

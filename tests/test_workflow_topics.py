@@ -7,8 +7,9 @@ import sys
 import pytest
 from workflows import SHOWN, Study, documents, environment
 
-from odl import emerging, scored
-from odl.tables import read_table
+from odl.alerts import emerging
+from odl.evaluation import scored
+from odl.evaluation.tables import read_table
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 STEPS = {f"topics da {t}" for t in (1, 2, 3)}
@@ -80,7 +81,7 @@ def test_what_a_change_reruns(grouped, tmp_path):
     assert "emerging da" in jobs and not [job for job in jobs if job.startswith(("topics", "update"))]
     study.configure(before)
     assert study.run("-n").jobs == []
-    study.edit("topics.py")
+    study.edit("alerts/topics.py")
     assert study.run("-n").names("run", "t") == {"kernels"} | STEPS | tables
 
 

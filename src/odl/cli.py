@@ -9,9 +9,10 @@ import threading
 import time
 
 import odl
-from odl import attempts, commands, lean
+from odl import commands
 from odl.arguments import parse_map, parse_span
 from odl.errors import OdlError
+from odl.jobs import attempts
 
 
 def _end_cleanly():
@@ -321,8 +322,6 @@ def main(words=None):
     args = _parser().parse_args(words)
     if words is None:
         _end_cleanly()
-        if args.command not in ("download", "table"):
-            lean.import_sparse()
     with attempts.remembered(args.command, "" if args.command == "attempt" else None) as ended:
         status, end = _run(args)
         ended(status, end)

@@ -9,13 +9,14 @@ from odl.errors import ParameterError
 
 
 def download(args):
-    from odl import download
+    from odl.corpora import download
 
     download.download(args.file, args.output, args.registry, mirror=os.environ.get("ODL_MIRROR"))
 
 
 def read(args):
-    from odl import corpora, documents
+    from odl import corpora
+    from odl.files import documents
 
     found = corpora.read(args.reader, args.source, args.options)
     documents.write(args.output, found, reader=args.reader)
@@ -23,7 +24,7 @@ def read(args):
 
 
 def index(args):
-    from odl import pipeline
+    from odl.stream import pipeline
 
     arguments.check(args.stream, "--stream", arguments.STREAM)
     arguments.check(args.stream["batches"], "--stream: batches", arguments.BATCHES)
@@ -34,25 +35,25 @@ def index(args):
 
 
 def batch(args):
-    from odl import pipeline
+    from odl.stream import pipeline
 
     pipeline.batch(args.documents, args.order, args.output, args.t)
 
 
 def features(args):
-    from odl import pipeline
+    from odl.stream import pipeline
 
     pipeline.advance(args.output, args.batch, args.previous)
 
 
 def attempt(args):
-    from odl import attempts
+    from odl.jobs import attempts
 
     attempts.ask(args.folder)
 
 
 def update(args):
-    from odl import timestep
+    from odl.jobs import timestep
 
     _check_run(args.run)
     timestep.update(
@@ -71,13 +72,13 @@ def update(args):
 
 def _prune(state):
     """Delete old checkpoints where the workflow says so; by environment, since it changes no result."""
-    from odl import checkpoints
+    from odl.files import checkpoints
 
     checkpoints.prune(state, int(os.environ.get("ODL_KEEP") or 0))
 
 
 def score(args):
-    from odl import shards
+    from odl.jobs import shards
 
     _check_run(args.run)
     shards.score(
@@ -93,7 +94,7 @@ def _check_run(run):
 
 
 def ranks(args):
-    from odl import rankstep
+    from odl.jobs import rankstep
 
     _check_run(args.run)
     chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
@@ -106,7 +107,7 @@ def ranks(args):
 
 
 def rank(args):
-    from odl import rankstep
+    from odl.jobs import rankstep
 
     _check_run(args.run)
     chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
@@ -114,7 +115,9 @@ def rank(args):
 
 
 def baselines(args):
-    from odl import baselines, features, storage
+    from odl.evaluation import baselines
+    from odl.files import storage
+    from odl.stream import features
 
     batch = features.read(args.features)
     past = storage.earlier(args.past, batch.t, args.window)
@@ -122,7 +125,8 @@ def baselines(args):
 
 
 def topics(args):
-    from odl import emerging, topicstep
+    from odl.alerts import emerging
+    from odl.jobs import topicstep
 
     arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
     arguments.check(args.weighting, "--weighting", arguments.FEATURES, optional=True)
@@ -139,7 +143,8 @@ def topics(args):
 
 
 def emerging(args):
-    from odl import emerging, tables
+    from odl.alerts import emerging
+    from odl.evaluation import tables
 
     if len(args.files) != len(args.scores):
         given = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
@@ -149,41 +154,43 @@ def emerging(args):
 
 
 def evaluate(args):
-    from odl import tables
+    from odl.evaluation import tables
 
     arguments.check(args.options, "--options", arguments.EVALUATE, optional=True)
     tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
 
 
 def regret(args):
-    from odl import regret
+    from odl.evaluation import regret
 
     arguments.check(args.options, "--options", arguments.REGRET, optional=True)
     regret.write(args.output, args.checkpoints, args.features, **args.options)
 
 
 def regrets(args):
-    from odl import regrets
+    from odl.evaluation import regrets
 
     arguments.check(args.options, "--options", arguments.REGRETS)
     regrets.gather(args.plan, args.output, **args.options)
 
 
 def plan(args):
-    from odl import config, pipeline, study
+    from odl import config
+    from odl.evaluation import study
+    from odl.stream import pipeline
 
     arguments.check(args.config, "--config", arguments.STUDY)
     study.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
 
 
 def summarise(args):
-    from odl import study
+    from odl.evaluation import study
 
     study.summarise(args.plan, args.folder, args.emerging)
 
 
 def figures(args):
-    from odl import figures
+    from odl.report import figures
 
     arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
     figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
@@ -202,12 +209,13 @@ def experiment(args):
 
 
 def page(args):
-    from odl import report
+    from odl import experiments
+    from odl.report import studypage
 
     if args.plan is not None and args.figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
     arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
-    report.write(
+    studypage.write(
         args.output,
         args.plan,
         args.tables,
@@ -215,30 +223,33 @@ def page(args):
         title=args.title,
         config=args.config,
         settings=args.settings,
-        experiments=args.experiments,
+        experiments=[experiments.section(folder) for folder in args.experiments],
     )
 
 
 def table(args):
-    from odl import report
+    from odl.report import studypage
 
-    print(report.main_table(f"{args.folder}/tables"))
+    print(studypage.main_table(f"{args.folder}/tables"))
     print(f"Report: {args.folder}/report.html")
 
 
 def compile_kernels(args):
-    from odl import ahead, learners, native, timestep
+    from odl import learners
+    from odl.jobs import compile as ahead
+    from odl.jobs import timestep
+    from odl.kernels import native
 
     for name in native.FUNCTIONS:
         if not ahead.build(name):
             print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
         if algorithm == "topics":
-            from odl import topics
+            from odl.alerts import topics
 
             topics.warm_up()
         elif algorithm == "ranks":
-            from odl import rankstep
+            from odl.jobs import rankstep
 
             rankstep.warm_up()
         else:

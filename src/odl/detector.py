@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from odl import checkpoints, learners, novelty
+from odl import learners, novelty
 from odl.errors import ParameterError
+from odl.files import checkpoints
 from odl.learners.kept import Kept
 
 HISTORY = Kept("csr", ("positions", "terms"))  # documents learned so far, in a file

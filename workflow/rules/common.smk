@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import odl.config as study
-from odl import sources
+from odl.config import sources
 
 try:
     SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
@@ -42,27 +42,27 @@ wildcard_constraints:
     part=r"0|[1-9]\d*",
 
 
-# Where the code of a stage begins; what it imports follows (odl.sources). The command line between is thin.
+# Where the code of a stage begins; what it imports follows (odl.config.sources). The command line between is thin.
 STAGES = {
-    "read": ["corpora/__init__", "documents"],
-    "index": ["stream"],
-    "batch": ["batchfile"],
-    "features": ["featurerows"],
-    "score": ["shards"],
-    "update": ["timestep"],
-    "ranks": ["rankstep", "learners/diffusion"],
-    "baselines": ["baselines"],
-    "topics": ["emerging", "topicstep"],
-    "emerging": ["emerging", "tables"],
-    "evaluate": ["tables"],
-    "regret": ["regret"],
-    "plan": ["config/__init__", "study"],
-    "tables": ["study"],
-    "regrets": ["regrets"],
-    "figures": ["figures"],
+    "read": ["corpora/__init__", "files/documents"],
+    "index": ["stream/batching"],
+    "batch": ["stream/batchfile"],
+    "features": ["stream/featurerows"],
+    "score": ["jobs/shards"],
+    "update": ["jobs/timestep"],
+    "ranks": ["jobs/rankstep", "learners/diffusion"],
+    "baselines": ["evaluation/baselines"],
+    "topics": ["alerts/emerging", "jobs/topicstep"],
+    "emerging": ["alerts/emerging", "evaluation/tables"],
+    "evaluate": ["evaluation/tables"],
+    "regret": ["evaluation/regret"],
+    "plan": ["config/__init__", "evaluation/study"],
+    "tables": ["evaluation/study"],
+    "regrets": ["evaluation/regrets"],
+    "figures": ["report/figures"],
     "experiment": ["experiments/__init__"],
     "measure": ["experiments/__init__"],
-    "page": ["report"],
+    "page": ["report/studypage", "experiments/__init__"],
 }
 HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
 # Experiments to the algorithms whose kernels they use.

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl.coding import exact
 from odl.errors import ParameterError
-from odl.prox import kernels, parts, real_matrix
+from odl.prox.columns import kernels, parts, real_matrix
 
 
 def psi_max(M):

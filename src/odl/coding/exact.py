@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
-from odl.prox import EPSILON, kernels, parts, real_matrix
+from odl.prox.columns import EPSILON, kernels, parts, real_matrix
 
 # Relative to documents and atoms of order one: tolerance of slopes, rounding of residuals, noise in directions,
 # accepted gap, weights dropped; then the smallest unit and epsilon.

@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl import treekernels, trees
+from odl import trees
 from odl.errors import ParameterError
-from odl.prox import real_matrix
-from odl.treeprox import is_infinity, layout, number
+from odl.kernels import treekernels
+from odl.prox.columns import real_matrix
+from odl.prox.treeprox import is_infinity, layout, number
 
 STOPS = ("gap", "decrease")
 BLOCK = 4096  # documents whose codes are dense at a time

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.coding import lars_kernels
 from odl.errors import ParameterError
-from odl.prox import EPSILON, parts, real_matrix
+from odl.kernels import lars as lars_kernels
+from odl.prox.columns import EPSILON, parts, real_matrix
 
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100

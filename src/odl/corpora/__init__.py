@@ -1,4 +1,4 @@
-"""Readers: one module a corpus, each turning its source files into `odl.documents.Documents`."""
+"""Readers: one module a corpus, each turning its source files into `odl.files.documents.Documents`."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -34,7 +34,7 @@ def read(name, sources=(), options=None):
 
     Returns
     -------
-    odl.documents.Documents
+    odl.files.documents.Documents
         In the order of the source.
 
     Raises

@@ -9,8 +9,8 @@ import numpy as np
 
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources, lines, opening, unpacked_text
 from odl.corpora.text import count_words, token_options
-from odl.documents import Documents, one_line
 from odl.errors import ConfigError, DataError
+from odl.files.documents import Documents, one_line
 
 N_DOCUMENTS = 105392
 COLUMNS = ["arxiv_id", "created", "primary_cat", "categories", "title", "abstract"]

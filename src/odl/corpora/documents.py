@@ -10,8 +10,8 @@ from odl.corpora import fields
 from odl.corpora.checks import check_options, nearest
 from odl.corpora.tables import check_delimiter, find_files, rows
 from odl.corpora.text import analyser, check_words, token_options
-from odl.documents import Documents, one_line
 from odl.errors import ConfigError, DataError
+from odl.files.documents import Documents, one_line
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
 

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
-from odl.documents import NO_TIME
+from odl.files.documents import NO_TIME
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_COUNT = np.iinfo(np.int32).max

@@ -21,8 +21,8 @@ from odl.corpora.checks import (
     unpacked_text,
 )
 from odl.corpora.text import count_words, token_options
-from odl.documents import Documents, one_line
 from odl.errors import ConfigError, DataError
+from odl.files.documents import Documents, one_line
 
 EXPECTED = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
 MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")

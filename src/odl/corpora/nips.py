@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
-from odl.documents import Documents, one_line
 from odl.errors import DataError
+from odl.files.documents import Documents, one_line
 
 FILES = ("nips.corpus", "nips.docnames", "nips.docs", "nips.labels", "nips.labels.key", "nips.vocab", "nips.vols")
 EXPECTED = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}

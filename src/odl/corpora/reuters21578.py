@@ -11,8 +11,8 @@ import numpy as np
 
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
 from odl.corpora.text import count_words, token_options
-from odl.documents import Documents, one_line
 from odl.errors import DataError
+from odl.files.documents import Documents, one_line
 
 N_DOCUMENTS = 21578
 FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-000.sgm are about

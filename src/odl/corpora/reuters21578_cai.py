@@ -7,8 +7,8 @@ import numpy as np
 
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources
 from odl.corpora.matlab import load_variable, whole_counts
-from odl.documents import NO_TIME, Documents
 from odl.errors import DataError
+from odl.files.documents import NO_TIME, Documents
 
 EXPECTED = {"number of documents": 8293, "number of terms": 18933, "sum of counts": 560940, "number of topics": 65}
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from odl.corpora.checks import check_options, check_sources
 from odl.corpora.text import count_words, token_options
-from odl.documents import NO_TIME, Documents, one_line
 from odl.errors import ConfigError, DataError
+from odl.files.documents import NO_TIME, Documents, one_line
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 # Tests, copies of other people's packages, and numpy.distutils, which only some Python versions get.

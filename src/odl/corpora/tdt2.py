@@ -9,8 +9,8 @@ from scipy import sparse
 
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources
 from odl.corpora.matlab import load_variable, whole_counts
-from odl.documents import Documents
 from odl.errors import DataError
+from odl.files.documents import Documents
 
 EXPECTED = {"number of documents": 9394, "number of terms": 36771, "sum of counts": 1725683, "number of topics": 30}
 DAY_MS = 86_400_000

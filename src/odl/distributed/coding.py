@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.distributed import kernels
 from odl.distributed.inference import CHECK
 from odl.distributed.models import Huber
 from odl.distributed.networks import Network, single
 from odl.errors import ParameterError
-from odl.prox import real_matrix
+from odl.kernels import diffusion
+from odl.prox.columns import real_matrix
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
 
@@ -129,9 +129,9 @@ def centralised(P, A, model, *, tolerance=1e-6):
     if settings(model)[2] == 0.0:
         products, gram = np.ascontiguousarray((P @ A).toarray()), np.ascontiguousarray((A.T @ A).toarray())
         squares = 2.0 * empty_cost(P, model)
-        codes, parts = kernels.code_squared(products, squares, gram, *limits)
+        codes, parts = diffusion.code_squared(products, squares, gram, *limits)
     else:
-        codes, parts = kernels.code_documents(P.indptr, P.indices, P.data, pack(A), P.shape[1], *limits)
+        codes, parts = diffusion.code_documents(P.indptr, P.indices, P.data, pack(A), P.shape[1], *limits)
     return Coded(sparse.csr_array(codes), parts[0], parts[1], parts[0] + parts[1], parts[2])
 
 
@@ -205,7 +205,7 @@ def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_
     """
     P, A = _prepare(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance)
-    codes, costs, used, reached = kernels.diffuse_documents(
+    codes, costs, used, reached = diffusion.diffuse_documents(
         P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments
     )
     if _as_one(network):
@@ -224,7 +224,7 @@ def learn_centralised(P, A, model, step, *, tolerance=1e-3):
     csc_array, shape (n_terms, n_atoms)
     """
     P, A = _prepare(P, A, model)
-    atoms, _ = kernels.learn_documents(
+    atoms, _ = diffusion.learn_documents(
         *[P.indptr, P.indices, P.data, pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
         float(model.dictionary.beta),
     )
@@ -240,7 +240,7 @@ def learn_over_network(P, A, model, step, owner, network, *, mu=0.0, iterations=
     """
     P, A = _prepare(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance)
-    atoms, _, _ = kernels.diffuse_and_learn(
+    atoms, _, _ = diffusion.diffuse_and_learn(
         *[P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
     )
     return unpack(atoms, P.shape[1])

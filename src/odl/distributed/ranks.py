@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.distributed import coding, rank_kernels
+from odl.distributed import coding
 from odl.distributed.inference import CHECK
 from odl.errors import ParameterError
+from odl.kernels import ranks as rank_kernels
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
 DUAL, SCORE = 1, 2  # tags of the messages

@@ -25,8 +25,10 @@ import json
 import os
 from importlib import import_module
 
-from odl import config, sources, storage
+from odl import config
+from odl.config import sources
 from odl.errors import ConfigError, DataError
+from odl.files import storage
 
 # Name of the experiment, which is that of its file, to nothing else: the module has the rest.
 EXPERIMENTS = (
@@ -144,7 +146,7 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
 
 
 def section(folder):
-    """Return title and content of the part of the page about a finished experiment.
+    """Return name, title and content of the part of the page about a finished experiment; no content, no part.
 
     Raises
     ------
@@ -158,11 +160,11 @@ def section(folder):
             raise ValueError("no experiment is named")
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(folder) from error
-    module = module_of(held["experiment"])
+    module, name = module_of(held["experiment"]), os.path.basename(os.path.normpath(folder))
     if not hasattr(module, "section"):
-        return module.TITLE, []
+        return name, module.TITLE, []
     try:
-        return module.TITLE, module.section(os.fspath(folder))
+        return name, module.TITLE, module.section(os.fspath(folder))
     except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise _damaged(folder) from error
 

@@ -11,10 +11,11 @@ import os
 import numpy as np
 from scipy import sparse
 
-from odl import page, tables
 from odl.corpora import lung
 from odl.distributed import coding, models, networks
+from odl.evaluation import tables
 from odl.experiments import grouping
+from odl.report import page
 
 TITLE = "Bi-clustering of lung cancer expression"
 SETTINGS = {
@@ -116,8 +117,8 @@ def measure(expression, settings):
 
 def run(settings, folder, files):
     """Measure, write ``recovery.tsv`` and ``atoms.tsv``, draw the checkerboard, the atoms and the recovery."""
-    from odl import plots
     from odl.experiments import biclusterplots
+    from odl.report import plots
 
     expression = lung.read(files)
     rows, shown = measure(expression, settings)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import seaborn
 
-from odl.plots import COLOURS, GREY, INK, MARKERS, look_of, new_figure, styled
+from odl.report.plots import COLOURS, GREY, INK, MARKERS, look_of, new_figure, styled
 
 
 def _edges(classes):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odl import plots
+from odl.report import plots
 
 
 @plots.styled

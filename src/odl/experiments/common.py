@@ -4,7 +4,7 @@ import numpy as np
 
 from odl import trees
 from odl.errors import ConfigError
-from odl.page import number
+from odl.report.page import number
 
 
 def branched(text):

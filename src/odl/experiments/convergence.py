@@ -12,12 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl import features, page, stream, tables
 from odl.corpora import tdt2
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import consensus_admm, diffuse, share_all
 from odl.errors import ParameterError
+from odl.evaluation import tables
 from odl.learners.diffusion import Diffusion
+from odl.report import page
+from odl.stream import batching, features
 
 TITLE = "Convergence over the network"
 WHOLE, ABOVE = {"type": "integer", "minimum": 1}, {"type": "number", "exclusiveMinimum": 0}
@@ -90,7 +92,7 @@ def made(model, settings):
 def text(path, model, settings):
     """Return documents of the second batch of TDT2 on atoms learned from the first, on the terms that occur."""
     found = tdt2.read([path], {})
-    order = stream.order(found.ids, found.times, settings["seed"])
+    order = batching.order(found.ids, found.times, settings["seed"])
     first, second = order[:1000], order[1000:2000]
     start = features.advance(found.select(first), None)
     batch = features.advance(found.select(second), start)
@@ -203,8 +205,8 @@ def measure(settings, files):
 
 def run(settings, folder, files):
     """Measure, write ``paths.tsv`` and ``steps.tsv``, draw both."""
-    from odl import plots
     from odl.experiments import convergenceplots
+    from odl.report import plots
 
     paths, steps = measure(settings, files)
     tables.write_table(os.path.join(folder, "paths.tsv"), paths, PATH_COLUMNS)

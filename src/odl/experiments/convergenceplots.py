@@ -3,7 +3,7 @@
 import numpy as np
 import seaborn
 
-from odl.plots import GREY, LINES, look_of, new_figure, styled
+from odl.report.plots import GREY, LINES, look_of, new_figure, styled
 
 FLOOR = 1e-12  # below is rounding
 CLOCKS = (("exchanges", "exchanges"), ("inner", "gradient steps of an agent"), ("floats", "floats sent by an agent"))

@@ -3,7 +3,7 @@
 import numpy as np
 import seaborn
 
-from odl.plots import GREY, LINES, look_of, new_figure, styled
+from odl.report.plots import GREY, LINES, look_of, new_figure, styled
 
 
 @styled

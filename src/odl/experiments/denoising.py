@@ -11,10 +11,11 @@ import os
 import numpy as np
 from scipy import sparse
 
-from odl import page, tables
 from odl.distributed import coding, models, networks
 from odl.errors import ParameterError
+from odl.evaluation import tables
 from odl.experiments import patches
+from odl.report import page
 
 TITLE = "Denoising of image patches"
 NETWORKS = ("ring", "grid", "erdos_renyi", "geometric")
@@ -186,8 +187,8 @@ def measure(images, settings):
 
 def run(settings, folder, files):
     """Measure, write ``psnr.tsv``, draw the curves, the images and the atoms."""
-    from odl import plots
     from odl.experiments import denoiseplots
+    from odl.report import plots
 
     held = patches.read_images(files)[: settings["images"]]
     rows, (images, atoms) = measure([middle(image, settings["size"]) for image in held], settings)

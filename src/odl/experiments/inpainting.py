@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from odl import hierarchy
+from odl.dictionary import structured
+from odl.evaluation.tables import read_table, write_table
 from odl.experiments import patches, patchplots
 from odl.experiments.common import branched, deviation, spread
 from odl.experiments.reconstruction import PART, PENALTIES, SETTINGS, UNMEASURED, measure, problem_of
-from odl.page import element, number, picture, table
-from odl.tables import read_table, write_table
+from odl.report.page import element, number, picture, table
 
 __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
 
@@ -65,7 +65,7 @@ def _draw(settings, images, folder):
     start = X[: tree.n_atoms].T.copy()
     problem = replace(problem_of(settings, "tree", tree, settings["drawn_lam"]), norm="linf")
     options = {name: settings[name] for name in ("batch", "epochs", "forgetting")}
-    D = hierarchy.learn_online(problem, X, start, rng, **options)[0]
+    D = structured.learn_online(problem, X, start, rng, **options)[0]
     write_table(os.path.join(folder, "depths.tsv"), depths(tree, D, side))
     patchplots.dictionary(tree, D, side, os.path.join(folder, "dictionary"))
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from odl import plots
+from odl.report import plots
 
 
 @plots.styled

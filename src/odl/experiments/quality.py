@@ -6,9 +6,11 @@
 import os
 from collections import defaultdict
 
-from odl import config, documents, tables
+from odl import config
 from odl.errors import ConfigError
+from odl.evaluation import tables
 from odl.experiments import qualitystudy
+from odl.files import documents
 
 TITLE = "Quality of a stream"
 NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}

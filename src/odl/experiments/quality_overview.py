@@ -2,9 +2,10 @@
 
 import os
 
-from odl import page, plots, tables
 from odl.errors import DataError
+from odl.evaluation import tables
 from odl.experiments import qualitypage, qualityplots
+from odl.report import page, plots
 
 TITLE = "Adaptive dictionary and nearest neighbours"
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}

@@ -4,7 +4,8 @@ import os
 
 import numpy as np
 
-from odl import page, tables
+from odl.evaluation import tables
+from odl.report import page
 
 TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost")
 

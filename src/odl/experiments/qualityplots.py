@@ -5,7 +5,7 @@ import seaborn
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from odl.experiments.qualitypage import by, named, spread
-from odl.plots import GREY, INK, LINES, PALE, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, PALE, look_of, new_figure, styled
 
 PLAIN, CONTEXT = "nearest documents, window", "nearest documents, window, in context"
 WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, in context"

@@ -9,9 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from odl import alerts, baselines, features, learners, metrics, novelty, stream
+from odl import learners, novelty
+from odl.alerts import calibration
 from odl.errors import DataError
+from odl.evaluation import baselines, metrics
 from odl.learners.adaptive import in_context
+from odl.stream import batching, features
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
 LOGTF = {"logtf": "log"}
@@ -42,9 +45,9 @@ class Stream:
 
     def __init__(self, name, documents, setting, rule, seed, most=0):
         self.name, self.seed, self.rule = name, seed, rule
-        held = stream.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
-        rows = stream.order(documents.ids, documents.times, seed, setting["ties"])
-        parts = stream.split(
+        held = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
+        rows = batching.order(documents.ids, documents.times, seed, setting["ties"])
+        parts = batching.split(
             rows, documents.times, documents.files, documents.topics, entry=held, seed=seed, **setting["batches"]
         )
         self.batches = []
@@ -222,12 +225,12 @@ def _budget(values, calibrated, budget, labels, topics):
     flags[0][:] = False
     spent, labels = np.concatenate(flags[1:]), np.concatenate(labels[1:])
     hit = labels[spent & (labels >= 0)]
-    delays = alerts.detection_delays([np.zeros(len(topics[0]), dtype=bool), *flags], topics)
+    delays = calibration.detection_delays([np.zeros(len(topics[0]), dtype=bool), *flags], topics)
     waits = [delay.missed for delay in delays if delay.t > 1]
     seen = [delay.waited >= 0 for delay in delays if delay.t > 1]
     name = f"{budget:g}"
     return {
-        f"precision_{name}": alerts.precision_at(np.concatenate(values[1:]), labels, budget),
+        f"precision_{name}": calibration.precision_at(np.concatenate(values[1:]), labels, budget),
         f"alerts_{name}": spent.mean(),
         f"false_{name}": spent[labels == 0].mean() if (labels == 0).any() else float("nan"),
         f"alert_precision_{name}": float((hit == 1).mean()) if len(hit) else float("nan"),
@@ -251,15 +254,15 @@ def alert(held, chosen, settings):
     rows, means = [], []
     for run, found in scores.items():
         raw = [found[t] for t in steps]
-        tails = [1.0 - tail for tail in alerts.calibrate(raw, settings["calibration"])]
+        tails = [1.0 - tail for tail in calibration.calibrate(raw, settings["calibration"])]
         for kind, values in (("raw", raw), ("calibrated", tails)):
             # The first scored batch has nothing to be calibrated against.
-            drift = alerts.drift(list(zip(values, labels, strict=True))[kind != "raw" :])
+            drift = calibration.drift(list(zip(values, labels, strict=True))[kind != "raw" :])
             row = {"run": run, "scores": kind}
             if len(drift.means):
                 row |= {"first_mean": drift.means[0], "last_mean": drift.means[-1], "slope": drift.slope}
             row["spread"] = drift.spread
-            row["cost"] = alerts.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
+            row["cost"] = calibration.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
             for budget in settings["budgets"]:
                 row |= _budget(values, kind != "raw", budget, labels, topics)
             rows.append(row)

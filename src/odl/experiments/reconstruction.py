@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from odl import hierarchy
+from odl.dictionary import structured
 from odl.errors import ConfigError
 from odl.experiments import patches
 from odl.experiments.common import branched
@@ -50,7 +50,7 @@ PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
 
 def problem_of(settings, penalty, tree, exponent):
     """Return the problem of one penalty with lam = 2^exponent: signed codes, atoms in the unit l2 ball (mu = 0)."""
-    return hierarchy.Problem(
+    return structured.Problem(
         2.0**exponent,
         tree if penalty == "tree" else None,
         settings["norm"],
@@ -100,7 +100,7 @@ class Bench:
             start = self.train[np.sort(rng.choice(len(self.train), tree.n_atoms, replace=False))].T.copy()
             options = {name: self.settings[name] for name in ("batch", "epochs", "forgetting")}
             problem = problem_of(self.settings, penalty, tree, exponent)
-            self.learned[key] = hierarchy.learn_online(problem, self.train[:count], start, rng, **options)[0]
+            self.learned[key] = structured.learn_online(problem, self.train[:count], start, rng, **options)[0]
         return self.learned[key]
 
     def error(self, part, missing, penalty, shape, exponents, share=1.0):

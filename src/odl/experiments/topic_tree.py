@@ -8,11 +8,14 @@ import os
 import numpy as np
 from scipy import sparse
 
-from odl import hierarchy, storage, topictree, trees, treestart
+from odl import trees
 from odl.corpora import nips
+from odl.dictionary import structured, treestart
+from odl.evaluation.tables import read_table, write_table
 from odl.experiments.common import branched
-from odl.page import Markup, details, element, number, table
-from odl.tables import read_table, write_table
+from odl.files import storage
+from odl.report import topictree
+from odl.report.page import Markup, details, element, number, table
 
 TITLE = "Topics of the NIPS proceedings as a tree"
 WHOLE = {"type": "integer", "minimum": 1}
@@ -67,8 +70,8 @@ def frequent(documents, occurrences):
 
 
 def fitted(words, tree, settings, start, seed):
-    """Return the `odl.hierarchy.Fit` from one start: atoms and codes non-negative, mu = 1."""
-    problem = hierarchy.Problem(
+    """Return the `odl.dictionary.structured.Fit` from one start: atoms and codes non-negative, mu = 1."""
+    problem = structured.Problem(
         2.0 ** settings["lam"],
         tree,
         settings["norm"],
@@ -81,7 +84,7 @@ def fitted(words, tree, settings, start, seed):
         D = treestart.cluster_atoms(words, tree, rng)
     else:
         D = sparse.csc_array(words[np.sort(rng.choice(words.shape[0], tree.n_atoms, replace=False))].T)
-    return hierarchy.learn_batch(problem, words, D, rounds=settings["rounds"])
+    return structured.learn_batch(problem, words, D, rounds=settings["rounds"])
 
 
 def describe(tree, fit, vocabulary, most):

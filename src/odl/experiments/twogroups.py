@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
-from odl import hierarchy, trees, treestart
+from odl import trees
 from odl.corpora import news20
+from odl.dictionary import structured, treestart
 from odl.errors import ConfigError, DataError
 
 LEARNED = ("flat", "tree")  # these have a lam
@@ -129,7 +130,7 @@ def represent(method, p, train, test, settings, seed):
 def codes(method, p, train, test, settings, seed, exponent):
     """Return codes of training and test documents on a dictionary of p topics: atoms and codes non-negative, mu = 1."""
     tree = trees.binary(p)
-    problem = hierarchy.Problem(
+    problem = structured.Problem(
         2.0**exponent,
         tree if method == "tree" else None,
         settings["norm"],
@@ -142,7 +143,7 @@ def codes(method, p, train, test, settings, seed, exponent):
         start = treestart.cluster_atoms(train, tree if method == "tree" else trees.flat(p), rng).toarray()
     else:
         start = train[np.sort(rng.choice(train.shape[0], p, replace=False))].toarray().T
-    fit = hierarchy.learn_batch(problem, train, start, rounds=settings["rounds"], decrease=settings["decrease"])
+    fit = structured.learn_batch(problem, train, start, rounds=settings["rounds"], decrease=settings["decrease"])
     return fit.codes.X.toarray(), problem.codes(test, fit.D).X.toarray()
 
 

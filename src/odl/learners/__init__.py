@@ -58,7 +58,7 @@ def resume(learner, held, n_terms, start, path):
     Parameters
     ----------
     learner : Learner
-    held : odl.checkpoints.Checkpoint
+    held : odl.files.checkpoints.Checkpoint
     n_terms : int
         Terms of the timestep that follows.
     start : int

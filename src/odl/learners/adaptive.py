@@ -12,12 +12,12 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl import native
+from odl.kernels import native
 from odl.learners.base import BLOCK, Held, Learner, Scores, State, check_atoms, largest_per_row, widen
 from odl.learners.kept import Kept
 
 clusters = native.Kernels("clusters")
-FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.clusters
+FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.clusters
 SWEEPS = 30  # of coordinate descent over a handful of atoms
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.coding.admm import objectives
+from odl.dictionary.l1 import fit_dictionary
 from odl.errors import OdlError
-from odl.fitting import fit_dictionary
 from odl.learners import growth
 from odl.learners.base import State, draw_atoms, widen
 from odl.learners.l1 import L1Learner
@@ -48,7 +48,8 @@ class Batch(L1Learner):
     tolerance : float
         Relative decrease of F below which a timestep ends.
     fit_iterations, fit_tolerance : int, float
-        Most iterations of a dictionary step, and its accepted excess over the optimum (`odl.fitting.fit_dictionary`).
+        Most iterations of a dictionary step, and its accepted excess over the optimum
+        (`odl.dictionary.l1.fit_dictionary`).
 
     Notes
     -----

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl import l2_dictionary
 from odl.coding import lars
+from odl.dictionary import l2
 from odl.learners.base import Learner, Scores, draw_atoms, widen
 from odl.learners.growth import new_atoms
 
@@ -109,9 +109,9 @@ class BatchL2(Learner):
         return replace(state, dictionary=self.fit(everything, A, self.alternations).A, updates=state.updates + 1)
 
     def fit(self, P, A, most):
-        """Alternate codes and dictionary at most so many times; see `odl.l2_dictionary.fit`."""
+        """Alternate codes and dictionary at most so many times; see `odl.dictionary.l2.fit`."""
         options = {"sweeps": self.sweeps, "tolerance": self.tolerance}
-        return l2_dictionary.fit(P, A, self.lam, alternations=most, **options)
+        return l2.fit(P, A, self.lam, alternations=most, **options)
 
     def enters(self, P, atom):
         """Mask the documents whose code an atom alone would enter: a^T p > lam ||p||_2."""

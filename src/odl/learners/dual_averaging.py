@@ -9,7 +9,7 @@ from scipy import sparse
 from odl.learners.base import State, largest_per_row
 from odl.learners.kept import Kept
 from odl.learners.l1 import SubgradientLearner
-from odl.prox import project_columns
+from odl.prox.columns import project_columns
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scipy import sparse
 from odl.learners.base import BLOCK, RowParts, State, blocks, largest_per_row, widen
 from odl.learners.kept import Kept
 from odl.learners.l1 import L1Learner
-from odl.prox import project_columns
+from odl.prox.columns import project_columns
 
 
 class Statistics(NamedTuple):

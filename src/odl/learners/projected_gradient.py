@@ -6,7 +6,7 @@ from typing import ClassVar
 from scipy import sparse
 
 from odl.learners.l1 import SubgradientLearner
-from odl.prox import project_columns
+from odl.prox.columns import project_columns
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl import hierarchy, trees
+from odl import trees
+from odl.dictionary import structured
+from odl.dictionary.treestart import cluster_atoms
 from odl.learners.base import Learner, Scores, State, draw_atoms, widen
 from odl.learners.kept import Kept
-from odl.treestart import cluster_atoms
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class SquaredLearner(Learner):
     def problem(self, n_atoms):
         """Return the optimisation problem of a dictionary of so many atoms."""
         tree, norm = self.penalty(n_atoms)
-        return hierarchy.Problem(
+        return structured.Problem(
             self.lam,
             tree,
             norm,
@@ -121,16 +122,16 @@ class SquaredLearner(Learner):
 
     def accumulate(self, state, block, X):
         """Return the statistics of the block."""
-        return hierarchy.statistics(block.P, X)
+        return structured.statistics(block.P, X)
 
     def add(self, total, part):
         """Sum the statistics of blocks."""
-        return hierarchy.accumulate(total, part)
+        return structured.accumulate(total, part)
 
     def update(self, state, statistics):
         """Return the next state: statistics of all documents so far, then sweeps over the atoms."""
-        past = hierarchy.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
-        total = hierarchy.accumulate(past, statistics, self.forgetting)
+        past = structured.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
+        total = structured.accumulate(past, statistics, self.forgetting)
         dictionary = self.problem(state.dictionary.shape[1]).update(state.dictionary, total)
         arrays = {"gram": total.A, "cross": total.B, "documents": np.array([total.documents])}
         return State(dictionary, arrays, state.updates + 1)

@@ -1,0 +1,1 @@
+"""What a reader of the stream gets: budgets, tail probabilities, emerging topics."""

@@ -1,0 +1,81 @@
+"""Which files of the package a result depends on: those that its stage imports, which Snakemake does not see.
+
+A digest of them is a param of every rule, so that an edit runs again what it may change and nothing else. What is
+imported by its name while a program runs (one learner of many, one reader) is not followed: the rules name it.
+"""
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+
+
+@functools.cache
+def imports(name):
+    """Return the files of the package that a file imports, at its top or inside a function.
+
+    Parameters
+    ----------
+    name : str
+        A file below the package, without its suffix: ``coding/exact``, ``corpora/__init__``.
+
+    Returns
+    -------
+    frozenset of str
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    """
+    found = set()
+    for node in ast.walk(ast.parse((PACKAGE / f"{name}.py").read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {_file_of(alias.name) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            # `from odl.coding import exact` imports a file of the package, not the package's own names.
+            found |= {_file_of(f"{node.module}.{alias.name}") or _file_of(node.module) for alias in node.names}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "Kernels":
+            found.add(
+                f"kernels/{node.args[0].value}"
+            )  # native.Kernels("clusters") imports it where its library is missing
+    return frozenset(found - {None})
+
+
+def _file_of(module):
+    """Return the file of a dotted module name inside the package, or None."""
+    first, *inner = module.split(".")
+    if first != "odl":
+        return None
+    for path in ("/".join(inner), "/".join([*inner, "__init__"])):
+        if path and (PACKAGE / f"{path}.py").is_file():
+            return path
+    return None
+
+
+def closure(*names):
+    """Return every file that importing some files loads, themselves included, but the package's own ``__init__``."""
+    seen, todo = set(), list(names)
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += imports(name)
+            todo += [f"{name.split('/')[0]}/__init__"] if "/" in name else []
+    return seen - {"__init__"}
+
+
+@functools.cache
+def digest(*names):
+    """Return a digest of the bytes of all files that importing some files loads."""
+    joined = hashlib.sha256()
+    for name in sorted(closure(*names)):
+        joined.update(f"{name}\0".encode() + _digest_of(name))
+    return joined.hexdigest()[:16]
+
+
+@functools.cache
+def _digest_of(name):
+    return hashlib.sha256((PACKAGE / f"{name}.py").read_bytes()).digest()

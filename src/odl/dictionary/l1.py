@@ -1,0 +1,220 @@
+"""The dictionary step: min_{A in 𝒜} ||P - X A^T||_1 for given codes, 𝒜 = {A >= 0, ||A_j||_1 <= 1}.
+
+Algorithm 3 of the NIPS 2012 supplement (linearised ADMM), run on what is left of the problem after two reductions
+that lose nothing. P, A and X are non-negative, so
+
+- where P is zero the residual is X A^T itself: its sum is linear in A and needs neither E nor rho;
+- with c_j the mass of the codes of atom j and g_ij that on the documents with term i, lowering A_ij by epsilon
+  lowers the loss by at least epsilon (c_j - g_ij) and raises it by at most epsilon g_ij: an optimal dictionary
+  exists that is zero wherever 2 g_ij <= c_j. An atom holds a term only if more than half of the code mass of the
+  atom lies on documents with the term.
+
+On TDT2 (9394 documents, 36,000 terms, 200 atoms, 1.2 million entries of P) 5,700 entries of A and 117,000 of P remain.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.coding.admm import psi_max
+from odl.coding.exact import check_whole
+from odl.errors import ParameterError
+from odl.kernels import native
+from odl.prox.columns import parts, project_columns, real_matrix
+
+fitkernels = native.Kernels("fit")
+
+
+class Fit(NamedTuple):
+    """A dictionary fitted to documents and codes.
+
+    Attributes
+    ----------
+    dictionary : csc_array, shape (n_terms, n_atoms)
+        The best iterate, in the set.
+    objective : float
+        ``||P - X A^T||_1`` of it.
+    bound : float
+        Lower bound on the objective of every dictionary in the set, from the dual.
+    iterations : int
+        Iterations done.
+    trace : ndarray, shape (iterations + 1, 2)
+        Objective of each iterate, the start first, and the bound that goes with it.
+    """
+
+    dictionary: sparse.csc_array
+    objective: float
+    bound: float
+    iterations: int
+    trace: np.ndarray
+
+
+class Reduced(NamedTuple):
+    """The reduced problem; see `odl.kernels.fit` for pairs, cells and links."""
+
+    term: np.ndarray  # of a pair
+    atom: np.ndarray
+    slope: np.ndarray  # d: cost of a pair where P is zero
+    target: np.ndarray  # P at a cell
+    start: np.ndarray  # links of cell c are start[c]:start[c + 1]
+    link: np.ndarray  # pair
+    weight: np.ndarray  # code
+
+
+def fit_dictionary(P, X, start=None, *, iterations=1000, tolerance=1e-5, phi=50.0, gamma=1.89, steps="pairs"):
+    """Fit the dictionary to documents and codes.
+
+    Solves ``min_A ||P - X A^T||_1`` over ``A >= 0, sum(A_j) <= 1`` for every atom j, by (papers' orientation)
+
+        E   = soft(P - A X + rho/phi, 1/phi)
+        G   = (A X + E - P - rho/phi) X^T
+        A   = Proj_𝒜(A - kappa G)
+        rho = rho + gamma phi (P - A X - E)
+
+    from A = `start`, rho = 0, after the reductions in the module's docstring. ``rho`` clipped to [-1, 1] is feasible
+    for the dual, which gives a lower bound at every iteration; iterations end when the best objective is within
+    `tolerance` of the best bound.
+
+    Parameters
+    ----------
+    P : sparse or dense, shape (n_documents, n_terms)
+        Documents, non-negative; not modified.
+    X : sparse or dense, shape (n_documents, n_atoms)
+        Codes, non-negative; not modified.
+    start : sparse or dense, shape (n_terms, n_atoms), optional
+        Dictionary to start from, projected on the set first; zero if not given. The result is never worse. Atoms that
+        no document uses stay as they are here.
+    iterations : int
+        Most iterations; 0 only drops what the reductions show to be useless.
+    tolerance : float
+        Accepted excess over the optimum, as a share of the objective.
+    phi : float
+        Penalty of the augmented Lagrangian; changes speed only. 50 suits documents of unit norm, the paper has 5.
+    gamma : float
+        Relaxation of the dual step.
+    steps : {"pairs", "uniform"}
+        kappa: one step for each entry of A, the reciprocal of its row sum in ``X^T X`` over the documents with the
+        term (the projection is then taken in the metric of these steps), or ``1/Psi_max(X)`` for all as in the paper.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    ParameterError
+        If a matrix is not real, finite and non-negative, if shapes do not match, or an option is out of range.
+
+    References
+    ----------
+    Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement, Algorithm 3. Steps for each entry: Pock and
+    Chambolle, ICCV 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.l1 import fit_dictionary
+    >>> fit = fit_dictionary(np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]), np.eye(2), tolerance=1e-9)
+    >>> fit.dictionary.toarray().round(3).T, round(fit.objective, 6)
+    (array([[0.5, 0.5, 0. ],
+           [0. , 0. , 1. ]]), 0.0)
+    """
+    P, X, A = _check(P, X, start)
+    check_whole("iterations", iterations, 0)
+    for name, value, least in (("tolerance", tolerance, 0.0), ("phi", phi, None), ("gamma", gamma, None)):
+        _check_number(name, value, least)
+    if steps not in ("pairs", "uniform"):
+        raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "choose one of these")
+    total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)  # whole numbers if X is empty
+    problem = reduced(P, X, total)
+    order = np.argsort(problem.atom, kind="stable")
+    begin = np.concatenate(([0], np.cumsum(np.bincount(problem.atom, minlength=X.shape[1]))))
+    kappa = pair_steps(problem) if steps == "pairs" else np.full(len(order), 1.0 / max(psi_max(X), 1e-300))
+    values = _entries(A, problem.term, problem.atom)
+    constant = P.data.sum() - problem.target.sum()
+    trace = np.empty((iterations + 1, 2))
+    settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
+    dual, *work = np.zeros((3, len(problem.target)))
+    best, found = values.copy(), np.empty(2)
+    done = fitkernels.iterate(
+        *problem[3:], problem.slope, begin, order, kappa, values, dual, constant, settings,
+        *work, np.empty(len(order)), trace, best, found,
+    )  # fmt: skip
+    lowest, bound = found
+    dictionary = _assemble(best, problem, A, total)
+    return Fit(dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1])
+
+
+def reduced(P, X, total):
+    """Return the reduced problem of documents and codes; `total` is the code mass of each atom."""
+    by_term, by_document, atoms = parts(P.tocsc()), parts(X), X.shape[1]
+    work, sizes = (np.zeros(atoms), np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)), np.zeros(3, np.int64)
+    fitkernels.count(*by_term[:2], *by_document, total, *work, sizes)
+    pairs, cells, links = sizes
+    problem = Reduced(
+        np.empty(pairs, np.int64), np.empty(pairs, np.int64), np.empty(pairs),
+        np.empty(cells), np.zeros(cells + 1, np.int64), np.empty(links, np.int32), np.empty(links),
+    )  # fmt: skip
+    fitkernels.reduce(*by_term, *by_document, total, *work, *problem)
+    return problem
+
+
+def pair_steps(problem):
+    """Return kappa_e = 1 / sum_c w_ce sum_f w_cf over the cells c of pair e: kappa^(1/2) X^T X kappa^(1/2) <= 1."""
+    counts = np.diff(problem.start)
+    mass = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=problem.weight, minlength=len(counts))
+    rows = np.bincount(problem.link, problem.weight * np.repeat(mass, counts), minlength=len(problem.slope))
+    return 1.0 / np.maximum(rows, 1e-300)
+
+
+def _entries(A, terms, atoms):
+    """Return the values of a canonical CSC matrix at (terms, atoms), zero where nothing is stored."""
+    stored = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr)) * A.shape[0] + A.indices
+    wanted = atoms * A.shape[0] + terms
+    at = np.searchsorted(stored, wanted)
+    found = np.append(stored, -1)[at] == wanted
+    return np.where(found, np.append(A.data, 0.0)[at], 0.0)
+
+
+def _assemble(values, problem, start, total):
+    """Return the dictionary of the pairs' values, with the atoms of `start` that no document uses."""
+    unused = np.repeat(total == 0.0, np.diff(start.indptr))
+    atoms = np.repeat(np.arange(len(total)), np.diff(start.indptr))
+    rows = np.concatenate((problem.term, start.indices[unused]))
+    columns = np.concatenate((problem.atom, atoms[unused]))
+    entries = np.concatenate((values, start.data[unused]))
+    return project_columns(sparse.coo_array((entries, (rows, columns)), shape=start.shape).tocsc())
+
+
+def _check(P, X, start):
+    """Return P and X as canonical CSR without zeros and the start as a dictionary of the set, or refuse them."""
+    P, X = real_matrix(P, "P"), real_matrix(X, "X")
+    if P.shape[0] != X.shape[0]:
+        given = f"P has {P.shape[0]} documents and X has {X.shape[0]}"
+        raise ParameterError(given, "the same documents", "pass the codes of these documents")
+    shape = (P.shape[1], X.shape[1])
+    start = sparse.csc_array(shape) if start is None else project_columns(start)
+    if start.shape != shape:
+        expected = f"the shape (terms, atoms) of P and X, {shape}"
+        raise ParameterError(f"start is of shape {start.shape}", expected, "widen it or leave it out")
+    for name, matrix in (("P", P), ("X", X)):
+        if matrix.data.min(initial=1.0) < 0.0:
+            raise ParameterError(f"{name} holds negative weights", "weights of at least 0", f"check {name}")
+    return _without_zeros(P), _without_zeros(X), start
+
+
+def _without_zeros(matrix):
+    """Return the matrix with no stored zeros; a copy only if it has some."""
+    if matrix.data.min(initial=1.0) == 0.0:
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _check_number(name, value, least):
+    """Refuse an option that is not a finite number, positive or of at least `least`."""
+    number = np.isscalar(value) and not isinstance(value, (str, bytes, bool, np.bool_)) and np.isreal(value)
+    if not number or not np.isfinite(value) or (value <= 0.0 if least is None else value < least):
+        expected = "a positive number" if least is None else f"a number of at least {least:g}"
+        raise ParameterError(f"{name} is {value!r}", expected, f"set {name}")

@@ -1,0 +1,279 @@
+"""Dictionary learning with the squared loss and a hierarchical or an l1 penalty, in batch and online.
+
+    min_{D, x_i}  (1/n) sum_i  1/2 ||p_i - D x_i||_2^2 + lam Omega(x_i)
+
+over atoms with mu ||d_j||_1 + (1 - mu) ||d_j||_2^2 <= 1 (ICML 2010, equations (1) and (4)). Codes by FISTA, atoms by
+block coordinate descent on the statistics A = sum x x^T and B = sum p x^T (Mairal, Bach, Ponce, Sapiro, JMLR 2010).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.coding import fista
+from odl.errors import ParameterError
+from odl.kernels import atomkernels
+from odl.prox.columns import EPSILON, real_matrix
+from odl.prox.treeprox import LARGEST_ENTRY, number, project_atoms
+from odl.trees import Tree
+
+BLOCK = 512  # documents summed at a time
+UNUSED = 1e-12  # an atom with A_jj at most this times the largest of them is not used
+
+
+class Statistics(NamedTuple):
+    """What atoms are learned from.
+
+    Attributes
+    ----------
+    A : csr_array, shape (n_atoms, n_atoms)
+        Sum of ``x x^T`` over documents.
+    B : csc_array, shape (n_terms, n_atoms)
+        Sum of ``p x^T``.
+    documents : float
+        Documents seen so far; forgotten ones count.
+    """
+
+    A: sparse.csr_array
+    B: sparse.csc_array
+    documents: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is minimised.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the penalty, at least 0.
+    tree : odl.trees.Tree, optional
+        Tree of the atoms; without it the penalty is the l1 norm.
+    norm : {"l2", "linf"}
+        Norm of a group.
+    weights : tuple of float, optional
+        Weight of every node's group; 1 by default.
+    mu : float
+        Shape of the set of atoms: 0 the unit l2 ball (images), 1 the unit l1 ball (text).
+    nonnegative_codes, nonnegative_atoms : bool
+        True for text.
+    tolerance, iterations, stop
+        Of the codes, as `odl.coding.fista.codes`.
+    sweeps : int
+        Sweeps of block coordinate descent over the atoms in one update.
+    """
+
+    lam: float
+    tree: Tree = None
+    norm: str = "l2"
+    weights: tuple = None
+    mu: float = 1.0
+    nonnegative_codes: bool = True
+    nonnegative_atoms: bool = True
+    tolerance: float = 1e-4
+    iterations: int = 1000
+    stop: str = "gap"
+    sweeps: int = 5
+
+    def codes(self, P, D, start=None, mask=None):
+        """Return the `odl.coding.fista.Codes` of documents on a dictionary."""
+        return fista.codes(
+            P,
+            D,
+            self.lam,
+            self.tree,
+            mask=mask,
+            start=start,
+            norm=self.norm,
+            weights=self.weights,
+            nonnegative=self.nonnegative_codes,
+            stop=self.stop,
+            tolerance=self.tolerance,
+            iterations=self.iterations,
+        )
+
+    def project(self, D):
+        """Return the dictionary (dense) with every atom projected on its set."""
+        D = D.toarray() if sparse.issparse(D) else D
+        return project_atoms(D, self.mu, nonnegative=self.nonnegative_atoms)
+
+    def update(self, D, statistics):
+        """Return the dictionary after sweeps of block coordinate descent.
+
+        ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for j in turn, which minimises
+        ``1/2 tr(D^T D A) - tr(D^T B)`` over one atom exactly: the objective at fixed codes never rises. An atom that
+        no code uses stays.
+
+        Parameters
+        ----------
+        D : csc_array or ndarray, shape (n_terms, n_atoms)
+            Feasible. Not modified.
+        statistics : Statistics
+
+        Returns
+        -------
+        As D
+        """
+        A = statistics.A.toarray() if sparse.issparse(statistics.A) else np.array(statistics.A, dtype=float)
+        R = statistics.B.toarray() if sparse.issparse(statistics.B) else np.array(statistics.B, dtype=float)
+        atoms = np.ascontiguousarray((D.toarray() if sparse.issparse(D) else np.asarray(D, dtype=float)).T).copy()
+        R = np.ascontiguousarray(R)
+        if A.shape != (len(atoms), len(atoms)) or R.shape != atoms.shape[::-1]:
+            given = f"A of shape {A.shape} and B of shape {R.shape} for {atoms.shape[1]} terms and {len(atoms)} atoms"
+            raise ParameterError(given, "statistics of the same terms and atoms", "build them for this dictionary")
+        mu, positive = number(self.mu, "mu", 0.0, 1.0), bool(self.nonnegative_atoms)
+        smallest = UNUSED * A.diagonal().max(initial=0.0)
+        atomkernels.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), 0.0, smallest)
+        if not np.abs(atoms).max(initial=0.0) <= LARGEST_ENTRY:
+            raise ParameterError("the atoms leave the range of numbers", "documents of moderate size", "rescale P")
+        if sparse.issparse(D):
+            found = sparse.csc_array(sparse.csr_array(atoms).T)
+            found.sort_indices()
+            return found
+        return np.ascontiguousarray(atoms.T)
+
+
+def statistics(P, X):
+    """Return the statistics of documents P (documents x terms) and their codes X (documents x atoms)."""
+    P, X = real_matrix(P, "P"), real_matrix(X, "X")
+    A, B = sparse.csr_array((X.shape[1], X.shape[1])), sparse.csc_array((P.shape[1], X.shape[1]))
+    for first in range(0, P.shape[0], BLOCK):
+        part = slice(first, first + BLOCK)
+        A, B = A + X[part].T @ X[part], B + P[part].T @ X[part]
+    return Statistics(sparse.csr_array(A), sparse.csc_array(B), float(P.shape[0]))
+
+
+def accumulate(past, new, forgetting=0.0):
+    """Add the statistics of a batch to those of the past.
+
+    The past is scaled by ``(N / (N + n))^forgetting`` where N documents were seen before and the batch has n. So
+    batches of unequal size count by their documents, and one seen when there were M counts ``(M / N)^forgetting``,
+    however the stream was cut: the scheme (1 - 1/t)^rho of JMLR 2010, section 3.4.2, for batches of any size.
+
+    Parameters
+    ----------
+    past : Statistics or None
+        Of fewer terms, if the vocabulary grew since.
+    new : Statistics
+    forgetting : float
+        rho; 0 forgets nothing.
+    """
+    if past is None:
+        return new
+    total = past.documents + new.documents
+    keep = (past.documents / total) ** forgetting if total > 0.0 else 1.0
+    B = past.B
+    if B.shape[0] < new.B.shape[0]:
+        B = B.copy()
+        B.resize(new.B.shape)
+    return Statistics(sparse.csr_array(keep * past.A + new.A), sparse.csc_array(keep * B + new.B), total)
+
+
+class Fit(NamedTuple):
+    """A learned dictionary (as the start was: dense or sparse), the last codes, and the mean objective a round."""
+
+    D: object
+    codes: fista.Codes
+    objective: list
+
+
+def learn_batch(problem, P, D, *, rounds=30, decrease=0.0, reseed=False):
+    """Learn a dictionary from all documents at once: codes, then atoms, in turn.
+
+    Parameters
+    ----------
+    problem : Problem
+    P : sparse or dense, shape (n_documents, n_terms)
+    D : csc_array or ndarray, shape (n_terms, n_atoms)
+        Start; is projected first.
+    rounds : int
+        Most alternations.
+    decrease : float
+        End when the mean objective falls by no more than this share of itself.
+    reseed : bool
+        Replace atoms that no code uses by the documents that are explained worst, one each. At fixed codes this
+        does not change the objective.
+
+    Returns
+    -------
+    Fit
+        `objective` holds the mean before the first update and after each round's codes; it does not rise beyond the
+        tolerance of the codes.
+    """
+    D = _like(D, problem.project(D))
+    codes = problem.codes(P, D)
+    objective = [_mean(codes)]
+    for _ in range(rounds):
+        D = problem.update(D, statistics(P, codes.X))
+        if reseed:
+            D = _reseeded(problem, P, D, codes)
+        codes = problem.codes(P, D, start=codes.X)
+        objective.append(_mean(codes))
+        if objective[-2] - objective[-1] <= decrease * objective[-2]:
+            break
+    return Fit(D, codes, objective)
+
+
+def learn_online(problem, P, D, rng, *, batch=256, epochs=1, forgetting=0.0, past=None):
+    """Learn a dictionary in mini-batches drawn in a random order (JMLR 2010, algorithm 1).
+
+    Parameters
+    ----------
+    problem, P, D
+        As `learn_batch`.
+    rng : numpy.random.Generator
+        Draws the order of every epoch.
+    batch : int
+        Documents of a mini-batch; the last of an epoch has what is left.
+    epochs : int
+    forgetting : float
+        As `accumulate`.
+    past : Statistics, optional
+        To go on from.
+
+    Returns
+    -------
+    D : as the start
+    past : Statistics
+    objective : list of float
+        Mean objective of every mini-batch before it was learned.
+    """
+    if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
+        raise ParameterError(f"batch is {batch!r}", "a whole number of at least 1", "set batch")
+    D, objective = _like(D, problem.project(D)), []
+    P = sparse.csr_array(P) if sparse.issparse(P) else np.asarray(P)
+    for _ in range(epochs):
+        order = rng.permutation(P.shape[0])
+        for first in range(0, len(order), batch):
+            part = P[np.sort(order[first : first + batch])]
+            codes = problem.codes(part, D)
+            objective.append(_mean(codes))
+            past = accumulate(past, statistics(part, codes.X), forgetting)
+            D = problem.update(D, past)
+    return D, past, objective
+
+
+def _like(D, dense):
+    """Return a dense dictionary in the form that D has."""
+    return sparse.csc_array(dense) if sparse.issparse(D) else dense
+
+
+def _mean(codes):
+    return float(np.mean(codes.residual + codes.penalty)) if len(codes.residual) else 0.0
+
+
+def _reseeded(problem, P, D, codes):
+    """Return the dictionary with unused atoms replaced by the worst explained documents, of unit constraint."""
+    use = np.bincount(codes.X.indices, weights=codes.X.data**2, minlength=D.shape[1])
+    unused = np.flatnonzero(use <= UNUSED * use.max(initial=0.0))
+    worst = np.argsort(-codes.residual, kind="stable")[: len(unused)]
+    if not len(unused) or not len(worst):
+        return D
+    dense = D.toarray() if sparse.issparse(D) else np.array(D)
+    for atom, row in zip(unused, worst, strict=False):
+        document = P[[row]].toarray().ravel() if sparse.issparse(P) else np.asarray(P[row], dtype=float)
+        size = max(problem.mu * np.abs(document).sum(), np.linalg.norm(document) * (problem.mu < 1.0))
+        dense[:, atom] = document / size if size > 0.0 else document
+    return _like(D, problem.project(dense))

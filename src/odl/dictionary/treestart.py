@@ -1,0 +1,98 @@
+"""Where a hierarchical dictionary starts from: documents in clusters, and these in clusters again, along the tree."""
+
+import numpy as np
+from scipy import sparse
+
+from odl.errors import ParameterError
+from odl.prox.columns import real_matrix
+from odl.trees import ROOT
+
+ROUNDS = 10  # of k-means; a start need not have converged
+
+
+def cluster_atoms(P, tree, rng):
+    """Return the atoms of documents in nested clusters.
+
+    The roots of the tree part the documents among them (one root has all of them), and the children of a node those
+    of the node, by spherical k-means. A node's atom is the mean of its documents less what the atoms of its ancestors
+    hold of it, its positive part, at unit l2 norm: what the node's documents have and those of its parent have less.
+
+    A start from documents drawn at random ended, on newsgroups, with a higher objective in every case tried, and with
+    children that had little to do with their parents.
+
+    Parameters
+    ----------
+    P : sparse or dense, shape (n_documents, n_terms)
+        Non-negative.
+    tree : odl.trees.Tree
+        A node's atoms after its first are documents drawn from its own.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    csc_array, shape (n_terms, n_atoms)
+
+    Raises
+    ------
+    ParameterError
+        If no document has a term.
+    """
+    P = real_matrix(P, "P")
+    filled = np.flatnonzero(np.diff(P.indptr))
+    if not len(filled):
+        raise ParameterError("no document has a known term", "documents to start from", "check the corpus")
+    members = {ROOT: filled, **_split(P, filled, tree.roots, rng)}
+    first, columns = {}, [None] * tree.n_atoms
+    for node in tree.preorder:
+        rows = members[node]
+        if not len(rows):
+            rows = members[node] = rng.choice(filled, 1)
+        above, parent = [], tree.parents[node]
+        while parent != ROOT:
+            above.append(parent)
+            parent = tree.parents[parent]
+        mean = np.asarray(P[rows].sum(axis=0)).ravel() / len(rows)
+        for ancestor in reversed(above):
+            mean = mean - np.sum(mean * first[ancestor]) * first[ancestor]
+        first[node] = _unit(np.maximum(mean, 0.0), P, filled, rng)
+        for number, atom in enumerate(tree.atoms[node]):
+            dense = first[node] if number == 0 else _unit(P[[rng.choice(rows)]].toarray().ravel(), P, filled, rng)
+            columns[atom] = sparse.csc_array(dense[:, None])
+        members |= _split(P, rows, tree.children[node], rng)
+    return sparse.csc_array(sparse.hstack(columns, format="csc"))
+
+
+def _unit(atom, P, filled, rng):
+    """Return the atom at unit l2 norm; where nothing is left of it, a document drawn at random."""
+    size = np.sqrt(np.sum(atom * atom))
+    if size < 1e-12:
+        atom = P[[rng.choice(filled)]].toarray().ravel()
+        size = np.sqrt(np.sum(atom * atom))
+    return atom / size
+
+
+def _split(P, rows, nodes, rng):
+    """Part documents among nodes; return the rows of each."""
+    if not nodes:
+        return {}
+    labels = _clusters(P[rows], len(nodes), rng)
+    return {node: rows[labels == number] for number, node in enumerate(nodes)}
+
+
+def _clusters(P, count, rng):
+    """Return the cluster of every row, by spherical k-means from documents drawn at random."""
+    size = P.shape[0]
+    if size <= count:
+        return np.arange(size)
+    centres, labels = P[np.sort(rng.choice(size, count, replace=False))].toarray().T, None
+    for _ in range(ROUNDS if count > 1 else 1):
+        nearest = np.argmax(P @ centres, axis=1)
+        if labels is not None and np.array_equal(nearest, labels):
+            break
+        labels = nearest
+        member = sparse.csr_array((np.ones(size), (labels, np.arange(size))), shape=(count, size))
+        centres = (member @ P).toarray().T
+        for empty in np.flatnonzero(np.bincount(labels, minlength=count) == 0):
+            centres[:, empty] = P[[rng.integers(size)]].toarray().ravel()
+        centres /= np.maximum(np.sqrt((centres * centres).sum(axis=0)), 1e-300)
+    return labels

@@ -1,0 +1,189 @@
+"""Novelty scores that need no dictionary: nearest neighbours, unseen words, length.
+
+Each is computed from the batches the learners see, with the document frequencies they see, so that
+every table can show them side by side. They need the counts of the whole past (or of a window of
+it): time and memory on disk grow with the stream, which a dictionary of k atoms does not ask for.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from odl.errors import DataError
+from odl.files import documents, storage
+from odl.stream import features
+
+NEIGHBOURS = 5
+BLOCK = 1000  # past documents compared at once with BLOCK of today's: at most 8 MB dense
+WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
+NAMES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf", "out-of-vocabulary", "length")
+
+
+def _blocks(n_rows):
+    return (slice(first, min(first + BLOCK, n_rows)) for first in range(0, n_rows, BLOCK))
+
+
+def _widened(counts, n_terms):
+    """Give earlier counts the columns of today: terms are only ever appended."""
+    counts = sparse.csr_array(counts)
+    if counts.shape[1] > n_terms:
+        raise DataError(
+            f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}",
+            "terms that are only ever appended",
+            "give the batches before t only, of the same chain",
+        )
+    return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms))
+
+
+def _keep_largest(best, today, earlier):
+    """Merge the cosines with some earlier documents into the largest found so far, in place."""
+    transposed = sparse.csr_array(earlier.T)
+    for rows in _blocks(today.shape[0]):
+        cosines = np.concatenate([best[rows], (today[rows] @ transposed).toarray()], axis=1)
+        best[rows] = np.partition(cosines, -NEIGHBOURS, axis=1)[:, -NEIGHBOURS:]
+
+
+def nearest(batch, past, weightings=WEIGHTINGS):
+    """Distance of every document to its nearest and to its five nearest earlier documents.
+
+    With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1 and
+    1 - (c_1 + ... + c_5)/5. Documents of today and of the past are weighted alike, by today's inverse
+    document frequencies, and scaled to unit l2 norm.
+
+    Parameters
+    ----------
+    batch : FeatureBatch
+        The present batch, n documents.
+    past : iterable of FeatureBatch
+        Earlier batches of the same chain; read one at a time, so a generator keeps memory flat. A
+        window of the past is had by giving the last batches only.
+    weightings : dict of str
+        Name in the result -> form of the term frequency, "raw" or "log".
+
+    Returns
+    -------
+    dict of str -> ndarray of float, shape (n,)
+        ``nearest-{name}`` and ``nearest5-{name}`` in [0, 1]. With fewer than five earlier documents
+        the mean is over those there are; without any, and for empty documents, the score is 1.
+
+    Raises
+    ------
+    DataError
+        If a batch of the past is not earlier, or has terms that the present one does not know.
+    """
+    n_documents, n_terms = batch.counts.shape
+
+    def weigh(counts, form):
+        return features.weigh(counts, batch.frequencies, batch.n_before, tf=form, norm="l2")
+
+    today = {name: sparse.csr_array(weigh(batch.counts, form)) for name, form in weightings.items()}
+    best = {name: np.zeros((n_documents, NEIGHBOURS)) for name in weightings}
+    n_past = 0
+    for earlier in past:
+        if earlier.t >= batch.t:
+            raise DataError(
+                f"a batch of timestep {earlier.t} as the past of timestep {batch.t}",
+                "timesteps before it",
+                "give the batches before t only, of the same chain",
+            )
+        counts = _widened(earlier.counts, n_terms)
+        n_past += counts.shape[0]
+        for rows in _blocks(counts.shape[0]):
+            for name, form in weightings.items():
+                _keep_largest(best[name], today[name], sparse.csr_array(weigh(counts[rows], form)))
+    scores = {}
+    for name in weightings:
+        cosines = np.minimum(np.sort(best[name], axis=1), 1.0)
+        scores[f"nearest-{name}"] = 1.0 - cosines[:, -1]
+        scores[f"nearest5-{name}"] = np.maximum(1.0 - cosines.sum(axis=1) / max(1, min(NEIGHBOURS, n_past)), 0.0)
+    return scores
+
+
+def out_of_vocabulary(batch):
+    """Share of a document's tokens whose term occurs in no earlier document; 1 for empty documents."""
+    counts = sparse.csr_array(batch.counts).astype(np.float64)
+    tokens = counts.sum(axis=1)
+    unseen = counts @ (np.asarray(batch.frequencies) == 0).astype(np.float64)
+    return np.where(tokens > 0, unseen / np.maximum(tokens, 1.0), 1.0)
+
+
+def length(batch):
+    """Number of tokens of every document: as a score it says that long documents are novel."""
+    return np.asarray(sparse.csr_array(batch.counts).astype(np.float64).sum(axis=1))
+
+
+def score(batch, past, weightings=WEIGHTINGS):
+    """Score a batch with every baseline.
+
+    Parameters
+    ----------
+    batch : FeatureBatch
+        The present batch (t >= 1), n documents.
+    past : iterable of FeatureBatch
+        All earlier batches, or the last few.
+    weightings : dict of str, optional
+        As for `nearest`; ``{}`` leaves the neighbours out.
+
+    Returns
+    -------
+    dict of str -> ndarray of float, shape (n,)
+        Larger is more novel. The names are `NAMES`: nearest neighbours by raw and by logarithmic
+        term frequency, share of unseen tokens, length.
+    """
+    scores = nearest(batch, past, weightings) if weightings else {}
+    return {**scores, "out-of-vocabulary": out_of_vocabulary(batch), "length": length(batch)}
+
+
+@dataclass
+class Baselines:
+    """What a file of kind "baselines" holds: the labels of one batch and the scores by name."""
+
+    t: int
+    ids: list
+    times: np.ndarray
+    topics: list
+    novel: np.ndarray
+    novel_dominant: np.ndarray
+    empty: np.ndarray
+    scores: dict
+
+
+def write(path, batch, scores):
+    """Write the scores of one batch with its labels to an HDF5 file of kind "baselines".
+
+    `empty` marks the documents without a term that was seen before.
+    """
+    known = sparse.csr_array(batch.counts) @ (np.asarray(batch.frequencies) > 0).astype(np.float64)
+    with storage.writing(path, "baselines", t=int(batch.t)) as file:
+        storage.write_strings(file, "ids", batch.ids)
+        documents.write_topics(file, batch.topics)
+        storage.write_array(file, "times", np.asarray(batch.times, dtype=np.int64))
+        for name in ("novel", "novel_dominant"):
+            storage.write_array(file, name, np.asarray(getattr(batch, name), dtype=np.int8))
+        storage.write_array(file, "empty", (known == 0).astype(np.uint8))
+        group = file.create_group("scores")
+        for name in sorted(scores):
+            storage.write_array(group, name, np.asarray(scores[name], dtype=np.float64))
+
+
+def read(path):
+    """Load what `write` stored.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, "baselines") as file:
+        held = Baselines(
+            t=int(file.attrs["t"]),
+            ids=storage.read_strings(file, "ids"),
+            topics=documents.read_topics(file),
+            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
+            scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
+        )
+        parts = (held.times, held.topics, held.novel, held.novel_dominant, held.empty, *held.scores.values())
+        if any(len(part) != len(held.ids) for part in parts):
+            raise ValueError("scores, labels and documents differ in number")
+        return held

@@ -1,0 +1,248 @@
+"""From score files to tables: AUC per timestep, averages per run, means and spread over seeds.
+
+Tables are lists of dicts and are written as tab-separated text with fixed formats, so that equal
+results are equal bytes; times are UTC, undefined numbers are empty cells.
+"""
+
+import csv
+import os
+
+import numpy as np
+
+from odl.errors import DataError, ParameterError
+from odl.evaluation import metrics, scored
+from odl.files import storage
+from odl.files.documents import NO_TIME
+
+AUC_COLUMNS = ("run", "t", "first_time", "last_time", "documents", "novel", "known", "unlabelled", "empty")
+AUC_COLUMNS += ("uncoded", "gap", "auc", "low", "high", "listed")
+SUMMARY_COLUMNS = ("run", "timesteps", "average", "low", "high", "timesteps_all", "average_all", "pooled")
+SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded", "gap")
+TEXT_COLUMNS = {"run", "corpus", "protocol", "algorithm", "first_time", "last_time", "parameters", "source"}
+
+
+def _cell(value):
+    if value is None:
+        return ""
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
+    return " ".join(str(value).split())
+
+
+def write_table(path, rows, columns=None):
+    """Write rows (dicts) as tab-separated text, atomically and with reproducible bytes.
+
+    Parameters
+    ----------
+    path : path-like
+    rows : list of dict
+        Missing keys and nan become empty cells, floats get six decimals.
+    columns : list of str, optional
+        Needed where there may be no rows; by default the keys of the first row.
+    """
+    columns = list(columns or rows[0])
+    lines = ["\t".join(columns)] + ["\t".join(_cell(row.get(name)) for name in columns) for row in rows]
+    with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def _value(text):
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def read_table(path, columns=()):
+    """Read what `write_table` wrote: empty cells are nan, except in the columns `TEXT_COLUMNS`.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : sequence of str, optional
+        Columns that have to be there; what is no text in them has to be numbers.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, empty, not UTF-8, has rows of different lengths, or lacks what `columns` asks for.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise DataError(f"{path} does not exist", "a table", "make it first")
+    todo = f"delete {path} and run again"
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    except (UnicodeDecodeError, csv.Error, IsADirectoryError) as error:
+        raise DataError(f"{path} is not a table ({error})", "tab-separated UTF-8 text", todo) from error
+    if not lines or any(len(line) != len(lines[0]) for line in lines):
+        raise DataError(f"{path} is not a whole table", "rows of one length", todo)
+    missing = [name for name in columns if name not in lines[0]]
+    if missing:
+        raise DataError(f"{path} has no column {', '.join(missing)}", "a table of this kind", todo)
+    rows = [
+        {
+            name: cell if name in TEXT_COLUMNS else _value(cell) if cell else float("nan")
+            for name, cell in zip(lines[0], line, strict=True)
+        }
+        for line in lines[1:]
+    ]
+    for name in columns:
+        bad = next((row[name] for row in rows if name not in TEXT_COLUMNS and isinstance(row[name], str)), None)
+        if bad is not None:
+            raise DataError(f"{path} has {bad!r} in the column {name}", "a number", todo)
+    return rows
+
+
+def iso(milliseconds):
+    """Write a time as YYYY-MM-DDTHH:MM:SS (the date alone at midnight); empty where unknown."""
+    if milliseconds == NO_TIME:
+        return ""
+    text = str(np.datetime64(int(milliseconds), "ms").astype("datetime64[s]"))
+    return text.removesuffix("T00:00:00")
+
+
+def _batch_row(batch, run, labels, draws, level=0.95):
+    times = batch.times[batch.times != NO_TIME]
+    low, high = metrics.interval(draws, level)
+    return {
+        "run": run,
+        "t": batch.t,
+        "first_time": iso(times.min()) if len(times) else "",
+        "last_time": iso(times.max()) if len(times) else "",
+        "documents": len(labels),
+        "novel": int((labels == 1).sum()),
+        "known": int((labels == 0).sum()),
+        "unlabelled": int((labels == -1).sum()),
+        "empty": int(batch.empty.sum()),
+        "uncoded": batch.uncoded,
+        "gap": batch.gap,
+        "auc": metrics.auc(batch.scores[run], labels),
+        "low": low,
+        "high": high,
+    }
+
+
+def _mean(values):
+    values = [value for value in values if not np.isnan(value)]
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _summary(run, rows, draws, pooled):
+    listed = [row["t"] for row in rows if row["listed"]]
+    low, high = metrics.interval(np.mean([draws[t] for t in listed], axis=0) if listed else [])
+    gaps = [row["gap"] for row in rows if not np.isnan(row["gap"])]
+    return {
+        "run": run,
+        "timesteps": len(listed),
+        "average": _mean([row["auc"] for row in rows if row["listed"]]),
+        "low": low,
+        "high": high,
+        "timesteps_all": sum(not np.isnan(row["auc"]) for row in rows),
+        "average_all": _mean([row["auc"] for row in rows]),
+        **dict(zip(("pooled", "pooled_low", "pooled_high"), pooled, strict=True)),
+        "documents": sum(row["documents"] for row in rows),
+        "novel": sum(row["novel"] for row in rows),
+        "uncoded": _mean([row["uncoded"] for row in rows]),
+        "gap": max(gaps, default=float("nan")),
+    }
+
+
+def _read_series(paths):
+    """Read the batches of one run: the names in the files, and what is evaluated in the order of time."""
+    batches = sorted(map(scored.read, paths), key=lambda batch: batch.t)
+    steps = [batch.t for batch in batches]
+    names = {tuple(sorted(batch.scores)) for batch in batches}
+    if len(set(steps)) != len(steps) or len(names) > 1:
+        raise DataError(
+            f"score files of timesteps {steps} with runs {sorted(names)}",
+            "one file per timestep, all of one run",
+            "give the files of one folder",
+        )
+    return next(iter(names), ()), [batch for batch in batches if not batch.initialisation and batch.t > 0]
+
+
+def _is_whole(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+
+
+def _check_numbers(timesteps, **numbers):
+    """Refuse what is not a whole number of at least 0; return the timesteps as a list."""
+    for name, value in numbers.items():
+        if not _is_whole(value):
+            given, expected = f"{name} is {value!r}", "a whole number of at least 0"
+            raise ParameterError(given, expected, f"correct evaluate.{name}")
+    listed = [] if timesteps is None else timesteps
+    listed = list(listed) if isinstance(listed, list | tuple | set | range | np.ndarray) else [None]
+    if not all(map(_is_whole, listed)):
+        given, expected = f"timesteps is {timesteps!r}", "a list of whole numbers of at least 0"
+        raise ParameterError(given, expected, "correct evaluate.timesteps")
+    return listed
+
+
+def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics="all", bootstrap=1000, seed=0):
+    """Evaluate one run (or the baselines) over its timesteps.
+
+    Parameters
+    ----------
+    score_paths : list of path-like
+        Score files of one learner's run, or files of baselines, in any order; t = 0 is left out.
+    timesteps : list of int, optional
+        Timesteps the average is over, as published for TDT2: [1, 2, 5, 6, 8]. None or empty: those
+        with at least `min_novel` novel and `min_known` known documents.
+    min_novel, min_known : int
+    topics : {"all", "dominant"}
+        A document is novel if none of its topics, or if its dominant topic, was not seen before.
+    bootstrap : int
+        Replicates of the intervals (95 %, stratified percentile); 0 leaves them empty.
+    seed : int
+        Of the bootstrap. Timestep t uses the child stream (seed, t), so runs on the same batches
+        are resampled alike.
+
+    Returns
+    -------
+    rows : list of dict
+        One per run and timestep, keys `AUC_COLUMNS`; `listed` is 1 where the timestep is in the
+        average.
+    summary : list of dict
+        One per run, keys `SUMMARY_COLUMNS`: mean AUC of the listed timesteps with the interval of
+        that mean, mean over all batches that have both classes, AUC of all documents pooled.
+
+    Raises
+    ------
+    ParameterError
+        If `topics` is unknown, or a number is not a whole number of at least 0.
+    DataError
+        If the files are not of one run, or two are of the same timestep.
+    StorageError
+        If a file is missing, damaged or of another kind.
+    """
+    if topics not in ("all", "dominant"):
+        raise ParameterError(f"topics {topics!r}", "'all' or 'dominant'", "correct evaluate.topics")
+    timesteps = _check_numbers(timesteps, min_novel=min_novel, min_known=min_known, bootstrap=bootstrap, seed=seed)
+    names, batches = _read_series(score_paths)
+    rows, summary = [], []
+    for run in names:
+        draws, found = {}, []
+        for batch in batches:
+            labels = batch.labels(topics)
+            draws[batch.t] = metrics.bootstrap(batch.scores[run], labels, replicates=bootstrap, seed=[seed, batch.t])
+            row = _batch_row(batch, run, labels, draws[batch.t])
+            enough = batch.t in timesteps if timesteps else row["novel"] >= min_novel and row["known"] >= min_known
+            row["listed"] = int(enough and not np.isnan(row["auc"]))
+            found.append(row)
+        pairs = [(batch.scores[run], batch.labels(topics)) for batch in batches]
+        pooled = metrics.pooled_auc(pairs, replicates=bootstrap, seed=[seed, 0])
+        rows += found
+        summary.append(_summary(run, found, draws, pooled))
+    return rows, summary
+
+
+def write_evaluation(score_paths, auc_path, summary_path, **options):
+    """Evaluate one run and write its ``auc.tsv`` and ``summary.tsv``; options as for `evaluate`."""
+    rows, summary = evaluate(score_paths, **options)
+    write_table(auc_path, rows, AUC_COLUMNS)
+    write_table(summary_path, summary, SUMMARY_COLUMNS)

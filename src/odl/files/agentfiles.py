@@ -1,0 +1,195 @@
+"""Checkpoints of a dictionary whose agents live on several ranks: one file an agent, and one of the network.
+
+``{t}.agents/{agent}.h5`` holds an agent's atoms and its codes of the batch and is written and read by its owner
+alone. ``{t}.h5`` holds what all may know: the scores, a summary of the dual variables, and the digests of the agents'
+files, which it is written after: where it exists and its digests fit, the checkpoint is whole.
+"""
+
+import json
+import os
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+import odl
+from odl.errors import CheckpointError
+from odl.files import checkpoints, storage
+from odl.files.checkpoints import Checkpoint
+
+KIND = "network"  # of {t}.h5; one that a single process writes is of kind "checkpoint"
+
+
+class Network(NamedTuple):
+    """What the file of the network holds.
+
+    Attributes
+    ----------
+    t, updates, n_atoms : int
+    chain : dict
+    score : ndarray
+        Novelty score of each document.
+    dual : dict of str to ndarray
+        For each document: value (g = -sum_k J_k), norm (root mean square of ||nu_k|| over the agents), iterations.
+    digests : list of str
+        Of the agents' files.
+    previous, digest : str
+    """
+
+    t: int
+    chain: dict
+    updates: int
+    n_atoms: int
+    score: np.ndarray
+    dual: dict
+    digests: list
+    previous: str = checkpoints.FIRST
+    digest: str = ""
+
+
+def folder(state):
+    """Return the folder of the agents' files beside the file of the network."""
+    return f"{os.path.splitext(os.fspath(state))[0]}.agents"
+
+
+def agent_path(state, agent):
+    """Return the path of one agent's file."""
+    return os.path.join(folder(state), f"{agent}.h5")
+
+
+def _attributes(held):
+    chain = json.dumps(held.chain, sort_keys=True, default=checkpoints.plain)
+    attributes = {"t": held.t, "updates": held.updates, "chain": chain, "previous": held.previous}
+    return {**attributes, "odl_version": odl.__version__}
+
+
+def write_agent(state, agent, held):
+    """Write one agent's file; return its digest.
+
+    Parameters
+    ----------
+    state : path-like
+        File of the network.
+    agent : int
+    held : Checkpoint
+        Its dictionary and codes are those of the agent alone.
+    """
+    with storage.writing(agent_path(state, agent), "agent", agent=agent, **_attributes(held)) as file:
+        checkpoints.store(file, "dictionary", held.dictionary)
+        checkpoints.store(file, "codes", held.codes)
+        digest = checkpoints.digest_of(file)
+        file.attrs["digest"] = digest
+    return digest
+
+
+def read_agent(state, agent, network):
+    """Return (atoms, codes, digest) of one agent.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is not the one that the network's file was written for.
+    """
+    path = agent_path(state, agent)
+    with storage.reading(path, "agent") as file:
+        found = checkpoints.digest_of(file)
+        if found != network.digests[agent]:
+            raise CheckpointError(
+                f"{path} is not the file that {os.fspath(state)} was written with",
+                "the agent's file of the same timestep and run",
+                f"delete {os.fspath(state)} and run the same command again",
+            )
+        return checkpoints.load(file, "dictionary"), checkpoints.load(file, "codes"), found
+
+
+def write_network(path, held):
+    """Write the file of the network; return its digest."""
+    with storage.writing(path, KIND, n_atoms=held.n_atoms, **_attributes(held)) as file:
+        storage.write_array(file, "score", held.score)
+        group = file.create_group("dual")
+        for name in sorted(held.dual):
+            storage.write_array(group, name, held.dual[name])
+        digests = np.frombuffer(bytes.fromhex("".join(held.digests)), dtype=np.uint8).reshape(-1, 32)
+        storage.write_array(file, "digests", digests)
+        digest = checkpoints.digest_of(file)
+        file.attrs["digest"] = digest
+    return digest
+
+
+def read_network(path, chain=None, t=None):
+    """Read the file of the network, refused as `odl.files.checkpoints.read` refuses."""
+    path = os.fspath(path)
+    with storage.reading(path, KIND) as file:
+        checkpoints.check_digest(path, file)
+        held = Network(
+            t=int(file.attrs["t"]),
+            chain=json.loads(file.attrs["chain"]),
+            updates=int(file.attrs["updates"]),
+            n_atoms=int(file.attrs["n_atoms"]),
+            score=storage.read_array(file, "score"),
+            dual={name: storage.read_array(file["dual"], name) for name in storage.names_in(file, "dual")},
+            digests=[row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)],
+            previous=str(file.attrs["previous"]),
+            digest=str(file.attrs["digest"]),
+        )
+    checkpoints.check_chain(path, held, chain, t)
+    return held
+
+
+def of_network(path):
+    """Tell whether a checkpoint is in one file an agent."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with storage.reading(path, KIND):
+            return True
+    except storage.StorageError:
+        return False  # whoever reads it as something else says what is wrong
+
+
+def _unlike(path, what):
+    return CheckpointError(f"{path} has {what}", "one network", f"delete {path} and run the same command again")
+
+
+def read(path, chain=None, t=None, **options):
+    """Read a checkpoint of either kind as a whole, for one process: the agents' atoms side by side.
+
+    Parameters
+    ----------
+    path, chain, t
+        As in `odl.files.checkpoints.read`.
+    **options
+        Its other parameters, for a checkpoint of one process.
+
+    Returns
+    -------
+    Checkpoint
+
+    Raises
+    ------
+    StorageError, CheckpointError
+        As `odl.files.checkpoints.read`.
+    """
+    if not of_network(path):
+        return checkpoints.read(path, chain, t, **options)
+    network = read_network(path, chain, t)
+    parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
+    shapes = {part[0].shape[0] for part in parts}, {part[1].shape[0] for part in parts}
+    atoms = [part[0].shape[1] for part in parts]
+    if shapes[1] != {len(network.score)} or len(shapes[0]) > 1 or sum(atoms) != network.n_atoms:
+        raise _unlike(path, "agents' files of other sizes than it says")
+    if atoms != [part[1].shape[1] for part in parts]:
+        raise _unlike(path, "an agent with codes of other atoms than its own")
+    codes = sparse.csr_array(sparse.hstack([part[1] for part in parts], format="csr"))
+    silent = np.diff(codes.indptr) == 0
+    return Checkpoint(
+        t=network.t,
+        chain=network.chain,
+        dictionary=sparse.csc_array(sparse.hstack([part[0] for part in parts], format="csc")),
+        arrays={},
+        updates=network.updates,
+        codes=codes,
+        uncoded=float(np.mean(silent)) if len(silent) else 0.0,
+        previous=network.previous,
+        digest=network.digest,
+    )

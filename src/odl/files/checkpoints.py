@@ -1,0 +1,237 @@
+"""Checkpoints: the state of a learner after a timestep, as an HDF5 file that proves what it is.
+
+A checkpoint holds the dictionary, the learner's arrays and the codes of its batch; its attributes name
+the chain it belongs to (corpus, seed, run, atoms, settings), the odl version, the digest of the
+checkpoint before it and a digest of its own content. One that was edited, cut short or belongs to
+another chain is refused by name.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+import odl
+from odl.errors import CheckpointError
+from odl.files import rows, storage
+
+FIRST = "0" * 64  # digest before the first checkpoint
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One timestep of a chain.
+
+    Parameters
+    ----------
+    t : int
+    chain : dict
+        Settings of the chain: what must be equal for the next timestep to continue it.
+    dictionary : csc_array, shape (n_terms, n_atoms)
+    arrays : dict of str to sparse array or ndarray
+    updates : int
+    codes : csr_array, shape (n_documents, n_atoms)
+        Codes of the batch of this timestep; None where they were not asked for.
+    uncoded : float
+        Share of documents whose code is zero.
+    previous : str
+        Digest of the checkpoint before (`FIRST` for t = 0).
+    digest : str
+        Digest of this one; filled by `read`.
+    """
+
+    t: int
+    chain: dict
+    dictionary: sparse.csc_array
+    arrays: dict
+    updates: int
+    codes: sparse.csr_array
+    uncoded: float
+    previous: str = FIRST
+    digest: str = ""
+
+
+def store(group, name, value, folder=None):
+    """Store an array, or a sparse array (also one that comes in runs of rows, by way of `folder`) with its layout."""
+    if hasattr(value, "parts"):
+        rows.write_csr(group, name, value.parts(), value.shape, value.dtype, folder)
+        group[name].attrs["layout"] = "csr"
+    elif sparse.issparse(value):
+        if value.format == "csc":
+            storage.write_csr(group, name, value.T.tocsr())
+        else:
+            storage.write_csr(group, name, value)
+        group[name].attrs["layout"] = value.format
+    else:
+        storage.write_array(group, name, value)
+
+
+def load(group, name):
+    """Load what `store` stored."""
+    if "layout" not in group[name].attrs:
+        return storage.read_array(group, name, ndim=None)
+    matrix = storage.read_csr(group, name)
+    return sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
+
+
+def digest_of(file):
+    """Hash every attribute and array of an open checkpoint, except the digest itself."""
+    digest = hashlib.sha256()
+
+    def add(name, item):
+        for key in sorted(item.attrs):
+            if key != "digest":
+                digest.update(f"{name}@{key}={np.asarray(item.attrs[key]).tolist()!r}\n".encode())
+        if hasattr(item, "dtype"):
+            digest.update(f"{name}:{item.dtype.str}{item.shape}\n".encode())
+            held = storage.dataset_of(item.parent, item.name.rsplit("/", 1)[1])
+            for piece in rows.pieces(held):
+                digest.update(np.ascontiguousarray(piece))
+
+    add("/", file)
+    file.visititems(add)
+    return digest.hexdigest()
+
+
+def write(path, checkpoint):
+    """Write a checkpoint atomically; equal states give equal bytes.
+
+    Returns
+    -------
+    str
+        Digest of the content.
+    """
+    attributes = {
+        "t": checkpoint.t,
+        "updates": checkpoint.updates,
+        "uncoded": checkpoint.uncoded,
+        "previous": checkpoint.previous,
+        "chain": json.dumps(checkpoint.chain, sort_keys=True, default=plain),
+        "odl_version": odl.__version__,
+    }
+    with storage.writing(path, "checkpoint", **attributes) as file:
+        store(file, "dictionary", checkpoint.dictionary)
+        folder = os.path.dirname(os.path.abspath(path))
+        store(file, "codes", checkpoint.codes, folder)
+        arrays = file.create_group("arrays")
+        for name in sorted(checkpoint.arrays):
+            store(arrays, name, checkpoint.arrays[name], folder)
+        digest = digest_of(file)
+        file.attrs["digest"] = digest
+    return digest
+
+
+def read(path, chain=None, t=None, by_document=(), codes=True, verify=True):
+    """Read a checkpoint and check that it is whole and the one that is meant.
+
+    Parameters
+    ----------
+    path : path-like
+    chain : dict, optional
+        Settings it must have been made with.
+    t : int, optional
+        Timestep it must hold.
+    by_document : tuple of str
+        Names of arrays that are left in the file if they are long: `odl.files.rows.Matrix`, read by rows.
+    codes : bool
+        Whether the codes of its batch are read.
+    verify : bool
+        Whether its digest is computed again, for which the whole file is read.
+
+    Returns
+    -------
+    Checkpoint
+
+    Raises
+    ------
+    StorageError
+        If the file is truncated or not a checkpoint.
+    CheckpointError
+        If it was edited, or belongs to another chain or timestep.
+    """
+    path = os.fspath(path)
+    with storage.reading(path, "checkpoint") as file:
+        if verify:
+            check_digest(path, file)
+        names, arrays = storage.names_in(file, "arrays"), file["arrays"]
+        long = {name for name in by_document if name in names and arrays[name].attrs["shape"][0] > rows.PART}
+        checkpoint = Checkpoint(
+            t=int(file.attrs["t"]),
+            chain=json.loads(file.attrs["chain"]),
+            dictionary=load(file, "dictionary"),
+            arrays={
+                name: rows.Matrix(rows.opened(path)["arrays"], name) if name in long else load(arrays, name)
+                for name in names
+            },
+            updates=int(file.attrs["updates"]),
+            codes=load(file, "codes") if codes else None,
+            uncoded=float(file.attrs["uncoded"]),
+            previous=str(file.attrs["previous"]),
+            digest=str(file.attrs["digest"]),
+        )
+        held = checkpoint.codes.shape[1] if codes else 0
+        if not isinstance(checkpoint.chain, dict) or held > checkpoint.dictionary.shape[1]:
+            raise ValueError("its codes are of other atoms than its dictionary, or its chain is no map")
+    check_chain(path, checkpoint, chain, t)
+    return checkpoint
+
+
+def check_digest(path, file):
+    """Refuse an open file whose content is not what its digest says."""
+    if digest_of(file) != str(file.attrs["digest"]):
+        raise _refused(path, "was changed after it was written", "its own digest")
+
+
+def check_chain(path, checkpoint, chain=None, t=None):
+    """Refuse a checkpoint of another timestep or chain than is meant."""
+    if t is not None and checkpoint.t != t:
+        raise _refused(path, f"is of timestep {checkpoint.t}", f"timestep {t}")
+    if chain is not None and checkpoint.chain != json.loads(json.dumps(chain)):
+        keys = [key for key in sorted({*chain, *checkpoint.chain}) if chain.get(key) != checkpoint.chain.get(key)]
+        pairs = ", ".join(f"{key}={checkpoint.chain.get(key)!r} (wanted {chain.get(key)!r})" for key in keys)
+        raise _refused(path, f"belongs to another chain: {pairs}", "a checkpoint of this run")
+
+
+def plain(value):
+    """Return a scalar of numpy as one of Python, for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise CheckpointError(f"the setting {value!r}", "text, a number, a list or a map", "use one of these")
+
+
+def _refused(path, given, expected):
+    return CheckpointError(f"{path} {given}", expected, f"delete {path} and run the same command again")
+
+
+def prune(path, keep):
+    """Delete the checkpoints of a chain but every `keep`-th and the last two.
+
+    Two, since the last one is gone on from, and may itself have to be done again. What is deleted can be made again
+    from the one kept before it.
+
+    Parameters
+    ----------
+    path : path-like
+        The last checkpoint, named ``{t}.h5`` in a folder of its chain, as the others are.
+    keep : int
+        0 keeps all.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    last = _timestep(name)
+    for name in os.listdir(folder) if keep and last is not None else ():
+        t = _timestep(name)
+        if t is not None and t < last - 1 and t % keep:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, name))
+            shutil.rmtree(os.path.join(folder, f"{t}.agents"), ignore_errors=True)
+
+
+def _timestep(name):
+    """Return the t of ``{t}.h5``."""
+    stem, suffix = os.path.splitext(name)
+    return int(stem) if suffix == ".h5" and stem.isdecimal() else None

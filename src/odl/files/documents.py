@@ -1,0 +1,162 @@
+"""The one internal form of a corpus: counts, vocabulary, ids, times, topics."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from odl.errors import DataError
+from odl.files import storage
+
+NO_TIME = np.iinfo(np.int64).min
+
+
+@dataclass
+class Documents:
+    """Documents in the order of their source.
+
+    Parameters
+    ----------
+    counts : csr_array of int, shape (n_documents, n_terms)
+        Term counts.
+    vocabulary : list of str
+        Term of each column, without white space.
+    ids : list of str
+        Unique name of each document.
+    times : ndarray of int64, shape (n_documents,)
+        Milliseconds since 1970-01-01 UTC; `NO_TIME` where unknown.
+    topics : list of tuple of str
+        Topics of each document, the dominant one first; empty where unlabelled.
+    titles : list of str
+        A line to show to a person; may be empty.
+    files : list of str, optional
+        Name of the source file of each document, for batches of one file each.
+    """
+
+    counts: sparse.csr_array
+    vocabulary: list
+    ids: list
+    times: np.ndarray
+    topics: list
+    titles: list
+    files: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.counts = sparse.csr_array(self.counts)
+        self.counts.sum_duplicates()
+        self.counts.eliminate_zeros()
+        self.times = np.asarray(self.times, dtype=np.int64)
+        if not self.files:
+            self.files = [""] * len(self.ids)
+        n_documents, n_terms = self.counts.shape
+        for name in ("ids", "times", "topics", "titles", "files"):
+            if len(getattr(self, name)) != n_documents:
+                raise DataError(
+                    f"{len(getattr(self, name))} {name} for {n_documents} documents",
+                    "one for each document",
+                    "correct the reader",
+                )
+        if len(self.vocabulary) != n_terms:
+            raise DataError(
+                f"{len(self.vocabulary)} words for {n_terms} terms", "one for each term", "correct the reader"
+            )
+        if len(set(self.ids)) != n_documents:
+            seen = set()
+            double = next(name for name in self.ids if name in seen or seen.add(name))
+            raise DataError(f"the document id {double!r} occurs twice", "unique ids", "rename or remove one")
+
+    def __len__(self):
+        return len(self.ids)
+
+    def select(self, rows):
+        """Return the given documents with only the terms that occur in them, sorted by spelling."""
+        counts = self.counts[rows]
+        used = np.unique(counts.indices)
+        words = [self.vocabulary[column] for column in used]
+        order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
+        return Documents(
+            counts=sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
+            vocabulary=[words[position] for position in order],
+            ids=[self.ids[row] for row in rows],
+            times=self.times[rows],
+            topics=[self.topics[row] for row in rows],
+            titles=[self.titles[row] for row in rows],
+            files=[self.files[row] for row in rows],
+        )
+
+    def digests(self):
+        """Return one sha256 per document over everything a batch would store of it.
+
+        Independent of column order and of every other document, so that a batch's own digest
+        says whether the batch has to be made again.
+        """
+        names = [hashlib.blake2b(word.encode(), digest_size=8).digest() for word in self.vocabulary]
+        keys = np.frombuffer(b"".join(names), dtype="<u8")
+        digests = np.empty((len(self), 32), dtype=np.uint8)
+        counts = self.counts
+        for row in range(len(self)):
+            span = slice(counts.indptr[row], counts.indptr[row + 1])
+            terms = keys[counts.indices[span]]
+            order = np.argsort(terms)
+            head = "\n".join(
+                [self.ids[row], str(self.times[row]), "\t".join(self.topics[row]), self.titles[row], self.files[row]]
+            )
+            digest = hashlib.sha256(head.encode())
+            digest.update(terms[order].tobytes())
+            digest.update(counts.data[span][order].astype("<i8").tobytes())
+            digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
+        return digests
+
+
+def one_line(text, length=200):
+    """Collapse white space and cut to at most `length` characters."""
+    return " ".join(text.split())[:length]
+
+
+def write_fields(file, documents):
+    """Store documents in an open HDF5 file or group."""
+    storage.write_csr(file, "counts", documents.counts.astype(np.int32))
+    for name in ("vocabulary", "ids", "titles", "files"):
+        storage.write_strings(file, name, getattr(documents, name))
+    write_topics(file, documents.topics)
+    storage.write_array(file, "times", documents.times)
+
+
+def read_fields(file):
+    """Load what `write_fields` stored."""
+    return Documents(
+        counts=storage.read_csr(file, "counts"),
+        **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles", "files")},
+        topics=read_topics(file),
+        times=storage.read_array(file, "times", "i"),
+    )
+
+
+def write_topics(file, topics):
+    """Store the topics of each document, dominant first, separated by tabs."""
+    storage.write_strings(file, "topics", ["\t".join(names) for names in topics])
+
+
+def read_topics(file):
+    """Load what `write_topics` stored."""
+    return [tuple(line.split("\t")) if line else () for line in storage.read_strings(file, "topics")]
+
+
+def write(path, documents, kind="documents", **attributes):
+    """Write documents (with their digests) to an HDF5 file."""
+    with storage.writing(path, kind, **attributes) as file:
+        write_fields(file, documents)
+        storage.write_array(file, "digests", documents.digests())
+
+
+def read(path, kind="documents"):
+    """Read documents from an HDF5 file written by `write`.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, kind) as file:
+        return read_fields(file)

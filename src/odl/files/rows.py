@@ -1,0 +1,180 @@
+"""Sparse matrices and strings of HDF5 files by ranges of rows, so that a large batch is never held as a whole.
+
+What is written here in pieces has the same bytes as what `odl.files.storage` writes in one.
+"""
+
+import tempfile
+
+import h5py
+import numpy as np
+from scipy import sparse
+
+from odl.files import storage
+
+PART = 8192  # rows held at a time
+ENTRIES = 1 << 20  # entries held at a time where there are no rows
+
+
+def opened(path):
+    """Open a file that stays open as long as something refers to it."""
+    return h5py.File(path, "r", locking=False, rdcc_nbytes=storage.CACHE)
+
+
+class Matrix:
+    """A CSR matrix of an open file, as `odl.files.storage.write_csr` stores it; ``matrix[first:last]`` reads rows.
+
+    Parameters
+    ----------
+    group : h5py.Group
+    name : str
+    n_columns : int, optional
+        Columns, if more than are stored: the others are empty.
+    """
+
+    def __init__(self, group, name, n_columns=None):
+        self.group, self.name, self.inner = group, name, group[name]
+        n_rows, stored = storage.shape_of(self.inner)
+        self.ndim, self.format = 2, "csr"
+        self.shape, self.stored = (n_rows, n_columns or stored), stored
+        kinds = {"data": "iuf", "indices": "i", "indptr": "i"}
+        self.held = {part: storage.dataset_of(self.inner, part, kind) for part, kind in kinds.items()}
+        self.nnz, self.dtype = len(self.held["data"]), self.held["data"].dtype
+        if len(self.held["indptr"]) != n_rows + 1 or len(self.held["indices"]) != self.nnz:
+            raise ValueError(f"{name}: row pointers do not fit the data")
+
+    def widened(self, n_columns):
+        """Return the matrix with empty columns appended."""
+        return Matrix(self.group, self.name, max(n_columns, self.shape[1]))
+
+    def __getitem__(self, span):
+        first, last, _ = span.indices(self.shape[0])
+        try:
+            return self._rows(first, max(first, last))
+        except (OSError, ValueError) as error:
+            raise storage.damaged(self.group.file.filename, error) from error
+
+    def _rows(self, first, last):
+        pointers = self.held["indptr"][first : last + 1]
+        if np.any(np.diff(pointers) < 0) or pointers[0] < 0 or pointers[-1] > self.nnz:
+            raise ValueError(f"{self.name}: row pointers do not fit the data")
+        data, indices = (self.held[part][pointers[0] : pointers[-1]] for part in ("data", "indices"))
+        shape = (last - first, self.stored)
+        part = storage.csr_of(self.name, data, indices, (pointers - pointers[0]).astype(np.int32), shape)
+        return sparse.csr_array((part.data, part.indices, part.indptr), shape=(last - first, self.shape[1]))
+
+    def parts(self, size=PART):
+        """Yield (first row, CSR matrix) of consecutive runs of rows."""
+        for first in range(0, self.shape[0], size):
+            yield first, self[first : first + size]
+
+    def take(self, rows):
+        """Return a few rows, in the order given."""
+        picked = [self[row : row + 1] for row in map(int, rows)]
+        return sparse.csr_array(sparse.vstack(picked, format="csr")) if picked else self[0:0]
+
+
+def pieces(dataset):
+    """Yield an array of a file in pieces of at most `ENTRIES` entries, along its first axis."""
+    if dataset.shape == ():
+        yield dataset[()]
+        return
+    step = max(1, ENTRIES // max(1, int(np.prod(dataset.shape[1:], dtype=np.int64))))
+    for first in range(0, dataset.shape[0], step):
+        yield dataset[first : first + step]
+
+
+def write_array(group, name, length, dtype, read):
+    """Store a vector in pieces; the bytes of the file are those of `odl.files.storage.write_array`.
+
+    Parameters
+    ----------
+    group : h5py.Group
+    name : str
+    length : int
+    dtype : dtype
+    read : callable
+        (first, last) to that part of the vector; called once each, in order.
+    """
+    if not length:
+        storage.write_array(group, name, np.zeros(0, dtype=dtype))
+        return
+    dataset = group.create_dataset(name, shape=(length,), dtype=dtype, **storage.COMPRESSION)
+    # Whole chunks only, one after another: they lie in the file as if they had been written at once.
+    step = dataset.chunks[0] * max(1, ENTRIES // dataset.chunks[0])
+    for first in range(0, length, step):
+        dataset[first : first + step] = read(first, min(first + step, length))
+
+
+def reader(arrays):
+    """Return the function that `write_array` reads consecutive arrays by, however they are cut."""
+    left = [np.zeros(0)]
+
+    def read(first, last):
+        held, size = [left[0]] if len(left[0]) else [], len(left[0])
+        while size < last - first:
+            held.append(next(arrays))
+            size += len(held[-1])
+        whole = np.concatenate(held)
+        left[0] = whole[last - first :]
+        return whole[: last - first]
+
+    return read
+
+
+def copy_array(source, group, name):
+    """Copy an array of one open file to another, in pieces, with its attributes."""
+    held = storage.dataset_of(source, name)
+    write_array(group, name, len(held), held.dtype, lambda first, last: held[first:last])
+    for key, value in held.attrs.items():
+        group[name].attrs[key] = value
+
+
+def write_csr(group, name, parts, shape, dtype, folder=None):
+    """Store a matrix that comes in runs of rows; the bytes of the file are those of `odl.files.storage.write_csr`.
+
+    The entries wait in unnamed files, since an HDF5 file is written array by array.
+
+    Parameters
+    ----------
+    group : h5py.Group
+    name : str
+    parts : iterable of csr_array
+        Consecutive runs of rows.
+    shape : (int, int)
+    dtype : dtype
+    folder : path-like, optional
+        Of the unnamed files; the folder for temporary files by default.
+    """
+    inner = group.create_group(name)
+    inner.attrs["shape"] = np.asarray(shape, dtype=np.int64)
+    pointers, total = [np.zeros(1, dtype=np.int64)], 0
+    with tempfile.TemporaryFile(dir=folder) as data, tempfile.TemporaryFile(dir=folder) as indices:
+        for part in parts:
+            part = part if part.has_sorted_indices else part.sorted_indices()
+            data.write(memoryview(part.data.astype(dtype, copy=False)))
+            indices.write(memoryview(part.indices.astype(np.int32, copy=False)))
+            pointers.append(total + part.indptr[1:].astype(np.int64))
+            total += part.nnz
+        for key, file, kind in (("data", data, np.dtype(dtype)), ("indices", indices, np.dtype(np.int32))):
+            file.seek(0)
+            write_array(inner, key, total, kind, _reader(file, kind))
+    storage.write_array(inner, "indptr", np.concatenate(pointers))
+
+
+def _reader(file, dtype):
+    return lambda first, last: np.frombuffer(file.read((last - first) * dtype.itemsize), dtype=dtype)
+
+
+def lines(dataset):
+    """Yield the strings that `odl.files.storage.write_strings` stored, without a list of all of them."""
+    length = int(dataset.attrs["length"])
+    left, found = b"", 0
+    for piece in pieces(dataset):
+        *whole, left = (left + piece.tobytes()).split(b"\n")
+        found += len(whole)
+        yield from (line.decode("utf-8") for line in whole)
+    if length:
+        found += 1
+        yield left.decode("utf-8")
+    if found != length:
+        raise ValueError(f"{dataset.name}: {found} entries instead of {length}")

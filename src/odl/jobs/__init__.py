@@ -1,0 +1,1 @@
+"""What one rule of the workflow does: files in, files out."""

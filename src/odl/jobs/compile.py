@@ -1,0 +1,121 @@
+"""Kernels compiled ahead of time: numba's code of each function, linked into one shared library by the C compiler.
+
+Where there is no C compiler nothing is made and jobs go on with numba's own cache, half a CPU second slower each.
+The code is made for the plain instruction set of the machine's kind, so that one library serves all nodes of a
+cluster.
+"""
+
+import importlib
+import os
+import shutil
+import subprocess
+import tempfile
+
+import llvmlite.binding as llvm
+from numba import carray, cfunc, types
+from numba.extending import intrinsic
+
+from odl.files import storage
+from odl.kernels import native
+
+KINDS = {"d": types.float64, "f": types.float32, "l": types.int64}
+KINDS |= {"i": types.int32, "u": types.uint32, "b": types.uint8}
+# What the code asks for where it raises or frees, which functions that allocate nothing and check nothing never do.
+MISSING = ["NRT_Free", "NRT_MemInfo_call_dtor", "numba_do_raise", "numba_gil_ensure", "numba_gil_release"]
+MISSING += ["numba_runtime_build_excinfo_struct", "numba_unpickle"]
+STUBS = """#include <math.h>
+#include <stdlib.h>
+double numba_frexp(double x, int *power) { *power = 0; return isfinite(x) ? frexp(x, power) : x; }
+double numba_ldexp(double x, int power) { return ldexp(x, power); }
+""" + "".join(f"void {symbol}(void) {{ abort(); }}\n" for symbol in MISSING)
+
+
+def build(name):
+    """Compile the functions of a file of kernels into its library, if it is not there yet.
+
+    Parameters
+    ----------
+    name : str
+        A key of `odl.kernels.native.FUNCTIONS`.
+
+    Returns
+    -------
+    str or None
+        Path of the library; None where no C compiler works.
+    """
+    path, compiler = native.library(name), shutil.which(os.environ.get("CC", "cc"))
+    if os.path.exists(path):
+        return path
+    if not compiler:
+        return None
+    try:
+        with tempfile.TemporaryDirectory() as folder, storage.replacing(path) as made:
+            objects = [_object(folder, name, function) for function in native.FUNCTIONS[name]]
+            stubs = os.path.join(folder, "stubs.c")
+            with open(stubs, "w") as file:
+                file.write(STUBS)
+            command = [compiler, "-shared", "-fPIC", "-o", made, *objects, stubs, "-lm"]
+            subprocess.run(command, check=True, capture_output=True)
+            for function in native.FUNCTIONS[name]:
+                native.bind(native.ctypes.CDLL(made), name, function)
+    except (subprocess.CalledProcessError, OSError, AttributeError):
+        return None
+    return path
+
+
+def _object(folder, name, function):
+    """Write the machine code of one function, callable from C as ``odl_{function}``; return its path."""
+    compiled = _callable_from_c(
+        getattr(importlib.import_module(f"odl.kernels.{name}"), function), native.FUNCTIONS[name][function]
+    )
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    code = compiled.inspect_llvm().replace(compiled.native_name, f"odl_{function}")
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=3, reloc="pic", codemodel="default")
+    path = os.path.join(folder, f"{function}.o")
+    with open(path, "wb") as file:
+        file.write(machine.emit_object(llvm.parse_assembly(code)))
+    return path
+
+
+def _callable_from_c(function, arguments):
+    """Wrap a compiled function: it takes the address of its arguments, packed as by `odl.kernels.native.bind`."""
+    unpacked = _unpacked(arguments.split())
+
+    def entry(words):
+        result = function(*unpacked(words))
+        return 0 if result is None else result
+
+    return cfunc(types.int64(types.CPointer(types.int64)))(entry)
+
+
+def _unpacked(kinds):
+    """Return the compiled function from the address of packed arguments to the tuple of them."""
+    held = types.Tuple(
+        [types.Array(KINDS[kind[0]], _axes(kind), "C") if _axes(kind) else KINDS[kind] for kind in kinds]
+    )
+
+    def read(context, builder, signature, given):
+        place = 0
+
+        def word():
+            nonlocal place
+            place += 1
+            return builder.load(builder.gep(given[0], [context.get_constant(types.intp, place - 1)]))
+
+        def argument(kind, wanted):
+            if not _axes(kind):
+                return builder.bitcast(word(), context.get_value_type(wanted))
+            pointer, sizes = types.CPointer(wanted.dtype), types.UniTuple(types.int64, wanted.ndim)
+            address = builder.inttoptr(word(), context.get_value_type(pointer))
+            shape = context.make_tuple(builder, sizes, [word() for _ in range(wanted.ndim)])
+            array = wanted(pointer, sizes)
+            return context.compile_internal(builder, lambda start, shape: carray(start, shape), array, (address, shape))
+
+        return context.make_tuple(builder, held, list(map(argument, kinds, held)))
+
+    return intrinsic(lambda typing, words: (held(words), read))
+
+
+def _axes(kind):
+    return kind.count("[") + kind.count(",")

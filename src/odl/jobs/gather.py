@@ -1,0 +1,149 @@
+"""What the shards of a batch say of it: the scores of all documents, and the batch itself without holding it."""
+
+import json
+import os
+
+import numpy as np
+from scipy import sparse
+
+from odl import novelty
+from odl.errors import DataError, StorageError
+from odl.files import rows, storage
+from odl.learners.base import BLOCK, RowParts
+
+
+def write(path, found, *, first, t, run, previous, seconds):
+    """Write the scores and codes of one shard.
+
+    Parameters
+    ----------
+    path : path-like
+    found : odl.novelty.Novelty
+        Of its documents; codes are stored in the order that the coder gave them, which sums depend on.
+    first : int
+        Position of its first document in the batch.
+    t : int
+    run : dict
+    previous : str
+        Digest of the checkpoint that they were scored with.
+    seconds : float
+        CPU time of scoring.
+    """
+    chain = json.dumps(run, sort_keys=True)
+    attributes = {"t": t, "first": first, "previous": previous, "chain": chain, "gap": found.gap, "seconds": seconds}
+    with storage.writing(path, "shard", **attributes) as file:
+        for name in ("score", "residual", "penalty"):
+            storage.write_array(file, name, getattr(found, name))
+        storage.write_array(file, "empty", found.empty.astype(np.uint8))
+        group = file.create_group("codes")
+        group.attrs["shape"] = np.asarray(found.codes.shape, dtype=np.int64)
+        for name in ("data", "indices", "indptr"):
+            storage.write_array(group, name, getattr(found.codes, name))
+
+
+class Shards:
+    """A batch whose documents and codes are read by rows, with the methods of `odl.learners.base.Held`.
+
+    Parameters
+    ----------
+    P : odl.stream.featurerows.Weighed
+    paths : list of path-like
+        Shards, in order; one is open at a time.
+    shapes : list of (int, int)
+        Of their codes.
+    """
+
+    held = False
+
+    def __init__(self, P, paths, shapes):
+        self.P, self.paths, self.shape, self.n_atoms = P, paths, P.shape, shapes[0][1]
+        self.starts = np.cumsum([0] + [shape[0] for shape in shapes])
+
+    def matrices(self):
+        """Yield the codes of each shard, as `odl.files.rows.Matrix`."""
+        for path in self.paths:
+            yield rows.Matrix(rows.opened(path), "codes")
+
+    def parts(self):
+        """Yield (documents, codes) of consecutive runs of documents that start at multiples of `BLOCK`."""
+        for start, matrix in zip(self.starts[:-1].tolist(), self.matrices(), strict=True):
+            for first, X in matrix.parts():
+                yield self.P[start + first : start + first + X.shape[0]], X
+
+    def take(self, few):
+        """Return documents and codes of a few rows."""
+        shard = np.searchsorted(self.starts, few, side="right") - 1
+        picked = [
+            rows.Matrix(rows.opened(self.paths[i]), "codes").take([row - self.starts[i]])
+            for i, row in zip(shard, few, strict=True)
+        ]
+        return self.P.take(few), sparse.csr_array(sparse.vstack(picked, format="csr"))
+
+    def together(self):
+        """Return all documents and codes, for a learner that needs the whole batch."""
+        return self.P[:], sparse.csr_array(sparse.vstack([matrix[:] for matrix in self.matrices()], format="csr"))
+
+    def codes(self):
+        """Return the codes as they are written."""
+        shape = (self.shape[0], self.n_atoms)
+        return RowParts(
+            shape, np.dtype(np.float64), lambda: (X for matrix in self.matrices() for _, X in matrix.parts())
+        )
+
+
+def gather(paths, P, run, t, previous):
+    """Put the shards of a batch together.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        Shards, in order.
+    P : odl.stream.featurerows.Weighed
+        Documents of the batch.
+    run, t, previous
+        As in `write`: what they have to have been scored with.
+
+    Returns
+    -------
+    odl.novelty.Novelty
+        Its codes are a `RowParts`.
+    Shards
+    float
+        CPU seconds that they were scored in.
+
+    Raises
+    ------
+    DataError
+        If they are not the shards of this batch, each once, cut at multiples of `BLOCK`.
+    """
+    shapes, first, gap, seconds, coded = [], 0, 0.0, 0.0, 0
+    found = {name: np.empty(P.shape[0]) for name in ("score", "residual", "penalty")}
+    found["empty"] = np.empty(P.shape[0], dtype=bool)
+    wanted = {"t": t, "previous": previous, "chain": json.dumps(run, sort_keys=True)}
+    for path in paths:
+        with storage.reading(path, "shard") as file:
+            held = {name: file.attrs[name] for name in wanted}
+            if held != wanted or int(file.attrs["first"]) != first or first % BLOCK:
+                raise _refused(path, f"documents from {first} on of timestep {t}")
+            shapes.append(rows.Matrix(file, "codes").shape)
+            last = first + shapes[-1][0]
+            columns = {name: storage.read_array(file, name) for name in found}
+            if {len(column) for column in columns.values()} != {last - first}:
+                given = f"{os.fspath(path)} does not fit together"
+                raise StorageError(given, "scores of all its documents", "delete it")
+            if last > P.shape[0]:
+                raise _refused(path, f"documents of the {P.shape[0]} of timestep {t}")
+            for name, column in columns.items():
+                found[name][first:last] = column
+            gap, seconds = max(gap, float(file.attrs["gap"])), seconds + float(file.attrs["seconds"])
+            coded += int(np.count_nonzero(np.diff(storage.read_array(file["codes"], "indptr", "i"))))
+        first = last
+    if first != P.shape[0]:
+        raise _refused(paths[-1], f"the last of {P.shape[0]} documents, not of {first}")
+    batch = Shards(P, paths, shapes)
+    return novelty.Novelty(**found, codes=batch.codes(), uncoded=(first - coded) / first, gap=gap), batch, seconds
+
+
+def _refused(path, expected):
+    given = f"{os.fspath(path)} is of other documents or another dictionary"
+    return DataError(given, expected, f"delete {os.fspath(path)} and run the same command again")

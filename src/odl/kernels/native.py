@@ -1,0 +1,100 @@
+"""Kernels without the compiler: a library made by ``odl compile`` is loaded where it is there, else numba is.
+
+Importing numba and loading its cache costs more than a small timestep does. The functions listed here allocate
+nothing and take arrays and numbers only, so `odl.jobs.compile` can compile them ahead of time into a shared library
+that ctypes loads at once. A library belongs to one state of its source file (its name holds the digest), so an edit
+makes it useless rather than stale; without it, or where ``ODL_NATIVE=0``, the same functions run through numba.
+"""
+
+import ctypes
+import functools
+import hashlib
+import importlib
+import os
+import platform
+import struct
+
+import numpy as np
+
+# File of kernels -> function -> arguments: d, l, i, u, f, b are numbers of the types below, [] an array of them.
+FUNCTIONS = {
+    "exact": {
+        "code_documents": "l l l[] u[] d[] l[] u[] d[] l[] u[] d[] d[] d l d[] l l "
+        "d[] l[] b[] d[] d[] i[] d[] l[] i[] d[] d[] d[] b[]",
+        "project_columns": "l[] d[] d[] d",
+    },
+    "fit": {
+        "count": "l[] u[] l[] u[] d[] d[] d[] l[] l[] l[]",
+        "reduce": "l[] u[] d[] l[] u[] d[] d[] d[] l[] l[] l[] l[] d[] d[] l[] i[] d[]",
+        "iterate": "d[] l[] i[] d[] d[] l[] l[] d[] d[] d[] d d[] d[] d[] d[] d[,] d[] d[]",
+    },
+    "clusters": {
+        "partners": "l d[,] d[] l[] d[]",
+        "learn": "l[] l[] d[] f[,] d[,] d[] l[] l[] l[] l[] d[] l l d l d[]",
+        "codes": "l[] l[] d[] l[] l[] d[] l[,] l d[,] d[] d[,]",
+    },
+}
+TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}
+PASSING = "packed"  # how arguments reach a library: a part of its digest
+
+
+def source(name):
+    """Return the path of a file of kernels."""
+    return os.path.join(os.path.dirname(__file__), f"{name}.py")
+
+
+def library(name):
+    """Return where the library of a file of kernels is or would be: beside numba's own cache of that file."""
+    with open(source(name), "rb") as file:
+        digest = hashlib.sha256(file.read() + repr((PASSING, FUNCTIONS[name])).encode()).hexdigest()
+    folder = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(os.path.dirname(__file__), "__pycache__")
+    return os.path.join(folder, f"{name}-{platform.system()}-{platform.machine()}-{digest[:16]}.so".lower())
+
+
+class Kernels:
+    """The functions of a file of kernels, from the library or from numba, found when first called."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, function):
+        found = self._library(function) if function in FUNCTIONS.get(self._name, ()) else None
+        if found is None:
+            found = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
+        setattr(self, function, found)
+        return found
+
+    def _library(self, function):
+        if os.environ.get("ODL_NATIVE") == "0":
+            return None
+        try:
+            return bind(_open(library(self._name)), self._name, function)
+        except (OSError, AttributeError):
+            return None
+
+
+@functools.cache
+def _open(path):
+    return ctypes.CDLL(path)
+
+
+def bind(opened, name, function):
+    """Return a function of an open library, which checks the type and layout of its arrays."""
+    called, kinds = getattr(opened, f"odl_{function}"), FUNCTIONS[name][function].split()
+    called.restype, called.argtypes = ctypes.c_int64, [ctypes.c_char_p]
+    # Numbers as they are, arrays as their address and sizes.
+    pack = struct.Struct("".join({"d": "d", "l": "q"}.get(kind, "qq" + "q" * kind.count(",")) for kind in kinds)).pack
+
+    def call(*given):
+        words = []
+        for kind, value in zip(kinds, given, strict=True):
+            if len(kind) > 1:
+                fits = value.dtype == TYPES[kind[0]] and value.ndim == 1 + kind.count(",")
+                if not (fits and value.flags.c_contiguous):
+                    raise TypeError(f"{name}.{function}: {value.dtype} array of shape {value.shape} for {kind}")
+                words += [value.ctypes.data, *value.shape]
+            else:
+                words.append(value)
+        return called(pack(*words))
+
+    return call

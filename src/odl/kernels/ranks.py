@@ -1,0 +1,223 @@
+"""Compiled steps of the agents that one rank owns: plain dual variables on the terms that matter.
+
+A rank knows its own atoms and what other agents' dual variables it is sent, nothing else, so the span of
+`odl.kernels.diffusion` is not open to it. Dual variables are rows over the *listed* terms: those of the document,
+of the own atoms that have answered, and those that neighbours have sent. ``terms[:listed]`` are their numbers,
+``where[term]`` their places (-1: not listed, dual variable 0). Columns that are not listed are zero.
+
+Sums run in an order that does not depend on who owns an agent (over terms: ascending, over agents: ascending), so
+that results are the same bytes for every number of ranks. Atoms lie in padded rows, terms ascending.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+_compiled = njit(cache=True, nogil=True, error_model="numpy")
+_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)  # must not allocate
+
+
+@_plain
+def _clip(value, limit):
+    return min(max(value, -limit), limit)
+
+
+@_plain
+def _shrink(value, threshold, signed):
+    """Return soft(value, threshold), or its positive part."""
+    if value > threshold:
+        return value - threshold
+    if signed and value < -threshold:
+        return value + threshold
+    return 0.0
+
+
+@_plain
+def _answer(term, weight, count, j, k, where, nu):
+    """Return w_j^T nu_k."""
+    total = 0.0
+    for entry in range(count[j]):
+        place = where[term[j, entry]]
+        if place >= 0:
+            total += weight[j, entry] * nu[k, place]
+    return total
+
+
+@_plain
+def open_document(indices, values, shares, eta, terms, where, nu):
+    """List the document's terms and set nu_k to the optimum without atoms, or to 0 where x is not seen."""
+    for place in range(len(indices)):
+        terms[place] = indices[place]
+        where[indices[place]] = place
+    for k in range(len(shares)):
+        if shares[k] > 0.0:
+            for place in range(len(indices)):
+                nu[k, place] = values[place] if eta == 0.0 else _clip(values[place] / eta, 1.0)
+    return len(indices)
+
+
+@_plain
+def screen(values, atoms, own, shares, model, scale, where, kept):
+    """List the atoms that may answer; an agent that sees x leaves out those that it proves silent.
+
+    With nothing negative nu is at most that of the empty code, entry by entry, times N/|N_I|.
+    """
+    term, weight, count = atoms
+    gamma, _, eta, signed = model
+    found = 0
+    for j in range(len(count)):
+        total = math.inf
+        if not signed and shares[own[j]] > 0.0:
+            total = 0.0
+            for entry in range(count[j]):
+                place = where[term[j, entry]]
+                if 0 <= place < len(values):
+                    bound = values[place] if eta == 0.0 else _clip(values[place] / eta, 1.0)
+                    total += weight[j, entry] * (scale * max(bound, 0.0) if scale > 1.0 else bound)
+        if count[j] and total > gamma:
+            kept[found] = j
+            found += 1
+    return found
+
+
+@_plain
+def adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, terms, where, nu, sent):
+    """psi_k = nu_k - mu grad J_k(nu_k) for the own agents, into their rows of `sent`; returns the listed terms."""
+    term, weight, count = atoms
+    gamma, delta, eta, signed = model
+    pull = mu * (1.0 if eta == 0.0 else eta) / n_agents
+    for k in range(len(rows)):
+        for place in range(listed):
+            sent[rows[k], place] = (1.0 - pull) * nu[k, place]
+        if shares[k] > 0.0:
+            for place in range(len(values)):
+                sent[rows[k], place] += mu * shares[k] * values[place]
+    for position in range(len(kept)):
+        j = kept[position]
+        y = _shrink(_answer(term, weight, count, j, own[j], where, nu), gamma, signed) / delta
+        if y == 0.0:
+            continue
+        row = rows[own[j]]
+        for entry in range(count[j]):
+            i = term[j, entry]
+            if where[i] < 0:
+                where[i] = listed
+                terms[listed] = i
+                listed += 1
+            sent[row, where[i]] -= mu * y * weight[j, entry]
+    return listed
+
+
+@_plain
+def unpack(message, rows, places, known, listed, terms, where, sent):
+    """Read a neighbour's message into the rows of its agents; returns the terms it has named and the listed ones."""
+    new = int(message[0])
+    for position in range(new):
+        i = int(message[1 + position])
+        if where[i] < 0:
+            where[i] = listed
+            terms[listed] = i
+            listed += 1
+        places[known + position] = where[i]
+    known += new
+    for position in range(len(rows)):
+        start = 1 + new + position * known
+        for place in range(known):
+            sent[rows[position], places[place]] = message[start + place]
+    return known, listed
+
+
+@_plain
+def combine(sent, w_start, w_row, w_value, limit, listed, nu):
+    """nu_k = Proj(sum_l a_lk psi_l), summed by ascending l."""
+    for k in range(len(w_start) - 1):
+        for place in range(listed):
+            nu[k, place] = 0.0
+        for entry in range(w_start[k], w_start[k + 1]):
+            value, row = w_value[entry], w_row[entry]
+            for place in range(listed):
+                nu[k, place] += value * sent[row, place]
+        if limit < math.inf:
+            for place in range(listed):
+                nu[k, place] = _clip(nu[k, place], limit)
+
+
+@_plain
+def sizes(nu, old, order, found):
+    """Set ||nu_k||^2 and ||nu_k - old nu_k||^2, summed by ascending term."""
+    for k in range(len(found)):
+        size, moved = 0.0, 0.0
+        for position in range(len(order)):
+            value = nu[k, order[position]]
+            size += value * value
+            value -= old[k, order[position]]
+            moved += value * value
+        found[k, 0], found[k, 1] = size, moved
+
+
+@_plain
+def read(values, atoms, own, shares, model, n_agents, kept, where, nu, norms, codes, costs):
+    """Set the codes y_j = T(w_j^T nu_k) and J_k(nu_k) of the own agents."""
+    term, weight, count = atoms
+    gamma, delta, eta, signed = model
+    for k in range(len(costs)):
+        costs[k] = 0.5 * (1.0 if eta == 0.0 else eta) * norms[k, 0] / n_agents
+        if shares[k] > 0.0:
+            seen = 0.0
+            for place in range(len(values)):
+                seen += nu[k, place] * values[place]
+            costs[k] -= shares[k] * seen
+    for position in range(len(kept)):
+        j = kept[position]
+        y = _shrink(_answer(term, weight, count, j, own[j], where, nu), gamma, signed) / delta
+        codes[j] = y
+        costs[own[j]] += 0.5 * delta * y * y
+
+
+@_compiled
+def learn(atoms, own, codes, step, beta, signed, listed, terms, nu, mark):
+    """W_j <- Proj(prox(W_j + step nu_k y_j)) for the own atoms (eqs 51 to 56); `mark` is -1 over all terms.
+
+    Returns
+    -------
+    atoms : in new arrays where they need more room
+    """
+    term, weight, count = atoms
+    needed = listed + count.max()
+    if needed > term.shape[1]:
+        places = max(needed, term.shape[1] + term.shape[1] // 2)
+        wider_term, wider_weight = np.zeros((len(count), places), term.dtype), np.zeros((len(count), places))
+        wider_term[:, : term.shape[1]] = term
+        wider_weight[:, : term.shape[1]] = weight
+        term, weight = wider_term, wider_weight
+    for j in range(len(count)):
+        y, filled = codes[j], count[j]
+        if y == 0.0 and beta == 0.0:
+            continue
+        if y != 0.0:
+            for entry in range(count[j]):
+                mark[term[j, entry]] = entry
+            for place in range(listed):
+                value, at = nu[own[j], place], mark[terms[place]]
+                if at >= 0:
+                    weight[j, at] += step * y * value
+                elif value != 0.0:
+                    term[j, filled], weight[j, filled] = terms[place], step * y * value
+                    filled += 1
+            for entry in range(count[j]):
+                mark[term[j, entry]] = -1
+        order = np.argsort(term[j, :filled])
+        moved_term, moved_weight = term[j, :filled].copy(), weight[j, :filled].copy()
+        found, size = 0, 0.0
+        for entry in order:
+            value = _shrink(moved_weight[entry], step * beta, signed)
+            if value != 0.0:
+                term[j, found], weight[j, found] = moved_term[entry], value
+                size += value * value
+                found += 1
+        count[j] = found
+        if size > 1.0:
+            for entry in range(found):
+                weight[j, entry] *= 1.0 / math.sqrt(size)
+    return term, weight, count

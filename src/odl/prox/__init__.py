@@ -1,0 +1,1 @@
+"""Projections and prox operators: columns of a dictionary, groups of atoms in a tree."""

@@ -1,0 +1,234 @@
+"""The prox of hierarchical penalties and the projection of their atoms: the formula, the checks, the kernel call."""
+
+import numpy as np
+
+from odl.errors import ParameterError
+from odl.kernels import atomkernels, treekernels
+from odl.prox.columns import EPSILON
+from odl.trees import ROOT, Tree
+
+NORMS = ("l2", "linf")
+LARGEST_ENTRY = 1e100  # of atoms: their squares must stay finite
+
+
+def layout(tree, weights=None):
+    """Return the order of the atoms in the kernels and the tree as they want it.
+
+    Parameters
+    ----------
+    tree : Tree
+    weights : array-like, shape (n_nodes,), optional
+        Weight of every node's group, at least 0; 1 by default.
+
+    Returns
+    -------
+    order : ndarray of int64, shape (n_atoms,)
+        order[i] is the atom at place i.
+    layout : odl.kernels.treekernels.Layout
+
+    Raises
+    ------
+    ParameterError
+        If the tree is no `Tree` or the weights do not fit it.
+    """
+    if not isinstance(tree, Tree):
+        raise ParameterError(f"tree is {tree!r:.60}", "an odl.trees.Tree", "build it with odl.trees")
+    weights = np.ones(tree.n_nodes) if weights is None else _real(weights, "weights", 1)
+    if weights.shape != (tree.n_nodes,) or (weights < 0.0).any():
+        raise ParameterError(
+            f"{weights.size} weights{', some negative' if (weights < 0.0).any() else ''}",
+            f"one of at least 0 for each of the {tree.n_nodes} nodes",
+            "correct the weights",
+        )
+    place = {node: position for position, node in enumerate(tree.preorder)}
+    sizes = [len(tree.atoms[node]) for node in tree.preorder]
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    parent = np.array([place.get(tree.parents[node], ROOT) for node in tree.preorder], dtype=np.int64)
+    end = start[1:].copy()
+    for position in range(tree.n_nodes - 1, -1, -1):
+        if parent[position] != ROOT:
+            end[parent[position]] = max(end[parent[position]], end[position])
+    order = np.array([atom for node in tree.preorder for atom in tree.atoms[node]], dtype=np.int64)
+    return order, treekernels.Layout(start, end, parent, weights[list(tree.preorder)])
+
+
+def _real(values, name, *dimensions):
+    """Return a float64 array in C order, refusing what is not real and finite."""
+    todo = f"correct {name}"
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise ParameterError(f"{name} is ragged", f"a table of {dimensions[-1]} dimensions", todo) from error
+    if values.dtype.kind not in "biuf" or values.ndim not in dimensions:
+        given = f"{name} is of type {values.dtype} with {values.ndim} dimensions"
+        raise ParameterError(given, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
+    values = np.require(values, np.float64, "C")
+    if not np.isfinite(values).all():
+        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", todo)
+    return values
+
+
+def number(value, name, least=0.0, most=np.inf):
+    """Return a real number of a range as float, or refuse it."""
+    if isinstance(value, (bool, np.bool_, str, bytes)) or not np.isscalar(value) or not np.isreal(value):
+        raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"set {name}")
+    if not least <= value <= most or not np.isfinite(value):
+        span = f"from {least:g} to {most:g}" if np.isfinite(most) else f"of at least {least:g}"
+        raise ParameterError(f"{name} is {value}", f"a finite number {span}", f"set {name}")
+    return float(value)
+
+
+def is_infinity(norm):
+    """Say whether a penalty's norm is l-infinity, refusing what is no norm."""
+    if norm not in NORMS:
+        raise ParameterError(f"norm is {norm!r:.60}", f"one of {', '.join(NORMS)}", "choose one of these")
+    return norm == "linf"
+
+
+def _rows(U, tree):
+    """Return (U as two-dimensional array, whether it was one vector)."""
+    U = _real(U, "U", 1, 2)
+    one = U.ndim == 1
+    U = U[None] if one else U
+    if U.shape[1] != tree.n_atoms:
+        given = f"U has {U.shape[1]} atoms and the tree {tree.n_atoms}"
+        raise ParameterError(given, "the same", "build both for one dictionary")
+    return U, one
+
+
+def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None, out=None):
+    """Return the prox of a hierarchical penalty, exactly, for every row of U.
+
+    Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)``, Omega(v) = sum over nodes g of ``w_g ||v_g||``, v_g the atoms of
+    the node and of all its descendants, over all v or over v >= 0. One pass over the groups, children before parents;
+    O(atoms) a row for l2 and O(atoms depth) for l-infinity. A group that is zero takes all its subtree with it.
+
+    Parameters
+    ----------
+    U : array-like, shape (n_rows, n_atoms) or (n_atoms,)
+        Not modified, unless it is `out`.
+    tree : odl.trees.Tree
+    lam : float
+        Weight of the penalty, at least 0.
+    norm : {"l2", "linf"}
+        Norm of a group. For no other l_q norm is one pass exact.
+    nonnegative : bool
+        Over v >= 0, which is the prox of max(u, 0).
+    weights : array-like, shape (n_nodes,), optional
+        w_g, at least 0; 1 by default.
+    out : ndarray of float64, shaped as U, in C order, optional
+        Receives the result: in a loop, new memory for every call may take longer than the prox.
+
+    Returns
+    -------
+    ndarray of float64, shaped as U
+        `out`, where it is given.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Jenatton, Mairal, Obozinski, Bach, ICML 2010: equation (2), propositions 1 and 2.
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> from odl.prox import treeprox
+    >>> treeprox.prox_tree([3.0, 0.5], trees.path(2), 1.0)
+    array([2., 0.])
+    """
+    order, plan = layout(tree, weights)
+    lam, infinity = number(lam, "lam"), is_infinity(norm)
+    V, one = _rows(U, tree)
+    if out is None:
+        out = V[0].copy() if one else V.copy()
+    else:
+        _check_out(out, V[0] if one else V)
+        np.copyto(out, V[0] if one else V)
+    treekernels.prox_rows(out[None] if one else out, order, plan, lam, infinity, bool(nonnegative))
+    return out
+
+
+def _check_out(out, values):
+    """Refuse what a result cannot be written into."""
+    fits = isinstance(out, np.ndarray) and (out.shape, out.dtype) == (values.shape, values.dtype)
+    if not fits or not out.flags.c_contiguous or not out.flags.writeable:
+        given = f"out is of type {type(out).__name__}"
+        if isinstance(out, np.ndarray):
+            order = "" if out.flags.c_contiguous else ", not in C order"
+            given = f"out is {out.dtype} of shape {out.shape}{order}{'' if out.flags.writeable else ', read-only'}"
+        wanted = f"a writeable array of float64 in C order with the shape {values.shape}"
+        raise ParameterError(given, wanted, "make it with numpy.empty")
+
+
+def value_tree(V, tree, *, norm="l2", weights=None):
+    """Return Omega(v) = sum over nodes g of ``w_g ||v_g||`` for every row of V, the penalty of `prox_tree`.
+
+    Parameters
+    ----------
+    V : array-like, shape (n_rows, n_atoms) or (n_atoms,)
+    tree, norm, weights
+        As `prox_tree`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,), or float
+    """
+    order, plan = layout(tree, weights)
+    V, one = _rows(V, tree)
+    values = treekernels.value_rows(V, order, plan, is_infinity(norm))
+    return float(values[0]) if one else values
+
+
+def project_atoms(D, mu, *, nonnegative=False):
+    """Project every atom on ``{d : mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}``, or its part with d >= 0.
+
+    With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``; nu by Newton's method on a convex
+    function (mu = 0: a scaling; mu = 1: the l1 ball). A feasible atom, up to the rounding of its sums, is returned bit
+    for bit; so is one that was just projected.
+
+    Parameters
+    ----------
+    D : array-like, shape (n_terms, n_atoms)
+        Atoms in columns. Not modified. Entries of at most 1e100.
+    mu : float
+        From 0 (unit l2 ball) to 1 (unit l1 ball).
+    nonnegative : bool
+
+    Returns
+    -------
+    ndarray of float64, shape (n_terms, n_atoms)
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Jenatton, Mairal, Obozinski, Bach, ICML 2010, equation (4); Mairal, Bach, Ponce, Sapiro, JMLR 2010, section 3.
+    """
+    D = _real(D, "D", 2)
+    if D.size and np.abs(D).max() > LARGEST_ENTRY:
+        raise ParameterError(f"D holds a weight above {LARGEST_ENTRY:g}", "smaller weights", "rescale D")
+    atoms = np.ascontiguousarray(D.T).copy()
+    atomkernels.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
+    return np.ascontiguousarray(atoms.T)
+
+
+def value_atoms(D, mu, *, nonnegative=False, tolerance=1e-12):
+    """Return the indicator whose prox is `project_atoms`: 0 where every atom is feasible, else infinity.
+
+    Parameters
+    ----------
+    D, mu, nonnegative
+        As `project_atoms`.
+    tolerance : float
+        How far an entry may lie below 0 and the constraint above 1.
+    """
+    D, mu = _real(D, "D", 2), number(mu, "mu", 0.0, 1.0)
+    inside = (mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0) <= 1.0 + tolerance).all()
+    return 0.0 if inside and not (nonnegative and D.min(initial=0.0) < -tolerance) else np.inf

@@ -1,0 +1,1 @@
+"""Pages, figures and the house style of plots."""

@@ -1,0 +1,119 @@
+"""What the figures and the page about one corpus are made from: its tables, its shown run, its score files."""
+
+import os
+
+import numpy as np
+
+from odl.evaluation import scored, study, tables
+
+LINES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
+MOST_RUNS = 6
+
+
+class Selection:
+    """What the figures of one corpus are drawn from.
+
+    Parameters
+    ----------
+    plan : list of dict
+    found : dict
+        Tables as `odl.evaluation.study.read_tables` returns them.
+    corpus : str
+    settings : dict, optional
+        ``runs``: the runs drawn as lines (default: those with the most dictionary sizes, at most
+        six); ``run``, ``k``, ``seed``: what is shown in detail (default: the best average AUC of
+        these runs); ``topics``: "all" or "dominant".
+    """
+
+    def __init__(self, plan, found, corpus, settings=None):
+        self.settings = dict(settings or {})
+        self.corpus, self.plan = corpus, [entry for entry in plan if entry["corpus"] == corpus]
+        self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in found.items()}
+        asked = {name: self.settings.get(name) for name in ("run", "runs", "k", "seed")}
+        self.shown = study.choose_shown(self.plan, self.tables["summary"], corpus, asked)
+        self.runs = self._runs()
+        self._cache = {}
+
+    def _runs(self):
+        learners = [entry for entry in self.plan if entry["algorithm"] != study.BASELINE]
+        sizes = {}
+        for entry in learners:
+            sizes.setdefault(entry["run"], set()).add(entry["k"])
+        asked = [run for run in self.settings.get("runs") or () if run in sizes]
+        if asked:
+            return asked
+        most = max(len(found) for found in sizes.values())
+        runs = [run for run, found in sizes.items() if len(found) == most]
+        best = [self.shown["run"], *(run for run in runs if run != self.shown["run"])][:MOST_RUNS]
+        return [run for run in sizes if run in best]
+
+    def frame(self, name):
+        """Rows of one table about this corpus, as a data frame."""
+        import pandas  # slow to import, and the page does without
+
+        return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
+
+    def entry(self, run):
+        """The plan's entry of a run at the shown size (or its nearest) and seed."""
+        same = [entry for entry in self.plan if entry["run"] == run and entry["seed"] == self.shown["seed"]]
+        return min(same, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
+
+    def baselines(self):
+        """The plan's entry of the baselines for the shown seed, or for seed 0 where seeds share batches."""
+        found = [entry for entry in self.plan if entry["algorithm"] == study.BASELINE]
+        return next((entry for entry in found if entry["seed"] == self.shown["seed"]), found[0] if found else None)
+
+    def batch(self, entry, t):
+        """Read one score file, once."""
+        path = study.score_path(entry, t)
+        if path not in self._cache:
+            self._cache[path] = scored.read(path)
+        return self._cache[path]
+
+    def labels(self, batch):
+        """Labels of a batch under the study's rule."""
+        return batch.labels(self.settings.get("topics", "all"))
+
+    def listed(self):
+        """Timesteps in the average of the shown run, else all with an AUC."""
+        rows = tables.read_table(os.path.join(self.shown["folder"], "auc.tsv"))
+        listed = [row["t"] for row in rows if row["listed"]]
+        return listed or [row["t"] for row in rows if not np.isnan(row["auc"])]
+
+    def name(self):
+        """The shown run in words."""
+        return f"{self.shown['run']}, k = {self.shown['k']}, seed {self.shown['seed']}"
+
+
+def thin(values, most):
+    """At most `most` of the values, evenly spaced, the first and the last among them."""
+    values = list(values)
+    if len(values) <= most:
+        return values
+    return [values[i] for i in np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
+
+
+def topic_strip(chosen, most=10):
+    """Words of the most used atoms at the first, middle and last timestep, and their use over time.
+
+    Returns
+    -------
+    use : ndarray, shape (n_atoms, n_timesteps)
+    steps : list of int
+    words : list of list of str
+        By atom and shown timestep; empty before the atom was there.
+    shown_steps : list of int
+    atoms : ndarray of int
+    """
+    steps = list(chosen.shown["timesteps"])
+    batches = [chosen.batch(chosen.shown, t) for t in steps]
+    use = np.zeros((max(len(batch.atoms) for batch in batches), len(steps)))
+    for column, batch in enumerate(batches):
+        use[: len(batch.atoms), column] = [weight for _, _, weight in batch.atoms]
+    share = use / np.maximum(use.sum(axis=0), 1e-300)
+    atoms = np.argsort(-share.mean(axis=1), kind="stable")[:most]
+    atoms = atoms[share[atoms].sum(axis=1) > 0]
+    shown_steps = thin(steps, 3)
+    shown = [batches[steps.index(t)].atoms for t in shown_steps]
+    words = [[held[atom][0] if atom < len(held) else "" for held in shown] for atom in atoms]
+    return share[atoms], steps, words, shown_steps, atoms

@@ -1,0 +1,241 @@
+"""One self-contained page about a study, and its main table for the terminal."""
+
+import json
+import os
+
+import numpy as np
+
+from odl.evaluation import metrics, study
+from odl.files import storage
+from odl.report import page, sections
+from odl.report.page import Markup, details, element, mean_sd, number
+from odl.report.selection import Selection, thin
+
+
+def _key(corpus, name):
+    return f"{corpus}-{name}"
+
+
+def main_table(tables_folder):
+    """The main table of a study as plain text: learners by k, baselines, published rows.
+
+    Parameters
+    ----------
+    tables_folder : path-like
+        What `odl.evaluation.study.summarise` wrote.
+
+    Returns
+    -------
+    str
+        Average AUC, mean ± standard deviation over seeds, one block per corpus.
+    """
+    found, blocks = study.read_tables(tables_folder), []
+    for corpus in dict.fromkeys(row["corpus"] for row in found["summary"]):
+        summary = [row for row in found["summary"] if row["corpus"] == corpus]
+        learners, baselines, published = sections.pivot(
+            summary, [r for r in found["published"] if r["corpus"] == corpus]
+        )
+        sizes = sections.sizes_of(summary)
+        lines = [["", *(f"k = {k}" for k in sizes)]]
+        for run, by_k in learners.items():
+            cells = [by_k.get(k) for k in sizes]
+            lines.append(
+                [run, *(mean_sd(row["average_mean"], row["average_sd"]) or "-" if row else "" for row in cells)]
+            )
+        lines += [[row["run"], mean_sd(row["average_mean"], row["average_sd"]) or "-"] for row in baselines]
+        lines += [[f"{row['run']} (published, as recalled)", number(row["average"])] for row in published]
+        widths = [max(len(line[i]) for line in lines if len(line) > i) for i in range(len(sizes) + 1)]
+        seeds = max((row["seeds"] for row in summary), default=0)
+        head = f"{corpus}: average AUC, " + (f"mean ± sd over {seeds} seeds" if seeds > 1 else "one seed")
+        body = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip() for line in lines
+        ]
+        ruled = [body[0], "-" * max(map(len, body)), *body[1:]]
+        blocks.append("\n".join([head, *ruled]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _paired(chosen, name):
+    """Paired difference of the shown run and a baseline over all evaluated documents of the shown seed."""
+    base, ours, others, labels = chosen.baselines(), [], [], []
+    for t in chosen.shown["timesteps"]:
+        if t > 0:
+            batch, held = chosen.batch(chosen.shown, t), chosen.batch(base, t)
+            if batch.ids != held.ids:  # baselines of another seed only
+                return (float("nan"),) * 3
+            ours.append(batch.scores[chosen.shown["run"]])
+            others.append(held.scores[name])
+            labels.append(chosen.labels(batch))
+    if not ours:
+        return (float("nan"),) * 3
+    return metrics.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
+
+
+def verdict(chosen):
+    """Say in a sentence or two how the best learner compares with the best baseline."""
+    learner, other = (sections.best_of(chosen.tables["summary"], baseline) for baseline in (False, True))
+    if learner is None:
+        return "No timestep has enough novel and known documents for an average AUC."
+    ours = f"{learner['run']} with k = {learner['k']} ({mean_sd(learner['average_mean'], learner['average_sd'])})"
+    if other is None:
+        return f"The best learner in the mean over seeds is {ours}; the baselines were not computed."
+    theirs = f"{other['run']} ({mean_sd(other['average_mean'], other['average_sd'])})"
+    gap = learner["average_mean"] - other["average_mean"]
+    if gap < 0:
+        text = f"A baseline without a dictionary is better here: {theirs} against {ours} for the best learner. "
+        if other["run"].startswith("nearest"):
+            text += "It compares every document with all earlier ones, which a dictionary of k atoms does not keep. "
+    else:
+        text = f"The best learner, {ours}, is ahead of the best baseline, {theirs}. "
+    value, low, high = _paired(chosen, other["run"])
+    if value == value:
+        sign = "no difference beyond" if low <= 0 <= high else "worse beyond" if high < 0 else "better beyond"
+        text += (
+            f"On all documents of the stream together the AUC of {chosen.name()} minus that of {other['run']} is "
+            f"{value:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, paired bootstrap): {sign} chance."
+        )
+    return text.strip()
+
+
+def _facts(chosen):
+    entry, novel = chosen.shown, chosen.tables["novel"]
+    seeds = sorted({held["seed"] for held in chosen.plan})
+    steps = sorted({len(held["timesteps"]) for held in chosen.plan})
+    steps = f"{steps[0]}" if len(steps) == 1 else f"{steps[0]} to {steps[-1]}"
+    documents = sum(row["documents"] for row in novel)
+    listed = [row["t"] for row in novel if row["seeds_listed"] > 0]
+    total = sum(row["novel_mean"] for row in novel)
+    several = "seeds" if len(seeds) > 1 else "seed"
+    text = (
+        f"Corpus reader {entry['reader']}, protocol {entry['protocol']}; {several} {', '.join(map(str, seeds))}; "
+        f"{steps} batches, the first only starts the dictionary. {documents:.0f} documents are scored, {total:.0f} of "
+        "them are novel" + (" in the mean over seeds. " if len(seeds) > 1 else ". ")
+    )
+    if not listed:
+        return text + "No timestep is in the average."
+    few = thin(listed, 12)
+    names = (
+        ", ".join(map(str, few)) if len(few) == len(listed) else f"{len(listed)} of them, {listed[0]} to {listed[-1]}"
+    )
+    return text + f"The average is over timesteps {names}."
+
+
+def _picture(chosen, folder, held, name):
+    found = held.get(name)
+    if found is None:
+        return Markup("")
+    if not found["drawn"]:
+        return element("p", found["caption"], class_="note")
+    return page.picture(os.path.join(folder, _key(chosen.corpus, name)), found["caption"], found["alt"])
+
+
+def _corpus(chosen, folder):
+    with open(os.path.join(folder, f"{chosen.corpus}-figures.json"), encoding="utf-8") as file:
+        held = json.load(file)
+
+    def shown(name):
+        return _picture(chosen, folder, held, name)
+
+    parts = (
+        ("Result", sections.main(chosen), shown("auc"), shown("parameters"), sections.full(chosen)),
+        (
+            "Timesteps",
+            shown("novel"),
+            shown("timesteps"),
+            sections.by_timestep(chosen),
+            sections.intervals(chosen),
+            shown("roc"),
+        ),
+        ("Scores", shown("scores"), sections.ties(chosen)),
+        *([("Regret", shown("regret"))] if "regret" in held else []),
+        ("Most novel documents", sections.top(chosen)),
+        ("Emerging topics", sections.emerging_topics(chosen)),
+        ("Topics", shown("topics"), sections.topics(chosen), sections.topic_tree(chosen)),
+        (
+            "Time and memory",
+            *[shown(name) for name in ("time", "costs", "tradeoff")],
+            *[sections.timing(chosen), sections.costs(chosen)],
+        ),
+        ("Runs", sections.runs(chosen)),
+    )
+    parts = [part for part in parts if any(part[1:])]
+    bodies = [
+        element("section", element("h3", title, id=_key(chosen.corpus, title.lower().replace(" ", "-"))), *content)
+        for title, *content in parts
+    ]
+    links = [
+        element("li", element("a", title, href="#" + _key(chosen.corpus, title.lower().replace(" ", "-"))))
+        for title, *_ in parts
+    ]
+    return element(
+        "section",
+        element("h2", chosen.corpus, id=chosen.corpus),
+        element("p", verdict(chosen), class_="lead"),
+        element("p", _facts(chosen)),
+        element("nav", element("ul", *links), aria_label=f"Parts of {chosen.corpus}"),
+        *bodies,
+    )
+
+
+INTRODUCTION = (
+    "Documents arrive in batches. Every document is first scored: how much of it the dictionary of word "
+    "patterns learned so far leaves unexplained. Then the dictionary learns from the batch. A document is "
+    "truly novel if no earlier batch has one of its topics; AUC is the chance that a novel document scores "
+    "above a known one."
+)
+
+
+def _streams(plan, tables_folder, figures_folder, settings):
+    """Names and sections of the corpora of a plan."""
+    plan, found = study.load_plan(plan), study.read_tables(tables_folder)
+    corpora = list(dict.fromkeys(entry["corpus"] for entry in plan))
+    bodies = [_corpus(Selection(plan, found, corpus, settings), os.fspath(figures_folder)) for corpus in corpora]
+    return list(zip(corpora, corpora, bodies, strict=True))
+
+
+def _experiment(name, heading, content):
+    key = f"experiment-{name}"
+    return key, heading, element("section", element("h2", heading, id=key), *content)
+
+
+def write(path, plan=None, tables_folder=None, figures_folder=None, *, title, config=None, settings=None,
+          experiments=()):  # fmt: skip
+    """Write the page of a study: one HTML file that needs nothing else.
+
+    Parameters
+    ----------
+    path : path-like
+    plan : list of dict or path-like, optional
+        As for `odl.evaluation.study.summarise`; without it the page has no streams.
+    tables_folder, figures_folder : path-like
+        What `odl.evaluation.study.summarise` and `odl.report.figures.write` wrote.
+    title : str
+    config : dict, optional
+        The configuration, shown as it is (but for the mirror, which changes nothing).
+    settings : dict, optional
+        As for `odl.report.selection.Selection`; the same that the figures were drawn with.
+    experiments : list of (str, str, list of Markup)
+        Of each experiment a name, its heading and what is shown of it (`odl.experiments.section`).
+
+    Raises
+    ------
+    ConfigError, DataError, StorageError
+        If the run to show does not exist, or a file is missing or damaged.
+    """
+    parts = [] if plan is None else _streams(plan, tables_folder, figures_folder, settings)
+    parts += [_experiment(*entry) for entry in experiments if entry[2]]
+    config = {name: value for name, value in (config or {}).items() if name != "mirror"}
+    links = [element("li", element("a", heading, href=f"#{key}")) for key, heading, _ in parts]
+    text = page.page(
+        title,
+        element("h1", title),
+        element("p", INTRODUCTION) if plan is not None else Markup(""),
+        element("nav", element("ul", *links), aria_label="Parts of the page") if len(parts) > 1 else Markup(""),
+        *[body for _, _, body in parts],
+        element("h2", "Configuration") if config else Markup(""),
+        details("Every value", element("pre", json.dumps(config, indent=2, ensure_ascii=False)))
+        if config
+        else Markup(""),
+    )
+    with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)

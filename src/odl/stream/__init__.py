@@ -1,0 +1,1 @@
+"""From documents to features: order, batches, and the chain of vocabulary and frequencies."""

@@ -1,0 +1,96 @@
+"""The file of one timestep's documents, written from the file of the corpus a run of documents at a time."""
+
+import os
+
+import numpy as np
+from scipy import sparse
+
+from odl.files import rows, storage
+from odl.stream import batching
+
+SPAN = 4 * rows.PART  # rows of the corpus held at a time, of which a batch may need a few only
+
+
+def write(source, order, output, t):
+    """Write the documents of one batch, with nothing in the file that depends on other documents.
+
+    Parameters
+    ----------
+    source : path-like
+        Documents of the corpus.
+    order : ndarray of int64
+        Rows of the batch there, in the order of the stream.
+    output : path-like
+        Written: as `odl.files.documents.write` writes them, with the terms that occur in the batch.
+    t : int
+    """
+    with storage.reading(source, "documents") as file:
+        counts = rows.Matrix(file, "counts")
+        if order.min() < 0 or order.max() >= counts.shape[0]:
+            raise ValueError(f"it has {counts.shape[0]} documents, and row {order.max()} is asked for")
+        columns, words = _columns(counts, order, storage.read_strings(file, "vocabulary"))
+        digests, times = (_picked(storage.dataset_of(file, name, "iu"), order) for name in ("digests", "times"))
+        with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
+            shape = (len(order), len(words))
+            parts = (
+                sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], len(words)))
+                for part in picked(counts, order)
+            )
+            rows.write_csr(batch, "counts", parts, shape, np.int32, os.path.dirname(os.path.abspath(output)))
+            storage.write_strings(batch, "vocabulary", words)
+            for name in ("ids", "titles", "files", "topics"):
+                _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)
+            storage.write_array(batch, "times", times)
+            storage.write_array(batch, "digests", digests)
+
+
+def picked(matrix, order):
+    """Yield the rows of a matrix in any order, `odl.files.rows.PART` at a time; neighbours are read together."""
+    for first in range(0, len(order), rows.PART):
+        wanted = order[first : first + rows.PART]
+        parts, places = [], []
+        for low in range(int(wanted.min()), int(wanted.max()) + 1, SPAN):
+            inside = np.flatnonzero((wanted >= low) & (wanted < low + SPAN))
+            if len(inside):
+                high = int(wanted[inside].max()) + 1
+                parts.append(matrix[low:high][wanted[inside] - low])
+                places.append(inside)
+        whole = sparse.csr_array(sparse.vstack(parts, format="csr"))
+        yield whole if len(parts) == 1 else whole[np.argsort(np.concatenate(places))]
+
+
+def _columns(counts, order, vocabulary):
+    """Return the batch's column of each term of the corpus, and the batch's words by spelling."""
+    occurs = np.zeros(counts.shape[1], dtype=bool)
+    for part in picked(counts, order):
+        occurs[part.indices] = True
+    used = np.array(sorted(np.flatnonzero(occurs).tolist(), key=vocabulary.__getitem__), dtype=np.int64)
+    columns = np.zeros(counts.shape[1], dtype=np.int32)
+    columns[used] = np.arange(len(used))
+    return columns, [vocabulary[term] for term in used]
+
+
+def _picked(dataset, order):
+    """Return rows of an array of a file, reading the span that holds them."""
+    low = int(order.min())
+    return dataset[low : int(order.max()) + 1][order - low]
+
+
+def _write_strings(source, order, file, name):
+    """Copy some of the strings of one file to another, as bytes."""
+    block = source[:]
+    ends = np.append(np.flatnonzero(block == ord("\n")), len(block))
+    starts = np.append(0, ends[:-1] + 1)[order]
+    ends = ends[order]
+    length = int((ends - starts).sum()) + len(order) - 1
+
+    def parts():
+        for first in range(0, len(order), rows.PART):
+            span = slice(first, first + rows.PART)
+            pairs = zip(starts[span].tolist(), ends[span].tolist(), strict=True)
+            joined = b"\n".join(block[start:end].tobytes() for start, end in pairs)
+            last = first + rows.PART >= len(order)
+            yield np.frombuffer(joined if last else joined + b"\n", dtype=np.uint8)
+
+    rows.write_array(file, name, length, np.dtype(np.uint8), rows.reader(parts()))
+    file[name].attrs["length"] = len(order)

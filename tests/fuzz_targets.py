@@ -24,7 +24,8 @@ from odl.corpora import arxiv_cs, checks, download, lung, news20, nips, original
 from odl.corpora import reuters21578_cai as cai
 from odl.corpora.text import token_options
 from odl.distributed import networks
-from odl.evaluation import baselines, regrets, scored, study, tables
+from odl.evaluation import baselines, regrets, study, tables
+from odl.evaluation.scores import read_scores
 from odl.experiments import patches
 from odl.files import agentfiles, checkpoints, documents, storage
 from odl.stream import batchfile, features, pipeline
@@ -676,13 +677,13 @@ def _agent_file(world, path):
 
 def _scored(path):
     tables.evaluate([path], min_novel=1, min_known=1, bootstrap=10)
-    batch = scored.read(path)
+    batch = read_scores(path)
     for row, _ in batch.top:
         assert batch.ids[row] is not None
 
 
 def _emerging(world, path):
-    found, batch = emerging.read(path), scored.read(world / "dual_averaging/scores/1.h5")
+    found, batch = emerging.read(path), read_scores(world / "dual_averaging/scores/1.h5")
     emerging.check_pair(found, batch)
     emerging.as_text(found, batch)
     emerging.as_json(found, batch)

@@ -76,7 +76,7 @@ def write_scores(path, batch, *, run, corpus, seed, k, skill, rng):
         gap=0.0,
     )
     use = np.sort(rng.gamma(0.5, size=k))[::-1]
-    scores.write(
+    scores.write_scores(
         path, batch, novelty, top=top, missing=missing, top_atoms=atoms, atom_use=use, vocabulary=batch.vocabulary,
         algorithm="dual_averaging", solver="exact", atoms=k, corpus=corpus, seed=seed, run=run,
     )  # fmt: skip
@@ -127,7 +127,7 @@ def make_study(
             "timesteps": list(range(steps)),
         }
         for t in range(1, steps):
-            baselines.write(base / "baselines" / f"{t}.h5", chain[t], baselines.score(chain[t], chain[:t]))
+            scores.write_baselines(base / "baselines" / f"{t}.h5", chain[t], baselines.score(chain[t], chain[:t]))
         entry = {**common, "run": "baselines", "algorithm": "baseline", "k": None, "parameters": {}}
         plan.append({**entry, "folder": str(base / "baselines")})
         for number, (run, (algorithm, parameters, skill)) in enumerate(runs.items()):

@@ -8,6 +8,7 @@ from scipy import io, sparse
 
 from odl.errors import DataError, StorageError
 from odl.evaluation import baselines, metrics
+from odl.evaluation.scores import read_scores, write_baselines
 from odl.files import storage
 from odl.files.documents import Documents
 from odl.stream import features
@@ -134,9 +135,9 @@ def test_file_holds_scores_and_labels_and_has_reproducible_bytes(rng, tmp_path):
     first, batch = make_chain(rng, [20, 25])
     scores = baselines.score(batch, [first])
     for name in ("a.h5", "b.h5"):
-        baselines.write(tmp_path / name, batch, scores)
+        write_baselines(tmp_path / name, batch, scores)
     assert storage.sha256_of(tmp_path / "a.h5") == storage.sha256_of(tmp_path / "b.h5")
-    read = baselines.read(tmp_path / "a.h5")
+    read = read_scores(tmp_path / "a.h5")
     assert (read.t, read.ids, read.topics) == (1, batch.ids, batch.topics)
     np.testing.assert_array_equal(read.times, batch.times)
     np.testing.assert_array_equal(read.novel, batch.novel)
@@ -147,7 +148,7 @@ def test_file_holds_scores_and_labels_and_has_reproducible_bytes(rng, tmp_path):
         np.testing.assert_array_equal(read.scores[name], values)
     (tmp_path / "a.h5").write_bytes((tmp_path / "a.h5").read_bytes()[:500])
     with pytest.raises(StorageError, match="damaged"):
-        baselines.read(tmp_path / "a.h5")
+        read_scores(tmp_path / "a.h5")
 
 
 def tdt2_chain(corpora):

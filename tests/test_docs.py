@@ -14,7 +14,7 @@ from test_config import DEFAULT, SCHEMA, merged
 
 import odl
 from odl import cli, config, corpora, experiments
-from odl.evaluation import baselines, scored, study, tables
+from odl.evaluation import baselines, scores, study, tables
 from odl.files import documents, storage
 from odl.jobs import timestep as jobs
 from odl.report import figures
@@ -256,7 +256,7 @@ def example(tmp_path_factory):
         if t:
             past = [features.read(base / "features" / f"{earlier}.h5") for earlier in range(t)]
             held = features.read(link)
-            baselines.write(base / "baselines" / f"{t}.h5", held, baselines.score(held, past))
+            scores.write_baselines(base / "baselines" / f"{t}.h5", held, baselines.score(held, past))
     return folder
 
 
@@ -264,7 +264,7 @@ def test_the_example_has_a_novel_document_at_each_timestep(example):
     run = example / "results/mine/mine/seed0/dual-averaging/k2"
     paths = sorted((run / "scores").glob("*.h5"))
     assert len(paths) == 3
-    found = [scored.read(path) for path in paths]
+    found = [scores.read_scores(path) for path in paths]
     assert [list(batch.ids) for batch in found[1:]] == [["n05", "n06", "n07"], ["n08", "n09", "n10"]]
     assert [batch.ids[int(np.argmax(batch.novel))] for batch in found[1:]] == ["n06", "n09"]
     assert all((batch.scores["dual-averaging"][batch.novel == 1] == 1).all() for batch in found[1:])

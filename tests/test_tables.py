@@ -9,7 +9,8 @@ import pytest
 import studies
 
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, metrics, scored, study, tables
+from odl.evaluation import baselines, metrics, study, tables
+from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
 
@@ -66,7 +67,7 @@ def test_rows_say_what_the_score_files_say(made):
     assert set(rows[0]) == set(tables.AUC_COLUMNS) and set(summary[0]) == set(tables.SUMMARY_COLUMNS)
     values = []
     for row in rows:
-        batch = scored.read(study.score_path(entry, row["t"]))
+        batch = read_scores(study.score_path(entry, row["t"]))
         labels = batch.novel
         value = metrics.auc(batch.scores["da"], labels)
         np.testing.assert_equal(row["auc"], value)
@@ -98,7 +99,7 @@ def test_listed_timesteps_replace_the_rule(made):
 def test_pooled_is_over_all_documents_but_the_initial_ones(made):
     entry = made[1][1]
     _, summary = tables.evaluate(paths_of(entry), bootstrap=50)
-    batches = [scored.read(path) for path in paths_of(entry, first=1)]
+    batches = [read_scores(path) for path in paths_of(entry, first=1)]
     score = np.concatenate([next(iter(batch.scores.values())) for batch in batches])
     assert summary[0]["pooled"] == metrics.auc(score, np.concatenate([batch.novel for batch in batches]))
     assert summary[0]["pooled_low"] < summary[0]["pooled"] < summary[0]["pooled_high"]
@@ -108,7 +109,7 @@ def test_baselines_give_one_series_each(made):
     entry = made[1][0]
     rows, summary = tables.evaluate(paths_of(entry, first=1), min_novel=3, bootstrap=0)
     assert [row["run"] for row in summary] == sorted(baselines.NAMES)
-    held = baselines.read(study.score_path(entry, 3))
+    held = read_scores(study.score_path(entry, 3))
     assert find(rows, run="nearest5-logtf", t=3)["auc"] == metrics.auc(held.scores["nearest5-logtf"], held.novel)
     assert np.isnan(rows[0]["uncoded"])
 
@@ -179,7 +180,7 @@ def test_one_seed_has_no_spread(made, tmp_path):
 
 def test_timesteps_and_novel_documents_per_batch(made, gathered):
     novel = [
-        scored.read(study.score_path(entry, 3)).novel for entry in made[1] if entry["run"] == "pg" and entry["k"] == 10
+        read_scores(study.score_path(entry, 3)).novel for entry in made[1] if entry["run"] == "pg" and entry["k"] == 10
     ]
     counts = [(labels == 1).sum() for labels in novel]
     row = find(gathered["novel"], t=3)

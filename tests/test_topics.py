@@ -15,7 +15,8 @@ from odl.alerts import emerging, topics
 from odl.alerts.topics import Settings
 from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
-from odl.evaluation import agreement, scored
+from odl.evaluation import agreement
+from odl.evaluation.scores import read_scores
 from odl.jobs import topicstep
 
 
@@ -256,7 +257,7 @@ def test_the_command_prints_what_it_writes(made, tmp_path):
     assert shown.returncode == 0, shown.stderr
     held, found = json.loads(shown.stdout), emerging.read(tmp_path / "t.h5")
     assert [" ".join(cluster["words"]) for cluster in held["clusters"]] == found.words
-    batch = scored.read(made / "s1.h5")
+    batch = read_scores(made / "s1.h5")
     assert held["truth"]["found"] == emerging.judge(found, batch)["found"]
     assert [c["representative"] for c in held["clusters"]] == [batch.ids[row] for row in found.representative]
     text = odl("topics", *files, "--settings", '{"share": 0.4}').stdout

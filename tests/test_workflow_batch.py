@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from workflows import SHOWN, chain, documents
 
-from odl.evaluation import scored
+from odl.evaluation.scores import read_scores
 from odl.files import checkpoints
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
@@ -22,7 +22,7 @@ def test_the_batch_learner_in_a_study(study):
     assert [point.codes.shape for point in found] == [(120, 8), (80, 8), (80, 10), (80, 12)]
     for point in found:
         assert not point.arrays, "the history would be stored twice"
-    shown = scored.read(study.checkpoint("batch", 3).parent / "scores" / "3.h5")
+    shown = read_scores(study.checkpoint("batch", 3).parent / "scores" / "3.h5")
     # The batch was scored with 12 atoms and left 14: those that it added were used by none of its documents.
     assert [use for _, _, use in shown.atoms][12:] == [0, 0]
     assert len(shown.atoms[0][0].split()) and np.isfinite(next(iter(shown.scores.values()))).all()

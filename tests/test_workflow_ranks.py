@@ -8,7 +8,7 @@ import pytest
 from test_mpi import needs_mpi
 from workflows import SHOWN, documents
 
-from odl.evaluation import scored
+from odl.evaluation.scores import read_scores
 from odl.files import agentfiles
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow"), needs_mpi]
@@ -28,7 +28,7 @@ def test_a_run_over_ranks_in_a_study(study):
     for t in range(4):
         state = study.checkpoint("ring", t)
         assert agentfiles.of_network(state) and not agentfiles.of_network(study.checkpoint("alone", t))
-        one, other = (scored.read(study.checkpoint(run, t).parent / "scores" / f"{t}.h5") for run in ("ring", "alone"))
+        one, other = (read_scores(study.checkpoint(run, t).parent / "scores" / f"{t}.h5") for run in ("ring", "alone"))
         np.testing.assert_allclose(one.scores["ring"], other.scores["alone"], atol=1e-10)
         with h5py.File(agentfiles.agent_path(state, 0)) as file:
             assert "ranks" not in str(dict(file.attrs))

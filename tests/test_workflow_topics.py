@@ -8,7 +8,7 @@ import pytest
 from workflows import SHOWN, Study, documents, environment
 
 from odl.alerts import emerging
-from odl.evaluation import scored
+from odl.evaluation.scores import read_scores
 from odl.evaluation.tables import read_table
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
@@ -46,7 +46,7 @@ def test_files_tables_and_page_agree(grouped):
     assert "Emerging topics</h3>" in page
     for row, mean in zip(rows, gathered, strict=True):
         found, batch = (read(folder / part / f"{row['t']}.h5") for read, part in
-                        ((emerging.read, "emerging"), (scored.read, "scores")))  # fmt: skip
+                        ((emerging.read, "emerging"), (read_scores, "scores")))  # fmt: skip
         assert row["selected"] == len(found.rows) == 24 and found.settings["share"] == 0.3
         assert row["clusters"] == len(found.words) > 0 and row["purity"] == mean["purity_mean"] > 0.7
         assert all(words.replace(" ", ", ") in page for words in found.words)

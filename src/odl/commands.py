@@ -115,13 +115,13 @@ def rank(args):
 
 
 def baselines(args):
-    from odl.evaluation import baselines
+    from odl.evaluation import baselines, scores
     from odl.files import storage
     from odl.stream import features
 
     batch = features.read(args.features)
     past = storage.earlier(args.past, batch.t, args.window)
-    baselines.write(args.output, batch, baselines.score(batch, map(features.read, past)))
+    scores.write_baselines(args.output, batch, baselines.score(batch, map(features.read, past)))
 
 
 def topics(args):

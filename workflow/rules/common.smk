@@ -51,7 +51,7 @@ STAGES = {
     "score": ["jobs/shards"],
     "update": ["jobs/timestep"],
     "ranks": ["jobs/rankstep", "learners/diffusion"],
-    "baselines": ["evaluation/baselines"],
+    "baselines": ["evaluation/baselines", "evaluation/scores"],
     "topics": ["alerts/emerging", "jobs/topicstep"],
     "emerging": ["alerts/emerging", "evaluation/tables"],
     "evaluate": ["evaluation/tables"],

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from odl.errors import DataError, StorageError
-from odl.evaluation import agreement, scored
+from odl.evaluation import agreement
+from odl.evaluation.scores import read_scores
 from odl.files import storage
 
 KIND = "emerging"
@@ -123,7 +124,7 @@ def judge(found, batch, topics="all"):
     Parameters
     ----------
     found : Emerging
-    batch : odl.evaluation.scored.Scored
+    batch : odl.evaluation.scores.Scores
         The scores it was made from.
     topics : {"all", "dominant"}
         See `odl.evaluation.agreement`.
@@ -205,7 +206,7 @@ def table(pairs, topics="all"):
     """
     rows = []
     for path, scores in pairs:
-        found, batch = read(path), scored.read(scores)
+        found, batch = read(path), read_scores(scores)
         check_pair(found, batch, path)
         rows.append(judge(found, batch, topics))
     return sorted(rows, key=lambda row: row["t"])

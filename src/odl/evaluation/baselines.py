@@ -5,13 +5,10 @@ every table can show them side by side. They need the counts of the whole past (
 it): time and memory on disk grow with the stream, which a dictionary of k atoms does not ask for.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
-from odl.files import documents, storage
 from odl.stream import features
 
 NEIGHBOURS = 5
@@ -133,57 +130,3 @@ def score(batch, past, weightings=WEIGHTINGS):
     """
     scores = nearest(batch, past, weightings) if weightings else {}
     return {**scores, "out-of-vocabulary": out_of_vocabulary(batch), "length": length(batch)}
-
-
-@dataclass
-class Baselines:
-    """What a file of kind "baselines" holds: the labels of one batch and the scores by name."""
-
-    t: int
-    ids: list
-    times: np.ndarray
-    topics: list
-    novel: np.ndarray
-    novel_dominant: np.ndarray
-    empty: np.ndarray
-    scores: dict
-
-
-def write(path, batch, scores):
-    """Write the scores of one batch with its labels to an HDF5 file of kind "baselines".
-
-    `empty` marks the documents without a term that was seen before.
-    """
-    known = sparse.csr_array(batch.counts) @ (np.asarray(batch.frequencies) > 0).astype(np.float64)
-    with storage.writing(path, "baselines", t=int(batch.t)) as file:
-        storage.write_strings(file, "ids", batch.ids)
-        documents.write_topics(file, batch.topics)
-        storage.write_array(file, "times", np.asarray(batch.times, dtype=np.int64))
-        for name in ("novel", "novel_dominant"):
-            storage.write_array(file, name, np.asarray(getattr(batch, name), dtype=np.int8))
-        storage.write_array(file, "empty", (known == 0).astype(np.uint8))
-        group = file.create_group("scores")
-        for name in sorted(scores):
-            storage.write_array(group, name, np.asarray(scores[name], dtype=np.float64))
-
-
-def read(path):
-    """Load what `write` stored.
-
-    Raises
-    ------
-    StorageError
-        If the file is missing, damaged or of another kind.
-    """
-    with storage.reading(path, "baselines") as file:
-        held = Baselines(
-            t=int(file.attrs["t"]),
-            ids=storage.read_strings(file, "ids"),
-            topics=documents.read_topics(file),
-            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
-            scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
-        )
-        parts = (held.times, held.topics, held.novel, held.novel_dominant, held.empty, *held.scores.values())
-        if any(len(part) != len(held.ids) for part in parts):
-            raise ValueError("scores, labels and documents differ in number")
-        return held

@@ -1,9 +1,60 @@
-"""Score files: what the tables, the figures and a reader of alerts need of one timestep; small."""
+"""Score files: what the tables, the figures and a reader of alerts need of one batch; small.
 
+Of kind "scores" is what one learner said about the batch, of kind "baselines" what all baselines did.
+"""
+
+from dataclasses import dataclass, field
+
+import h5py
 import numpy as np
+from scipy import sparse
 
-from odl.evaluation import metrics
-from odl.files import storage
+from odl.errors import StorageError
+from odl.files import documents, storage
+
+
+@dataclass
+class Scores:
+    """Scores and labels of one batch of n documents.
+
+    Attributes
+    ----------
+    t : int
+        Timestep; 0 is the initialisation batch.
+    initialisation : bool
+        Whether the batch only started the dictionary: never evaluated.
+    scores : dict of str -> ndarray of float, shape (n,)
+        By name of the run; one entry for a learner, one per baseline otherwise.
+    novel, novel_dominant : ndarray of int8, shape (n,)
+        1 novel, 0 known, -1 unlabelled.
+    empty : ndarray of uint8, shape (n,)
+        Documents without a known term.
+    uncoded, gap : float
+        Share of documents with x = 0 and largest relative gap of a code; nan for baselines.
+    top : list of (row, words)
+        The most novel documents with their unexplained words; empty for baselines.
+    atoms : list of (words, weights, use)
+        Top words of every atom; empty for baselines.
+    """
+
+    t: int
+    initialisation: bool
+    ids: list
+    times: np.ndarray
+    topics: list
+    novel: np.ndarray
+    novel_dominant: np.ndarray
+    empty: np.ndarray
+    scores: dict
+    uncoded: float = float("nan")
+    gap: float = float("nan")
+    titles: list = field(default_factory=list)
+    top: list = field(default_factory=list)
+    atoms: list = field(default_factory=list)
+
+    def labels(self, topics="all"):
+        """Labels by all topics of a document, or by its dominant topic only."""
+        return self.novel_dominant if topics == "dominant" else self.novel
 
 
 def words(pairs, vocabulary):
@@ -11,8 +62,8 @@ def words(pairs, vocabulary):
     return " ".join(f"{vocabulary[term]}:{share:.3f}" for term, share in pairs)
 
 
-def write(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary, **attributes):
-    """Write the scores of one timestep.
+def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary, **attributes):
+    """Write the scores that one learner gave a batch, to a file of kind "scores".
 
     Parameters
     ----------
@@ -33,15 +84,12 @@ def write(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary
     **attributes
         run, corpus, seed, atoms, solver: what the scores belong to.
     """
-    aucs = {"auc": batch.novel, "auc_dominant": batch.novel_dominant}
     attributes |= {
         "t": batch.t,
         "initialisation": batch.t == 0,
         "uncoded": novelty.uncoded,
         "gap": novelty.gap,
     }
-    for name, labels in aucs.items():
-        attributes[name] = np.nan if batch.t == 0 else metrics.auc(novelty.score, labels)
     with storage.writing(path, "scores", **attributes) as file:
         batch.write_names(file)
         for name in ("times", "novel", "novel_dominant"):
@@ -58,3 +106,87 @@ def write(path, batch, novelty, *, top, missing, top_atoms, atom_use, vocabulary
             group, "weights", [" ".join(f"{weight:.3g}" for _, weight in pairs) for pairs in top_atoms]
         )
         storage.write_array(group, "use", atom_use)
+
+
+def write_baselines(path, batch, scores):
+    """Write the scores of one batch with its labels to an HDF5 file of kind "baselines".
+
+    `empty` marks the documents without a term that was seen before.
+    """
+    known = sparse.csr_array(batch.counts) @ (np.asarray(batch.frequencies) > 0).astype(np.float64)
+    with storage.writing(path, "baselines", t=int(batch.t)) as file:
+        storage.write_strings(file, "ids", batch.ids)
+        documents.write_topics(file, batch.topics)
+        storage.write_array(file, "times", np.asarray(batch.times, dtype=np.int64))
+        for name in ("novel", "novel_dominant"):
+            storage.write_array(file, name, np.asarray(getattr(batch, name), dtype=np.int8))
+        storage.write_array(file, "empty", (known == 0).astype(np.uint8))
+        group = file.create_group("scores")
+        for name in sorted(scores):
+            storage.write_array(group, name, np.asarray(scores[name], dtype=np.float64))
+
+
+def _read_learner(path):
+    with storage.reading(path, "scores") as file:
+        score = storage.read_array(file, "score")
+        words = storage.read_strings(file, "top/words")
+        atoms = zip(
+            storage.read_strings(file, "atoms/words"),
+            storage.read_strings(file, "atoms/weights"),
+            storage.read_array(file, "atoms/use").tolist(),
+            strict=True,
+        )
+        batch = Scores(
+            t=int(file.attrs["t"]),
+            initialisation=bool(file.attrs["initialisation"]),
+            **{name: storage.read_strings(file, name) for name in ("ids", "titles")},
+            topics=documents.read_topics(file),
+            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
+            scores={str(file.attrs["run"]): score},
+            uncoded=float(file.attrs["uncoded"]),
+            gap=float(file.attrs["gap"]),
+            top=list(zip(storage.read_array(file, "top/rows", "i").tolist(), words, strict=True)),
+            atoms=list(atoms),
+        )
+        parts = (batch.ids, batch.titles, batch.topics, batch.novel, batch.novel_dominant, batch.empty, score)
+        if {len(part) for part in parts} != {len(batch.times)}:
+            raise ValueError("scores, labels and documents differ in number")
+        if not all(0 <= row < len(score) for row, _ in batch.top):
+            raise ValueError("the most novel documents are none of its documents")
+        return batch
+
+
+def _read_baselines(path):
+    with storage.reading(path, "baselines") as file:
+        batch = Scores(
+            t=int(file.attrs["t"]),
+            initialisation=int(file.attrs["t"]) == 0,
+            ids=storage.read_strings(file, "ids"),
+            topics=documents.read_topics(file),
+            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
+            scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
+        )
+        parts = (batch.times, batch.topics, batch.novel, batch.novel_dominant, batch.empty, *batch.scores.values())
+        if any(len(part) != len(batch.ids) for part in parts):
+            raise ValueError("scores, labels and documents differ in number")
+        return batch
+
+
+def read_scores(path):
+    """Read a score file of a learner or a file of baselines, whichever it is.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged, or neither.
+    """
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            kind = str(file.attrs.get("kind"))
+    except (OSError, ValueError, TypeError, RuntimeError, LookupError):
+        kind = "scores"  # `_read_learner` says what is wrong with it
+    if kind == "baselines":
+        return _read_baselines(path)
+    if kind == "scores":
+        return _read_learner(path)
+    raise StorageError(f"{path} is of kind '{kind}'", "kind 'scores' or 'baselines'", "give the files of one run")

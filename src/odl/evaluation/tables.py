@@ -10,7 +10,8 @@ import os
 import numpy as np
 
 from odl.errors import DataError, ParameterError
-from odl.evaluation import metrics, scored
+from odl.evaluation import metrics
+from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
 
@@ -153,7 +154,7 @@ def _summary(run, rows, draws, pooled):
 
 def _read_series(paths):
     """Read the batches of one run: the names in the files, and what is evaluated in the order of time."""
-    batches = sorted(map(scored.read, paths), key=lambda batch: batch.t)
+    batches = sorted(map(read_scores, paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
     if len(set(steps)) != len(steps) or len(names) > 1:

@@ -122,7 +122,7 @@ def write_scores(path, data, batch, found, before, after, run, solver):
     """
     top = np.argsort(-found.score, kind="stable")[:SHOWN]
     documents, codes = batch.take(top)
-    scores.write(
+    scores.write_scores(
         path,
         data,
         found,

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from odl.alerts import emerging, topics
 from odl.errors import DataError
-from odl.evaluation import scored
+from odl.evaluation.scores import read_scores
 from odl.novelty import top_terms
 from odl.stream import features
 
@@ -27,7 +27,7 @@ def find(scores, source, *, settings=None, weighting=None, corpus_features=None)
 
     Returns
     -------
-    Emerging, Scored
+    Emerging, Scores
         The clusters, and the scores with the documents' names.
 
     Raises
@@ -38,7 +38,7 @@ def find(scores, source, *, settings=None, weighting=None, corpus_features=None)
         If a setting is out of range, or a file missing or damaged.
     """
     chosen = topics.Settings(**(settings or {}))
-    run, batch = emerging.score_run(scores), scored.read(scores)
+    run, batch = emerging.score_run(scores), read_scores(scores)
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
         given = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"

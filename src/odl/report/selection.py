@@ -4,7 +4,8 @@ import os
 
 import numpy as np
 
-from odl.evaluation import scored, study, tables
+from odl.evaluation import study, tables
+from odl.evaluation.scores import read_scores
 
 LINES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
 MOST_RUNS = 6
@@ -67,7 +68,7 @@ class Selection:
         """Read one score file, once."""
         path = study.score_path(entry, t)
         if path not in self._cache:
-            self._cache[path] = scored.read(path)
+            self._cache[path] = read_scores(path)
         return self._cache[path]
 
     def labels(self, batch):

@@ -109,6 +109,26 @@ def test_interval_covers_the_truth_about_as_often_as_it_says():
     assert 0.88 <= hits / runs <= 0.99
 
 
+def test_intervals_are_of_95_percent(rng):
+    """Whoever asks for no level gets the 95 % that tables and pages write beside it."""
+    draws = rng.random(777)
+    assert metrics.interval(draws) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    labels = np.repeat([1, 0], [30, 60])
+    scores, others = rng.normal(labels, 1.0), rng.normal(labels, 1.0)
+    options = {"replicates": 200, "seed": 3}
+    narrow, wide = ({**options, "level": level} for level in (0.9, 0.95))
+    batches, pairs = [(scores, others, labels)] * 2, [(scores, labels)] * 2
+    for function, given in (
+        (metrics.auc_interval, (scores, labels)),
+        (metrics.auc_difference, (scores, others, labels)),
+        (metrics.mean_difference, (batches,)),
+        (metrics.pooled_auc, (pairs,)),
+    ):
+        value, low, high = function(*given, **options)
+        assert (value, low, high) == function(*given, **wide)
+        assert low < function(*given, **narrow)[1] < function(*given, **narrow)[2] < high
+
+
 def test_undefined_where_a_class_is_missing():
     assert np.isnan(metrics.bootstrap([1.0, 2.0], [0, 0], replicates=5)).all()
     assert all(np.isnan(value) for value in metrics.auc_interval([1.0, 2.0], [1, 1]))

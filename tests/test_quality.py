@@ -157,6 +157,20 @@ def test_table_and_memory(held):
     assert sizes["adaptive", 20]["average"] == rows["adaptive"]["average"]
 
 
+def test_averages_are_over_the_listed_timesteps_alone(held, monkeypatch):
+    chosen, made = held
+    cosines, t = qualitystudy.neighbours(made), made.listed[-1]
+    monkeypatch.setattr(qualitystudy, "neighbours", lambda *_: cosines)  # scores of the other timesteps too
+    made.labels[t] = made.labels[t][::-1]  # worse than the other timesteps
+    aucs = [metrics.auc(cosines["nearest-tfidf"][step], made.labels[step]) for step in made.listed]
+    assert aucs[-1] < min(aucs[:-1])
+    made.listed = [t]
+    rows = qualitystudy.compare(made, chosen, {**SETTINGS, "runs": ["adaptive"]})["table"]
+    for row in (row for row in rows if row["run"] in cosines):
+        assert row["average"] == pytest.approx(metrics.auc(cosines[row["run"]][t], made.labels[t]))
+    assert {row["run"] for row in rows} > set(qualitystudy.COSINES)
+
+
 def test_ablation_and_cost(held):
     chosen, made = held
     some = {name: chosen[name] for name in ("adaptive", "adaptive-raw", "adaptive-join")}

@@ -51,6 +51,12 @@ def made(tmp_path_factory):
     return root, plan, (root / "report.html").read_text(encoding="utf-8")
 
 
+def test_intervals_are_shown_as_what_they_are(made):
+    """95 % is written where the 2.5 and 97.5 percentiles stand (test_tables.py, test_metrics.py)."""
+    shares = re.findall(r"([\d.]+)[\s\u00a0]%[\s\u00a0]interval", made[2])
+    assert shares and set(shares) == {"95"}
+
+
 def test_page_is_well_formed_and_accessible(made):
     found = Checker(made[2])
     names = [name for name, _ in found.found]

@@ -192,6 +192,19 @@ class TestRefusals:
         with pytest.raises(DataError, match=r"shard1-\d+\.h5 is of other documents.* delete"):
             self.gathered(stream, made, [made / f"shard1-{first}.h5" for first in firsts])
 
+    def test_shards_that_are_cut_within_a_block(self, stream, made, tmp_path):
+        """They make the batch, but its sums would be taken over other blocks."""
+        learner, data, P, digest, state, _ = timestep.opened(
+            stream / "1.h5", run_of("projected_gradient"), made / "0.h5"
+        )
+        paths = [tmp_path / "a.h5", tmp_path / "b.h5"]
+        for path, first, last in zip(paths, (0, 500), (500, SIZES[1]), strict=True):
+            found = novelty.score(learner, state, P[first:last])
+            of = {"t": data.t, "run": run_of("projected_gradient"), "previous": digest}
+            gather.write(path, found, first=first, seconds=0.0, **of)
+        with pytest.raises(DataError, match=r"b\.h5 is of other documents"):
+            self.gathered(stream, made, paths)
+
     @pytest.mark.parametrize("change", [{"t": 2}, {"previous": "f" * 64}, {"lam": 0.2}])
     def test_shards_of_another_dictionary(self, stream, made, change):
         with pytest.raises(DataError, match="another dictionary"):

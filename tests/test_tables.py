@@ -96,6 +96,37 @@ def test_listed_timesteps_replace_the_rule(made):
     assert np.isnan(next(row["auc"] for row in rows if row["novel"] == 0))
 
 
+def test_averages_are_over_the_listed_timesteps_alone(made):
+    paths = paths_of(made[1][1])
+    rows, (summary,) = tables.evaluate(paths, timesteps=[1, 4], bootstrap=200, seed=5)
+    values = {row["t"]: row["auc"] for row in rows if not np.isnan(row["auc"])}
+    assert {1, 4} < set(values) and summary["timesteps_all"] == len(values)
+    assert summary["average"] == np.mean([values[1], values[4]]) != np.mean(list(values.values()))
+    assert summary["average_all"] == np.mean(list(values.values()))
+    assert summary["timesteps"] == 2 and [row["listed"] for row in rows] == [int(row["t"] in (1, 4)) for row in rows]
+
+
+def percentiles(draws):
+    """The interval that is written as one of 95 %."""
+    return tuple(np.percentile(draws, [2.5, 97.5]))
+
+
+def test_intervals_hold_95_of_100_draws(made):
+    """Of a timestep, of the average over the listed ones, and of all documents: 2.5 % of the draws lie on each side."""
+    entry, options = made[1][1], {"replicates": 400}
+    rows, (summary,) = tables.evaluate(paths_of(entry), timesteps=[1, 4], bootstrap=400, seed=5)
+    draws, batches = {}, [scored.read(path) for path in paths_of(entry, first=1)]
+    for row, batch in zip(rows, batches, strict=True):
+        draws[row["t"]] = metrics.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
+        if not np.isnan(row["auc"]):
+            assert (row["low"], row["high"]) == pytest.approx(percentiles(draws[row["t"]]), abs=1e-12)
+    average = percentiles((draws[1] + draws[4]) / 2)
+    assert (summary["low"], summary["high"]) == pytest.approx(average, abs=1e-12)
+    score = np.concatenate([batch.scores[entry["run"]] for batch in batches])
+    pooled = metrics.bootstrap(score, np.concatenate([batch.novel for batch in batches]), seed=[5, 0], **options)
+    assert (summary["pooled_low"], summary["pooled_high"]) == pytest.approx(percentiles(pooled), abs=1e-12)
+
+
 def test_pooled_is_over_all_documents_but_the_initial_ones(made):
     entry = made[1][1]
     _, summary = tables.evaluate(paths_of(entry), bootstrap=50)

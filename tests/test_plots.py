@@ -1,5 +1,6 @@
 """Figures: what they show, equal bytes for equal data, and every edge a study can have."""
 
+import ast
 import json
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
@@ -8,10 +9,12 @@ import numpy as np
 import pandas
 import pytest
 import studies
+from conftest import ROOT
 from matplotlib.text import Text
 
 from odl.evaluation import study
 from odl.evaluation.scores import read_scores
+from odl.experiments import convergenceplots, qualityplots
 from odl.files import storage
 from odl.report import figures, plots, selection, streamplots
 
@@ -228,3 +231,61 @@ def test_atoms_that_came_later_have_no_use_before(made):
     row = list(kept).index(len(last.atoms) - 1)
     assert grown.shape == (len(use) + 1, len(steps)) and grown[row, -1] > 0 and not grown[row, :-1].any()
     assert named[row] == ["", "", "fresh words"]
+
+
+BROKEN = r"$\frac{x$"  # mathematics to matplotlib, and wrong
+
+
+def all_plain(figure, stem):
+    """Save a figure, which lays out every text, and say whether the text of data is in it and none is parsed."""
+    plots.save(figure, stem)
+    found = [text for text in figure.findobj(Text) if text.get_text()]
+    assert found and not any(text.get_parse_math() for text in found)
+    return any(BROKEN in text.get_text() for text in found)
+
+
+def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
+    """Tokens, topics and runs; then the names that experiments take from data."""
+    monkeypatch.setattr(studies, "TOPICS", {name + BROKEN: " ".join(f"{word}{BROKEN}" for word in words.split())
+                                            for name, words in studies.TOPICS.items()})  # fmt: skip
+    names = [f"{BROKEN}{number}" for number in range(3)]
+    runs = {name: ("dual_averaging", {"gamma": 2.0**n}, 0.2) for n, name in enumerate(names)}
+    plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(10, 20), runs=runs, bootstrap=20)
+    study.summarise(plan, tmp_path / "tables")
+    chosen = selection.Selection(plan, study.read_tables(tmp_path / "tables"), "wires", {})
+    shown = {name for name in figures.NAMES if all_plain(figures.draw(name, chosen).figure, tmp_path / "figure")}
+    assert shown == {"auc", "timesteps", "roc", "topics", "time", "costs", "tradeoff"}
+    rows = [{"problem": BROKEN, "network": "ring", "mu": mu, "distance": mu**2} for mu in (0.001, 0.01)]
+    memory = [{"stream": BROKEN, "seed": 0, "run": BROKEN, "size": 9, "entries": n, "average": 0.5} for n in (1, 9)]
+    drift = [{"stream": BROKEN, "seed": 0, "run": BROKEN, "scores": "raw", "t": t, "mean": 0.5} for t in (1, 2)]
+    for figure in (
+        plots.note(BROKEN),
+        plots.sensitivity([(BROKEN, BROKEN, pandas.DataFrame({"value": [1.0, 99.0], "seed": 0, "average": 0.5}))]),
+        convergenceplots.steps(rows),
+        qualityplots.curves(memory),
+        qualityplots.drift([*drift, {**drift[0], "scores": "calibrated"}]),
+    ):
+        assert all_plain(figure, tmp_path / "figure")
+
+
+def test_powers_of_ten_are_plain_text():
+    rows = [{"problem": "p", "network": "n", "mu": mu, "distance": mu**2} for mu in (0.001, 0.01, 0.1)]
+    figure = convergenceplots.steps(rows)
+    with plots.style():
+        said = texts(figure)
+    assert {"10⁻³", "10⁻²", "10⁻⁶"} <= set(said) and not any("$" in text or "{" in text for text in said)
+    assert plots.Powers(labelOnlyBase=False)(0.0002) == "2×10⁻⁴"
+
+
+def test_every_function_that_makes_a_figure_does_so_in_the_house_style():
+    made = []
+    for path in sorted((ROOT / "src/odl").rglob("*.py")):
+        functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+        for function in functions:
+            calls = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
+            if {call.rpartition(".")[2] for call in calls} & {"new_figure", "Figure"} and function.name != "new_figure":
+                styled = [ast.unparse(held).rpartition(".")[2] for held in function.decorator_list]
+                made.append((path.name, function.name, styled))
+        assert 'set_xscale("log' not in path.read_text() and 'scale="log' not in path.read_text(), path
+    assert len(made) > 20
+    assert [(path, name) for path, name, held in made if held != ["styled"]] == [("plots.py", "_ranking")]

@@ -111,6 +111,9 @@ def test_verdict_follows_the_numbers(made):
     chosen = selection.Selection(plan, found, "wires")
     assert studypage.verdict(chosen).startswith("The best learner, da with k = 20")
     for row in found["summary"]:
+        row["average_mean"] = 0.75
+    assert "are equal to three digits." in studypage.verdict(selection.Selection(plan, found, "wires"))
+    for row in found["summary"]:
         row["average_mean"] = float("nan")
     assert "No timestep" in studypage.verdict(selection.Selection(plan, found, "wires"))
 
@@ -158,6 +161,9 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="plain")
     words = Checker((tmp_path / "r.html").read_text(encoding="utf-8")).words
     assert "unlabelled" in words and "novel" not in words[words.index("rank") :]
+    assert any(re.match("Timestep 1: 20 documents, no document of the batch has a topic", text) for text in words)
+    assert not any("shown are novel" in text for text in words)
+    assert held["scores"]["alt"].endswith("batches. None of them has a topic.")
 
 
 def test_pieces_of_the_page():

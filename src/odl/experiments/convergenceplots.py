@@ -3,7 +3,7 @@
 import numpy as np
 import seaborn
 
-from odl.report.plots import GREY, LINES, look_of, new_figure, styled
+from odl.report.plots import GREY, LINES, logarithmic, look_of, new_figure, styled
 
 FLOOR = 1e-12  # below is rounding
 CLOCKS = (("exchanges", "exchanges"), ("inner", "gradient steps of an agent"), ("floats", "floats sent by an agent"))
@@ -28,7 +28,7 @@ def paths(rows):
                 values = [max(row["distance"], FLOOR) for row in part]
                 look = {**look_of(number), "markevery": 8, "markersize": 4, "linewidth": 1.4}
                 axis.plot([row[key] for row in part], values, label=method, **look)
-            axis.set(xscale="log", yscale="log")
+            logarithmic(axis, "x", "y")
             if place == len(names) - 1:
                 axis.set_xlabel(label)
         line[0].set_ylabel("squared distance")
@@ -57,7 +57,7 @@ def steps(rows):
         law = {"color": GREY, "linewidth": 1.1, "linestyle": LINES[2], "zorder": 0}
         axis.plot(mu, distance[0] * (mu / mu[0]) ** 2, label="mu²" if number == len(names) - 1 else None, **law)
     if names:
-        axis.set(xscale="log", yscale="log")
+        logarithmic(axis, "x", "y")
         axis.legend()
     axis.set(xlabel="step mu", ylabel="squared distance of the fixed point")
     seaborn.despine(figure)

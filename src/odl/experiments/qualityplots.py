@@ -5,7 +5,7 @@ import seaborn
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from odl.experiments.qualitypage import by, named, spread
-from odl.report.plots import GREY, INK, LINES, PALE, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, PALE, logarithmic, look_of, new_figure, styled
 
 PLAIN, CONTEXT = "nearest documents, window", "nearest documents, window, in context"
 WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, in context"
@@ -92,7 +92,8 @@ def curves(memory, compared=(), column="entries"):
     for axis, ((name,), rows) in zip(axes.flat, streams.items(), strict=False):
         _panel(axis, rows, lines_of([row for row in compared if row["stream"] == name]), learned, column)
         label = "atoms k" if column == "size" else "stored weights, thousands"
-        axis.set(title=name, xscale="log", xlabel=label)
+        logarithmic(axis, "x")
+        axis.set(title=name, xlabel=label)
         axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.xaxis.set_major_formatter("{x:g}")
         axis.minorticks_off()

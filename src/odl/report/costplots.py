@@ -4,7 +4,7 @@ import numpy as np
 import seaborn
 from matplotlib.ticker import MaxNLocator
 
-from odl.report.plots import INK, look_of, new_figure, styled
+from odl.report.plots import INK, logarithmic, look_of, new_figure, styled
 
 
 @styled
@@ -53,7 +53,7 @@ def cost_by_timestep(costs):
         part = costs[costs["run"] == run]
         axis.plot(part["t"], part["cpu_s"], label=run, markersize=5.5, linewidth=1.6, **look_of(position))
     if _wide(costs["cpu_s"]):
-        axis.set_yscale("log")
+        logarithmic(axis, "y")
         axis.yaxis.set_major_formatter("{x:g}")
     else:
         axis.set_ylim(0, 1.08 * max(costs["cpu_s"].max(), 1e-9))
@@ -83,7 +83,7 @@ def auc_against_time(frame):
             axis.annotate(f"{row.k:g}", (row.cpu_s, row.average_mean), (4, 4), textcoords="offset points",
                           fontsize=7.5, color=INK)  # fmt: skip
     if _wide(frame["cpu_s"]):
-        axis.set_xscale("log")
+        logarithmic(axis, "x")
         axis.xaxis.set_major_formatter("{x:g}")
     else:
         axis.set_xlim(0, 1.08 * max(frame["cpu_s"].max(), 1e-9))

@@ -266,7 +266,8 @@ def _scores(chosen):
         caption += f" {below} documents of known or no topic below the axis are drawn on its lower edge."
     medians = [f"{np.median(score[labels == label]):.2f} for {name}" for label, name in ((1, "novel"), (0, "known"))
                if (labels == label).any()]  # fmt: skip
-    alt = f"Novelty scores of {len(score)} documents in {len(batches)} batches. Median " + ", ".join(medians) + "."
+    alt = f"Novelty scores of {len(score)} documents in {len(batches)} batches."
+    alt += f" Median {', '.join(medians)}." if medians else " None of them has a topic."
     return Picture(streamplots.scores_over_time(score, labels, starts, ticks), caption, alt)
 
 

@@ -6,6 +6,7 @@ here depends on the time, the machine or global state: equal data give equal byt
 """
 
 import os
+import re
 import textwrap
 from contextlib import contextmanager
 from itertools import pairwise
@@ -15,6 +16,7 @@ import numpy as np
 import seaborn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation
 
 from odl.files import storage
 
@@ -37,7 +39,9 @@ RC = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "axes.unicode_minus": False,
+    "text.parse_math": False,  # tokens, titles and names hold "$"; see `logarithmic` for powers of ten
 }
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @contextmanager
@@ -61,6 +65,23 @@ def new_figure(width, height, rows=1, columns=1, **options):
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+class Powers(LogFormatterSciNotation):
+    """Ticks of a logarithmic axis as matplotlib chooses them, in plain text: ``10⁻²``."""
+
+    def __call__(self, x, pos=None):
+        text = super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$").replace(r"\times", "×")
+        return re.sub(r"\^\{([-0-9]+)\}", lambda power: power[1].translate(RAISED), text)
+
+
+def logarithmic(axis, *names):
+    """Make axes logarithmic (``"x"``, ``"y"``) without mathematics in their ticks."""
+    for name in names:
+        axis.set(**{f"{name}scale": "log"})
+        ticks = getattr(axis, f"{name}axis")
+        ticks.set_major_formatter(Powers())
+        ticks.set_minor_formatter(Powers(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
 
 
 def look_of(position):
@@ -208,7 +229,7 @@ def sensitivity(sweeps):
         axis.errorbar(mean.index, mean, yerr=spread, capsize=2.5, markersize=5.5, linewidth=1.6, **look_of(position))
         values = mean.index.to_numpy(dtype=float)
         if values.min() > 0 and values.max() / values.min() > 30:
-            axis.set_xscale("log")
+            logarithmic(axis, "x")
             axis.set_xticks(values, [f"{value:g}" for value in values])
             axis.minorticks_off()
         axis.set(title=title, xlabel=parameter)

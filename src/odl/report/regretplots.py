@@ -3,7 +3,7 @@
 import numpy as np
 import seaborn
 
-from odl.report.plots import GREY, INK, LINES, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, logarithmic, look_of, new_figure, styled
 
 
 def _panels(frame):
@@ -105,7 +105,7 @@ def _black(axis, part, what, label):
 
 def _log(axis):
     """Logarithmic values, with room below for a legend of the lines that are black or grey."""
-    axis.set_yscale("log")
+    logarithmic(axis, "y")
     lines = [line for line in axis.lines if line.get_color() in (INK, GREY)]
     if lines:
         low, high = axis.get_ylim()

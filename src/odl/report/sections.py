@@ -150,6 +150,21 @@ def _words(text):
     return ", ".join(f"{word}\u00a0{_percent(float(share))}" for word, share in parts)
 
 
+def _summary(t, labels, score, shown):
+    """Count the novel documents among those shown and those that tie above; nothing is said where none has a topic."""
+    text, labelled = f"Timestep {t}: ", (labels >= 0).any()
+    if labelled:
+        hits = int((labels[shown] == 1).sum())
+        text += f"{hits} of the {len(shown)} shown are novel ({int((labels == 1).sum())} in the batch)"
+    else:
+        text += f"{len(shown)} documents, no document of the batch has a topic"
+    tied = score == score.max(initial=0.0)
+    if tied.sum() > 1:
+        text += f"; {int(tied.sum())} documents tie at the highest score"
+        text += f", {int((labels[tied] == 1).sum())} novel" if labelled else ""
+    return text
+
+
 def top(chosen):
     """The most novel documents of every timestep with their unexplained words."""
     steps = [t for t in chosen.shown["timesteps"] if t > 0]
@@ -161,11 +176,7 @@ def top(chosen):
             novel = {1: element("b", "novel", class_="novel"), 0: "known", -1: "unlabelled"}[int(labels[row])]
             name = batch.titles[row] or batch.ids[row]
             rows.append([rank, number(score[row]), novel, name, ", ".join(batch.topics[row]), _words(words)])
-        hits, total = sum(int(labels[row]) == 1 for row, _ in batch.top), int((labels == 1).sum())
-        summary = f"Timestep {t}: {hits} of the {len(rows)} shown are novel ({total} in the batch)"
-        tied = score == score.max(initial=0.0)
-        if tied.sum() > 1:
-            summary += f"; {int(tied.sum())} documents tie at the highest score, {int((labels[tied] == 1).sum())} novel"
+        summary = _summary(t, labels, score, [row for row, _ in batch.top])
         headers = ["rank", "score", "truth", "document", "topics", "unexplained words, share of the document"]
         caption = f"Most novel documents of timestep {t}, ties in the order of the stream"
         blocks.append(details(summary, table(headers, rows, caption, text=(2, 4), wide=(3, 5)), opened=not blocks))

@@ -81,7 +81,9 @@ def verdict(chosen):
         return f"The best learner in the mean over seeds is {ours}; the baselines were not computed."
     theirs = f"{other['run']} ({mean_sd(other['average_mean'], other['average_sd'])})"
     gap = learner["average_mean"] - other["average_mean"]
-    if gap < 0:
+    if number(learner["average_mean"]) == number(other["average_mean"]):
+        text = f"The best learner, {ours}, and the best baseline, {theirs}, are equal to three digits. "
+    elif gap < 0:
         text = f"A baseline without a dictionary is better here: {theirs} against {ours} for the best learner. "
         if other["run"].startswith("nearest"):
             text += "It compares every document with all earlier ones, which a dictionary of k atoms does not keep. "

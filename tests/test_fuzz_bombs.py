@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import re
+import resource
 import struct
 import tarfile
 import time
@@ -61,6 +62,65 @@ def test_a_gzip_bomb_in_every_form(tmp_path, narrow):
         refused("unpacks to more than", read, tmp_path / name)
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(bomb))
     refused("line 1 has 262144 characters or more", corpora.read, "documents", [tmp_path / "b.jsonl.gz"])
+
+
+def test_a_parquet_file_whose_rows_share_long_texts(tmp_path):
+    """Of 3 kB, which took 2.3 GB: dictionary and run lengths store a text once for all rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    long, options = "grain " * 400_000, {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30}
+    for name, column in (("a", [long] * 1000), ("b", [[long] * 9] * 100)):
+        text = ["wheat grain"] * len(column)
+        pq.write_table(pa.table({"text": text, "topics": column}), tmp_path / f"{name}.parquet", **options)
+        assert (tmp_path / f"{name}.parquet").stat().st_size < 1 << 13
+    begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    refused("unpacks to more than 256 MiB", corpora.read, "documents", [tmp_path / "a.parquet"])
+    refused("unpacks to more than 256 MiB|row 1 has", corpora.read, "documents", [tmp_path / "b.parquet"])
+    assert time.process_time() - begin < 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 20  # KiB
+
+
+def test_a_parquet_row_that_is_too_long_and_many_rows_of_nothing(tmp_path, narrow):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = {"text": ["wheat grain", "wheat " * (1 << 16)], "topics": [["a"], ["b"]]}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    refused(r"row 2 has \d+ bytes", corpora.read, "documents", [tmp_path / "a.parquet"])
+    pq.write_table(pa.table({"text": ["wheat grain"] * (1 << 18)}), tmp_path / "b.parquet")
+    refused("unpacks to more than 1 MiB", corpora.read, "documents", [tmp_path / "b.parquet"])
+
+
+def test_rows_that_share_texts_are_read_as_before(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = {
+        "text": ["wheat grain", "oil gas", None] * 700,
+        "topics": [["a", "b"], [], None] * 700,
+        "counts": pa.array([None, None, [("wheat", 2)]] * 700, type=pa.map_(pa.string(), pa.int64())),
+        "title": ["one", None, "three"] * 700,
+    }
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    found = corpora.read("documents", [tmp_path / "a.parquet"])
+    assert found.topics[:3] == [("a", "b"), (), ()] and found.titles[2097:] == ["one", "oil gas", "three"]
+    assert found.counts.toarray()[2097:].tolist() == [[0, 1, 0, 1], [1, 0, 1, 0], [0, 0, 0, 2]]
+
+
+def test_blank_lines_without_end(tmp_path, monkeypatch):
+    """700 MB of them take 700 kB packed."""
+    for name, rows in (("a.jsonl.gz", b""), ("b.csv.gz", b"text\nwheat\n")):
+        with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
+            file.write(rows)
+            for _ in range(100):
+                file.write(b"\n" * 2_000_000)
+        begin = time.process_time()
+        refused("blank lines up to line", corpora.read, "documents", [tmp_path / name])
+        assert time.process_time() - begin < 10
+    (tmp_path / "c.jsonl").write_bytes(b'{"text": "wheat grain"}\n \n\n' * 20)
+    monkeypatch.setattr(checks, "BLANK_LINES", 30)
+    assert len(corpora.read("documents", [tmp_path / "c.jsonl"])) == 20
 
 
 def test_an_xz_bomb_and_one_that_asks_for_memory(tmp_path, narrow):

@@ -115,7 +115,7 @@ def test_intervals_hold_95_of_100_draws(made):
     """Of a timestep, of the average over the listed ones, and of all documents: 2.5 % of the draws lie on each side."""
     entry, options = made[1][1], {"replicates": 400}
     rows, (summary,) = tables.evaluate(paths_of(entry), timesteps=[1, 4], bootstrap=400, seed=5)
-    draws, batches = {}, [scored.read(path) for path in paths_of(entry, first=1)]
+    draws, batches = {}, [read_scores(path) for path in paths_of(entry, first=1)]
     for row, batch in zip(rows, batches, strict=True):
         draws[row["t"]] = metrics.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
         if not np.isnan(row["auc"]):

@@ -11,6 +11,7 @@ from odl.errors import ConfigError, DataError
 FETCH = "download it again, or put the right file there"
 FLOOR, RATIO = 1 << 28, 200  # a packed file may make 256 MiB, and beyond that so many times its size
 LONGEST_LINE = 1 << 26  # characters
+BLANK_LINES = 1 << 20  # beside one for each line that is not blank
 XZ_MEMORY = 1 << 28  # bytes that unpacking xz may need; its highest preset needs 65 MiB
 
 
@@ -91,6 +92,20 @@ def check_content(path, found, expected):
             raise DataError(f"{path} has {found[name]} as its {name}", f"{value}", FETCH)
 
 
+class Left:
+    """How many bytes a packed file may still make; more than a file of its size honestly makes are refused."""
+
+    def __init__(self, path):
+        self.path = path
+        self.left = self.most = max(FLOOR, RATIO * os.path.getsize(path))
+
+    def take(self, n_bytes):
+        self.left -= n_bytes
+        if self.left < 0:
+            given = f"{self.path} unpacks to more than {self.most >> 20} MiB, {RATIO} times its size"
+            raise DataError(given, "a file that was packed without tricks", "unpack it by hand if it is right")
+
+
 class Unpacked(io.RawIOBase):
     """The bytes of a packed file as they come, refused when they are more than a file of its size honestly makes.
 
@@ -103,18 +118,14 @@ class Unpacked(io.RawIOBase):
     """
 
     def __init__(self, stream, path):
-        self.stream, self.path = stream, path
-        self.left = self.most = max(FLOOR, RATIO * os.path.getsize(path))
+        self.stream, self.left = stream, Left(path)
 
     def readable(self):
         return True
 
     def readinto(self, buffer):
         block = self.stream.read(len(buffer))
-        self.left -= len(block)
-        if self.left < 0:
-            given = f"{self.path} unpacks to more than {self.most >> 20} MiB, {RATIO} times its size"
-            raise DataError(given, "a file that was packed without tricks", "unpack it by hand if it is right")
+        self.left.take(len(block))
         buffer[: len(block)] = block
         return len(block)
 
@@ -163,18 +174,22 @@ def unpacked_text(path, form="gz", newline=""):
 
 
 def lines(file, path):
-    """Yield the lines of an open file (text or bytes), refusing one that no document or row has.
+    """Yield the lines of an open file (text or bytes), refusing what no file of documents or rows has.
 
     Raises
     ------
     DataError
-        Naming the line.
+        Naming the line that is too long, or up to which too many are blank.
     """
-    end = file.readline(0)
+    end, blank = file.readline(0), 0
     for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), end), start=1):
         if len(line) == LONGEST_LINE:
             given = f"{path} line {number} has {LONGEST_LINE} characters or more"
             raise DataError(given, "shorter lines", "look for a missing line break")
+        blank += line.isspace()
+        if 2 * blank > BLANK_LINES + number:
+            given = f"{path} has {blank} blank lines up to line {number}"
+            raise DataError(given, "fewer blank lines than others", "remove them")
         yield line
 
 

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test fuzz bench faults slurm scale lint format clean
+.PHONY: run test test-long fuzz bench faults slurm scale lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -12,7 +12,15 @@ test: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/odl compile
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# What takes long, before an issue is called resolved: real schedulers, many strikes, many malformed files.
+test-long: .venv/tested
+	$(BIN)/odl compile
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m long
+	$(BIN)/python tests/fuzz.py --examples 300
+	$(BIN)/python tests/faultrun.py
 
 fuzz: .venv/tested
 	$(BIN)/python tests/fuzz.py --examples 300

@@ -15,7 +15,8 @@ from conftest import ROOT
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-EXAMPLES = 12
+EXAMPLES = 3  # a reader; `make test-long` has 300, and hypothesis MANY
+MANY = 40
 NAMES = (
     "agent", "arxiv (tsv.xz)", "auc.tsv of a run", "baselines.h5", "batches", "checkpoint, adaptive",
     "checkpoint, dual_averaging", "checkpoint, hierarchical", "checkpoint, online_admm", "configuration (YAML)",
@@ -52,21 +53,30 @@ def test_the_long_run_in_short(world):
     assert held["all"][0] == EXAMPLES * len(NAMES) and min(held["all"][1:3]) > EXAMPLES
 
 
+def many(count):
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@pytest.mark.parametrize("examples", [EXAMPLES, pytest.param(MANY, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", NAMES)
-@settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate, Phase.shrink],
-    suppress_health_check=list(HealthCheck),
-)
-@given(rnd=st.randoms(use_true_random=False))
-def test_a_made_file_is_refused_or_accepted(targets, tmp_path_factory, name, rnd):
+def test_a_made_file_is_refused_or_accepted(targets, tmp_path, name, examples):
     """The same makers with hypothesis in the place of chance, so that a file that fails becomes a small one."""
     target = targets[name]
-    path = fuzz.write(target, rnd, tmp_path_factory.getbasetemp() / f"fuzz-{re.sub('[^a-z0-9]', '-', name.lower())}")
-    assert fuzz.judge(target, path) in ("refused", "accepted")
+
+    @many(examples)
+    @given(rnd=st.randoms(use_true_random=False))
+    def judged(rnd):
+        path = fuzz.write(target, rnd, tmp_path / f"fuzz-{re.sub('[^a-z0-9]', '-', name.lower())}")
+        assert fuzz.judge(target, path) in ("refused", "accepted")
+
+    judged()
 
 
 def test_the_judge_sees_what_it_shall(tmp_path, monkeypatch):

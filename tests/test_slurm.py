@@ -18,7 +18,14 @@ from odl.files import agentfiles
 # The cluster has the machine to itself, as far as other tests of the workflow go.
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("slurm")]
 ABSENT = slurm.missing()
-needs_slurm = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be started: {ABSENT}")
+_absent = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be started: {ABSENT}")
+
+
+def needs_slurm(test):
+    """Of `make test-long`; `make test` has the other scheduler."""
+    return pytest.mark.long(_absent(test))
+
+
 SLURM = ("--profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "1", "--retries", "1")
 CLUSTER = ("--profile", "profiles/cluster", "--seconds-between-status-checks", "1")
 TABLES = "results/small/tables/averages.tsv"

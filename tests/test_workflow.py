@@ -49,9 +49,8 @@ def test_a_fresh_run_ends_with_the_report(fresh):
 def test_nothing_to_be_done_after_a_run(fresh):
     study, _ = fresh
     before = study.bytes(reproducible=False)
-    for options in ((), ("-n",)):
-        result = study.run(*options)
-        assert "Nothing to be done" in result.text and result.jobs == []
+    result = study.run()
+    assert "Nothing to be done" in result.text and result.jobs == []
     assert study.bytes(reproducible=False) == before
 
 
@@ -94,18 +93,10 @@ class TestChangedSettings:
         assert not [name for name in changed if "/da/" in name or "/features/" in name or "/batches/" in name]
         assert study.run("-n").jobs == []
 
-    def test_evaluation(self, study):
+    def test_evaluation_and_report(self, study):
         evaluations = {"evaluate da", "evaluate pg", "evaluate_baselines"}
         assert self.plan(study, "run", "t", evaluate__bootstrap=60) == evaluations | SHOWN
-
-    def test_report(self, study):
-        assert self.plan(study, "run", "t", report__run="pg") == {"figures", "page"}
-        study.run()
-        assert study.run("-n").jobs == []
-
-    def test_mirror(self, study):
-        assert self.plan(study, mirror=str(study.folder)) == set()
-        assert study.run("-n", ODL_MIRROR="https://example.org").jobs == []
+        assert self.plan(study, "run", "t", evaluate__bootstrap=50, report__run="pg") == {"figures", "page"}
 
     def test_another_seed_or_run_or_size(self, study):
         jobs = self.plan(study, "seed", "run", "k", "t", seeds=[0, 1])
@@ -151,7 +142,8 @@ class TestEditedSources:
     def test_what_no_result_depends_on(self, study):
         for module in ("cli.py", "__init__.py", "detector.py", "corpora/download.py", "corpora/tdt2.py"):
             study.edit(module)
-        assert study.run("-n").jobs == []
+        study.configure({**study.config, "mirror": str(study.folder)})
+        assert study.run("-n", ODL_MIRROR="https://example.org").jobs == []
 
 
 def test_touching_reruns_nothing(study):

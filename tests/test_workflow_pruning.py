@@ -5,7 +5,7 @@ import re
 import pytest
 from workflows import SHOWN, Study, documents, settings
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-pruning")]
 RUNS = ("da", "pg")
 
 

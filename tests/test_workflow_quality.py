@@ -9,7 +9,7 @@ from workflows import documents, settings
 
 from odl.evaluation.tables import read_table
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-quality")]
 SMALL = {"k": 8, "atoms": [4, 8], "windows": [60, 120], "parts": ["table", "memory", "ablation", "alerts"]}
 
 

@@ -11,7 +11,7 @@ from odl.alerts import emerging
 from odl.evaluation.scores import read_scores
 from odl.evaluation.tables import read_table
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-topics")]
 STEPS = {f"topics da {t}" for t in (1, 2, 3)}
 
 

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-long fuzz bench faults slurm scale lint format clean
+.PHONY: run test test-long mutants fuzz bench faults slurm scale lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -21,6 +21,11 @@ test-long: .venv/tested
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m long
 	$(BIN)/python tests/fuzz.py --examples 300
 	$(BIN)/python tests/faultrun.py
+
+# Wrong edits, each of which the tests of its module have to see: up to 90 minutes (docs/extending.md).
+mutants: .venv/tested
+	$(BIN)/odl compile
+	$(BIN)/python tests/mutants.py
 
 fuzz: .venv/tested
 	$(BIN)/python tests/fuzz.py --examples 300

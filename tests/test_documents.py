@@ -278,3 +278,12 @@ def test_replaced_file_has_ordinary_permissions(tmp_path):
 def test_sha256_of_a_file(tmp_path):
     (tmp_path / "f").write_bytes(b"abc")
     assert storage.sha256_of(tmp_path / "f") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_matrix_with_a_value_that_is_no_number_is_refused(tmp_path, value):
+    with storage.writing(tmp_path / "m.h5", "test") as file:
+        storage.write_csr(file, "matrix", sparse.csr_array([[1.0, value], [0.0, 2.0]]))
+    refused = pytest.raises(StorageError, match=r"m\.h5 is damaged \(matrix: a value is not finite\)")
+    with refused, storage.reading(tmp_path / "m.h5", "test") as file:
+        storage.read_csr(file, "matrix")

@@ -280,3 +280,12 @@ def test_beats_the_published_row_on_tdt2(corpora):
         assert metrics.auc(found.score, batches[t].novel == 1) > 0.9
         state = learner.learn(state, P[t], found.codes, P[:t])
     assert state.dictionary.shape[1] == 220
+
+
+def test_a_document_enters_where_its_cosine_is_above_lam():
+    """Alone, an atom a has a part in the code of p only if a^T p > lam ||p||_2."""
+    learner, atom = learners.make("batch_l2", lam=0.5), sparse.csc_array([[0.6], [0.8], [0.0]])
+    P = sparse.csr_array([[2.0, 0.0, 0.0], [1.0, 0.0, 2.0], [0.0, 0.1, 0.1], [0.0, 0.0, 1.0]])
+    expected = [True, False, True, False]  # cosines 0.6, 0.27, 0.57, 0
+    assert learner.enters(P, atom).tolist() == expected
+    assert (np.diff(lars.codes(P, atom, 0.5).X.indptr) > 0).tolist() == expected

@@ -104,3 +104,8 @@ def test_draws_are_uniform_and_named():
     assert abs(np.mean(values) - 0.5) < 0.03
     assert min(values) >= 0 and max(values) < 1
     assert batching.draw(0, "a", "b") != batching.draw(0, "ab") != batching.draw(1, "ab")
+
+
+def test_topics_enter_at_every_batch_of_their_range():
+    entry, names = batching.Entry(held_back=1.0, first=2, last=4), [f"t{number}" for number in range(60)]
+    assert {entry.batch_of(0, name) for name in names} == {2, 3, 4}

@@ -9,7 +9,7 @@ from odl.distributed import coding, models
 from odl.distributed.inference import diffuse, share_all
 from odl.distributed.networks import network
 from odl.errors import ParameterError
-from odl.kernels import diffusion
+from odl.kernels import descent
 
 OPTIONS = {"gamma": 0.05, "delta": 0.3, "eta": 0.2}
 
@@ -46,7 +46,7 @@ def test_the_optimum_is_certified_by_its_dual(name, rng):
 @pytest.mark.parametrize("name", ["sparse_svd", "nmf"])
 def test_codes_from_products_and_from_entries_are_the_same(name, rng):
     model, P, A = material(name, rng)
-    codes, parts = diffusion.code_documents(
+    codes, parts = descent.code_documents(
         *[P.indptr, P.indices, P.data, coding.pack(A), 60, coding.settings(model), 1e-12, 10_000]
     )
     found = coding.centralised(P, A, model, tolerance=1e-12)

@@ -10,7 +10,7 @@ from odl import learners, novelty, trees
 from odl.coding import fista
 from odl.dictionary import structured, treestart
 from odl.errors import ParameterError
-from odl.kernels import treekernels
+from odl.kernels import grams, tree_prox
 from odl.learners import base
 from odl.prox import treeprox
 
@@ -132,7 +132,7 @@ def test_dual_norm_is_where_the_prox_becomes_zero(rng):
         order, plan = treeprox.layout(tree, rng.choice([0.5, 1.0], 7))
         for _ in range(30):
             z = rng.normal(size=7)
-            bound = treekernels._dual_norm(z[order], plan, 1e-3, norm == "linf", np.empty(7), np.empty(7))
+            bound = tree_prox.dual_norm(z[order], plan, 1e-3, norm == "linf", np.empty(7), np.empty(7))
             weights = np.empty(7)
             weights[list(tree.preorder)] = plan.weight
             assert not treeprox.prox_tree(z, tree, bound, norm=norm, weights=weights).any()
@@ -204,7 +204,7 @@ def test_a_mask_hides_entries_from_signals_and_dictionary(rng, norm):
 @pytest.mark.parametrize("signed", [True, False])
 def test_the_bound_of_the_largest_eigenvalue_is_one(rng, signed):
     D = rng.normal(size=(30, 12)) if signed else rng.random((30, 12))
-    gram, exact = treekernels.gram_matrix(D), np.linalg.norm(D, 2) ** 2
+    gram, exact = grams.gram_matrix(D), np.linalg.norm(D, 2) ** 2
     np.testing.assert_allclose(gram, D.T @ D, rtol=1e-12)
     assert exact * (1 - 1e-12) <= fista._lipschitz(gram) <= exact * (1.6 if signed else 1.001)
 

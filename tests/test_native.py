@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from odl.kernels import native
+from odl.config import sources
+from odl.kernels import native, reach
 
 CODE = """
 import hashlib, sys
@@ -50,13 +51,79 @@ def test_libraries_give_the_same_bytes_without_numba():
     assert run(ODL_NATIVE="0") == [found, "True"]
 
 
-def test_a_library_belongs_to_one_state_of_its_source(tmp_path, monkeypatch):
-    source = tmp_path / "exact.py"
-    source.write_text("first")
-    monkeypatch.setattr(native, "source", lambda name: source)
-    before = native.library("exact")
-    source.write_text("second")
-    assert native.library("exact") != before
+TWO_FILES = {
+    "__init__": "",
+    "inner": "from odl.kernels.compiled import kernel\nSTEP = 1.0\n\n@kernel\ndef moved(x):\n    return x + STEP\n",
+    "outer": """
+from odl.kernels.compiled import kernel
+from odl.kernels.inner import moved
+
+@kernel
+def twice(x):
+    return moved(moved(x))
+""",
+}
+
+
+class TestStale:
+    """What is kept of a kernel belongs to one state of all files of kernels that it reaches."""
+
+    @pytest.fixture
+    def package(self, tmp_path, monkeypatch):
+        """A package of the same name with two files of kernels, which imports what holds for all of them."""
+        monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+        folder = tmp_path / "odl" / "kernels"
+        folder.mkdir(parents=True)
+        (tmp_path / "odl" / "__init__.py").touch()
+        for name in ("compiled", "reach"):
+            shutil.copy2(ROOT / "src" / "odl" / "kernels" / f"{name}.py", folder)
+        for name, text in TWO_FILES.items():
+            (folder / f"{name}.py").write_text(text)
+        return folder
+
+    @staticmethod
+    def twice(folder):
+        """Return what the outer kernel makes of 1, and how often it was compiled for that."""
+        code = (
+            "from odl.kernels.outer import twice; value = twice(1.0);"
+            "print(value, sum(twice.stats.cache_misses.values()))"
+        )
+        environment = {**os.environ, "PYTHONPATH": str(folder.parents[1])}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    def test_an_edited_callee_in_another_file_is_compiled_again(self, package):
+        assert self.twice(package) == ["3.0", "1"] and self.twice(package) == ["3.0", "0"]
+        (package / "inner.py").write_text(TWO_FILES["inner"].replace("1.0", "2.0"))
+        assert self.twice(package) == ["5.0", "1"]
+
+    def test_a_copy_of_the_package_finds_what_was_compiled(self, package, tmp_path):
+        self.twice(package)
+        shutil.copytree(tmp_path / "odl", tmp_path / "copy" / "odl")
+        assert self.twice(tmp_path / "copy" / "odl" / "kernels") == ["3.0", "0"]
+
+    def test_a_library_is_named_by_the_files_that_it_reaches(self, tmp_path, monkeypatch):
+        def name(changed=None):
+            for cached in (reach._read, reach.digest):
+                cached.cache_clear()
+            monkeypatch.setattr(reach, "source", lambda name: edited if name == changed else original(name))
+            return native.library("exact")
+
+        original, edited = reach.source, tmp_path / "edited.py"
+        for other in ("exact", "edges", "document", "compiled"):
+            with open(original(other)) as file:
+                edited.write_text(file.read() + "# edited")
+            assert name(other) != name(), other
+        assert name("lars") == name(), "an edit elsewhere leaves it"
+        for cached in (reach._read, reach.digest):
+            cached.cache_clear()
+
+    @pytest.mark.parametrize(
+        "path", sorted((ROOT / "src" / "odl" / "kernels").glob("*.py")), ids=lambda path: path.stem
+    )
+    def test_no_import_between_files_of_kernels_is_missed(self, path):
+        inside = {name for name in sources.closure(f"kernels/{path.stem}") if name != "kernels/__init__"}
+        assert {f"kernels/{name}" for name in reach.files(path.stem)} - {"kernels/__init__"} == inside
 
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")

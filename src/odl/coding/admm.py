@@ -9,7 +9,10 @@ from scipy import sparse
 
 from odl.coding import exact
 from odl.errors import ParameterError
-from odl.prox.columns import kernels, parts, real_matrix
+from odl.kernels import native
+from odl.prox.columns import parts, real_matrix
+
+kernels = native.Kernels("grams")
 
 
 def psi_max(M):

@@ -14,7 +14,10 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
-from odl.prox.columns import EPSILON, kernels, parts, real_matrix
+from odl.kernels import native
+from odl.prox.columns import EPSILON, parts, real_matrix
+
+kernels = native.Kernels("exact")
 
 # Relative to documents and atoms of order one: tolerance of slopes, rounding of residuals, noise in directions,
 # accepted gap, weights dropped; then the smallest unit and epsilon.

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from odl import trees
 from odl.errors import ParameterError
-from odl.kernels import treekernels
+from odl.kernels import grams, tree_codes
 from odl.prox.columns import real_matrix
 from odl.prox.treeprox import is_infinity, layout, number
 
@@ -104,7 +104,7 @@ def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
     order, plan = layout(tree, weights)
     _check_shapes(P, D, tree, mask, start)
     D = np.ascontiguousarray(D[:, order])
-    gram = treekernels.gram_matrix(D)
+    gram = grams.gram_matrix(D)
     lipschitz = max(_lipschitz(gram), 1e-300)
     if mask is None and not sparse.issparse(P) and np.shape(P)[1] < D.shape[1]:
         mask = np.ones(np.shape(P), dtype=bool)  # D is smaller than its Gram matrix
@@ -122,9 +122,9 @@ def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
         X = np.ascontiguousarray(X)
         last = (plan, lam, lipschitz, infinity, positive, rule)
         if mask is not None:
-            found.append(treekernels.code_masked(X, block, mask[part], D, *last))
+            found.append(tree_codes.code_masked(X, block, mask[part], D, *last))
         else:
-            found.append(treekernels.code_rows(X, _squares(block), block @ D, gram, *last))
+            found.append(tree_codes.code_rows(X, _squares(block), block @ D, gram, *last))
         back = np.empty_like(X)
         back[:, order] = X
         pieces.append(sparse.csr_array(back))
@@ -181,10 +181,10 @@ def _check_shapes(P, D, tree, mask, start):
 def _lipschitz(gram):
     """Return an upper bound of the largest eigenvalue of G = D^T D; of G^4 where signs make that of G loose."""
     if (gram >= 0.0).all():
-        return treekernels.steepness(gram, 30)
+        return grams.steepness(gram, 30)
     size = np.abs(gram).max()
-    power = treekernels.gram_matrix(treekernels.gram_matrix(gram / size))
-    return size * treekernels.steepness(power, 30) ** 0.25
+    power = grams.gram_matrix(grams.gram_matrix(gram / size))
+    return size * grams.steepness(power, 30) ** 0.25
 
 
 def _squares(P):

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from odl.coding import fista
 from odl.errors import ParameterError
-from odl.kernels import atomkernels
+from odl.kernels import elastic
 from odl.prox.columns import EPSILON, real_matrix
 from odl.prox.treeprox import LARGEST_ENTRY, number, project_atoms
 from odl.trees import Tree
@@ -125,7 +125,7 @@ class Problem:
             raise ParameterError(given, "statistics of the same terms and atoms", "build them for this dictionary")
         mu, positive = number(self.mu, "mu", 0.0, 1.0), bool(self.nonnegative_atoms)
         smallest = UNUSED * A.diagonal().max(initial=0.0)
-        atomkernels.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), 0.0, smallest)
+        elastic.descend(atoms, R, np.ascontiguousarray(A), mu, positive, EPSILON, int(self.sweeps), 0.0, smallest)
         if not np.abs(atoms).max(initial=0.0) <= LARGEST_ENTRY:
             raise ParameterError("the atoms leave the range of numbers", "documents of moderate size", "rescale P")
         if sparse.issparse(D):

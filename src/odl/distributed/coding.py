@@ -15,7 +15,7 @@ from odl.distributed.inference import CHECK
 from odl.distributed.models import Huber
 from odl.distributed.networks import Network, single
 from odl.errors import ParameterError
-from odl.kernels import diffusion
+from odl.kernels import descent, diffusion
 from odl.prox.columns import real_matrix
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
@@ -129,9 +129,9 @@ def centralised(P, A, model, *, tolerance=1e-6):
     if settings(model)[2] == 0.0:
         products, gram = np.ascontiguousarray((P @ A).toarray()), np.ascontiguousarray((A.T @ A).toarray())
         squares = 2.0 * empty_cost(P, model)
-        codes, parts = diffusion.code_squared(products, squares, gram, *limits)
+        codes, parts = descent.code_squared(products, squares, gram, *limits)
     else:
-        codes, parts = diffusion.code_documents(P.indptr, P.indices, P.data, pack(A), P.shape[1], *limits)
+        codes, parts = descent.code_documents(P.indptr, P.indices, P.data, pack(A), P.shape[1], *limits)
     return Coded(sparse.csr_array(codes), parts[0], parts[1], parts[0] + parts[1], parts[2])
 
 
@@ -224,7 +224,7 @@ def learn_centralised(P, A, model, step, *, tolerance=1e-3):
     csc_array, shape (n_terms, n_atoms)
     """
     P, A = _prepare(P, A, model)
-    atoms, _ = diffusion.learn_documents(
+    atoms, _ = descent.learn_documents(
         *[P.indptr, P.indices, P.data, pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
         float(model.dictionary.beta),
     )

@@ -1,22 +1,19 @@
 """Compiled kernels of the adaptive learner: documents join, open and merge atoms; codes on few atoms.
 
-Functions that call each other share this file and constants are arguments, as in `odl.kernels.exact`. An atom j is the
-sum S_j of the documents that joined it, with n_j of them. `sums` holds the rows of S of the terms that occur in the
-batch (terms x slots), `gram` the inner products of all atoms over all terms.
+An atom j is the sum S_j of the documents that joined it, with n_j of them. `sums` holds the rows of S of the terms that
+occur in the batch (terms x slots), `gram` the inner products of all atoms over all terms.
 """
 
 import math
 
 import numpy as np
-from numba import njit
 
-# Without numba's reference counts, so that `odl.jobs.compile` can compile it: such a function must not allocate.
-_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+from odl.kernels.compiled import kernel
 
 MERGE, JOIN, RETIRE = 0, 1, 2
 
 
-@_plain
+@kernel
 def _cost(i, j, gram, documents):
     """Return the cost of merging two atoms, (1 - cosine) sqrt(n m / (n + m)): large atoms that differ stay apart."""
     product = gram[i, i] * gram[j, j]
@@ -24,7 +21,7 @@ def _cost(i, j, gram, documents):
     return (1.0 - cosine) * math.sqrt(documents[i] * documents[j] / (documents[i] + documents[j]))
 
 
-@_plain
+@kernel
 def _partner(j, n_atoms, gram, documents, partner, price):
     """Find the atom that is cheapest to merge with j; among equals the first."""
     partner[j], price[j] = -1, np.inf
@@ -35,7 +32,7 @@ def _partner(j, n_atoms, gram, documents, partner, price):
                 partner[j], price[j] = i, cost
 
 
-@_plain
+@kernel
 def _moved(j, n_atoms, gram, documents, partner, price):
     """Bring the partners up to date after atom j has changed."""
     _partner(j, n_atoms, gram, documents, partner, price)
@@ -50,7 +47,7 @@ def _moved(j, n_atoms, gram, documents, partner, price):
                 partner[i], price[i] = j, cost
 
 
-@_plain
+@kernel
 def _empty(slot, n_atoms, sums, gram, documents, inner):
     """Clear a slot."""
     for row in range(sums.shape[0]):
@@ -62,7 +59,7 @@ def _empty(slot, n_atoms, sums, gram, documents, inner):
     inner[slot] = 0.0
 
 
-@_plain
+@kernel
 def _merge(gone, kept, n_atoms, sums, gram, documents, inner):
     """Add atom `gone` to atom `kept` and clear its slot."""
     for row in range(sums.shape[0]):
@@ -78,7 +75,7 @@ def _merge(gone, kept, n_atoms, sums, gram, documents, inner):
     _empty(gone, n_atoms, sums, gram, documents, inner)
 
 
-@_plain
+@kernel
 def _least(n_atoms, documents, used):
     """Return the atom of the fewest documents; among equals the one not used for longest."""
     found = 0
@@ -88,7 +85,7 @@ def _least(n_atoms, documents, used):
     return found
 
 
-@_plain
+@kernel
 def _reassign(owner, old, new):
     """Note that what slot `old` held at the start of the batch is now part of slot `new` (-1: dropped)."""
     for start in range(len(owner)):
@@ -96,7 +93,7 @@ def _reassign(owner, old, new):
             owner[start] = new
 
 
-@_plain
+@kernel
 def _make_room(nearest, cosine, n_atoms, full, sums, gram, documents, used, birth, owner, inner, partner, price):
     """Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one."""
     if full == JOIN:
@@ -131,7 +128,7 @@ def _make_room(nearest, cosine, n_atoms, full, sums, gram, documents, used, birt
     return gone
 
 
-@_plain
+@kernel
 def partners(n_atoms, gram, documents, partner, price):
     """Find the atom that is cheapest to merge with each atom, and the cost; -1 and infinity for unused slots."""
     partner[:] = -1
@@ -140,7 +137,7 @@ def partners(n_atoms, gram, documents, partner, price):
         _partner(j, n_atoms, gram, documents, partner, price)
 
 
-@_plain
+@kernel
 def learn(
     starts,
     rows,
@@ -247,7 +244,7 @@ def learn(
     return n_atoms
 
 
-@_plain
+@kernel
 def _inner(first, first_end, second, second_end, rows, values, other_rows, other_values):
     """Return the inner product of two sparse vectors with sorted rows."""
     total = 0.0
@@ -263,7 +260,7 @@ def _inner(first, first_end, second, second_end, rows, values, other_rows, other
     return total
 
 
-@_plain
+@kernel
 def codes(starts, rows, weights, atom_starts, atom_rows, atom_weights, chosen, sweeps, found, target, gram):
     """Code documents on a few chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2, by coordinate descent.
 

@@ -1,7 +1,4 @@
-"""Compiled kernels of the dictionary step (see `odl.dictionary.l1`).
-
-Functions that call each other share this file and constants are arguments: a cached kernel does not notice a
-change in another file, and freezes module globals. Arrays come in checked.
+"""Compiled kernels of the dictionary step: NIPS 2012, Algorithm 3 (see `odl.dictionary.l1`, where arrays are checked).
 
 Words used here: a *pair* is an entry (term, atom) of the dictionary that may be positive, a *cell* is an entry
 (document, term) of P whose term has a pair with an atom of the document's code. Pairs are ordered by terms, then
@@ -10,13 +7,10 @@ atoms; cells by terms, then documents; `link` lists the pairs of a cell, `weight
 
 import math
 
-from numba import njit
-
-# Without numba's reference counts, so that `odl.jobs.compile` can compile it: such a function must not allocate.
-_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+from odl.kernels.compiled import kernel
 
 
-@_plain
+@kernel
 def _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, place):
     """Sum the codes of the documents of one term by atom; number the atoms with 2 g_j > c_j in `place` from 1.
 
@@ -38,7 +32,7 @@ def _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, p
     return met
 
 
-@_plain
+@kernel
 def count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, place, sizes):
     """Fill `sizes` with the numbers of pairs, cells and links."""
     for term in range(len(p_start) - 1):
@@ -59,7 +53,7 @@ def count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, 
             place[listed[position]] = 0
 
 
-@_plain
+@kernel
 def reduce(
     p_start, p_document, p_value, x_start, x_atom, x_value, total,
     inside, listed, place, term_of, atom_of, slope, target, start, link, weight,
@@ -102,7 +96,7 @@ def reduce(
             place[listed[position]] = 0
 
 
-@_plain
+@kernel
 def _project(begin, members, values, steps):
     """Project each column on {a >= 0, sum(a) <= 1} in the metric 1/step: max(a - theta step, 0), by Newton steps."""
     for column in range(len(begin) - 1):
@@ -127,7 +121,7 @@ def _project(begin, members, values, steps):
             values[pair] = value if value > 0.0 else 0.0
 
 
-@_plain
+@kernel
 def iterate(
     target, start, link, weight, slope, begin, members, steps, a, dual, constant, settings,
     fit, clipped, gradient, trace, best, found,

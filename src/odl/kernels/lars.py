@@ -13,171 +13,14 @@ is one such point.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")  # what allocates
-_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-
-
-class Work(NamedTuple):
-    """Arrays reused from document to document."""
-
-    product: np.ndarray  # b
-    alpha: np.ndarray
-    beta: np.ndarray
-    code: np.ndarray  # x, all atoms
-    state: np.ndarray  # 0 free to enter, 1 active, 2 dependent on the active atoms
-    active: np.ndarray  # S, in the order of the rows of the factor
-    factor: np.ndarray  # L
-    image: np.ndarray  # L^-1 b_S
-    ones: np.ndarray  # L^-1 1
-    fit: np.ndarray  # u
-    turn: np.ndarray  # w
-    change: np.ndarray  # refinement of u
-    residual: np.ndarray  # p - A u, all terms; zero between uses
+from odl.kernels.active import allocate, append, backward, refine, remove, slopes
+from odl.kernels.compiled import allocating, kernel
 
 
-@_compiled
-def _allocate(terms, atoms):
-    most = min(terms, atoms) + 1
-    real = np.float64
-    return Work(
-        np.zeros(atoms, real),
-        np.zeros(atoms, real),
-        np.zeros(atoms, real),
-        np.zeros(atoms, real),
-        np.zeros(atoms, np.uint8),
-        np.zeros(most, np.int64),
-        np.zeros((most, most), real),
-        np.zeros(most, real),
-        np.zeros(most, real),
-        np.zeros(most, real),
-        np.zeros(most, real),
-        np.zeros(most, real),
-        np.zeros(terms, real),
-    )
-
-
-@_plain
-def _append(j, count, gram, work, dependent):
-    """Append atom j to the factor; return whether it is independent of the active atoms."""
-    factor, pivot = work.factor, gram[j, j]
-    image, ones = work.product[j], 1.0
-    for i in range(count):
-        value = gram[j, work.active[i]]
-        for inner in range(i):
-            value -= factor[i, inner] * factor[count, inner]
-        value /= factor[i, i]
-        factor[count, i] = value
-        pivot -= value * value
-        image -= value * work.image[i]
-        ones -= value * work.ones[i]
-    if not pivot > dependent * gram[j, j]:
-        return False
-    root = math.sqrt(pivot)
-    factor[count, count] = root
-    work.image[count], work.ones[count] = image / root, ones / root
-    work.active[count] = j
-    return True
-
-
-@_plain
-def _remove(place, count, work):
-    """Take the atom at a place of the factor out of it, by rotations of neighbouring columns."""
-    factor = work.factor
-    for row in range(place, count - 1):
-        work.active[row] = work.active[row + 1]
-        for column in range(row + 2):
-            factor[row, column] = factor[row + 1, column]
-    for column in range(place, count - 1):
-        first, second = factor[column, column], factor[column, column + 1]
-        length = math.hypot(first, second)
-        cosine, sine = first / length, second / length
-        for row in range(column, count - 1):
-            first, second = factor[row, column], factor[row, column + 1]
-            factor[row, column] = cosine * first + sine * second
-            factor[row, column + 1] = cosine * second - sine * first
-        for vector in (work.image, work.ones):
-            first, second = vector[column], vector[column + 1]
-            vector[column], vector[column + 1] = cosine * first + sine * second, cosine * second - sine * first
-
-
-@_plain
-def _backward(count, factor, right, out):
-    """Solve L^T out = right."""
-    for i in range(count - 1, -1, -1):
-        value = right[i]
-        for row in range(i + 1, count):
-            value -= factor[row, i] * out[row]
-        out[i] = value / factor[i, i]
-
-
-@_plain
-def _slopes(count, gram, work):
-    """Fill alpha and beta of every atom."""
-    alpha, beta = work.alpha, work.beta
-    for j in range(len(alpha)):
-        alpha[j], beta[j] = work.product[j], 0.0
-    for i in range(count):
-        fit, turn, row = work.fit[i], work.turn[i], work.active[i]
-        for j in range(len(alpha)):
-            alpha[j] -= fit * gram[row, j]
-            beta[j] += turn * gram[row, j]
-
-
-@_plain
-def _subtract(count, weight, work, columns):
-    """Subtract the active atoms times a weight from the residual."""
-    start, term, value = columns
-    for i in range(count):
-        j = work.active[i]
-        for entry in range(start[j], start[j + 1]):
-            work.residual[term[entry]] -= weight[i] * value[entry]
-
-
-@_plain
-def _correlate(j, work, columns):
-    start, term, value = columns
-    total = 0.0
-    for entry in range(start[j], start[j + 1]):
-        total += value[entry] * work.residual[term[entry]]
-    return total
-
-
-@_plain
-def _refine(count, terms, values, unit, work, columns):
-    """Compute c and alpha from the residual itself, where the differences of Gram entries would cancel; return c."""
-    for position in range(len(terms)):
-        work.residual[terms[position]] += values[position] / unit
-    _subtract(count, work.fit, work, columns)
-    for i in range(count):  # the right-hand side L^-1 A_S^T residual, into `change`
-        value = _correlate(work.active[i], work, columns)
-        for inner in range(i):
-            value -= work.factor[i, inner] * work.change[inner]
-        work.change[i] = value / work.factor[i, i]
-    _backward(count, work.factor, work.change, work.change)
-    _subtract(count, work.change, work, columns)
-    for i in range(count):
-        work.fit[i] += work.change[i]
-    for j in range(len(work.alpha)):
-        work.alpha[j] = 0.0 if work.state[j] == 1 else _correlate(j, work, columns)
-    total = 0.0
-    for term in terms:
-        total += work.residual[term] * work.residual[term]
-        work.residual[term] = 0.0
-    start, row, _ = columns
-    for i in range(count):
-        j = work.active[i]
-        for entry in range(start[j], start[j + 1]):
-            total += work.residual[row[entry]] * work.residual[row[entry]]
-            work.residual[row[entry]] = 0.0
-    return total
-
-
-@_plain
+@kernel
 def _event(count, current, level, work):
     """Return (mu, place, atom) of the next change: an active atom leaves from a place, or an atom enters."""
     mu, place, atom = 0.0, -1, -1
@@ -194,7 +37,7 @@ def _event(count, current, level, work):
     return mu, place, atom
 
 
-@_plain
+@kernel
 def _follow(terms, values, unit, columns, gram, square, lam, squared, work, settings):
     """Follow the path from mu = max b down to the stop; return (active atoms, mu, c, d, whether it got there)."""
     rounding, dependent, cancels, limit = settings
@@ -207,11 +50,11 @@ def _follow(terms, values, unit, columns, gram, square, lam, squared, work, sett
         for i in range(count):
             constant -= work.image[i] * work.image[i]
             growth += work.ones[i] * work.ones[i]
-        _backward(count, work.factor, work.image, work.fit)
-        _backward(count, work.factor, work.ones, work.turn)
-        _slopes(count, gram, work)
+        backward(count, work.factor, work.image, work.fit)
+        backward(count, work.factor, work.ones, work.turn)
+        slopes(count, gram, work)
         if constant < cancels * square:
-            constant = _refine(count, terms, values, unit, work, columns)
+            constant = refine(count, terms, values, unit, work, columns)
             if constant <= 100.0 * rounding * rounding * square:
                 constant = 0.0
         stop = lam
@@ -225,11 +68,11 @@ def _follow(terms, values, unit, columns, gram, square, lam, squared, work, sett
         current = mu
         if place >= 0:
             work.state[work.active[place]] = 0
-            _remove(place, count, work)
+            remove(place, count, work)
             count -= 1
             for j in range(len(work.state)):
                 work.state[j] &= 1  # dependence on atoms that may have left
-        elif count + 1 < len(work.active) and _append(atom, count, gram, work, dependent):
+        elif count + 1 < len(work.active) and append(atom, count, gram, work, dependent):
             work.state[atom] = 1
             count += 1
         else:
@@ -237,7 +80,7 @@ def _follow(terms, values, unit, columns, gram, square, lam, squared, work, sett
     return count, current, constant, growth, False
 
 
-@_plain
+@kernel
 def _gap(residual, mass, fitted, steepest, noise, lam, squared):
     """Return the objective and its distance from the dual value of the residual, scaled into the feasible set.
 
@@ -259,7 +102,7 @@ def _gap(residual, mass, fitted, steepest, noise, lam, squared):
     return value, max(value - dual, 0.0)
 
 
-@_plain
+@kernel
 def _read(count, mu, constant, growth, noise, lam, squared, work):
     """Write the code of a point of the path; return (residual norm, objective, gap)."""
     work.code[:] = 0.0
@@ -284,7 +127,7 @@ def _read(count, mu, constant, growth, noise, lam, squared, work):
     return residual, lam * mass, max(lam * mass - dual / max(1.0, spread), 0.0)
 
 
-@_plain
+@kernel
 def _descend(gram, square, noise, lam, squared, work, sweeps, enough):
     """Coordinate descent from the code at hand, with mu = lam ||p - A x||_2 renewed at every sweep: never uphill.
 
@@ -322,7 +165,7 @@ def _descend(gram, square, noise, lam, squared, work, sweeps, enough):
     return residual, value, gap
 
 
-@_plain
+@kernel
 def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work, settings, sweeps, accepted):
     """Code one document in units of `unit`; return (residual norm, objective, gap, squared norm)."""
     start, atom, weight = rows
@@ -343,14 +186,14 @@ def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work
         again = _descend(gram, square, noise, lam, squared, work, sweeps, accepted * scale)
         if not (again[1] <= value or not there):
             # Coordinate descent lost: return to the point of the path.
-            _slopes(count, gram, work)
+            slopes(count, gram, work)
             _read(count, mu, constant, growth, noise, lam, squared, work)
         else:
             residual, value, gap = again
     return residual, value, gap, square
 
 
-@_compiled
+@allocating
 def code_documents(documents, by_term, by_atom, gram, lam, squared, settings, sweeps, accepted):
     """Code the rows of a CSR batch (indptr, indices, data); the dictionary comes as CSR and as CSC.
 
@@ -360,7 +203,7 @@ def code_documents(documents, by_term, by_atom, gram, lam, squared, settings, sw
     """
     start, term, value = documents
     count, atoms = len(start) - 1, gram.shape[0]
-    work, used = _allocate(len(by_term[0]) - 1, atoms), 0
+    work, used = allocate(len(by_term[0]) - 1, atoms), 0
     span = np.diag(gram).max() if atoms else 0.0
     lengths, residual, objective, gaps = np.zeros(count, np.int64), np.zeros(count), np.zeros(count), np.zeros(count)
     out_atom, out_value = np.empty(atoms + 32 * count, np.int32), np.empty(atoms + 32 * count)

@@ -2,8 +2,9 @@
 
 Importing numba and loading its cache costs more than a small timestep does. The functions listed here allocate
 nothing and take arrays and numbers only, so `odl.jobs.compile` can compile them ahead of time into a shared library
-that ctypes loads at once. A library belongs to one state of its source file (its name holds the digest), so an edit
-makes it useless rather than stale; without it, or where ``ODL_NATIVE=0``, the same functions run through numba.
+that ctypes loads at once. A library belongs to one state of all files of kernels that its own reaches (its name holds
+their digest), so an edit makes it useless rather than stale; without it, or where ``ODL_NATIVE=0``, the same functions
+run through numba.
 """
 
 import ctypes
@@ -16,11 +17,15 @@ import struct
 
 import numpy as np
 
+from odl.kernels import reach
+
 # File of kernels -> function -> arguments: d, l, i, u, f, b are numbers of the types below, [] an array of them.
 FUNCTIONS = {
     "exact": {
         "code_documents": "l l l[] u[] d[] l[] u[] d[] l[] u[] d[] d[] d l d[] l l "
         "d[] l[] b[] d[] d[] i[] d[] l[] i[] d[] d[] d[] b[]",
+    },
+    "columns": {
         "project_columns": "l[] d[] d[] d",
     },
     "fit": {
@@ -38,15 +43,10 @@ TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np
 PASSING = "packed"  # how arguments reach a library: a part of its digest
 
 
-def source(name):
-    """Return the path of a file of kernels."""
-    return os.path.join(os.path.dirname(__file__), f"{name}.py")
-
-
 def library(name):
     """Return where the library of a file of kernels is or would be: beside numba's own cache of that file."""
-    with open(source(name), "rb") as file:
-        digest = hashlib.sha256(file.read() + repr((PASSING, FUNCTIONS[name])).encode()).hexdigest()
+    state = reach.digest(name) + repr((PASSING, FUNCTIONS[name]))
+    digest = hashlib.sha256(state.encode()).hexdigest()
     folder = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(os.path.dirname(__file__), "__pycache__")
     return os.path.join(folder, f"{name}-{platform.system()}-{platform.machine()}-{digest[:16]}.so".lower())
 

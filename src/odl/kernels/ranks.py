@@ -12,28 +12,12 @@ that results are the same bytes for every number of ranks. Atoms lie in padded r
 import math
 
 import numpy as np
-from numba import njit
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
-_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)  # must not allocate
-
-
-@_plain
-def _clip(value, limit):
-    return min(max(value, -limit), limit)
+from odl.kernels.compiled import allocating, kernel
+from odl.kernels.padded import clip, soft
 
 
-@_plain
-def _shrink(value, threshold, signed):
-    """Return soft(value, threshold), or its positive part."""
-    if value > threshold:
-        return value - threshold
-    if signed and value < -threshold:
-        return value + threshold
-    return 0.0
-
-
-@_plain
+@kernel
 def _answer(term, weight, count, j, k, where, nu):
     """Return w_j^T nu_k."""
     total = 0.0
@@ -44,7 +28,7 @@ def _answer(term, weight, count, j, k, where, nu):
     return total
 
 
-@_plain
+@kernel
 def open_document(indices, values, shares, eta, terms, where, nu):
     """List the document's terms and set nu_k to the optimum without atoms, or to 0 where x is not seen."""
     for place in range(len(indices)):
@@ -53,11 +37,11 @@ def open_document(indices, values, shares, eta, terms, where, nu):
     for k in range(len(shares)):
         if shares[k] > 0.0:
             for place in range(len(indices)):
-                nu[k, place] = values[place] if eta == 0.0 else _clip(values[place] / eta, 1.0)
+                nu[k, place] = values[place] if eta == 0.0 else clip(values[place] / eta, 1.0)
     return len(indices)
 
 
-@_plain
+@kernel
 def screen(values, atoms, own, shares, model, scale, where, kept):
     """List the atoms that may answer; an agent that sees x leaves out those that it proves silent.
 
@@ -73,7 +57,7 @@ def screen(values, atoms, own, shares, model, scale, where, kept):
             for entry in range(count[j]):
                 place = where[term[j, entry]]
                 if 0 <= place < len(values):
-                    bound = values[place] if eta == 0.0 else _clip(values[place] / eta, 1.0)
+                    bound = values[place] if eta == 0.0 else clip(values[place] / eta, 1.0)
                     total += weight[j, entry] * (scale * max(bound, 0.0) if scale > 1.0 else bound)
         if count[j] and total > gamma:
             kept[found] = j
@@ -81,7 +65,7 @@ def screen(values, atoms, own, shares, model, scale, where, kept):
     return found
 
 
-@_plain
+@kernel
 def adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, terms, where, nu, sent):
     """psi_k = nu_k - mu grad J_k(nu_k) for the own agents, into their rows of `sent`; returns the listed terms."""
     term, weight, count = atoms
@@ -95,7 +79,7 @@ def adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, t
                 sent[rows[k], place] += mu * shares[k] * values[place]
     for position in range(len(kept)):
         j = kept[position]
-        y = _shrink(_answer(term, weight, count, j, own[j], where, nu), gamma, signed) / delta
+        y = soft(_answer(term, weight, count, j, own[j], where, nu), gamma, signed) / delta
         if y == 0.0:
             continue
         row = rows[own[j]]
@@ -109,7 +93,7 @@ def adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, t
     return listed
 
 
-@_plain
+@kernel
 def unpack(message, rows, places, known, listed, terms, where, sent):
     """Read a neighbour's message into the rows of its agents; returns the terms it has named and the listed ones."""
     new = int(message[0])
@@ -128,7 +112,7 @@ def unpack(message, rows, places, known, listed, terms, where, sent):
     return known, listed
 
 
-@_plain
+@kernel
 def combine(sent, w_start, w_row, w_value, limit, listed, nu):
     """nu_k = Proj(sum_l a_lk psi_l), summed by ascending l."""
     for k in range(len(w_start) - 1):
@@ -140,10 +124,10 @@ def combine(sent, w_start, w_row, w_value, limit, listed, nu):
                 nu[k, place] += value * sent[row, place]
         if limit < math.inf:
             for place in range(listed):
-                nu[k, place] = _clip(nu[k, place], limit)
+                nu[k, place] = clip(nu[k, place], limit)
 
 
-@_plain
+@kernel
 def sizes(nu, old, order, found):
     """Set ||nu_k||^2 and ||nu_k - old nu_k||^2, summed by ascending term."""
     for k in range(len(found)):
@@ -156,7 +140,7 @@ def sizes(nu, old, order, found):
         found[k, 0], found[k, 1] = size, moved
 
 
-@_plain
+@kernel
 def read(values, atoms, own, shares, model, n_agents, kept, where, nu, norms, codes, costs):
     """Set the codes y_j = T(w_j^T nu_k) and J_k(nu_k) of the own agents."""
     term, weight, count = atoms
@@ -170,12 +154,12 @@ def read(values, atoms, own, shares, model, n_agents, kept, where, nu, norms, co
             costs[k] -= shares[k] * seen
     for position in range(len(kept)):
         j = kept[position]
-        y = _shrink(_answer(term, weight, count, j, own[j], where, nu), gamma, signed) / delta
+        y = soft(_answer(term, weight, count, j, own[j], where, nu), gamma, signed) / delta
         codes[j] = y
         costs[own[j]] += 0.5 * delta * y * y
 
 
-@_compiled
+@allocating
 def learn(atoms, own, codes, step, beta, signed, listed, terms, nu, mark):
     """W_j <- Proj(prox(W_j + step nu_k y_j)) for the own atoms (eqs 51 to 56); `mark` is -1 over all terms.
 
@@ -211,7 +195,7 @@ def learn(atoms, own, codes, step, beta, signed, listed, terms, nu, mark):
         moved_term, moved_weight = term[j, :filled].copy(), weight[j, :filled].copy()
         found, size = 0, 0.0
         for entry in order:
-            value = _shrink(moved_weight[entry], step * beta, signed)
+            value = soft(moved_weight[entry], step * beta, signed)
             if value != 0.0:
                 term[j, found], weight[j, found] = moved_term[entry], value
                 size += value * value

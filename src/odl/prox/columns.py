@@ -6,7 +6,7 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import native
 
-kernels = native.Kernels("exact")
+kernels = native.Kernels("columns")
 EPSILON = float(np.finfo(np.float64).eps)
 
 

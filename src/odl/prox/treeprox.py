@@ -3,7 +3,7 @@
 import numpy as np
 
 from odl.errors import ParameterError
-from odl.kernels import atomkernels, treekernels
+from odl.kernels import elastic, tree_prox
 from odl.prox.columns import EPSILON
 from odl.trees import ROOT, Tree
 
@@ -24,7 +24,7 @@ def layout(tree, weights=None):
     -------
     order : ndarray of int64, shape (n_atoms,)
         order[i] is the atom at place i.
-    layout : odl.kernels.treekernels.Layout
+    layout : odl.kernels.tree_prox.Layout
 
     Raises
     ------
@@ -49,7 +49,7 @@ def layout(tree, weights=None):
         if parent[position] != ROOT:
             end[parent[position]] = max(end[parent[position]], end[position])
     order = np.array([atom for node in tree.preorder for atom in tree.atoms[node]], dtype=np.int64)
-    return order, treekernels.Layout(start, end, parent, weights[list(tree.preorder)])
+    return order, tree_prox.Layout(start, end, parent, weights[list(tree.preorder)])
 
 
 def _real(values, name, *dimensions):
@@ -148,7 +148,7 @@ def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None, out=N
     else:
         _check_out(out, V[0] if one else V)
         np.copyto(out, V[0] if one else V)
-    treekernels.prox_rows(out[None] if one else out, order, plan, lam, infinity, bool(nonnegative))
+    tree_prox.prox_rows(out[None] if one else out, order, plan, lam, infinity, bool(nonnegative))
     return out
 
 
@@ -179,7 +179,7 @@ def value_tree(V, tree, *, norm="l2", weights=None):
     """
     order, plan = layout(tree, weights)
     V, one = _rows(V, tree)
-    values = treekernels.value_rows(V, order, plan, is_infinity(norm))
+    values = tree_prox.value_rows(V, order, plan, is_infinity(norm))
     return float(values[0]) if one else values
 
 
@@ -215,7 +215,7 @@ def project_atoms(D, mu, *, nonnegative=False):
     if D.size and np.abs(D).max() > LARGEST_ENTRY:
         raise ParameterError(f"D holds a weight above {LARGEST_ENTRY:g}", "smaller weights", "rescale D")
     atoms = np.ascontiguousarray(D.T).copy()
-    atomkernels.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
+    elastic.project_rows(atoms, number(mu, "mu", 0.0, 1.0), bool(nonnegative), EPSILON)
     return np.ascontiguousarray(atoms.T)
 
 

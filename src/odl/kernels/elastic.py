@@ -1,18 +1,16 @@
-"""Compiled kernels of the atoms of hierarchical dictionaries: projections, block coordinate descent.
+"""Compiled steps on atoms in {mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}: projection, block coordinate descent.
 
-As in `odl.kernels.exact`: functions that call each other share this file, constants are arguments, arrays are checked.
+The sweeps are those of Mairal et al. 2010, algorithm 2 (see `odl.dictionary.structured`).
 """
 
 import math
 
 import numpy as np
-from numba import njit
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")  # what allocates
-_plain = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)  # what does not
+from odl.kernels.compiled import allocating, kernel
 
 
-@_plain
+@kernel
 def _constraint(d, mu):
     """Return (mu ||d||_1 + (1 - mu) ||d||_2^2, entries that are not zero)."""
     sizes = squares = 0.0
@@ -24,7 +22,7 @@ def _constraint(d, mu):
     return mu * sizes + (1.0 - mu) * squares, count
 
 
-@_plain
+@kernel
 def _multiplier(work, count, mu):
     """Return nu > 0 with h(nu) = mu S_1 / c + (1 - mu) S_2 / c^2 - 1 = 0, S_q = sum (|u| - nu mu)_+^q.
 
@@ -53,7 +51,7 @@ def _multiplier(work, count, mu):
     return nu
 
 
-@_plain
+@kernel
 def _level(work, count, largest):
     """Return tau with sum (|u| - (largest - tau))_+ = 1: the simplex, in distances from the largest entry."""
     for k in range(count):
@@ -72,7 +70,7 @@ def _level(work, count, largest):
         tau = (1.0 + total) / count
 
 
-@_plain
+@kernel
 def _project(d, mu, positive, epsilon, work):
     """d <- its projection on {mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1} (and d >= 0), in place; feasible points stay."""
     count, largest = 0, 0.0
@@ -106,7 +104,7 @@ def _project(d, mu, positive, epsilon, work):
         value, count = _constraint(d, mu)
 
 
-@_compiled
+@allocating
 def project_rows(D, mu, positive, epsilon):
     """Project every row of D (atoms x terms), in place."""
     work = np.empty(D.shape[1])
@@ -114,7 +112,7 @@ def project_rows(D, mu, positive, epsilon):
         _project(D[j], mu, positive, epsilon, work)
 
 
-@_compiled
+@allocating
 def descend(D, R, A, mu, positive, epsilon, sweeps, tolerance, smallest):
     """Update the atoms (rows of D, atoms x terms) in turn, in place; return (sweeps made, last change).
 

@@ -1,0 +1,42 @@
+"""Which state of which files a compiled kernel belongs to: its own, and those of kernels that it imports."""
+
+import functools
+import hashlib
+import os
+import re
+
+IMPORT = re.compile(rb"^(?:from odl\.kernels\.(\w+) |from odl\.kernels import (.+)$)", re.M)
+
+
+def source(name):
+    """Return the path of a file of kernels."""
+    return os.path.join(os.path.dirname(__file__), f"{name}.py")
+
+
+@functools.cache
+def _read(name):
+    """Return the bytes of a file of kernels and the names of those that it imports."""
+    with open(source(name), "rb") as file:
+        text = file.read()
+    found = {part.decode() for one, many in IMPORT.findall(text) for part in [one, *re.split(rb"\W+", many)] if part}
+    return text, found
+
+
+def files(name):
+    """Return the names of a file of kernels and of all that it imports, and so on."""
+    seen, todo = set(), [name]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += _read(name)[1]
+    return seen
+
+
+@functools.cache
+def digest(name):
+    """Return a digest of the bytes of a file of kernels and of all that it imports."""
+    joined = hashlib.sha256()
+    for each in sorted(files(name)):
+        joined.update(each.encode() + b"\0" + hashlib.sha256(_read(each)[0]).digest())
+    return joined.hexdigest()[:16]

@@ -1,0 +1,262 @@
+"""Compiled prox, value and dual norm of the penalty of a tree, sum_g w_g ||v_g|| (see `odl.prox.treeprox`).
+
+Nodes are in preorder, atoms in the order of their nodes. So the own atoms of node g are start[g]:start[g + 1], its
+group (with all descendants) is start[g]:end[g], and reversed(range(nodes)) is children before parents.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from odl.kernels.compiled import allocating, comparing, kernel
+
+
+class Layout(NamedTuple):
+    """A tree as the kernels want it."""
+
+    start: np.ndarray  # first own atom of a node, and the number of atoms at the end
+    end: np.ndarray  # end of a node's group
+    parent: np.ndarray  # -1 for a root
+    weight: np.ndarray  # w_g
+
+
+@kernel
+def _prox_l2(v, layout, lam, norm, factor):
+    """v <- prox of lam sum_g w_g ||v_g||_2, in place: O(p).
+
+    Bottom up, the group of node g has after the prox of its descendants the squared norm
+    n_g = ||own||^2 + sum_c (sqrt(n_c) - lam w_c)_+^2; its own prox scales all of it by (1 - lam w_g / sqrt(n_g))_+.
+    Top down, an atom is scaled by the product of the factors of its node and all ancestors. A group of one atom needs
+    neither root nor quotient, and most are; siblings are summed in a register, not in the place of their parent.
+    """
+    start, end, parent, weight = layout.start, layout.end, layout.parent, layout.weight
+    for g in range(len(parent)):
+        norm[g] = 0.0
+    above, inside = -1, 0.0
+    for g in range(len(parent) - 1, -1, -1):
+        if parent[g] != above:  # always so where g itself is above
+            if above >= 0:
+                norm[above] += inside
+            above, inside = parent[g], 0.0
+        first, threshold = start[g], lam * weight[g]
+        if end[g] - first == 1:
+            rest = max(abs(v[first]) - threshold, 0.0)
+            v[first] = math.copysign(rest, v[first])
+            factor[g] = 1.0
+        else:
+            square = norm[g]
+            for i in range(first, start[g + 1]):
+                square += v[i] * v[i]
+            length = math.sqrt(square)
+            rest = max(length - threshold, 0.0)  # no branch: which groups end up zero is hard to predict
+            factor[g] = rest / max(length, 1e-300)
+        inside += rest * rest
+    for g in range(len(parent)):
+        if parent[g] >= 0:
+            factor[g] *= factor[parent[g]]
+        for i in range(start[g], start[g + 1]):
+            v[i] = v[i] * factor[g] + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+@kernel
+def _clip_level(v, first, stop, radius, work):
+    """Return theta with sum_i (|v_i| - theta)_+ = radius, at most 0 where sum_i |v_i| <= radius.
+
+    Michelot's method from below; what falls under the level is dropped from the list for good.
+    """
+    total, largest, count = 0.0, 0.0, 0
+    for i in range(first, stop):  # no branches: which entries stay is hard to predict
+        size = abs(v[i])
+        work[count] = size
+        count += size > 0.0
+        total += size
+        largest = max(largest, size)
+    if total <= radius:
+        return 0.0
+    level = max(largest - radius, (total - radius) / count)
+    while True:
+        kept, total = 0, 0.0
+        for k in range(count):
+            size = work[k]
+            work[kept] = size
+            kept += size > level
+            total += size if size > level else 0.0
+        if kept == count or kept == 0:
+            return level
+        count = kept
+        level = max(level, (total - radius) / count)
+
+
+@kernel
+def _prox_linf(v, layout, lam, work):
+    """v <- prox of lam sum_g w_g ||v_g||_inf, in place: O(p depth).
+
+    Children before parents, v_g <- v_g - Proj(v_g) on the l1 ball of radius lam w_g, which clips v_g at a level.
+    """
+    for g in range(len(layout.parent) - 1, -1, -1):
+        first, stop, radius = layout.start[g], layout.end[g], lam * layout.weight[g]
+        if radius == 0.0:
+            continue
+        level = abs(v[first]) - radius if stop - first == 1 else _clip_level(v, first, stop, radius, work)
+        if level <= 0.0:
+            for i in range(first, stop):
+                v[i] = 0.0
+        else:
+            for i in range(first, stop):
+                v[i] = min(max(v[i], -level), level)
+
+
+@kernel
+def prox(v, layout, lam, infinity, positive, work, factor):
+    if positive:
+        for i in range(len(v)):
+            v[i] = max(v[i], 0.0)
+    if lam == 0.0:
+        return
+    if infinity:
+        _prox_linf(v, layout, lam, work)
+    else:
+        _prox_l2(v, layout, lam, work, factor)
+
+
+@kernel
+def tree_value(v, layout, infinity, norm):
+    """Return sum_g w_g ||v_g||."""
+    start, parent, total = layout.start, layout.parent, 0.0
+    for g in range(len(parent)):
+        norm[g] = 0.0
+    for g in range(len(parent) - 1, -1, -1):
+        inside = norm[g]
+        for i in range(start[g], start[g + 1]):
+            inside = max(inside, abs(v[i])) if infinity else inside + v[i] * v[i]
+        if inside == 0.0:
+            continue
+        total += layout.weight[g] * (inside if infinity else math.sqrt(inside))
+        if parent[g] >= 0:
+            norm[parent[g]] = max(norm[parent[g]], inside) if infinity else norm[parent[g]] + inside
+    return total
+
+
+@comparing
+def _largest(v):
+    """Return the largest size of an entry."""
+    largest = 0.0
+    for i in range(len(v)):
+        size = abs(v[i])
+        largest = size if size > largest else largest
+    return largest
+
+
+@kernel
+def _unit(v):
+    """Return the power of two that brings the largest entry near one, 1 where squares are safe as they are."""
+    largest = _largest(v)
+    if largest == 0.0 or 1e-100 < largest < 1e100:
+        return 1.0
+    _, exponent = math.frexp(largest)
+    return math.ldexp(1.0, max(min(exponent, 1000), -1000))
+
+
+@allocating
+def _take(row, order, straight, v):
+    """Return a row, divided by its unit, in the order of the layout (in v, or as it lies where straight), and the unit.
+
+    Compiled with reference counts, since an array is returned.
+    """
+    if straight:
+        v = row
+    else:
+        for i in range(len(order)):
+            v[i] = row[order[i]]
+    unit = _unit(v)
+    if unit != 1.0:
+        for i in range(len(v)):
+            v[i] /= unit
+    return v, unit
+
+
+@allocating
+def prox_rows(V, order, layout, lam, infinity, positive):
+    """Replace every row of V by its prox; order[i] is the column of atom i of the layout."""
+    work, factor, held = np.empty(V.shape[1]), np.empty(len(layout.parent)), np.empty(V.shape[1])
+    if len(factor) > len(work):
+        work = np.empty(len(factor))
+    straight = bool(np.all(order == np.arange(len(order))))
+    for row in range(V.shape[0]):
+        v, unit = _take(V[row], order, straight, held)
+        prox(v, layout, min(lam / unit, 1e300), infinity, positive, work, factor)
+        if unit != 1.0:
+            for i in range(len(v)):
+                v[i] *= unit
+        if not straight:
+            for i in range(len(order)):
+                V[row, order[i]] = v[i]
+
+
+@allocating
+def value_rows(V, order, layout, infinity):
+    """Return the penalty of every row of V."""
+    work, held, values = np.empty(len(layout.parent)), np.empty(V.shape[1]), np.empty(V.shape[0])
+    for row in range(V.shape[0]):
+        v, unit = _take(V[row], order, False, held)
+        values[row] = tree_value(v, layout, infinity, work) * unit
+    return values
+
+
+@kernel
+def _excess(z, layout, tau, infinity, norm, slope):
+    """Return what the prox of tau Omega leaves of z at the roots, and its derivative in tau.
+
+    Zero at the roots means prox = 0, that is Omega's dual norm of z is at most tau. Per group the norm (dual to the
+    penalty's) after the prox of its descendants is n_g = (own + sum_c n_c - tau w_g)_+, sums of squares for l2.
+    """
+    start, parent = layout.start, layout.parent
+    for g in range(len(parent)):
+        norm[g], slope[g] = 0.0, 0.0
+    total, change = 0.0, 0.0
+    for g in range(len(parent) - 1, -1, -1):
+        inside = norm[g]
+        for i in range(start[g], start[g + 1]):
+            inside += abs(z[i]) if infinity else z[i] * z[i]
+        if inside == 0.0:
+            continue
+        length, fall = inside, slope[g]
+        if not infinity:
+            length = math.sqrt(inside)
+            fall /= length
+        left, fall = length - tau * layout.weight[g], fall - layout.weight[g]
+        if left > 0.0:
+            if parent[g] < 0:
+                total += left
+                change += fall
+            elif infinity:
+                norm[parent[g]] += left
+                slope[parent[g]] += fall
+            else:
+                norm[parent[g]] += left * left
+                slope[parent[g]] += left * fall
+    return total, change
+
+
+@kernel
+def dual_norm(z, layout, lam, infinity, norm, slope):
+    """Return an upper bound, tight near lam, of max(lam, the dual norm of z): Newton from below, then a margin.
+
+    The excess is convex and falls with tau, so Newton's steps stay below its zero; a step and a twentieth is
+    accepted where the excess is zero. Infinite where no finite bound is found.
+    """
+    tau = lam
+    excess, change = _excess(z, layout, tau, infinity, norm, slope)
+    if excess == 0.0:
+        return tau
+    for _ in range(60):
+        if not change < 0.0:
+            return np.inf
+        tau -= excess / change
+        above = tau + 0.05 * (tau - lam) + 1e-15 * tau
+        excess, change = _excess(z, layout, above, infinity, norm, slope)
+        if excess == 0.0:
+            return above
+        excess, change = _excess(z, layout, tau, infinity, norm, slope)
+    return np.inf

@@ -5,11 +5,15 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import studies
 
-from odl.evaluation import study
+from odl.evaluation import study, tables
+from odl.files import documents
+from odl.files.documents import CONTROLS
 from odl.report import figures, page, sections, selection, studypage
+from odl.stream import pipeline
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -166,6 +170,24 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     assert held["scores"]["alt"].endswith("batches. None of them has a topic.")
 
 
+def test_control_characters_are_spelt_out_everywhere(tmp_path, monkeypatch):
+    """NUL, ESC, CSI and a turn of direction, in tokens, topics and titles: page, tables and pictures."""
+    evil = "\x00\x1b[31m\x9b\u202e"
+    monkeypatch.setattr(studies, "TOPICS", {name + evil: " ".join(f"{word}{evil}" for word in words.split())
+                                            for name, words in studies.TOPICS.items()})  # fmt: skip
+    runs = {"tree": ("hierarchical", {"tree": "3,2"}, 0.2)}
+    plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(10,), runs=runs, bootstrap=20)
+    study.summarise(plan, tmp_path / "tables")
+    figures.write(plan, tmp_path / "tables", tmp_path / "figures")
+    studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title=evil)
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert text.count(r"harvest\u0000\u001b[31m\u009b\u202e") > 3 and not CONTROLS.search(text)
+    pictures = [path.read_text(encoding="utf-8") for path in (tmp_path / "figures").glob("*.svg")]
+    assert any(r"\u001b" in picture for picture in pictures) and not any(map(CONTROLS.search, pictures))
+    tables.write_table(tmp_path / "a.tsv", [{"run": evil}])
+    assert (tmp_path / "a.tsv").read_text() == "run\n" + r"\u0000\u001b[31m\u009b\u202e" + "\n"
+
+
 def test_pieces_of_the_page():
     assert (
         page.element("p", "<x>", page.Markup("<b>y</b>"), class_='a"b') == '<p class="a&quot;b">&lt;x&gt;<b>y</b></p>'
@@ -187,3 +209,14 @@ def test_a_hierarchical_run_is_shown_as_its_tree(tmp_path):
     assert ", ".join(first[:5]) in found.words
     chosen.plan = [{**entry, "algorithm": "flat"} for entry in chosen.plan]
     assert sections.topic_tree(chosen) == ""
+
+
+def test_control_characters_of_ids_are_spelt_out_in_the_index(tmp_path):
+    held = studies.batch_of(np.random.default_rng(0), 0, 6, ["harvest"])
+    held.ids = [f"\x1b[2J\x00{row}" for row in range(6)]
+    documents.write(tmp_path / "d.h5", held, reader="documents")
+    cut = {"by": "documents", "documents": 3, "period": "month", "initial": 3, "flush": True}
+    how = {"seed": 0, "batches": cut, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
+    pipeline.index(tmp_path / "d.h5", tmp_path / "index.tsv", tmp_path / "order.h5", **how)
+    text = (tmp_path / "index.tsv").read_text(encoding="utf-8")
+    assert r"\u001b[2J\u00000" in text and not CONTROLS.search(text)

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
+import h5py
 import numpy as np
 import pytest
 import studies
@@ -17,6 +19,7 @@ from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation import agreement
 from odl.evaluation.scores import read_scores
+from odl.files.documents import CONTROLS
 from odl.jobs import topicstep
 
 
@@ -235,6 +238,43 @@ def test_nothing_found_is_written_and_read(made, tmp_path):
     assert len(back.rows) == 1 and back.words == [] and len(back.representative) == 0
     row = emerging.judge(back, batch)
     assert np.isnan(row["purity"]) and row["found"] == 0 and row["found_share"] == 0
+
+
+def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
+    """The score file says how; the command overrides it."""
+    from odl import cli
+
+    shutil.copy(made / "s1.h5", tmp_path / "s1.h5")
+    with h5py.File(tmp_path / "s1.h5", "r+") as file:
+        file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
+    chosen = {"settings": {"share": 0.4}}
+    found = [
+        topicstep.find(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")
+    ]
+    other = topicstep.find(made / "s1.h5", made / "f1.h5", weighting={"tf": "log", "idf": "none"}, **chosen)[0]
+    assert found[0] != found[1] == other.objective
+    for text, message in (("[1]", "damaged"), ('{"norm": "l2"}', "damaged")):
+        with h5py.File(tmp_path / "s1.h5", "r+") as file:
+            file.attrs["weighting"] = text
+        with pytest.raises(StorageError, match=message):
+            topicstep.find(tmp_path / "s1.h5", made / "f1.h5")
+    with h5py.File(tmp_path / "s1.h5", "r+") as file:
+        del file.attrs["weighting"]
+    assert cli.main(["topics", str(tmp_path / "s1.h5"), str(made / "f1.h5")]) == 1
+    assert "does not say its weighting; expected a score file of a learner; pass --weighting" in capsys.readouterr().err
+    assert cli.main(["topics", str(tmp_path / "s1.h5"), str(made / "f1.h5"), "--weighting", "{}"]) == 0
+
+
+def test_control_characters_are_spelt_out_where_a_person_reads(made):
+    found, batch = topicstep.find(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
+    evil = "a\x00b\x1b[31m\x9bc\u202ed"
+    batch.titles = [evil] * len(batch.titles)
+    batch.topics = [(evil,) for _ in batch.topics]
+    found.words = [f"{evil} word" for _ in found.words]
+    spelt = r"a\u0000b\u001b[31m\u009bc\u202ed"
+    text, held = emerging.as_text(found, batch), emerging.as_json(found, batch)
+    assert text.count(spelt) == 3 * len(found.words) and not CONTROLS.search(text + held)
+    assert json.loads(held)["clusters"][0]["title"] == evil
 
 
 def test_files_of_different_documents_are_refused(made, tmp_path):

@@ -185,7 +185,7 @@ def _parser():
                 "help": "JSON: share, atoms, lam, start_terms, rounds, min_support, terms",
             },
         ),
-        ("--weighting", {"type": parse_map, "default": {}, "help": "JSON: tf, idf, min_df, vocabulary of the run"}),
+        ("--weighting", {"type": parse_map, "help": "JSON: tf, idf, min_df, vocabulary (default: those of the run)"}),
         ("--corpus-features", {"help": "last features of the stream, for idf: corpus"}),
         rule,
         ("--json", {"action": "store_true", "help": "print JSON"}),

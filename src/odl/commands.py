@@ -129,7 +129,7 @@ def topics(args):
     from odl.jobs import topicstep
 
     arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
-    arguments.check(args.weighting, "--weighting", arguments.FEATURES, optional=True)
+    arguments.check(args.weighting or {}, "--weighting", arguments.FEATURES, optional=True)
     found, batch = topicstep.find(
         args.scores,
         args.features,

@@ -58,11 +58,10 @@ rule topics:
     params:
         code=code("topics"),
         settings=json.dumps({name: config["emerging"][name] for name in SEARCH}),
-        weighting=lambda wildcards: json.dumps(study.features_of(config, wildcards.run)),
         corpus=previous_option("--corpus-features", "corpus"),
     shell:
         "odl topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus}"
-        " --settings {params.settings:q} --weighting {params.weighting:q} > {log:q} 2>&1"
+        " --settings {params.settings:q} > {log:q} 2>&1"
 
 
 rule emerging:

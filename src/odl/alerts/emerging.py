@@ -9,6 +9,7 @@ from odl.errors import DataError, StorageError
 from odl.evaluation import agreement
 from odl.evaluation.scores import read_scores
 from odl.files import storage
+from odl.files.documents import visible
 
 KIND = "emerging"
 COLUMNS = ("run", "t", "selected", "novel_share", "clusters", "clustered", "purity", "precision", "recall", "f1")
@@ -221,7 +222,7 @@ def as_json(found, batch, topics="all"):
     clusters = [{key: plain(value) for key, value in row.items()} for row in describe(found, batch, topics)]
     truth = {key: plain(value) for key, value in judge(found, batch, topics).items()}
     held = {"t": found.t, **found.run, "settings": found.settings, "truth": truth, "clusters": clusters}
-    return json.dumps(held, indent=1, ensure_ascii=False)
+    return visible(json.dumps(held, indent=1, ensure_ascii=False))
 
 
 def as_text(found, batch, topics="all", width=110):
@@ -242,7 +243,7 @@ def as_text(found, batch, topics="all", width=110):
         lines.append(truth)
     if row["novel_topics"]:
         lines.append(f"novel topics found: {row['found']} of {row['novel_topics']} ({row['reachable']} within reach)")
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def _cut(text, width):
@@ -263,3 +264,20 @@ def score_run(path):
             raise StorageError(f"{path} has no {missing[0]}", "a score file of a learner", "name another file")
         texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
         return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}
+
+
+def score_weighting(path):
+    """Return the weighting of the run that a score file is of.
+
+    Raises
+    ------
+    StorageError
+        If the file does not say it.
+    """
+    with storage.reading(path, "scores") as file:
+        if "weighting" not in file.attrs:
+            raise StorageError(f"{path} does not say its weighting", "a score file of a learner", "pass --weighting")
+        weighting = json.loads(str(file.attrs["weighting"]))
+        if not isinstance(weighting, dict) or not set(weighting) <= {"tf", "idf", "min_df", "vocabulary"}:
+            raise ValueError("its weighting is none")
+        return weighting

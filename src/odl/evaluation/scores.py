@@ -82,7 +82,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         Sum of the codes of each atom over the batch.
     vocabulary : list of str
     **attributes
-        run, corpus, seed, atoms, solver: what the scores belong to.
+        run, corpus, seed, atoms, solver, weighting: what the scores belong to.
     """
     attributes |= {
         "t": batch.t,

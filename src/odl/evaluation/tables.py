@@ -13,7 +13,7 @@ from odl.errors import DataError, ParameterError
 from odl.evaluation import metrics
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.documents import NO_TIME
+from odl.files.documents import NO_TIME, visible
 
 AUC_COLUMNS = ("run", "t", "first_time", "last_time", "documents", "novel", "known", "unlabelled", "empty")
 AUC_COLUMNS += ("uncoded", "gap", "auc", "low", "high", "listed")
@@ -27,7 +27,7 @@ def _cell(value):
         return ""
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
-    return " ".join(str(value).split())
+    return " ".join(visible(str(value)).split())
 
 
 def write_table(path, rows, columns=None):

@@ -1,5 +1,6 @@
 """One job of a learner: read the features and the last checkpoint, score, learn, write."""
 
+import json
 import time
 
 import numpy as np
@@ -133,6 +134,7 @@ def write_scores(path, data, batch, found, before, after, run, solver):
         vocabulary=data.vocabulary,
         algorithm=run["learner"]["algorithm"],
         solver=solver,
+        weighting=json.dumps(run["features"], sort_keys=True),
         atoms=run["atoms"],
         **{name: run[name] for name in ("corpus", "seed", "run")},
     )

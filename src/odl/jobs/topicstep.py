@@ -21,7 +21,8 @@ def find(scores, source, *, settings=None, weighting=None, corpus_features=None)
     settings : dict, optional
         Of `odl.alerts.topics.Settings`.
     weighting : dict, optional
-        tf, idf, min_df, vocabulary, as the run has them. The norm is l1, whatever the learner's.
+        tf, idf, min_df, vocabulary; by default those of the run, which the score file names. The norm is l1,
+        whatever the learner's.
     corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
 
@@ -45,7 +46,8 @@ def find(scores, source, *, settings=None, weighting=None, corpus_features=None)
         given = given if data.t != batch.t else f"{source} and {scores} are of different documents"
         raise DataError(given, "features and scores of the same documents", "name files of one timestep and seed")
     whole = features.read(corpus_features) if corpus_features else None
-    P = data.weigh(**(weighting or {}), norm="l1", corpus=whole)
+    weighting = emerging.score_weighting(scores) if weighting is None else weighting
+    P = data.weigh(**weighting, norm="l1", corpus=whole)
     found = topics.find(P, batch.scores[run["run"]], chosen)
     pairs = top_terms(found.atoms, chosen.terms)
     held = emerging.Emerging(

@@ -5,6 +5,8 @@ import html
 import math
 import os
 
+from odl.files.documents import visible
+
 CSS = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --shade: #f4f6f8; --back: #fff;
   --link: #0550ae; --mark: #b3470b; }
@@ -48,12 +50,12 @@ class Markup(str):
 
 
 def escape(value):
-    """Escape anything that is not `Markup`; nan and None become empty."""
+    """Escape anything that is not `Markup`, control characters too; nan and None become empty."""
     if isinstance(value, Markup):
         return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return Markup("")
-    return Markup(html.escape(str(value), quote=True))
+    return Markup(html.escape(visible(str(value)), quote=True))
 
 
 def element(name, *content, **attributes):

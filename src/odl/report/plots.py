@@ -16,9 +16,11 @@ import numpy as np
 import seaborn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterSciNotation
 
 from odl.files import storage
+from odl.files.documents import visible
 
 COLOURS = [seaborn.color_palette("colorblind")[i] for i in (0, 3, 2, 4, 1, 9, 5, 6)]
 MARKERS = "osD^vPX*"
@@ -101,6 +103,9 @@ def save(figure, stem):
     stem : path-like
         Path without an ending.
     """
+    for text in figure.findobj(Text):
+        if text.get_text() != visible(text.get_text()):
+            text.set_text(visible(text.get_text()))
     for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         with style(), storage.replacing(f"{os.fspath(stem)}.{ending}") as temporary:
             figure.savefig(temporary, format=ending, metadata=metadata)

@@ -7,6 +7,7 @@ import numpy as np
 
 from odl.evaluation import metrics, study
 from odl.files import storage
+from odl.files.documents import visible
 from odl.report import page, sections
 from odl.report.page import Markup, details, element, mean_sd, number
 from odl.report.selection import Selection, thin
@@ -52,7 +53,7 @@ def main_table(tables_folder):
         ]
         ruled = [body[0], "-" * max(map(len, body)), *body[1:]]
         blocks.append("\n".join([head, *ruled]))
-    return "\n\n".join(blocks) + "\n"
+    return visible("\n\n".join(blocks) + "\n")
 
 
 def _paired(chosen, name):

@@ -1,11 +1,10 @@
 """A dictionary and its tree as something to read: a nested HTML list, and an SVG picture of words.
 
-Standard library only, and the same bytes for the same input.
+The same bytes for the same input.
 """
 
-from html import escape
-
 from odl.errors import ParameterError
+from odl.report.page import escape
 
 CHARACTER = 0.56  # mean width of a character in units of the font size
 LINE = 1.3  # height of a line in the same units

@@ -52,7 +52,7 @@ def index(source, table, order, *, seed, batches, protocol, topic_entry, ties, m
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(["t", "documents", "first", "last", "sha256"])
         for t, (part, digest) in enumerate(zip(parts, sums, strict=True)):
-            writer.writerow([t, len(part), ids[part[0]], ids[part[-1]], digest])
+            writer.writerow([t, len(part), *(documents.visible(ids[part[end]]) for end in (0, -1)), digest])
 
 
 def _warn_of_late_documents(made, sums):

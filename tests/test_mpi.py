@@ -411,6 +411,28 @@ class TestCommand:
         assert contents(folder / "job") == before and not (folder / "scores.h5").exists()
         assert agentfiles.read(folder / "job" / "0.h5", run_of(slow), 0).dictionary.shape[1] == 9
 
+    def test_sigterm_ends_the_launcher_and_all_ranks(self, folder):
+        """Four ranks on at most two cores, in the middle of the exchange."""
+        import psutil
+
+        slow = {**RING, "iterations": 200_000, "tolerance": 1e-14, "rounds": 1}
+        held = words(folder, 0, slow)
+        start = [sys.executable, "-m", "odl", "ranks", "4", *map(str, held), "--scores", str(folder / "scores.h5")]
+        process = subprocess.Popen(
+            start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2]),
+        )  # fmt: skip
+        try:
+            wait_for_ranks(psutil, process, 4)
+            below = psutil.Process(process.pid).children(recursive=True)  # launcher, its proxy, the ranks
+            process.terminate()
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert process.returncode == 143 and len(below) >= 5
+        _, alive = psutil.wait_procs(below, timeout=10)
+        assert not alive and not (folder / "job" / "0.h5").exists()
+
 
 def rewrite(state, run):
     """Write a checkpoint once more as one of another run."""

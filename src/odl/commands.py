@@ -176,11 +176,11 @@ def regrets(args):
 
 def plan(args):
     from odl import config
-    from odl.evaluation.plan import write_plan
+    from odl.evaluation import plan
     from odl.stream import pipeline
 
     arguments.check(args.config, "--config", arguments.STUDY)
-    write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
+    plan.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
 
 
 def summarise(args):

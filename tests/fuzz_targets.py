@@ -20,7 +20,7 @@ from scipy.io import savemat
 from odl import config, corpora, detector, learners, novelty, trees
 from odl.alerts import emerging
 from odl.arguments import parse_map
-from odl.corpora import arxiv_cs, checks, download, lung, news20, nips, originals, reuters21578, scipydocs, tdt2
+from odl.corpora import arxiv_cs, checks, download, lung, matlab, news20, nips, originals, reuters21578, scipydocs, tdt2
 from odl.corpora import reuters21578_cai as cai
 from odl.corpora.text import token_options
 from odl.distributed import networks
@@ -349,11 +349,11 @@ def _mat(rnd):
 
 
 def _tdt2(path):
-    tdt2.from_matrix(path, tdt2.load_variable(path, "fea"))
+    tdt2.from_matrix(path, matlab.load_variable(path, "fea"))
 
 
 def _cai(path):
-    cai.from_matrix(path, cai.load_variable(path, "fea"), cai.load_variable(path, "gnd"))
+    cai.from_matrix(path, matlab.load_variable(path, "fea"), matlab.load_variable(path, "gnd"))
 
 
 def _images(rnd):

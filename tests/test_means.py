@@ -22,6 +22,7 @@ LABELS = {
         ((), (1, 2), [1, 3, 5]),
         ((), (0, 0), [1, 3, 5]),  # an AUC needs both
         ((), (3, 1), []),
+        ((), (1, 3), []),
         ([5, 3, 99], (2, 2), [3, 5]),  # named ones count whatever they hold, in the order of time
         ([2, 4], (0, 0), []),
     ],

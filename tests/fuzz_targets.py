@@ -20,11 +20,12 @@ from scipy.io import savemat
 from odl import config, corpora, detector, learners, novelty, trees
 from odl.alerts import emerging
 from odl.arguments import parse_map
-from odl.corpora import arxiv_cs, checks, download, lung, news20, nips, originals, reuters21578, scipydocs, tdt2
+from odl.corpora import arxiv_cs, checks, download, lung, matlab, news20, nips, originals, reuters21578, scipydocs, tdt2
 from odl.corpora import reuters21578_cai as cai
 from odl.corpora.text import token_options
 from odl.distributed import networks
-from odl.evaluation import baselines, regrets, study, tables
+from odl.evaluation import baselines, regretmeans, study, tables
+from odl.evaluation.plan import PLAN_KEYS
 from odl.evaluation.scores import read_scores
 from odl.experiments import patches
 from odl.files import agentfiles, checkpoints, documents, storage
@@ -348,11 +349,11 @@ def _mat(rnd):
 
 
 def _tdt2(path):
-    tdt2.from_matrix(path, tdt2.load_variable(path, "fea"))
+    tdt2.from_matrix(path, matlab.load_variable(path, "fea"))
 
 
 def _cai(path):
-    cai.from_matrix(path, cai.load_variable(path, "fea"), cai.load_variable(path, "gnd"))
+    cai.from_matrix(path, matlab.load_variable(path, "fea"), matlab.load_variable(path, "gnd"))
 
 
 def _images(rnd):
@@ -448,7 +449,7 @@ def _study(world, name, path):
         (run / held).write_bytes((path if held == name else world / "dual_averaging" / held).read_bytes())
     plan = [{**json.loads((world / "plan.json").read_text())[0], "folder": str(run)}]
     study.summarise(plan, path.parent / "tables", [run / "emerging.tsv"])
-    regrets.gather(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
+    regretmeans.gather_regret(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
 
 
 def _shown(world, name, path):
@@ -465,7 +466,7 @@ def _shown(world, name, path):
 def _plan(world, rnd):
     plan = json.loads((world / "plan.json").read_text())
     for _ in range(rnd.choice((0, 1, 1, 2))):
-        plan[0][rnd.choice(list(study.PLAN_KEYS))] = fz.value(rnd)
+        plan[0][rnd.choice(list(PLAN_KEYS))] = fz.value(rnd)
     return fz.encoded(fz.json_text(rnd, plan if rnd.random() < 0.9 else None))
 
 

@@ -107,9 +107,8 @@ EDITS = [
     Edit("first[4] = position - first[1] + 1", "first[4] = position - first[1]", "alerts"),
     Edit("above, tied = scores > edge, scores == edge", "above, tied = scores >= edge, scores == edge", "alerts"),
     # Tables
-    Edit('"average": _mean([row["auc"] for row in rows if row["listed"]])', '"average": _mean([row["auc"] for row in '
-         'rows])', "tables"),
-    Edit('row["novel"] >= min_novel and row["known"] >= min_known', 'row["novel"] >= min_novel', "tables"),
+    Edit("return mean([aucs[t] for t in steps])", "return mean(list(aucs.values()))", "means tables"),
+    Edit("else novel >= min_novel and known >= min_known", "else novel >= min_novel", "means tables"),
     Edit('"novel": int((labels == 1).sum()),', '"novel": int((labels >= 0).sum()),', "tables"),
     Edit('return text.removesuffix("T00:00:00")', "return text", "tables"),
     Edit("if len(set(steps)) != len(steps) or len(names) > 1:", "if len(names) > 1:", "tables"),

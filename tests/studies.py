@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from odl.evaluation import baselines, scores, study, tables
+from odl.evaluation import baselines, scores, tables
+from odl.evaluation.plan import score_path
 from odl.files.documents import NO_TIME, Documents
 from odl.stream import features
 
@@ -150,7 +151,7 @@ def make_study(
                 plan.append({**entry, "folder": str(folder)})
     for entry in plan:
         first = 1 if entry["algorithm"] == "baseline" else 0
-        paths = [study.score_path(entry, t) for t in range(first, steps)]
+        paths = [score_path(entry, t) for t in range(first, steps)]
         folder = entry["folder"]
         tables.write_evaluation(paths, f"{folder}/auc.tsv", f"{folder}/summary.tsv", min_novel=3, bootstrap=bootstrap)
     return plan

@@ -13,6 +13,7 @@ from conftest import ROOT
 from matplotlib.text import Text
 
 from odl.evaluation import study
+from odl.evaluation.plan import score_path
 from odl.evaluation.scores import read_scores
 from odl.experiments import convergenceplots, qualityplots
 from odl.files import storage
@@ -129,7 +130,7 @@ def test_figure_2_has_a_panel_for_each_algorithm(made):
 def test_scores_figure_marks_the_novel_and_rasterises_the_points(made):
     chosen = select(made, run="da", k=20)
     picture = figures.draw("scores", chosen)
-    labels = np.concatenate([read_scores(study.score_path(chosen.shown, t)).novel for t in range(1, 6)])
+    labels = np.concatenate([read_scores(score_path(chosen.shown, t)).novel for t in range(1, 6)])
     collections = {found.get_label(): found for found in picture.figure.axes[0].collections}
     drawn = collections[f"truly novel ({(labels == 1).sum()})"]
     assert len(drawn.get_offsets()) == (labels == 1).sum() and drawn.get_rasterized()
@@ -178,7 +179,7 @@ def test_timesteps_out_of_the_average_are_hollow():
 def test_topics_show_use_and_words(made):
     chosen = select(made)
     use, steps, words, shown, atoms = selection.topic_strip(chosen)
-    batches = [read_scores(study.score_path(chosen.shown, t)) for t in steps]
+    batches = [read_scores(score_path(chosen.shown, t)) for t in steps]
     assert shown == [0, 2, 5] or shown == [0, 3, 5]
     assert words[0][1] == batches[shown[1]].atoms[atoms[0]][0]
     total = sum(weight for _, _, weight in batches[2].atoms)

@@ -12,7 +12,7 @@ from test_cli import odl
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation import regret, regrets, tables
+from odl.evaluation import regret, regretmeans, tables
 from odl.files import checkpoints
 from odl.jobs import timestep
 from odl.learners import State
@@ -351,4 +351,4 @@ def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
         "no bound is claimed for these runs."
     )
     with pytest.raises(ConfigError, match="regret of other"):
-        regrets.gather(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])
+        regretmeans.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])

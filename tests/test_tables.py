@@ -10,6 +10,7 @@ import studies
 
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation import baselines, metrics, study, tables
+from odl.evaluation.plan import choose_shown, load_plan, score_path, write_plan
 from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
@@ -29,7 +30,7 @@ def gathered(made):
 
 
 def paths_of(entry, first=0):
-    return [study.score_path(entry, t) for t in entry["timesteps"] if t >= first]
+    return [score_path(entry, t) for t in entry["timesteps"] if t >= first]
 
 
 def find(rows, **values):
@@ -67,7 +68,7 @@ def test_rows_say_what_the_score_files_say(made):
     assert set(rows[0]) == set(tables.AUC_COLUMNS) and set(summary[0]) == set(tables.SUMMARY_COLUMNS)
     values = []
     for row in rows:
-        batch = read_scores(study.score_path(entry, row["t"]))
+        batch = read_scores(score_path(entry, row["t"]))
         labels = batch.novel
         value = metrics.auc(batch.scores["da"], labels)
         np.testing.assert_equal(row["auc"], value)
@@ -140,7 +141,7 @@ def test_baselines_give_one_series_each(made):
     entry = made[1][0]
     rows, summary = tables.evaluate(paths_of(entry, first=1), min_novel=3, bootstrap=0)
     assert [row["run"] for row in summary] == sorted(baselines.NAMES)
-    held = read_scores(study.score_path(entry, 3))
+    held = read_scores(score_path(entry, 3))
     assert find(rows, run="nearest5-logtf", t=3)["auc"] == metrics.auc(held.scores["nearest5-logtf"], held.novel)
     assert np.isnan(rows[0]["uncoded"])
 
@@ -175,9 +176,9 @@ def test_a_stream_without_anything_to_evaluate_gives_empty_tables(made, tmp_path
 def test_files_of_two_runs_or_of_one_timestep_twice_are_refused(made, tmp_path):
     one, other = made[1][1], next(entry for entry in made[1] if entry["run"] == "pg")
     with pytest.raises(DataError, match="all of one run"):
-        tables.evaluate([*paths_of(one)[:2], study.score_path(other, 2)])
+        tables.evaluate([*paths_of(one)[:2], score_path(other, 2)])
     with pytest.raises(DataError, match="one file per timestep"):
-        tables.evaluate([study.score_path(one, 2)] * 2)
+        tables.evaluate([score_path(one, 2)] * 2)
     with pytest.raises(StorageError, match="does not exist"):
         tables.evaluate([tmp_path / "none.h5"])
     storage_file = tmp_path / "other.h5"
@@ -210,9 +211,7 @@ def test_one_seed_has_no_spread(made, tmp_path):
 
 
 def test_timesteps_and_novel_documents_per_batch(made, gathered):
-    novel = [
-        read_scores(study.score_path(entry, 3)).novel for entry in made[1] if entry["run"] == "pg" and entry["k"] == 10
-    ]
+    novel = [read_scores(score_path(entry, 3)).novel for entry in made[1] if entry["run"] == "pg" and entry["k"] == 10]
     counts = [(labels == 1).sum() for labels in novel]
     row = find(gathered["novel"], t=3)
     assert row["seeds"] == 2
@@ -243,7 +242,7 @@ def test_published_rows_only_for_tdt2_by_date(made, gathered):
 
 def test_tables_are_reproducible(made, gathered, tmp_path):
     root, plan = made
-    study.write_plan(tmp_path / "plan.json", plan)
+    write_plan(tmp_path / "plan.json", plan)
     study.summarise(tmp_path / "plan.json", tmp_path / "again")
     for path in (root / "tables").iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
@@ -251,15 +250,15 @@ def test_tables_are_reproducible(made, gathered, tmp_path):
 
 def test_shown_run_is_the_best_or_the_one_asked_for(made, gathered):
     plan = made[1]
-    best = study.choose_shown(plan, gathered["summary"], "wires")
+    best = choose_shown(plan, gathered["summary"], "wires")
     means = {
         (row["run"], row["k"]): row["average_mean"] for row in gathered["summary"] if row["algorithm"] != "baseline"
     }
     assert means[best["run"], best["k"]] == max(means.values()) and best["seed"] == 0
-    asked = study.choose_shown(plan, gathered["summary"], "wires", {"run": "pg", "k": 10, "seed": 1})
+    asked = choose_shown(plan, gathered["summary"], "wires", {"run": "pg", "k": 10, "seed": 1})
     assert (asked["run"], asked["k"], asked["seed"]) == ("pg", 10, 1)
     with pytest.raises(ConfigError, match="run nobody"):
-        study.choose_shown(plan, gathered["summary"], "wires", {"run": "nobody"})
+        choose_shown(plan, gathered["summary"], "wires", {"run": "nobody"})
 
 
 def test_bad_plans_are_refused(tmp_path):
@@ -275,7 +274,7 @@ def test_bad_plans_are_refused(tmp_path):
 def test_plans_that_are_no_list_of_runs_are_refused(tmp_path, content):
     (tmp_path / "plan.json").write_text(content)
     with pytest.raises(ConfigError, match="expected a list of runs") as caught:
-        study.load_plan(tmp_path / "plan.json")
+        load_plan(tmp_path / "plan.json")
     assert "\n" not in str(caught.value)
 
 

@@ -168,19 +168,19 @@ def regret(args):
 
 
 def regrets(args):
-    from odl.evaluation import regrets
+    from odl.evaluation import regretmeans
 
     arguments.check(args.options, "--options", arguments.REGRETS)
-    regrets.gather(args.plan, args.output, **args.options)
+    regretmeans.gather_regret(args.plan, args.output, **args.options)
 
 
 def plan(args):
     from odl import config
-    from odl.evaluation import study
+    from odl.evaluation import plan
     from odl.stream import pipeline
 
     arguments.check(args.config, "--config", arguments.STUDY)
-    study.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
+    plan.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
 
 
 def summarise(args):

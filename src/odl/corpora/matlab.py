@@ -1,4 +1,4 @@
-"""Count matrices in MATLAB 5 files.
+"""Count matrices in MATLAB 5 files, and the corpora that Deng Cai published in them.
 
 The format is that of "MAT-File Format" (The MathWorks): a header of 128 bytes, then elements, each with its type and
 size in 8 bytes. Only matrices of numbers are read, dense or sparse, packed or not. scipy's reader knows more, but
@@ -11,8 +11,9 @@ import zlib
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import FETCH, FLOOR, RATIO, opening
+from odl.corpora.checks import FETCH, FLOOR, RATIO, check_content, check_options, check_sources, opening
 from odl.errors import DataError
+from odl.files.documents import Documents
 
 LARGEST = 1_000_000  # rows and columns
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}  # by type
@@ -130,3 +131,55 @@ def whole_counts(path, matrix):
     if not np.all((data >= 0) & (data == np.rint(data)) & (data <= np.iinfo(np.int32).max)):
         raise DataError(f"{path} holds values that are not counts", "whole numbers from 0", FETCH)
     return matrix.astype(np.int32)
+
+
+def read_corpus(name, sources, options, file, variables, from_matrices, expected):
+    """Read the one file of a corpus of term counts and hold it to what is known of the corpus.
+
+    Parameters
+    ----------
+    name : str
+        Of the reader.
+    sources, options
+        What the reader was given; it knows no option.
+    file : str
+        Name of the file.
+    variables : list of str
+        Matrices in it.
+    from_matrices : callable
+        (path, *matrices) to Documents.
+    expected : dict
+        Number of documents, of terms, of counts and of topics.
+
+    Returns
+    -------
+    Documents
+
+    Raises
+    ------
+    DataError
+        If the file is not that corpus.
+    """
+    check_options(name, options, ())
+    (path,) = check_sources(name, sources, [file])
+    documents = from_matrices(path, *(load_variable(path, variable) for variable in variables))
+    found = {
+        "number of documents": len(documents),
+        "number of terms": len(documents.vocabulary),
+        "sum of counts": int(documents.counts.sum()),
+        "number of topics": len(set(documents.topics)),
+    }
+    check_content(path, found, expected)
+    return documents
+
+
+def documents_of(counts, classes, times, ids):
+    """Return documents of counts (n x terms) and classes (n) without words or titles; `ids` formats a row from 1."""
+    return Documents(
+        counts=counts,
+        vocabulary=[f"t{column + 1:05d}" for column in range(counts.shape[1])],
+        ids=[ids.format(row + 1) for row in range(counts.shape[0])],
+        times=times,
+        topics=[(f"topic{label:02d}",) for label in classes],
+        titles=[""] * counts.shape[0],
+    )

@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from odl.errors import DataError, ParameterError
-from odl.evaluation import metrics
+from odl.evaluation import means, metrics
 from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME, visible
@@ -127,27 +127,21 @@ def _batch_row(batch, run, labels, draws, level=0.95):
     }
 
 
-def _mean(values):
-    values = [value for value in values if not np.isnan(value)]
-    return float(np.mean(values)) if values else float("nan")
-
-
-def _summary(run, rows, draws, pooled):
-    listed = [row["t"] for row in rows if row["listed"]]
+def _summary(run, rows, listed, draws, pooled):
     low, high = metrics.interval(np.mean([draws[t] for t in listed], axis=0) if listed else [])
     gaps = [row["gap"] for row in rows if not np.isnan(row["gap"])]
     return {
         "run": run,
         "timesteps": len(listed),
-        "average": _mean([row["auc"] for row in rows if row["listed"]]),
+        "average": means.average_auc({row["t"]: row["auc"] for row in rows}, listed),
         "low": low,
         "high": high,
         "timesteps_all": sum(not np.isnan(row["auc"]) for row in rows),
-        "average_all": _mean([row["auc"] for row in rows]),
+        "average_all": means.mean([row["auc"] for row in rows]),
         **dict(zip(("pooled", "pooled_low", "pooled_high"), pooled, strict=True)),
         "documents": sum(row["documents"] for row in rows),
         "novel": sum(row["novel"] for row in rows),
-        "uncoded": _mean([row["uncoded"] for row in rows]),
+        "uncoded": means.mean([row["uncoded"] for row in rows]),
         "gap": max(gaps, default=float("nan")),
     }
 
@@ -225,20 +219,19 @@ def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics=
         raise ParameterError(f"topics {topics!r}", "'all' or 'dominant'", "correct evaluate.topics")
     timesteps = _check_numbers(timesteps, min_novel=min_novel, min_known=min_known, bootstrap=bootstrap, seed=seed)
     names, batches = _read_series(score_paths)
+    labels = {batch.t: batch.labels(topics) for batch in batches}
+    listed = means.listed(labels, timesteps, min_novel=min_novel, min_known=min_known)
     rows, summary = [], []
     for run in names:
-        draws, found = {}, []
-        for batch in batches:
-            labels = batch.labels(topics)
-            draws[batch.t] = metrics.bootstrap(batch.scores[run], labels, replicates=bootstrap, seed=[seed, batch.t])
-            row = _batch_row(batch, run, labels, draws[batch.t])
-            enough = batch.t in timesteps if timesteps else row["novel"] >= min_novel and row["known"] >= min_known
-            row["listed"] = int(enough and not np.isnan(row["auc"]))
-            found.append(row)
-        pairs = [(batch.scores[run], batch.labels(topics)) for batch in batches]
-        pooled = metrics.pooled_auc(pairs, replicates=bootstrap, seed=[seed, 0])
-        rows += found
-        summary.append(_summary(run, found, draws, pooled))
+        pairs = {batch.t: (batch.scores[run], labels[batch.t]) for batch in batches}
+        draws = {t: metrics.bootstrap(*pair, replicates=bootstrap, seed=[seed, t]) for t, pair in pairs.items()}
+        steps = [
+            _batch_row(batch, run, labels[batch.t], draws[batch.t]) | {"listed": int(batch.t in listed)}
+            for batch in batches
+        ]
+        pooled = metrics.pooled_auc(pairs.values(), replicates=bootstrap, seed=[seed, 0])
+        rows += steps
+        summary.append(_summary(run, steps, listed, draws, pooled))
     return rows, summary
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, metrics
+from odl.evaluation import baselines, means, metrics
 from odl.learners.adaptive import in_context
 from odl.stream import batching, features
 
@@ -54,11 +54,11 @@ class Stream:
         for part in parts[: most or None]:
             self.batches.append(features.advance(documents.select(part), self.batches[-1] if self.batches else None))
         self.labels = [batch.novel_dominant if rule["topics"] == "dominant" else batch.novel for batch in self.batches]
-        self.listed = [t for t in setting["timesteps"] if t < len(self.batches)] or [
-            t
-            for t in range(1, len(self.batches))
-            if (self.labels[t] == 1).sum() >= rule["min_novel"] and (self.labels[t] == 0).sum() >= rule["min_known"]
-        ]
+        self.listed = means.listed(
+            dict(enumerate(self.labels[1:], start=1)),
+            [t for t in setting["timesteps"] if t < len(self.batches)],
+            **{name: rule[name] for name in ("min_novel", "min_known")},
+        )
         if not self.listed:
             expected = f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
             raise DataError(f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel")
@@ -74,7 +74,8 @@ class Stream:
 
     def average(self, scores):
         """Return the mean AUC over the listed timesteps."""
-        return float(np.mean([metrics.auc(scores[t], self.labels[t]) for t in self.listed]))
+        aucs = {t: metrics.auc(scores[t], self.labels[t]) for t in self.listed}
+        return means.average_auc(aucs, self.listed)
 
     def against(self, scores, others):
         """Return the difference of the mean AUCs with its paired interval."""

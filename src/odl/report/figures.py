@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas
 
-from odl.evaluation import metrics, regrets, study, tables
+from odl.evaluation import metrics, regretmeans, study, tables
+from odl.evaluation.plan import BASELINE, load_plan
 from odl.files import storage
 from odl.report import costplots, plots, regretplots, streamplots
 from odl.report.selection import LINES, Selection, thin, topic_strip
@@ -36,7 +37,7 @@ def _absent(reason):
 
 def _references(chosen):
     summary = chosen.frame("summary")
-    values = summary[summary["algorithm"] == study.BASELINE].set_index("run")["average_mean"]
+    values = summary[summary["algorithm"] == BASELINE].set_index("run")["average_mean"]
     found = [(name, float(values[name])) for name in LINES if name in values and not np.isnan(values[name])]
     known = [row for row in chosen.tables["published"] if not row["run"].startswith("L2")]
     return found + [(f"{row['run']}, published", row["average"]) for row in known]
@@ -156,7 +157,7 @@ def _flat(parameters, prefix=""):
 
 def _parameters(chosen):
     averages = chosen.frame("averages")
-    averages = averages[averages["algorithm"] != study.BASELINE].dropna(subset=["average"])
+    averages = averages[averages["algorithm"] != BASELINE].dropna(subset=["average"])
     sweeps = find_sweeps(averages, chosen.shown["k"]) if len(averages) else []
     if not sweeps:
         return _absent("No parameter was swept: no two runs differ in the value of one parameter only.")
@@ -284,7 +285,7 @@ def _topics(chosen):
 
 
 def _regret(chosen):
-    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regrets.COLUMNS))
+    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regretmeans.COLUMNS))
     if frame.empty:
         return _absent("The regret of no run was measured.")
     nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - chosen.shown["k"])))
@@ -330,9 +331,9 @@ def write(plan, tables_folder, output_folder, settings=None, names=NAMES, regret
     names : sequence of str
         Which pictures to draw.
     regret : path-like, optional
-        What `odl.evaluation.regrets.gather` wrote; its picture is drawn as well.
+        What `odl.evaluation.regretmeans.gather_regret` wrote; its picture is drawn as well.
     """
-    plan, found = study.load_plan(plan), study.read_tables(tables_folder)
+    plan, found = load_plan(plan), study.read_tables(tables_folder)
     if regret:
         found, names = {**found, "regret": tables.read_table(regret)}, (*names, "regret")
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):

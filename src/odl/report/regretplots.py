@@ -21,7 +21,7 @@ def regret(frame):
     Parameters
     ----------
     frame : DataFrame
-        Rows of one corpus of what `odl.evaluation.regrets.gather` wrote, one size of each run.
+        Rows of one corpus of what `odl.evaluation.regretmeans.gather_regret` wrote, one size of each run.
     """
     names, theorem = _panels(frame)
     columns = 3 if len(names) == 3 else 2

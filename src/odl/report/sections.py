@@ -6,7 +6,7 @@ import numpy as np
 
 from odl import trees
 from odl.alerts import emerging
-from odl.evaluation import study
+from odl.evaluation.plan import BASELINE, parameters_text
 from odl.evaluation.tables import read_table
 from odl.report import topictree
 from odl.report.page import Markup, details, element, mean_sd, number, table
@@ -21,22 +21,22 @@ def _percent(value):
 
 def sizes_of(rows):
     """Numbers of atoms of the learners, sorted."""
-    return sorted({row["k"] for row in rows if row["algorithm"] != study.BASELINE})
+    return sorted({row["k"] for row in rows if row["algorithm"] != BASELINE})
 
 
 def pivot(summary, published):
     """Rows of the main table: learners as {run: {k: row}}, baselines with the best first, published rows."""
     learners = {}
     for row in summary:
-        if row["algorithm"] != study.BASELINE:
+        if row["algorithm"] != BASELINE:
             learners.setdefault(row["run"], {})[row["k"]] = row
-    baselines = [row for row in summary if row["algorithm"] == study.BASELINE]
+    baselines = [row for row in summary if row["algorithm"] == BASELINE]
     return learners, sorted(baselines, key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1)), published
 
 
 def best_of(summary, baseline):
     """The row with the largest average AUC among baselines or among learners; None without one."""
-    rows = [row for row in summary if (row["algorithm"] == study.BASELINE) == baseline]
+    rows = [row for row in summary if (row["algorithm"] == BASELINE) == baseline]
     rows = [row for row in rows if row["average_mean"] == row["average_mean"]]
     return max(rows, key=lambda row: row["average_mean"], default=None)
 
@@ -70,7 +70,7 @@ def full(chosen):
     for row in chosen.tables["summary"]:
         spread = f"{number(row['average_min'])} to {number(row['average_max'])}" if row["seeds"] > 1 else ""
         rows.append(
-            [row["run"], "" if row["algorithm"] == study.BASELINE else row["k"], row["seeds"],
+            [row["run"], "" if row["algorithm"] == BASELINE else row["k"], row["seeds"],
              number(row["timesteps"], ".3g"), mean_sd(row["average_mean"], row["average_sd"]), spread,
              mean_sd(row["average_all_mean"], row["average_all_sd"]), mean_sd(row["pooled_mean"], row["pooled_sd"]),
              _percent(row["uncoded"]), number(row["gap"], ".1e")]
@@ -88,12 +88,11 @@ def runs(chosen):
     """What was run: algorithm, sizes and parameters of every run."""
     held = {}
     for entry in chosen.plan:
-        if entry["algorithm"] != study.BASELINE:
+        if entry["algorithm"] != BASELINE:
             row = held.setdefault(entry["run"], [entry["run"], entry["algorithm"], [], entry["parameters"]])
             row[2] += [entry["k"]] if entry["k"] not in row[2] else []
     rows = [
-        [run, name, ", ".join(map(str, sizes)), study.parameters_text(values)]
-        for run, name, sizes, values in held.values()
+        [run, name, ", ".join(map(str, sizes)), parameters_text(values)] for run, name, sizes, values in held.values()
     ]
     return table(["run", "algorithm", "k", "parameters"], rows, "Runs", text=(0, 1, 2), wide=(3,))
 

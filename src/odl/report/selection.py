@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from odl.evaluation import study, tables
+from odl.evaluation.plan import BASELINE, choose_shown, score_path
 from odl.evaluation.scores import read_scores
 
 LINES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
@@ -31,12 +32,12 @@ class Selection:
         self.corpus, self.plan = corpus, [entry for entry in plan if entry["corpus"] == corpus]
         self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in found.items()}
         asked = {name: self.settings.get(name) for name in ("run", "runs", "k", "seed")}
-        self.shown = study.choose_shown(self.plan, self.tables["summary"], corpus, asked)
+        self.shown = choose_shown(self.plan, self.tables["summary"], corpus, asked)
         self.runs = self._runs()
         self._cache = {}
 
     def _runs(self):
-        learners = [entry for entry in self.plan if entry["algorithm"] != study.BASELINE]
+        learners = [entry for entry in self.plan if entry["algorithm"] != BASELINE]
         sizes = {}
         for entry in learners:
             sizes.setdefault(entry["run"], set()).add(entry["k"])
@@ -61,12 +62,12 @@ class Selection:
 
     def baselines(self):
         """The plan's entry of the baselines for the shown seed, or for seed 0 where seeds share batches."""
-        found = [entry for entry in self.plan if entry["algorithm"] == study.BASELINE]
+        found = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
         return next((entry for entry in found if entry["seed"] == self.shown["seed"]), found[0] if found else None)
 
     def batch(self, entry, t):
         """Read one score file, once."""
-        path = study.score_path(entry, t)
+        path = score_path(entry, t)
         if path not in self._cache:
             self._cache[path] = read_scores(path)
         return self._cache[path]

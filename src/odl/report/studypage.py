@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from odl.evaluation import metrics, study
+from odl.evaluation.plan import load_plan
 from odl.files import storage
 from odl.files.documents import visible
 from odl.report import page, sections
@@ -190,7 +191,7 @@ INTRODUCTION = (
 
 def _streams(plan, tables_folder, figures_folder, settings):
     """Names and sections of the corpora of a plan."""
-    plan, found = study.load_plan(plan), study.read_tables(tables_folder)
+    plan, found = load_plan(plan), study.read_tables(tables_folder)
     corpora = list(dict.fromkeys(entry["corpus"] for entry in plan))
     bodies = [_corpus(Selection(plan, found, corpus, settings), os.fspath(figures_folder)) for corpus in corpora]
     return list(zip(corpora, corpora, bodies, strict=True))

@@ -5,8 +5,8 @@ import os
 import numpy as np
 
 from odl.errors import ConfigError
-from odl.evaluation.spread import STATISTICS, grouped, mean, statistics
-from odl.evaluation.study import KEY, load_plan
+from odl.evaluation.means import STATISTICS, grouped, mean, statistics
+from odl.evaluation.plan import KEY, load_plan
 from odl.evaluation.tables import read_table, write_table
 
 COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
@@ -18,7 +18,7 @@ BOUNDS = ("theorem_regret", "bound_regret", "theorem_violation", "bound_violatio
 COLUMNS += BOUNDS
 
 
-def gather(plan, path, *, runs, sizes=()):
+def gather_regret(plan, path, *, runs, sizes=()):
     """Gather the regret of some runs over seeds.
 
     Parameters

@@ -93,6 +93,25 @@ def test_wrong_values_are_named(keys, value, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("folder", ["a{b}", "a\nb", "a\x1bb", "-a", "s3://a", " a", "a "])
+def test_a_folder_that_cannot_work_is_refused(folder):
+    with pytest.raises(ConfigError, match="expected a folder's name without braces") as caught:
+        config.check(broken(["results"], folder), SCHEMA)
+    assert str(caught.value).isprintable()
+    config.check(broken(["results"], "../r $(id) ü 'q\" -/x"), SCHEMA)
+
+
+def test_what_is_left_out_is_filled_in():
+    """Maps are merged, lists and values stay, and the two share nothing afterwards."""
+    defaults = {"seeds": [0, 1], "a": {"b": 1, "c": {"d": [{"e": 2}]}}, "f": 3, "g": {"h": 4}}
+    before = copy.deepcopy(defaults)
+    held = {"seeds": [5], "a": {"b": 6}, "g": None}
+    assert config.merge(held, defaults) is held
+    assert held == {"seeds": [5], "a": {"b": 6, "c": {"d": [{"e": 2}]}}, "f": 3, "g": None}
+    held["a"]["c"]["d"][0]["e"] = 7
+    assert defaults == before
+
+
 @pytest.mark.parametrize("name", ["baselines", "features", "seed0"])
 def test_names_of_folders_are_no_runs(name):
     changed = copy.deepcopy(DEFAULT)

@@ -4,15 +4,32 @@ import functools
 import json
 import re
 from pathlib import Path
+import threading
 from types import SimpleNamespace
 
 import odl.config as study
+import yaml
 from odl.config import sources
 
+# Beside the workflow, by a path that stays and is the same in every run; only of what came over a network there is none.
+REGISTRY_FILE = (
+    os.path.relpath(
+        workflow.current_basedir.join("../../data/corpora.csv").get_path_or_uri(
+            secret_free=True
+        )
+    )
+    if workflow.current_basedir.is_local
+    else workflow.source_path("../../data/corpora.csv")
+)
+
 try:
+    with open(
+        workflow.source_path("../../config/config.yaml"), encoding="utf-8"
+    ) as defaults:
+        study.merge(config, yaml.safe_load(defaults))
     SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
     study.check(config, SCHEMA)
-    with open("data/corpora.csv", newline="", encoding="utf-8") as table:
+    with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
     os.environ.update(
         ODL_MIRROR=study.mirror_of(config), ODL_KEEP=str(config["checkpoints"]["keep"])
@@ -142,6 +159,13 @@ def stream_of(wildcards):
     """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
     seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
+
+
+def drop_timers():
+    """The scheduler's pending timers (profiles/default) would delay the end by up to their timespan."""
+    for timer in threading.enumerate():
+        if isinstance(timer, threading.Timer):
+            timer.cancel()
 
 
 def refuse_unwritable():

@@ -1,44 +1,7 @@
 # Corpus: downloads -> documents -> order of the stream -> batches.
 # REQUIRED INPUTS: data/corpora.csv, or the user's own files
 # OUTPUTS: data/{folder}/{file}, {corpus}/documents.h5, {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
-import hashlib
-import importlib.metadata
-
-HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
-
 READER_FILES = {"20news": "news20"}  # others have the name of their file
-
-
-def reader_file(wildcards):
-    reader = config["corpora"][wildcards.corpus]["reader"]
-    return f"corpora/{READER_FILES.get(reader, reader.replace('-', '_'))}"
-
-
-def versions(wildcards):
-    """Versions of the packages whose documentation is read; other corpora do not depend on them."""
-    options = config["corpora"][wildcards.corpus]["options"]
-    found = {}
-    for package in options.get("packages", []):
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[package] = "missing"
-    return found
-
-
-def contents(wildcards):
-    """What the user's own files hold: one may have changed and be older than what was made of it (a clock that was
-    set back, a copy that kept its time), which Snakemake does not see. Of large files the size alone.
-    """
-    if not config["corpora"][wildcards.corpus].get("sources"):
-        return None  # checked when downloaded
-    digest = hashlib.sha256()
-    for path in map(Path, CORPUS_FILES[wildcards.corpus]):
-        size = path.stat().st_size if path.exists() else -1
-        digest.update(f"{path}:{size};".encode())
-        if 0 <= size <= HASHED:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 # Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
@@ -48,17 +11,15 @@ localrules:
 
 rule download:
     input:
-        registry=ancient("data/corpora.csv"),
+        registry=ancient(REGISTRY_FILE),
     output:
         "data/{folder}/{file}",
     log:
         "results/logs/download/{folder}/{file}.log",
     wildcard_constraints:
         folder=r"[a-z0-9_]+",
-        file=r"[^/]+",
+        file=r"[\w.+-]+",
     retries: 0
-    conda:
-        "../envs/odl.yaml"
     shell:
         "odl download {wildcards.folder}/{wildcards.file} {output:q} --registry {input.registry:q} 2> >(tee {log:q} >&2)"
 
@@ -72,8 +33,6 @@ rule read:
         ROOT + "/logs/{corpus}/read.log",
     benchmark:
         ROOT + "/benchmarks/{corpus}/read.tsv"
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(20, base=1500),
         runtime=minutes(1, base=10),
@@ -91,7 +50,7 @@ rule read:
         )
         or input.sources,
     shell:
-        "odl read {params.reader} {output:q} --source {params.sources:q} --options {params.options:q} > {log:q} 2>&1"
+        "odl read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q} > {log:q} 2>&1"
 
 
 checkpoint index:
@@ -102,13 +61,12 @@ checkpoint index:
         order=STREAM + "/order.h5",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/index.log",
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(20),
         runtime=minutes(0.2),
     params:
         code=code("index"),
+        made=lambda wildcards, output: f"{os.path.dirname(output.table)}/batches",
         stream=lambda wildcards: json.dumps(
             {
                 key: config["corpora"][wildcards.corpus][key]
@@ -116,8 +74,8 @@ checkpoint index:
             }
         ),
     shell:
-        "odl index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed}"
-        " --stream {params.stream:q} --made $(dirname {output.table:q})/batches 2> >(tee {log:q} >&2)"
+        "odl index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"
+        " --stream {params.stream:q} --made {params.made:q} 2> >(tee {log:q} >&2)"
 
 
 # ancient: a batch is made again only when the sha256 of its own documents changes.
@@ -132,8 +90,6 @@ rule batch:
         ROOT + "/logs/{corpus}/seed{seed}/batches/{t}.log",
     group:
         block("stream")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(20),
         runtime=minutes(0.02),
@@ -141,4 +97,4 @@ rule batch:
         code=code("batch"),
         sha256=row("sha256"),
     shell:
-        "odl batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t} > {log:q} 2>&1"
+        "odl batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} > {log:q} 2>&1"

@@ -19,70 +19,6 @@ PLAN_KEYS = [
 ]
 
 
-def evaluation(wildcards):
-    return json.dumps(
-        {
-            **config["evaluate"],
-            "timesteps": config["corpora"][wildcards.corpus]["timesteps"],
-        }
-    )
-
-
-def scored(wildcards):
-    """Score files of a run after the initialisation, which is not evaluated."""
-    return [
-        f"{RUN}/scores/{t}.h5".format(**wildcards) for t in timesteps(wildcards) if t
-    ]
-
-
-def compared(wildcards):
-    return [
-        f"{STREAM}/baselines/{t}.h5".format(**wildcards)
-        for t in timesteps(wildcards)
-        if t
-    ]
-
-
-def streams():
-    """Every corpus with the seeds that order it."""
-    return [
-        (corpus, seed)
-        for corpus in config["streams"]
-        for seed in sorted(
-            {study.order_seed(config, corpus, seed) for seed in config["seeds"]}
-        )
-    ]
-
-
-def entries(wildcards):
-    """The plan of the study, once the indices say how many timesteps there are."""
-    lengths = {}
-    for corpus, seed in streams():
-        lengths[corpus, seed] = len(index(SimpleNamespace(corpus=corpus, seed=seed)))
-    return study.plan(config, lengths)
-
-
-def results_of(*names):
-    return lambda wildcards: [
-        f"{entry['folder']}/{name}" for entry in entries(wildcards) for name in names
-    ]
-
-
-def measured(wildcards):
-    """What the timing table is made from: every job's own clock and Snakemake's."""
-    return [
-        f"{entry['folder']}/{kind}/{t}.tsv"
-        for entry in entries(wildcards)
-        for kind in (
-            ["benchmarks"]
-            if entry["algorithm"] == "baseline"
-            else ["timings", "benchmarks"]
-        )
-        for t in entry["timesteps"]
-        if t or entry["algorithm"] != "baseline"
-    ]
-
-
 rule evaluate:
     input:
         scores=scored,
@@ -93,8 +29,6 @@ rule evaluate:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/evaluate.log",
     group:
         bundle("evaluation")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),
@@ -125,8 +59,6 @@ rule plan:
         ROOT + "/logs/plan.log",
     group:
         bundle("results")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0),
@@ -141,7 +73,7 @@ rule tables:
     input:
         plan=ROOT + "/plan.json",
         results=results_of("auc.tsv", "summary.tsv"),
-        measured=measured,
+        measured=clocks,
         emerging=emerging_tables,
     output:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
@@ -149,8 +81,6 @@ rule tables:
         ROOT + "/logs/tables.log",
     group:
         bundle("results")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),

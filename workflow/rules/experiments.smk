@@ -10,52 +10,6 @@ PARTED = "|".join(
 )
 
 
-def kind(wildcards):
-    return config["experiments"][wildcards.experiment]["experiment"]
-
-
-def used(wildcards):
-    """What an experiment works on, in the order in which it gets them."""
-    entry = config["experiments"][wildcards.experiment]
-    return [
-        *[f"data/{file}" for file in entry.get("files", [])],
-        *[f"{ROOT}/{stream}/documents.h5" for stream in entry.get("streams", [])],
-        *[f"{ROOT}/experiments/{name}" for name in entry.get("experiments", [])],
-    ]
-
-
-def kernels(wildcards):
-    return [
-        f"{ROOT}/kernels/{algorithm}.done" for algorithm in EXPERIMENTS[kind(wildcards)]
-    ]
-
-
-def parts(wildcards):
-    """What is measured before, a file for each value of a setting; nothing where there are no parts."""
-    if kind(wildcards) not in PARTS:
-        return []
-    values = whole(wildcards)[PARTS[kind(wildcards)][1]]
-    return [f"{ROOT}/parts/{wildcards.experiment}/{value}.json" for value in values]
-
-
-def whole(wildcards):
-    """Settings with the defaults of those left out."""
-    known = SCHEMA["$defs"][f"experiment_{kind(wildcards)}"]["properties"]
-    defaults = {
-        name: entry["default"] for name, entry in known.items() if "default" in entry
-    }
-    return {**defaults, **study.experiment_of(config, wildcards.experiment)}
-
-
-def measured(wildcards):
-    """Settings of every part: without the list that it has one value of, and without those of pictures."""
-    _, name, unneeded = PARTS[kind(wildcards)]
-    settings = whole(wildcards)
-    return json.dumps(
-        {key: settings[key] for key in settings if key not in (name, *unneeded)}
-    )
-
-
 rule measure:
     input:
         files=used,
@@ -68,8 +22,6 @@ rule measure:
         ROOT + "/benchmarks/experiments/{experiment}/{part}.tsv"
     wildcard_constraints:
         experiment=PARTED or "(?!)",
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(20, base=4000),
         runtime=minutes(1, base=240),
@@ -80,9 +32,9 @@ rule measure:
             *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
         ),
         kind=kind,
-        settings=measured,
+        settings=part_settings,
     shell:
-        "odl measure {params.kind} {output:q} --part {wildcards.part} --settings {params.settings:q}"
+        "odl measure {params.kind:q} {output:q} --part {wildcards.part:q} --settings {params.settings:q}"
         " --files {input.files:q} > {log:q} 2>&1"
 
 
@@ -102,8 +54,6 @@ rule experiment:
         ROOT + "/logs/experiments/{experiment}.log",
     benchmark:
         ROOT + "/benchmarks/experiments/{experiment}.tsv"
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(20, base=4000),
         runtime=minutes(1, base=240),
@@ -119,5 +69,5 @@ rule experiment:
         ),
         study=lambda wildcards: json.dumps(study.study_of(config, wildcards.experiment)),
     shell:
-        "odl experiment {params.kind} {output:q} --settings {params.settings:q}"
+        "odl experiment {params.kind:q} {output:q} --settings {params.settings:q}"
         " --study {params.study:q} --files {input.files:q} --parts {input.parts:q} > {log:q} 2>&1"

@@ -15,8 +15,6 @@ rule features:
         STREAM + "/features/benchmarks/{t}.tsv"
     group:
         block("stream")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(40),
         runtime=minutes(0.1),

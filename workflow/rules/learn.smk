@@ -5,68 +5,6 @@
 SHARD = study.shard_of(config)
 
 
-def run_of(wildcards):
-    """Everything that the chain of a run depends on; nothing that only says where or how fast it runs."""
-    return json.dumps(
-        {
-            "corpus": wildcards.corpus,
-            "seed": int(wildcards.seed),
-            "run": wildcards.run,
-            "atoms": int(wildcards.k),
-            "learner": study.learner_of(config, wildcards.run),
-            "features": study.features_of(config, wildcards.run),
-        }
-    )
-
-
-def last_features(wildcards):
-    """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
-    if study.features_of(config, wildcards.run)["idf"] != "corpus":
-        return []
-    return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
-
-
-def previous_option(option, name):
-    return lambda wildcards, input: f"{option} {input[name]}" if input.get(name) else ""
-
-
-def algorithm(wildcards):
-    return config["learners"][wildcards.run]["algorithm"]
-
-
-def history(wildcards, input):
-    """Where the learners that learn from the past again find it: the newest features are those of a chain."""
-    if algorithm(wildcards) not in HISTORY or wildcards.t == "0":
-        return ""
-    return f"--history {os.path.dirname(input.features)}"
-
-
-def learned_from(wildcards):
-    """How many timesteps an update reads."""
-    return int(wildcards.t) + 1 if algorithm(wildcards) in HISTORY else 1
-
-
-def compared_with(wildcards):
-    """In how many timesteps the nearest neighbours are looked for."""
-    t, window = int(wildcards.t), config["baselines"]["window"]
-    return min(t, window) if window else t
-
-
-def shards(wildcards):
-    """Shards of a batch that is scored in several jobs; none of the first batch, which starts the dictionary."""
-    if not (SHARD and int(wildcards.t)):
-        return []
-    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
-    documents = int(row("documents")(SimpleNamespace(**{**wildcards, "seed": seed})))
-    numbers = range(-(-documents // SHARD)) if documents > SHARD else []
-    return [f"{RUN}/shards/{{t}}-{number}.h5".format(**wildcards) for number in numbers]
-
-
-def kernels_of(name):
-    """Digest of what is compiled for an algorithm, or for a stage that has kernels of its own."""
-    return code(name) if name in STAGES else sources.digest(f"learners/{name}")
-
-
 # Compiled once before the jobs start in parallel.
 rule kernels:
     output:
@@ -75,15 +13,13 @@ rule kernels:
         ROOT + "/logs/kernels/{algorithm}.log",
     group:
         bundle("kernels")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(0, base=1000),
         runtime=minutes(0, base=5),
     params:
         code=lambda wildcards: kernels_of(wildcards.algorithm),
     shell:
-        "odl compile {wildcards.algorithm} > {log:q} 2>&1"
+        "odl compile {wildcards.algorithm:q} > {log:q} 2>&1"
 
 
 rule score:
@@ -101,8 +37,6 @@ rule score:
     wildcard_constraints:
         run=ALONE,
         shard=r"\d+",
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(40),
         runtime=minutes(1),
@@ -110,9 +44,9 @@ rule score:
         code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
         run=run_of,
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
-        corpus=previous_option("--corpus-features", "corpus"),
+        corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl score {input.features:q} {output:q} --rows {params.rows} --previous {input.previous:q} {params.corpus}"
+        "odl score {input.features:q} {output:q} --rows {params.rows:q} --previous {input.previous:q} {params.corpus:q}"
         " --run {params.run:q} > {log:q} 2>&1"
 
 
@@ -136,21 +70,19 @@ rule update:
     # Not together with the timestep before, whose dictionary the shards wait for.
     group:
         lambda wildcards: None if shards(wildcards) else block("learn")(wildcards)
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(40, times=learned_from),
         runtime=minutes(1, times=learned_from),
     params:
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
         run=run_of,
-        previous=previous_option("--previous", "previous"),
+        previous=option("--previous", "previous"),
         history=history,
-        shards=previous_option("--shards", "shards"),
-        corpus=previous_option("--corpus-features", "corpus"),
+        shards=option("--shards", "shards"),
+        corpus=option("--corpus-features", "corpus"),
     shell:
         "odl update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
-        " --timings {output.timings:q} {params.previous} {params.history} {params.shards} {params.corpus}"
+        " --timings {output.timings:q} {params.previous:q} {params.history:q} {params.shards:q} {params.corpus:q}"
         " --run {params.run:q} > {log:q} 2>&1"
 
 
@@ -167,8 +99,6 @@ rule baselines:
         STREAM + "/baselines/benchmarks/{t}.tsv"
     group:
         bundle("baselines")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(40),
         runtime=minutes(1, times=compared_with),
@@ -177,4 +107,4 @@ rule baselines:
         window=compared_with,
         code=code("baselines"),
     shell:
-        "odl baselines {output:q} {input.features:q} --past {params.past:q} --window {params.window} > {log:q} 2>&1"
+        "odl baselines {output:q} {input.features:q} --past {params.past:q} --window {params.window:q} > {log:q} 2>&1"

@@ -24,8 +24,6 @@ if config["ranks"]:
             run=RANKED,
         group:
             block("ranks")
-        conda:
-            "../envs/odl.yaml"
         resources:
             mem_mb=memory(40),
             runtime=minutes(5),
@@ -35,9 +33,9 @@ if config["ranks"]:
         params:
             code=code("ranks"),
             run=run_of,
-            previous=previous_option("--previous", "previous"),
-            corpus=previous_option("--corpus-features", "corpus"),
+            previous=option("--previous", "previous"),
+            corpus=option("--corpus-features", "corpus"),
         shell:
-            "odl ranks {resources.tasks} {input.features:q} --launcher {resources.mpi:q} --state {output.state:q}"
-            " --scores {output.scores:q} --timings {output.timings:q} {params.previous} {params.corpus}"
+            "odl ranks {resources.tasks:q} {input.features:q} --launcher {resources.mpi:q} --state {output.state:q}"
+            " --scores {output.scores:q} --timings {output.timings:q} {params.previous:q} {params.corpus:q}"
             " --run {params.run:q} > {log:q} 2>&1"

@@ -20,8 +20,6 @@ rule regret:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/regret.log",
     benchmark:
         RUN + "/benchmarks/regret.tsv"
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(40),
         runtime=minutes(5, base=60),
@@ -51,8 +49,6 @@ rule regrets:
         ROOT + "/logs/regret.log",
     group:
         bundle("results")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0),

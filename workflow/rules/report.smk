@@ -14,20 +14,6 @@ DRAWN = expand(
 HELD = expand(ROOT + "/figures/{corpus}-figures.json", corpus=config["streams"])
 
 
-def shown():
-    """Report settings under the names that the figures use."""
-    settings = config["report"]
-    return json.dumps(
-        {
-            "runs": settings["runs"],
-            "run": settings["run"],
-            "k": settings["atoms"],
-            "seed": settings["seed"],
-            "topics": config["evaluate"]["topics"],
-        }
-    )
-
-
 rule figures:
     input:
         plan=ROOT + "/plan.json",
@@ -53,8 +39,6 @@ rule figures:
         ROOT + "/logs/figures.log",
     group:
         bundle("results")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(20, base=1000),
         runtime=minutes(0.1, base=5),
@@ -63,9 +47,9 @@ rule figures:
         settings=shown(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        regret=previous_option("--regret", "regret"),
+        regret=option("--regret", "regret"),
     shell:
-        "odl figures {input.plan:q} {params.tables:q} {params.folder:q} {params.regret}"
+        "odl figures {input.plan:q} {params.tables:q} {params.folder:q} {params.regret:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
@@ -86,8 +70,6 @@ rule page:
         ROOT + "/logs/page.log",
     group:
         bundle("results")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(20),
         runtime=minutes(0.1),

@@ -71,7 +71,7 @@ def remember_attempts():
         shutil.rmtree(folder, ignore_errors=True)
     elif subprocess.run([sys.executable, "-m", "odl", "attempt", folder]).returncode:
         sys.exit(1)
-    os.environ["ODL_ATTEMPTS"] = folder
+    os.environ.update(ODL_ATTEMPTS=folder)
 
 
 remember_attempts()

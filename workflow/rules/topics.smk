@@ -4,38 +4,6 @@
 SEARCH = ["share", "atoms", "lam", "start_terms", "rounds", "min_support", "terms"]
 
 
-def evaluated(pattern):
-    """A file of every timestep after the initialisation."""
-    return lambda wildcards: [
-        pattern.format(**{**wildcards, "t": t}) for t in timesteps(wildcards) if t
-    ]
-
-
-def with_topics(wildcards):
-    """The entries of the plan whose emerging topics are looked for."""
-    return [
-        entry
-        for entry in entries(wildcards)
-        if entry["run"] in config["runs"]
-        and entry["k"] in study.emerging_of(config, entry["run"])
-    ]
-
-
-def emerging_tables(wildcards):
-    return [f"{entry['folder']}/emerging.tsv" for entry in with_topics(wildcards)]
-
-
-def emerging_files(wildcards):
-    """The files of emerging topics that the page may show: those of the report's seed."""
-    return [
-        f"{entry['folder']}/emerging/{t}.h5"
-        for entry in with_topics(wildcards)
-        if entry["seed"] == config["report"]["seed"]
-        for t in entry["timesteps"]
-        if t
-    ]
-
-
 rule topics:
     input:
         scores=RUN + "/scores/{t}.h5",
@@ -50,17 +18,15 @@ rule topics:
         RUN + "/benchmarks/emerging/{t}.tsv"
     group:
         block("learn")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(40),
         runtime=minutes(0.5),
     params:
         code=code("topics"),
         settings=json.dumps({name: config["emerging"][name] for name in SEARCH}),
-        corpus=previous_option("--corpus-features", "corpus"),
+        corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus}"
+        "odl topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
@@ -74,8 +40,6 @@ rule emerging:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/emerging.log",
     group:
         bundle("evaluation")
-    conda:
-        "../envs/odl.yaml"
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),
@@ -83,5 +47,5 @@ rule emerging:
         code=code("emerging"),
         topics=config["evaluate"]["topics"],
     shell:
-        "odl emerging {output:q} --topics {params.topics} --files {input.files:q} --scores {input.scores:q}"
+        "odl emerging {output:q} --topics {params.topics:q} --files {input.files:q} --scores {input.scores:q}"
         " > {log:q} 2>&1"

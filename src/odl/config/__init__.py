@@ -6,6 +6,7 @@ that it imports).
 
 from odl.config.checks import check, check_each_once
 from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
+from odl.config.defaults import merge
 from odl.config.runs import (
     OF_EXPERIMENTS,
     REGRET,
@@ -36,6 +37,7 @@ __all__ = [
     "features_of",
     "learner_of",
     "load_schema",
+    "merge",
     "mirror_of",
     "order_seed",
     "plan",

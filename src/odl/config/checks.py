@@ -20,8 +20,18 @@ def check(config, schema):
         At the first key or value that is wrong, naming the nearest key for a typo.
     """
     check_map(config, schema)
+    _check_results(config["results"])
     _check_doubles(config)
     _check_names(config)
+
+
+def _check_results(folder):
+    """Refuse a folder whose name means something else to Snakemake, or to a command that is given it."""
+    wrong = next((sign for sign in folder if sign in "{}" or not sign.isprintable()), None)
+    if wrong or folder.startswith("-") or "://" in folder or folder != folder.strip():
+        given = f"results is {folder!r}"
+        expected = "a folder's name without braces, control characters, '://', and a minus or spaces at its ends"
+        raise ConfigError(given, expected, "rename it")
 
 
 def _check_doubles(config):

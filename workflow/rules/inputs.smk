@@ -1,0 +1,262 @@
+# What the jobs of each stage read and depend on, as functions of their wildcards.
+import hashlib
+import importlib.metadata
+
+HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
+
+
+def reader_file(wildcards):
+    reader = config["corpora"][wildcards.corpus]["reader"]
+    return f"corpora/{READER_FILES.get(reader, reader.replace('-', '_'))}"
+
+
+def versions(wildcards):
+    """Versions of the packages whose documentation is read; other corpora do not depend on them."""
+    options = config["corpora"][wildcards.corpus]["options"]
+    found = {}
+    for package in options.get("packages", []):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "missing"
+    return found
+
+
+def contents(wildcards):
+    """What the user's own files hold: one may have changed and be older than what was made of it (a clock that was
+    set back, a copy that kept its time), which Snakemake does not see. Of large files the size alone.
+    """
+    if not config["corpora"][wildcards.corpus].get("sources"):
+        return None  # checked when downloaded
+    digest = hashlib.sha256()
+    for path in map(Path, CORPUS_FILES[wildcards.corpus]):
+        size = path.stat().st_size if path.exists() else -1
+        digest.update(f"{path}:{size};".encode())
+        if 0 <= size <= HASHED:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def run_of(wildcards):
+    """Everything that the chain of a run depends on; nothing that only says where or how fast it runs."""
+    return json.dumps(
+        {
+            "corpus": wildcards.corpus,
+            "seed": int(wildcards.seed),
+            "run": wildcards.run,
+            "atoms": int(wildcards.k),
+            "learner": study.learner_of(config, wildcards.run),
+            "features": study.features_of(config, wildcards.run),
+        }
+    )
+
+
+def last_features(wildcards):
+    """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
+    if study.features_of(config, wildcards.run)["idf"] != "corpus":
+        return []
+    return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
+
+
+def option(flag, name):
+    """An option with the input of that name as its values; neither where there is none."""
+
+    def words(wildcards, input):
+        files = input.get(name) or []
+        files = [files] if isinstance(files, str) else list(files)
+        return [flag, *files] if files else []
+
+    return words
+
+
+def algorithm(wildcards):
+    return config["learners"][wildcards.run]["algorithm"]
+
+
+def history(wildcards, input):
+    """Where the learners that learn from the past again find it: the newest features are those of a chain."""
+    if algorithm(wildcards) not in HISTORY or wildcards.t == "0":
+        return []
+    return ["--history", os.path.dirname(input.features)]
+
+
+def learned_from(wildcards):
+    """How many timesteps an update reads."""
+    return int(wildcards.t) + 1 if algorithm(wildcards) in HISTORY else 1
+
+
+def compared_with(wildcards):
+    """In how many timesteps the nearest neighbours are looked for."""
+    t, window = int(wildcards.t), config["baselines"]["window"]
+    return min(t, window) if window else t
+
+
+def shards(wildcards):
+    """Shards of a batch that is scored in several jobs; none of the first batch, which starts the dictionary."""
+    if not (SHARD and int(wildcards.t)):
+        return []
+    seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
+    documents = int(row("documents")(SimpleNamespace(**{**wildcards, "seed": seed})))
+    numbers = range(-(-documents // SHARD)) if documents > SHARD else []
+    return [f"{RUN}/shards/{{t}}-{number}.h5".format(**wildcards) for number in numbers]
+
+
+def kernels_of(name):
+    """Digest of what is compiled for an algorithm, or for a stage that has kernels of its own."""
+    return code(name) if name in STAGES else sources.digest(f"learners/{name}")
+
+
+def evaluated(pattern):
+    """A file of every timestep after the initialisation."""
+    return lambda wildcards: [
+        pattern.format(**{**wildcards, "t": t}) for t in timesteps(wildcards) if t
+    ]
+
+
+def with_topics(wildcards):
+    """The entries of the plan whose emerging topics are looked for."""
+    return [
+        entry
+        for entry in entries(wildcards)
+        if entry["run"] in config["runs"]
+        and entry["k"] in study.emerging_of(config, entry["run"])
+    ]
+
+
+def emerging_tables(wildcards):
+    return [f"{entry['folder']}/emerging.tsv" for entry in with_topics(wildcards)]
+
+
+def emerging_files(wildcards):
+    """The files of emerging topics that the page may show: those of the report's seed."""
+    return [
+        f"{entry['folder']}/emerging/{t}.h5"
+        for entry in with_topics(wildcards)
+        if entry["seed"] == config["report"]["seed"]
+        for t in entry["timesteps"]
+        if t
+    ]
+
+
+def evaluation(wildcards):
+    return json.dumps(
+        {
+            **config["evaluate"],
+            "timesteps": config["corpora"][wildcards.corpus]["timesteps"],
+        }
+    )
+
+
+def scored(wildcards):
+    """Score files of a run after the initialisation, which is not evaluated."""
+    return [
+        f"{RUN}/scores/{t}.h5".format(**wildcards) for t in timesteps(wildcards) if t
+    ]
+
+
+def compared(wildcards):
+    return [
+        f"{STREAM}/baselines/{t}.h5".format(**wildcards)
+        for t in timesteps(wildcards)
+        if t
+    ]
+
+
+def streams():
+    """Every corpus with the seeds that order it."""
+    return [
+        (corpus, seed)
+        for corpus in config["streams"]
+        for seed in sorted(
+            {study.order_seed(config, corpus, seed) for seed in config["seeds"]}
+        )
+    ]
+
+
+def entries(wildcards):
+    """The plan of the study, once the indices say how many timesteps there are."""
+    lengths = {}
+    for corpus, seed in streams():
+        lengths[corpus, seed] = len(index(SimpleNamespace(corpus=corpus, seed=seed)))
+    return study.plan(config, lengths)
+
+
+def results_of(*names):
+    return lambda wildcards: [
+        f"{entry['folder']}/{name}" for entry in entries(wildcards) for name in names
+    ]
+
+
+def clocks(wildcards):
+    """What the timing table is made from: every job's own clock and Snakemake's."""
+    return [
+        f"{entry['folder']}/{kind}/{t}.tsv"
+        for entry in entries(wildcards)
+        for kind in (
+            ["benchmarks"]
+            if entry["algorithm"] == "baseline"
+            else ["timings", "benchmarks"]
+        )
+        for t in entry["timesteps"]
+        if t or entry["algorithm"] != "baseline"
+    ]
+
+
+def kind(wildcards):
+    return config["experiments"][wildcards.experiment]["experiment"]
+
+
+def used(wildcards):
+    """What an experiment works on, in the order in which it gets them."""
+    entry = config["experiments"][wildcards.experiment]
+    return [
+        *[f"data/{file}" for file in entry.get("files", [])],
+        *[f"{ROOT}/{stream}/documents.h5" for stream in entry.get("streams", [])],
+        *[f"{ROOT}/experiments/{name}" for name in entry.get("experiments", [])],
+    ]
+
+
+def kernels(wildcards):
+    return [
+        f"{ROOT}/kernels/{algorithm}.done" for algorithm in EXPERIMENTS[kind(wildcards)]
+    ]
+
+
+def parts(wildcards):
+    """What is measured before, a file for each value of a setting; nothing where there are no parts."""
+    if kind(wildcards) not in PARTS:
+        return []
+    values = whole(wildcards)[PARTS[kind(wildcards)][1]]
+    return [f"{ROOT}/parts/{wildcards.experiment}/{value}.json" for value in values]
+
+
+def whole(wildcards):
+    """Settings with the defaults of those left out."""
+    known = SCHEMA["$defs"][f"experiment_{kind(wildcards)}"]["properties"]
+    defaults = {
+        name: entry["default"] for name, entry in known.items() if "default" in entry
+    }
+    return {**defaults, **study.experiment_of(config, wildcards.experiment)}
+
+
+def part_settings(wildcards):
+    """Settings of every part: without the list that it has one value of, and without those of pictures."""
+    _, name, unneeded = PARTS[kind(wildcards)]
+    settings = whole(wildcards)
+    return json.dumps(
+        {key: settings[key] for key in settings if key not in (name, *unneeded)}
+    )
+
+
+def shown():
+    """Report settings under the names that the figures use."""
+    settings = config["report"]
+    return json.dumps(
+        {
+            "runs": settings["runs"],
+            "run": settings["run"],
+            "k": settings["atoms"],
+            "seed": settings["seed"],
+            "topics": config["evaluate"]["topics"],
+        }
+    )

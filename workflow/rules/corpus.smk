@@ -6,12 +6,9 @@ import importlib.metadata
 
 HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
 
-READER_FILES = {"20news": "news20"}  # others have the name of their file
-
 
 def reader_file(wildcards):
-    reader = config["corpora"][wildcards.corpus]["reader"]
-    return f"corpora/{READER_FILES.get(reader, reader.replace('-', '_'))}"
+    return KNOWN["readers"][config["corpora"][wildcards.corpus]["reader"]]
 
 
 def versions(wildcards):

@@ -6,12 +6,17 @@ DONE = expand(ROOT + "/experiments/{experiment}", experiment=config["experiments
 PARTED = "|".join(
     name
     for name, entry in config["experiments"].items()
-    if entry["experiment"] in PARTS
+    if "part" in KNOWN["experiments"][entry["experiment"]]
 )
 
 
 def kind(wildcards):
     return config["experiments"][wildcards.experiment]["experiment"]
+
+
+def known(wildcards):
+    """What the experiment's module says of it."""
+    return KNOWN["experiments"][kind(wildcards)]
 
 
 def used(wildcards):
@@ -26,34 +31,29 @@ def used(wildcards):
 
 def kernels(wildcards):
     return [
-        f"{ROOT}/kernels/{algorithm}.done" for algorithm in EXPERIMENTS[kind(wildcards)]
+        f"{ROOT}/kernels/{algorithm}.done"
+        for algorithm in known(wildcards)["algorithms"]
     ]
 
 
 def parts(wildcards):
     """What is measured before, a file for each value of a setting; nothing where there are no parts."""
-    if kind(wildcards) not in PARTS:
+    if "part" not in known(wildcards):
         return []
-    values = whole(wildcards)[PARTS[kind(wildcards)][1]]
+    values = whole(wildcards)[known(wildcards)["part"]["setting"]]
     return [f"{ROOT}/parts/{wildcards.experiment}/{value}.json" for value in values]
 
 
 def whole(wildcards):
     """Settings with the defaults of those left out."""
-    known = SCHEMA["$defs"][f"experiment_{kind(wildcards)}"]["properties"]
-    defaults = {
-        name: entry["default"] for name, entry in known.items() if "default" in entry
-    }
-    return {**defaults, **study.experiment_of(config, wildcards.experiment)}
+    return study.whole_experiment_of(config, wildcards.experiment, SCHEMA)
 
 
 def measured(wildcards):
     """Settings of every part: without the list that it has one value of, and without those of pictures."""
-    _, name, unneeded = PARTS[kind(wildcards)]
-    settings = whole(wildcards)
-    return json.dumps(
-        {key: settings[key] for key in settings if key not in (name, *unneeded)}
-    )
+    part, settings = known(wildcards)["part"], whole(wildcards)
+    left_out = [part["setting"], *part["unmeasured"]]
+    return json.dumps({key: settings[key] for key in settings if key not in left_out})
 
 
 rule measure:
@@ -76,8 +76,8 @@ rule measure:
     params:
         code=lambda wildcards: code(
             "measure",
-            PARTS[kind(wildcards)][0],
-            *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
+            known(wildcards)["part"]["measured_by"],
+            *[f"learners/{name}" for name in known(wildcards)["algorithms"]],
         ),
         kind=kind,
         settings=measured,
@@ -111,7 +111,7 @@ rule experiment:
         code=lambda wildcards: code(
             "experiment",
             f"experiments/{kind(wildcards)}",
-            *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
+            *[f"learners/{name}" for name in known(wildcards)["algorithms"]],
         ),
         kind=kind,
         settings=lambda wildcards: json.dumps(

@@ -34,16 +34,21 @@ def algorithm(wildcards):
     return config["learners"][wildcards.run]["algorithm"]
 
 
+def learns_from_all(wildcards):
+    """Whether an update reads all the batches so far."""
+    return KNOWN["learners"][algorithm(wildcards)]["needs_history"]
+
+
 def history(wildcards, input):
     """Where the learners that learn from the past again find it: the newest features are those of a chain."""
-    if algorithm(wildcards) not in HISTORY or wildcards.t == "0":
+    if not learns_from_all(wildcards) or wildcards.t == "0":
         return ""
     return f"--history {os.path.dirname(input.features)}"
 
 
 def learned_from(wildcards):
     """How many timesteps an update reads."""
-    return int(wildcards.t) + 1 if algorithm(wildcards) in HISTORY else 1
+    return int(wildcards.t) + 1 if learns_from_all(wildcards) else 1
 
 
 def compared_with(wildcards):
@@ -64,7 +69,9 @@ def shards(wildcards):
 
 def kernels_of(name):
     """Digest of what is compiled for an algorithm, or for a stage that has kernels of its own."""
-    return code(name) if name in STAGES else sources.digest(f"learners/{name}")
+    if name in KNOWN["learners"]:
+        return sources.digest(f"learners/{name}")
+    return code(name)
 
 
 # Compiled once before the jobs start in parallel.

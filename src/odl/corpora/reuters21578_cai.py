@@ -10,6 +10,9 @@ from odl.corpora.matlab import load_variable, whole_counts
 from odl.errors import DataError
 from odl.files.documents import NO_TIME, Documents
 
+READER = "reuters21578-cai"
+OPTIONS = {}
+
 EXPECTED = {"number of documents": 8293, "number of terms": 18933, "sum of counts": 560940, "number of topics": 65}
 
 
@@ -34,7 +37,7 @@ def read(sources, options):
     DataError
         If the file is not that matrix.
     """
-    check_options("reuters21578-cai", options, ())
+    check_options(READER, options, OPTIONS)
     (path,) = check_sources("reuters21578-cai", sources, ["Reuters21578.mat"])
     documents = from_matrix(path, load_variable(path, "fea"), load_variable(path, "gnd"))
     found = {

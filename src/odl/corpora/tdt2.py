@@ -12,6 +12,9 @@ from odl.corpora.matlab import load_variable, whole_counts
 from odl.errors import DataError
 from odl.files.documents import Documents
 
+READER = "tdt2"
+OPTIONS = {}
+
 EXPECTED = {"number of documents": 9394, "number of terms": 36771, "sum of counts": 1725683, "number of topics": 30}
 DAY_MS = 86_400_000
 
@@ -37,7 +40,7 @@ def read(sources, options):
     DataError
         If the file is not that matrix.
     """
-    check_options("tdt2", options, ())
+    check_options(READER, options, OPTIONS)
     (path,) = check_sources("tdt2", sources, ["TDT2_with_time.mat"])
     documents = from_matrix(path, load_variable(path, "fea"))
     found = {

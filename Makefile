@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test test-long mutants fuzz bench faults slurm scale lint format clean
+.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format clean
 
 run: .venv/installed
 	$(BIN)/snakemake --quiet rules
@@ -44,6 +44,10 @@ slurm: .venv/tested
 # What a timestep costs along long streams (docs/scaling.md). ODL_MIRROR names the folder of the corpora.
 scale: .venv/tested
 	$(BIN)/python benchmarks/scale.py
+
+# What learners, readers, experiments and figures say of themselves, for the workflow (docs/extending.md).
+schema: .venv/installed
+	$(BIN)/odl schema --write
 
 lint: .venv/tested
 	$(BIN)/ruff check .

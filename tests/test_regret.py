@@ -64,7 +64,7 @@ def best(steps):
     return found.fun
 
 
-@pytest.mark.parametrize("algorithm", regret.ALGORITHMS)
+@pytest.mark.parametrize("algorithm", regret.algorithms())
 def test_regret_is_that_of_the_linear_program(algorithm, rng):
     learner = learners.make(algorithm, rounds=3)
     steps = run(learner, made(rng), 3, rng)

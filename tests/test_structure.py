@@ -10,9 +10,8 @@ import sys
 import pytest
 from conftest import ROOT
 
-from odl import config, experiments, learners
+from odl import experiments, learners, registry
 from odl.config import sources
-from odl.corpora import READERS
 
 PACKAGE = ROOT / "src" / "odl"
 # Room (or module beside the rooms) to the rooms it may import from, itself aside. Two stacks meet late: the mathematics
@@ -45,11 +44,15 @@ ROOMS = {
     "experiments": BOTH | {"evaluation", "alerts", "report"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "arguments": {"errors"},
-    "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs"},
+    "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
+    "registry": BOTH | {"arguments", "report", "experiments"},
     "cli": {"__init__", "errors", "arguments", "commands", "jobs"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms
+SCHEMAS = ROOT / "workflow" / "schemas"
+SCHEMA = json.loads((SCHEMAS / registry.SCHEMA).read_text())
+STAGES = SCHEMA["registry"]["stages"]
 LIGHT = {"numpy", "scipy", "h5py", "numba"}
 
 
@@ -66,12 +69,6 @@ def outside(name, top_only=False):
         elif isinstance(node, ast.ImportFrom):
             found.add(node.module.split(".")[0])
     return found - {"odl"}
-
-
-def workflow_table(name):
-    """Return a table that is written out in the rules."""
-    text = (ROOT / "workflow" / "rules" / "common.smk").read_text()
-    return ast.literal_eval(re.search(rf"^{name} = ([\[{{].*?[\]}}])(?:  #|$)", text, re.M | re.S).group(1))
 
 
 def room_of(name):
@@ -142,16 +139,15 @@ class TestSources:
 
     def test_a_stage_begins_where_its_command_does(self):
         """Each subcommand imports nothing but what the closure of its stage has."""
-        stages = workflow_table("STAGES")
         functions = {
             node.name: node
             for node in ast.parse((PACKAGE / "commands.py").read_text()).body
             if isinstance(node, ast.FunctionDef)
         }
-        assert stages.keys() - {"tables"} <= functions.keys()
-        for stage, roots in stages.items():
+        assert STAGES.keys() <= functions.keys()
+        for stage, roots in STAGES.items():
             found = set()
-            for node in ast.walk(functions[{"tables": "summarise"}.get(stage, stage)]):
+            for node in ast.walk(functions[stage]):
                 if isinstance(node, ast.ImportFrom):
                     found |= {
                         f"{node.module}.{alias.name}".removeprefix("odl.").replace(".", "/") for alias in node.names
@@ -172,11 +168,11 @@ class TestSources:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         }
         known = {name.split("/")[-1]: name for name in modules() if name.split("/")[0] in ("stream", "files")}
-        assert {known[name] for name in used & set(known)} <= sources.closure(*workflow_table("STAGES")[stage])
+        assert {known[name] for name in used & set(known)} <= sources.closure(*STAGES[stage])
 
     def test_one_of_many_is_not_a_source_of_the_others(self):
         """Learners, readers and experiments are imported by their names; an edit of one reruns what it makes."""
-        update = sources.closure(*workflow_table("STAGES")["update"])
+        update = sources.closure(*STAGES["update"])
         for algorithm in learners.LEARNERS:
             assert f"learners/{algorithm}" not in update
         shown = sources.closure("corpora/__init__", "report/studypage")
@@ -184,21 +180,10 @@ class TestSources:
         flat = sources.closure("jobs/timestep", "learners/flat")
         assert not any(f"learners/{algorithm}" in flat for algorithm in learners.LEARNERS if algorithm != "flat")
 
-    def test_readers_are_files_of_their_names(self):
-        text = (ROOT / "workflow" / "rules" / "corpus.smk").read_text()
-        other = ast.literal_eval(re.search(r"^READER_FILES = (\{.*?\})", text, re.M).group(1))
-        for name, module in READERS.items():
-            assert module == f"odl.corpora.{other.get(name, name.replace('-', '_'))}"
-
-    def test_every_experiment_names_its_kernels(self):
-        table = workflow_table("EXPERIMENTS")
-        assert set(table) == set(experiments.EXPERIMENTS)
-        for name, algorithms in table.items():
-            assert (PACKAGE / "experiments" / f"{name}.py").exists() and set(algorithms) <= set(learners.LEARNERS)
-
-    def test_batch_learners_are_named(self):
-        needing = {name for name in learners.LEARNERS if learners.learner_class(name).needs_history}
-        assert set(workflow_table("HISTORY")) == needing
+    def test_the_rules_ask_for_stages_that_there_are(self):
+        texts = [path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")]
+        asked = set(re.findall(r'\bcode\(\s*"(\w+)"', "\n".join(texts)))
+        assert len(asked) > 15 and asked <= STAGES.keys()
 
     def test_a_digest_changes_with_any_file(self, tmp_path, monkeypatch):
         def digests():
@@ -225,39 +210,42 @@ def test_the_workflow_imports_only_config_and_sources():
     assert found == ["odl.config", "odl.config"]
 
 
-def test_schema_is_the_dataclasses():
-    schema = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
-    for algorithm, properties in learners.schema().items():
-        listed = dict(schema["$defs"][algorithm]["properties"])
-        for extra in ("algorithm", "atoms", "features"):
-            listed.pop(extra)
-        assert listed == properties, f"run `odl schema` and copy {algorithm} into the schema"
-        assert schema["$defs"][algorithm]["additionalProperties"] is False
+def test_the_schema_is_what_the_code_says():
+    """Learners, readers, experiments, figures and commands are written once: the schema follows from them."""
+    written = (SCHEMAS / registry.SCHEMA).read_text(encoding="utf-8")
+    assert written == registry.text(registry.schema(SCHEMAS)), "the schema is stale: run `make schema`"
 
 
-def test_schema_has_the_settings_of_experiments():
-    schema = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
-    selected = schema["properties"]["experiments"]["additionalProperties"]["select"]["schemas"]
-    assert selected == {name: {"$ref": f"#/$defs/experiment_{name}"} for name in experiments.EXPERIMENTS}
-    for name, settings in experiments.schema().items():
-        entry = schema["$defs"][f"experiment_{name}"]
-        listed = {key: held for key, held in entry["properties"].items() if key not in config.OF_EXPERIMENTS}
-        assert listed == settings, f"run `odl schema --experiments` and copy {name} into the schema"
-        assert entry["additionalProperties"] is False and "experiment" in entry["required"]
+def test_every_learner_is_registered():
+    """A file with a concrete learner is found by its name; one whose algorithm is another name is not."""
+    for path in (PACKAGE / "learners").glob("*.py"):
+        named = re.findall(r'^    algorithm: ClassVar\[str\] = "(\w+)"', path.read_text(), re.M)
+        assert named in ([], [path.stem]), f"{path.name} has the algorithm {named}; name the file like it"
+    for name in learners.LEARNERS:
+        assert learners.learner_class(name).algorithm == name
+
+
+def test_the_registry_knows_every_experiment_and_its_parts():
+    for name in experiments.EXPERIMENTS:
+        module, known = experiments.module_of(name), SCHEMA["registry"]["experiments"][name]
+        assert set(known["algorithms"]) <= set(learners.LEARNERS)
+        assert set(module.TAKES) <= SCHEMA["$defs"]["taken"]["properties"].keys()
+        assert ("part" in known) == hasattr(module, "PART")
+        if "part" in known:
+            assert (PACKAGE / f"{known['part']['measured_by']}.py").exists()
+            assert module.PART in module.SETTINGS and set(module.UNMEASURED) <= module.SETTINGS.keys()
 
 
 def test_every_map_of_the_schema_is_closed():
-    schema = json.loads((ROOT / "workflow" / "schemas" / "config.schema.json").read_text())
-
     def visit(node, path):
         if isinstance(node, dict):
-            if node.get("type") == "object" and "select" not in node:
+            if node.get("type") == "object":
                 assert "additionalProperties" in node, path
                 assert node["additionalProperties"] is not True, path
             for key, value in node.items():
                 visit(value, f"{path}/{key}")
 
-    visit(schema, "")
+    visit(SCHEMA, "")
 
 
 def test_importing_the_package_is_light():

@@ -4,11 +4,9 @@ import shutil
 
 import pytest
 from test_experiments import SMALL, TREES
-from test_structure import workflow_table
 from workflows import Study, settings
 
 from odl.evaluation.tables import read_table
-from odl.experiments import EXPERIMENTS, module_of
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-experiments")]
 
@@ -73,14 +71,6 @@ def test_a_further_part_leaves_those_that_were_measured(made):
     study.edit("experiments/reconstruction.py")
     planned = study.run("-n").names("experiment", "part")
     assert planned == {"measure inpainting 0", "measure inpainting 1", "experiment inpainting", "page"}
-
-
-def test_the_workflow_knows_what_is_measured_in_parts():
-    known = {name: module.PART for name in EXPERIMENTS if hasattr(module := module_of(name), "PART")}
-    assert {name: part for name, (_, part, _) in workflow_table("PARTS").items()} == known
-    for name, (file, _, unmeasured) in workflow_table("PARTS").items():
-        assert unmeasured == [*module_of(name).UNMEASURED]
-        assert module_of(name).measure.__module__ == "odl." + file.replace("/", ".")
 
 
 def test_a_study_of_nothing_is_refused(made, tmp_path):

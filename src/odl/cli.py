@@ -311,8 +311,9 @@ def _parser():
     command(
         commands.schema,
         "schema",
-        "print the configuration schema of the learners, or of the experiments",
-        ("--experiments", {"action": "store_true"}),
+        "print the schema of the configuration, with what the workflow has to know of learners, readers, experiments",
+        ("--write", {"action": "store_true", "help": "write it where the workflow reads it"}),
+        ("--folder", {"default": "workflow/schemas", "help": "of the part written by hand, base.json"}),
     )
     return parser
 

@@ -29,6 +29,8 @@ try:
         study.merge(config, yaml.safe_load(defaults))
     SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
     study.check(config, SCHEMA)
+    # What learners, readers, experiments, figures and commands say of themselves (odl.registry).
+    KNOWN = SCHEMA["registry"]
     with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))
     os.environ.update(
@@ -59,58 +61,13 @@ wildcard_constraints:
     part=r"0|[1-9]\d*",
 
 
-# Where the code of a stage begins; what it imports follows (odl.config.sources). The command line between is thin.
-STAGES = {
-    "read": ["corpora/__init__", "files/documents"],
-    "index": ["stream/batching"],
-    "batch": ["stream/batchfile"],
-    "features": ["stream/featurerows"],
-    "score": ["jobs/shards"],
-    "update": ["jobs/timestep"],
-    "ranks": ["jobs/rankstep", "learners/diffusion"],
-    "baselines": ["evaluation/baselines", "evaluation/scores"],
-    "topics": ["alerts/emerging", "jobs/topicstep"],
-    "emerging": ["alerts/emerging", "evaluation/tables"],
-    "evaluate": ["evaluation/tables"],
-    "regret": ["evaluation/regret"],
-    "plan": ["config/__init__", "evaluation/plan"],
-    "tables": ["evaluation/study"],
-    "regrets": ["evaluation/regretmeans"],
-    "figures": ["report/figures"],
-    "experiment": ["experiments/__init__"],
-    "measure": ["experiments/__init__"],
-    "page": ["report/studypage", "experiments/__init__"],
-}
-HISTORY = ["batch", "batch_l2"]  # algorithms that learn from all the batches so far
-# Experiments to the algorithms whose kernels they use.
-EXPERIMENTS = {
-    "biclustering": ["diffusion"],
-    "classification": ["hierarchical"],
-    "convergence": ["diffusion"],
-    "denoising": ["diffusion"],
-    "inpainting": ["hierarchical"],
-    "quality": ["adaptive"],
-    "quality_overview": [],
-    "topic_tree": ["hierarchical"],
-}
-# Experiments measured in parts: the file that measures, the setting that a part has one value of, those it needs not.
-PARTS = {
-    "classification": ("experiments/twogroups", "splits", []),
-    "inpainting": (
-        "experiments/reconstruction",
-        "seeds",
-        ["drawn_tree", "drawn_patch", "drawn_lam"],
-    ),
-}
-
-
 def code(stage, *more):
     """Digest of the package files that a stage depends on, with those of a learner, reader or experiment.
 
     A param of every rule. Files listed as inputs would do the same at thirty inputs a job, which takes minutes for
     ten thousand jobs.
     """
-    return sources.digest(*STAGES[stage], *more)
+    return sources.digest(*KNOWN["stages"][stage], *more)
 
 
 @functools.cache

@@ -1,9 +1,7 @@
 # Corpus: downloads -> documents -> order of the stream -> batches.
 # REQUIRED INPUTS: data/corpora.csv, or the user's own files
 # OUTPUTS: data/{folder}/{file}, {corpus}/documents.h5, {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
-READER_FILES = {"20news": "news20"}  # others have the name of their file
-
-
+#
 # Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
 localrules:
     download,

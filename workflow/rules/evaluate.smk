@@ -5,18 +5,6 @@ TABLES = [
     *["averages", "summary", "timesteps", "novel", "published"],
     *["timing", "costs", "emerging"],
 ]
-PLAN_KEYS = [
-    "study",
-    "results",
-    "streams",
-    "corpora",
-    "seeds",
-    "features",
-    "atoms",
-    "runs",
-    "learners",
-    "baselines",
-]
 
 
 rule evaluate:
@@ -64,7 +52,7 @@ rule plan:
         runtime=minutes(0),
     params:
         code=code("plan"),
-        config=json.dumps({key: config[key] for key in PLAN_KEYS}),
+        config=json.dumps({key: config[key] for key in KNOWN["plan"]}),
     shell:
         "odl plan {output:q} --config {params.config:q} > {log:q} 2>&1"
 
@@ -85,7 +73,7 @@ rule tables:
         mem_mb=memory(10),
         runtime=minutes(0.1),
     params:
-        code=code("tables"),
+        code=code("summarise"),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
         "odl summarise {input.plan:q} {params.folder:q} --emerging {input.emerging:q} > {log:q} 2>&1"

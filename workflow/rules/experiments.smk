@@ -6,7 +6,7 @@ DONE = expand(ROOT + "/experiments/{experiment}", experiment=config["experiments
 PARTED = "|".join(
     name
     for name, entry in config["experiments"].items()
-    if entry["experiment"] in PARTS
+    if "part" in KNOWN["experiments"][entry["experiment"]]
 )
 
 
@@ -28,8 +28,8 @@ rule measure:
     params:
         code=lambda wildcards: code(
             "measure",
-            PARTS[kind(wildcards)][0],
-            *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
+            known(wildcards)["part"]["measured_by"],
+            *[f"learners/{name}" for name in known(wildcards)["algorithms"]],
         ),
         kind=kind,
         settings=part_settings,
@@ -61,7 +61,7 @@ rule experiment:
         code=lambda wildcards: code(
             "experiment",
             f"experiments/{kind(wildcards)}",
-            *[f"learners/{name}" for name in EXPERIMENTS[kind(wildcards)]],
+            *[f"learners/{name}" for name in known(wildcards)["algorithms"]],
         ),
         kind=kind,
         settings=lambda wildcards: json.dumps(

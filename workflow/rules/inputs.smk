@@ -6,8 +6,7 @@ HASHED = 100_000_000  # bytes of a file up to which its content is looked at whe
 
 
 def reader_file(wildcards):
-    reader = config["corpora"][wildcards.corpus]["reader"]
-    return f"corpora/{READER_FILES.get(reader, reader.replace('-', '_'))}"
+    return KNOWN["readers"][config["corpora"][wildcards.corpus]["reader"]]
 
 
 def versions(wildcards):
@@ -73,16 +72,21 @@ def algorithm(wildcards):
     return config["learners"][wildcards.run]["algorithm"]
 
 
+def learns_from_all(wildcards):
+    """Whether an update reads all the batches so far."""
+    return KNOWN["learners"][algorithm(wildcards)]["needs_history"]
+
+
 def history(wildcards, input):
     """Where the learners that learn from the past again find it: the newest features are those of a chain."""
-    if algorithm(wildcards) not in HISTORY or wildcards.t == "0":
+    if not learns_from_all(wildcards) or wildcards.t == "0":
         return []
     return ["--history", os.path.dirname(input.features)]
 
 
 def learned_from(wildcards):
     """How many timesteps an update reads."""
-    return int(wildcards.t) + 1 if algorithm(wildcards) in HISTORY else 1
+    return int(wildcards.t) + 1 if learns_from_all(wildcards) else 1
 
 
 def compared_with(wildcards):
@@ -103,7 +107,9 @@ def shards(wildcards):
 
 def kernels_of(name):
     """Digest of what is compiled for an algorithm, or for a stage that has kernels of its own."""
-    return code(name) if name in STAGES else sources.digest(f"learners/{name}")
+    if name in KNOWN["learners"]:
+        return sources.digest(f"learners/{name}")
+    return code(name)
 
 
 def evaluated(pattern):
@@ -206,6 +212,11 @@ def kind(wildcards):
     return config["experiments"][wildcards.experiment]["experiment"]
 
 
+def known(wildcards):
+    """What the experiment's module says of it."""
+    return KNOWN["experiments"][kind(wildcards)]
+
+
 def used(wildcards):
     """What an experiment works on, in the order in which it gets them."""
     entry = config["experiments"][wildcards.experiment]
@@ -218,34 +229,29 @@ def used(wildcards):
 
 def kernels(wildcards):
     return [
-        f"{ROOT}/kernels/{algorithm}.done" for algorithm in EXPERIMENTS[kind(wildcards)]
+        f"{ROOT}/kernels/{algorithm}.done"
+        for algorithm in known(wildcards)["algorithms"]
     ]
 
 
 def parts(wildcards):
     """What is measured before, a file for each value of a setting; nothing where there are no parts."""
-    if kind(wildcards) not in PARTS:
+    if "part" not in known(wildcards):
         return []
-    values = whole(wildcards)[PARTS[kind(wildcards)][1]]
+    values = whole(wildcards)[known(wildcards)["part"]["setting"]]
     return [f"{ROOT}/parts/{wildcards.experiment}/{value}.json" for value in values]
 
 
 def whole(wildcards):
     """Settings with the defaults of those left out."""
-    known = SCHEMA["$defs"][f"experiment_{kind(wildcards)}"]["properties"]
-    defaults = {
-        name: entry["default"] for name, entry in known.items() if "default" in entry
-    }
-    return {**defaults, **study.experiment_of(config, wildcards.experiment)}
+    return study.whole_experiment_of(config, wildcards.experiment, SCHEMA)
 
 
 def part_settings(wildcards):
     """Settings of every part: without the list that it has one value of, and without those of pictures."""
-    _, name, unneeded = PARTS[kind(wildcards)]
-    settings = whole(wildcards)
-    return json.dumps(
-        {key: settings[key] for key in settings if key not in (name, *unneeded)}
-    )
+    part, settings = known(wildcards)["part"], whole(wildcards)
+    left_out = [part["setting"], *part["unmeasured"]]
+    return json.dumps({key: settings[key] for key in settings if key not in left_out})
 
 
 def shown():

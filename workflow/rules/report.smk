@@ -1,10 +1,7 @@
 # Report: figures (PNG and SVG) and one page that needs nothing else.
 # REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that are shown
 # OUTPUTS: figures/{corpus}-{name}.{png,svg}, report.html
-FIGURES = [
-    *["auc", "parameters", "timesteps", "novel", "roc", "scores", "topics"],
-    *["time", "costs", "tradeoff"],
-]
+FIGURES = KNOWN["figures"]
 DRAWN = expand(
     ROOT + "/figures/{corpus}-{name}.{form}",
     corpus=config["streams"],

@@ -1,7 +1,6 @@
 # Emerging topics: one job a timestep groups the most novel documents; then a table of each run beside the truth.
 # REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, features/{t}.h5
 # OUTPUTS: {run}/k{k}/emerging/{t}.h5, {run}/k{k}/emerging.tsv
-SEARCH = ["share", "atoms", "lam", "start_terms", "rounds", "min_support", "terms"]
 
 
 rule topics:
@@ -23,7 +22,9 @@ rule topics:
         runtime=minutes(0.5),
     params:
         code=code("topics"),
-        settings=json.dumps({name: config["emerging"][name] for name in SEARCH}),
+        settings=json.dumps(
+            {name: config["emerging"][name] for name in KNOWN["emerging"]}
+        ),
         corpus=option("--corpus-features", "corpus"),
     shell:
         "odl topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus:q}"

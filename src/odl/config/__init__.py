@@ -9,7 +9,6 @@ from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
 from odl.config.defaults import merge
 from odl.config.runs import (
     OF_EXPERIMENTS,
-    REGRET,
     atoms_of,
     emerging_of,
     experiment_of,
@@ -19,13 +18,13 @@ from odl.config.runs import (
     regret_of,
     shard_of,
     study_of,
+    whole_experiment_of,
 )
 from odl.config.schema import check_map, load_schema
 from odl.errors import ConfigError
 
 __all__ = [
     "OF_EXPERIMENTS",
-    "REGRET",
     "ConfigError",
     "atoms_of",
     "check",
@@ -45,4 +44,5 @@ __all__ = [
     "shard_of",
     "sources_of",
     "study_of",
+    "whole_experiment_of",
 ]

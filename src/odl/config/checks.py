@@ -4,7 +4,7 @@ import difflib
 import re
 
 from odl import trees
-from odl.config.runs import AGENTS, REGRET, atoms_of
+from odl.config.runs import atoms_of
 from odl.config.schema import check_map
 from odl.errors import ConfigError, ParameterError
 
@@ -22,7 +22,7 @@ def check(config, schema):
     check_map(config, schema)
     _check_results(config["results"])
     _check_doubles(config)
-    _check_names(config)
+    _check_names(config, schema["registry"]["learners"])
 
 
 def _check_results(folder):
@@ -70,7 +70,7 @@ def check_each_once(lists):
             raise ConfigError(f"{where} names {double!r} twice", "each value once", "remove one")
 
 
-def _check_names(config):
+def _check_names(config, algorithms):
     _check_experiments(config)
     if not config["streams"]:
         if not config["experiments"]:
@@ -94,9 +94,9 @@ def _check_names(config):
         _check_corpus(config, name)
     _check_trees(config)
     _check_report(config)
-    _check_ranks(config)
+    _check_ranks(config, [name for name, facts in algorithms.items() if facts["over_ranks"]])
     _check_shards(config)
-    _check_regret(config)
+    _check_regret(config, [name for name, facts in algorithms.items() if facts["has_regret"]])
     _check_emerging(config)
 
 
@@ -185,9 +185,9 @@ def _check_sizes(config, section, runs):
             raise ConfigError(f"{section}.sizes names {k}", expected, "correct it or add it to atoms")
 
 
-def _check_ranks(config):
+def _check_ranks(config, algorithms):
     """Refuse ranks for what is not run, or for algorithms without agents."""
-    _check_runs(config, "ranks", config["ranks"], AGENTS)
+    _check_runs(config, "ranks", config["ranks"], algorithms)
 
 
 def _check_shards(config):
@@ -200,7 +200,7 @@ def _check_shards(config):
                 raise ConfigError(given, "scores that do not depend on the rest of the batch", todo)
 
 
-def _check_regret(config):
+def _check_regret(config, algorithms):
     """Refuse regret of what is not run, or of what has none."""
     settings = config["regret"]
     if not settings["enabled"]:
@@ -210,7 +210,7 @@ def _check_regret(config):
     if config["checkpoints"]["keep"]:
         given = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
         raise ConfigError(given, "all checkpoints where regret is computed", "set one of them to 0 or false")
-    _check_runs(config, "regret.runs", settings["runs"], REGRET)
+    _check_runs(config, "regret.runs", settings["runs"], algorithms)
     _check_sizes(config, "regret", settings["runs"])
 
 

@@ -3,8 +3,6 @@
 from odl.config.corpora import order_seed
 from odl.errors import ConfigError
 
-REGRET = ("dual_averaging", "projected_gradient", "online_admm")  # algorithms whose regret can be measured
-AGENTS = ("diffusion",)  # algorithms that can run over MPI ranks
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 BLOCK = 512  # documents of a sum: shards start between two
 
@@ -50,6 +48,14 @@ def emerging_of(config, run):
 def experiment_of(config, name):
     """Return the settings of an experiment."""
     return {key: value for key, value in config["experiments"][name].items() if key not in OF_EXPERIMENTS}
+
+
+def whole_experiment_of(config, name, schema):
+    """Return the settings of an experiment, those left out with the defaults of the schema."""
+    kinds = schema["properties"]["experiments"]["additionalProperties"]["select"]["schemas"]
+    known = kinds[config["experiments"][name]["experiment"]]["properties"]
+    defaults = {key: entry["default"] for key, entry in known.items() if "default" in entry}
+    return {**defaults, **experiment_of(config, name)}
 
 
 def study_of(config, name):

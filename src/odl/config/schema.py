@@ -39,7 +39,7 @@ def check_map(value, schema, path=""):
     schema : dict
         From `load_schema`. The subset of JSON schema used here: type, properties, required,
         additionalProperties, items, enum, minimum, maximum, exclusiveMinimum, minItems, minLength, pattern
-        (full match), $ref and ``select`` (the schema for a map with that value of its key).
+        (full match), $ref and ``select`` (more properties, and required ones, of a map with that value of its key).
     path : str
         Names the part in messages.
 
@@ -85,7 +85,7 @@ def _check(value, schema, path, root):
         raise _wrong(where, value, _describe(schema))
     if "enum" in schema and value not in schema["enum"]:
         near = difflib.get_close_matches(str(value), [str(choice) for choice in schema["enum"]], n=1)
-        todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
+        todo = f"did you mean '{near[0]}'?" if near else schema.get("todo") or "choose one of these"
         raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not _in_range(value, schema):
         raise _wrong(where, value, _describe(schema))
@@ -105,11 +105,8 @@ def _check(value, schema, path, root):
 def _check_map(value, schema, path, root):
     where = path or "the configuration"
     if "select" in schema:
-        key = schema["select"]["key"]
-        if key not in value:
-            raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
-        _check(value[key], {"enum": list(schema["select"]["schemas"])}, f"{path}.{key}".lstrip("."), root)
-        schema = _resolve(schema["select"]["schemas"][value[key]], root)
+        more = _selected(value, schema["select"], path)
+        schema = {**schema, **{key: _joined(schema.get(key), more.get(key)) for key in ("properties", "required")}}
     known = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
     for name, item in value.items():
@@ -130,6 +127,19 @@ def _check_map(value, schema, path, root):
     for name in schema.get("required", []):
         if name not in value:
             raise ConfigError(f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it")
+
+
+def _selected(value, select, path):
+    """Return the entry of a `select` that a map chooses."""
+    key, where = select["key"], path or "the configuration"
+    if key not in value:
+        raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
+    _check(value[key], {"enum": list(select["schemas"]), "todo": select.get("todo")}, f"{path}.{key}".lstrip("."), {})
+    return select["schemas"][value[key]]
+
+
+def _joined(shared, own):
+    return [*(shared or ()), *(own or ())] if isinstance(shared or own, list) else {**(shared or {}), **(own or {})}
 
 
 def _is(value, kind):

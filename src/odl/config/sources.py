@@ -30,8 +30,13 @@ def imports(name):
     FileNotFoundError
         If there is no such file.
     """
+    return frozenset(imported(ast.parse((PACKAGE / f"{name}.py").read_bytes())))
+
+
+def imported(tree):
+    """Return the files of the package that a piece of code imports (a tree of `ast`)."""
     found = set()
-    for node in ast.walk(ast.parse((PACKAGE / f"{name}.py").read_bytes())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {_file_of(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -41,7 +46,7 @@ def imports(name):
             found.add(
                 f"kernels/{node.args[0].value}"
             )  # native.Kernels("clusters") imports it where its library is missing
-    return frozenset(found - {None})
+    return found - {None}
 
 
 def _file_of(module):

@@ -1,21 +1,26 @@
-"""Readers: one module a corpus, each turning its source files into `odl.files.documents.Documents`."""
+"""Readers: one module a corpus, each turning its source files into `odl.files.documents.Documents`.
 
+A module is a reader if it has
+
+    READER : str                            its name in the configuration
+    OPTIONS : dict                          name of an option -> JSON schema
+    read(sources, options) -> Documents
+    OWN_FILES = True                        where its sources are named by the study, not by data/corpora.csv
+"""
+
+import re
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 
 from odl.corpora.checks import nearest
 from odl.errors import ConfigError
 
-# Reader -> module with a function read(sources, options). Imported when used.
+# Reader -> module, of the files that name one; read, not imported, so that asking for one imports no other.
 READERS = {
-    "20news": "odl.corpora.news20",
-    "arxiv-cs": "odl.corpora.arxiv_cs",
-    "documents": "odl.corpora.documents",
-    "nips": "odl.corpora.nips",
-    "reuters21578": "odl.corpora.reuters21578",
-    "reuters21578-cai": "odl.corpora.reuters21578_cai",
-    "scipydocs": "odl.corpora.scipydocs",
-    "tdt2": "odl.corpora.tdt2",
+    found[1]: f"odl.corpora.{path.stem}"
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if (found := re.search(r'^READER = "([a-z0-9-]+)"$', path.read_text(encoding="utf-8"), re.MULTILINE))
 }
 
 
@@ -53,3 +58,13 @@ def read(name, sources=(), options=None):
     if options is not None and not isinstance(options, Mapping):
         raise ConfigError(f"the options of the reader {name!r} are {options!r}", "a mapping", "give each by its name")
     return import_module(READERS[name]).read([str(source) for source in sources], dict(options or {}))
+
+
+def has_own_files(name):
+    """Whether a study names the files of a reader itself."""
+    return getattr(import_module(READERS[name]), "OWN_FILES", False)
+
+
+def schema():
+    """Return the options of every reader, as the configuration's schema has them."""
+    return {name: import_module(module).OPTIONS for name, module in READERS.items()}

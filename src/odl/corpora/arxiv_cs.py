@@ -8,9 +8,16 @@ from itertools import islice
 import numpy as np
 
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources, lines, opening, unpacked_text
-from odl.corpora.text import count_words, token_options
+from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
 from odl.errors import ConfigError, DataError
 from odl.files.documents import Documents, one_line
+
+READER = "arxiv-cs"
+OPTIONS = {
+    "tokens": TOKENS_SCHEMA,
+    "topics": {"type": "string", "enum": ["all", "primary"]},
+    "limit": {"type": ["integer", "null"], "minimum": 1},
+}
 
 N_DOCUMENTS = 105392
 COLUMNS = ["arxiv_id", "created", "primary_cat", "categories", "title", "abstract"]
@@ -40,7 +47,7 @@ def read(sources, options):
     DataError
         If the file is damaged, incomplete, or has other columns.
     """
-    check_options("arxiv-cs", options, ("tokens", "topics", "limit"))
+    check_options(READER, options, OPTIONS)
     topics, limit = options.get("topics", "all"), options.get("limit")
     if topics not in ("all", "primary"):
         raise ConfigError(f"topics is {topics!r}", "'all' or 'primary'", "correct it")

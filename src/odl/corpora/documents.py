@@ -9,9 +9,18 @@ from scipy import sparse
 from odl.corpora import fields
 from odl.corpora.checks import check_options, nearest
 from odl.corpora.tables import check_delimiter, find_files, rows
-from odl.corpora.text import analyser, check_words, token_options
+from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
 from odl.errors import ConfigError, DataError
 from odl.files.documents import Documents, one_line
+
+READER = "documents"
+OWN_FILES = True
+OPTIONS = {
+    "columns": {"$ref": "#/$defs/columns"},
+    "separator": {"type": ["string", "null"], "minLength": 1},
+    "delimiter": {"type": "string", "minLength": 1},
+    "tokens": TOKENS_SCHEMA,
+}
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
 
@@ -45,7 +54,7 @@ def read(sources, options):
     DataError
         If a file or row is; the message names both.
     """
-    check_options("documents", options, ("columns", "separator", "delimiter", "tokens"))
+    check_options(READER, options, OPTIONS)
     columns, separator = check_columns(options.get("columns")), options.get("separator", ";")
     if separator is not None and (not isinstance(separator, str) or not separator):
         raise ConfigError(f"separator is {separator!r}", "a string such as ';', or null", "correct it")

@@ -20,9 +20,12 @@ from odl.corpora.checks import (
     tar_members,
     unpacked_text,
 )
-from odl.corpora.text import count_words, token_options
+from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
 from odl.errors import ConfigError, DataError
 from odl.files.documents import Documents, one_line
+
+READER = "20news"
+OPTIONS = {"tokens": TOKENS_SCHEMA, "quotes": {"type": "boolean"}}
 
 EXPECTED = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
 MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
@@ -54,7 +57,7 @@ def read(sources, options):
     DataError
         If a file is damaged or incomplete, or a post has no date.
     """
-    check_options("20news", options, ("tokens", "quotes"))
+    check_options(READER, options, OPTIONS)
     quotes = options.get("quotes", True)
     if not isinstance(quotes, bool):
         raise ConfigError(f"quotes is {quotes!r}", "true or false", "correct it")

@@ -12,6 +12,9 @@ from odl.corpora.checks import FETCH, check_content, check_options, check_source
 from odl.errors import DataError
 from odl.files.documents import Documents, one_line
 
+READER = "nips"
+OPTIONS = {}
+
 FILES = ("nips.corpus", "nips.docnames", "nips.docs", "nips.labels", "nips.labels.key", "nips.vocab", "nips.vols")
 EXPECTED = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}
 UNLABELLED = "Uncategorised"
@@ -39,7 +42,7 @@ def read(sources, options):
     DataError
         If the archive is damaged or incomplete.
     """
-    check_options("nips", options, ())
+    check_options(READER, options, OPTIONS)
     (path,) = check_sources("nips", sources, ["nips_0-12.tar.gz"])
     documents = to_documents(path)
     found = {

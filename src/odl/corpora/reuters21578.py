@@ -10,9 +10,12 @@ import re
 import numpy as np
 
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
-from odl.corpora.text import count_words, token_options
+from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
 from odl.errors import DataError
 from odl.files.documents import Documents, one_line
+
+READER = "reuters21578"
+OPTIONS = {"tokens": TOKENS_SCHEMA}
 
 N_DOCUMENTS = 21578
 FIRST_FILE_MD5 = "f31a85bdfafd5cf663f325c728360b46"  # edited copies of reut2-000.sgm are about
@@ -49,7 +52,7 @@ def read(sources, options):
     DataError
         If the archive is damaged, incomplete, or an edited copy.
     """
-    check_options("reuters21578", options, ("tokens",))
+    check_options(READER, options, OPTIONS)
     tokens = token_options(options.get("tokens"))
     (path,) = check_sources("reuters21578", sources, ["reuters21578.tar.gz"])
     return to_documents(path, tokens)

@@ -10,6 +10,9 @@ from odl.corpora.matlab import documents_of, read_corpus, whole_counts
 from odl.errors import DataError
 from odl.files.documents import NO_TIME
 
+READER = "reuters21578-cai"
+OPTIONS = {}
+
 EXPECTED = {"number of documents": 8293, "number of terms": 18933, "sum of counts": 560940, "number of topics": 65}
 
 

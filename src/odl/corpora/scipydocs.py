@@ -14,9 +14,16 @@ import os
 import numpy as np
 
 from odl.corpora.checks import check_options, check_sources
-from odl.corpora.text import count_words, token_options
+from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME, Documents, one_line
+
+READER = "scipydocs"
+OPTIONS = {
+    "packages": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+    "min_words": {"type": "integer", "minimum": 1},
+    "tokens": TOKENS_SCHEMA,
+}
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
 # Tests, copies of other people's packages, and numpy.distutils, which only some Python versions get.
@@ -51,7 +58,7 @@ def read(sources, options):
     ConfigError, DataError
         If an option is wrong, or a package is not installed as Python source.
     """
-    check_options("scipydocs", options, ("packages", "min_words", "tokens"))
+    check_options(READER, options, OPTIONS)
     check_sources("scipydocs", sources, [])
     tokens = token_options(options.get("tokens"))
     packages, min_words = options.get("packages", list(PACKAGES)), options.get("min_words", 40)

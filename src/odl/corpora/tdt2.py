@@ -11,6 +11,9 @@ from odl.corpora.checks import FETCH
 from odl.corpora.matlab import documents_of, read_corpus, whole_counts
 from odl.errors import DataError
 
+READER = "tdt2"
+OPTIONS = {}
+
 EXPECTED = {"number of documents": 9394, "number of terms": 36771, "sum of counts": 1725683, "number of topics": 30}
 DAY_MS = 86_400_000
 

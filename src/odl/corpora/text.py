@@ -10,6 +10,8 @@ from odl.errors import ConfigError
 
 TOKENS = {"lowercase": True, "pattern": r"(?u)\b[^\W\d_][^\W\d_]+\b", "stop_words": "english"}
 
+TOKENS_SCHEMA = {"$ref": "#/$defs/tokens"}  # of workflow/schemas/base.json
+
 
 def token_options(tokens=None):
     """Return the tokenising options with their defaults, checked.

@@ -31,7 +31,6 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners
-from odl.config import REGRET as ALGORITHMS  # online, L1, of a fixed number of atoms
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
 from odl.evaluation.tables import write_table
@@ -44,6 +43,11 @@ from odl.stream import features
 COLUMNS = ("run", "t", "documents", "loss", "online", "hindsight", "hindsight_low", "regret", "regret_high")
 COLUMNS += ("iterations", "distance", "upsilon", "phi", "psi_max", "violation", "violation_sum")
 COLUMNS += ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
+
+
+def algorithms():
+    """Return the algorithms whose regret can be measured."""
+    return [name for name in learners.LEARNERS if learners.learner_class(name).has_regret]
 
 
 class Step(NamedTuple):
@@ -189,7 +193,7 @@ def measure(steps, learner, *, timesteps=0, tolerance=1e-4, iterations=2000):
     steps : list of Step
         The evaluated timesteps, in order.
     learner : Learner
-        Of one of `ALGORITHMS`.
+        One that has a regret (`odl.learners.Learner.has_regret`).
     timesteps : int
         How many numbers of timesteps T the best fixed dictionary is fitted for; 0: all. Elsewhere the cells that
         need it are nan.
@@ -282,7 +286,7 @@ def read_steps(checkpoint_paths, feature_paths):
     Raises
     ------
     DataError
-        If the files are not of timesteps 0, 1, ..., if there are fewer than two, or if the run is none of `ALGORITHMS`.
+        If the files are not of timesteps 0, 1, ..., if there are fewer than two, or if the learner has no regret.
     CheckpointError, StorageError
         If a file is damaged, or a checkpoint is not the one that follows.
     """
@@ -292,8 +296,8 @@ def read_steps(checkpoint_paths, feature_paths):
     held = checkpoints.read(checkpoint_paths[0], t=0)
     chain = held.chain
     algorithm = chain["learner"].get("algorithm")
-    if algorithm not in ALGORITHMS:
-        raise DataError(f"regret of {algorithm}", f"a run of {', '.join(ALGORITHMS)}", "choose another run")
+    if algorithm not in (measurable := algorithms()):
+        raise DataError(f"regret of {algorithm}", f"a run of {', '.join(measurable)}", "choose another run")
     learner, steps = learners.make(**chain["learner"]), []
     whole = features.read(feature_paths[-1]) if chain["features"].get("idf") == "corpus" else None
     for t in range(1, len(checkpoint_paths)):

@@ -1,9 +1,11 @@
 """Registry of the experiments: studies of a method beside the streams, one module each, imported when asked for.
 
-A module has
+A module is an experiment if it has
 
     TITLE : str                             heading on the page
     SETTINGS : dict                         name of a setting -> JSON schema with its default
+    TAKES : tuple of str                    what it works on: some of "files", "streams", "learners", "experiments"
+    ALGORITHMS : tuple of str               learners whose kernels it uses
     run(settings, folder, files) -> None    measure; write tables (.tsv) and figures (.png, .svg) into `folder`;
                                             with a fourth argument `study`, where it works on streams
     section(folder) -> list of Markup       what the page says about them; left out where another experiment shows them
@@ -23,17 +25,20 @@ import difflib
 import hashlib
 import json
 import os
+import re
 from importlib import import_module
+from pathlib import Path
 
 from odl import config
 from odl.config import sources
 from odl.errors import ConfigError, DataError
 from odl.files import storage
 
-# Name of the experiment, which is that of its file, to nothing else: the module has the rest.
-EXPERIMENTS = (
-    *("biclustering", "classification", "convergence", "denoising", "inpainting", "quality", "quality_overview"),
-    "topic_tree",
+# Files with a title; read, not imported, so that asking for one imports no other.
+EXPERIMENTS = tuple(
+    path.stem
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if re.search(r"^TITLE = ", path.read_text(encoding="utf-8"), re.MULTILINE)
 )
 HELD = "settings.json"  # in the folder of an experiment, written last
 

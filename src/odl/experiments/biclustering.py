@@ -18,6 +18,7 @@ from odl.experiments import grouping
 from odl.report import page
 
 TITLE = "Bi-clustering of lung cancer expression"
+TAKES, ALGORITHMS = ("files",), ("diffusion",)
 SETTINGS = {
     "atoms": {"type": "integer", "minimum": 1, "default": 3},
     "gamma": {"type": "number", "minimum": 0, "default": 0.5},

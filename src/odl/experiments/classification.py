@@ -16,6 +16,7 @@ from odl.report.page import details, element, picture, table
 __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
 
 TITLE = "Two newsgroups: a linear SVM on topics"
+TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 NAMES = {"pca": "PCA", "nmf": "NMF", "lda": "LDA", "flat": "flat", "tree": "tree"}
 PUBLISHED = (90.9, 1.1)  # raw words; the rest of figure 5 is a drawing without numbers
 

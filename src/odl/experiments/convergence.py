@@ -22,6 +22,7 @@ from odl.report import page
 from odl.stream import batching, features
 
 TITLE = "Convergence over the network"
+TAKES, ALGORITHMS = ("files",), ("diffusion",)
 WHOLE, ABOVE = {"type": "integer", "minimum": 1}, {"type": "number", "exclusiveMinimum": 0}
 SETTINGS = {
     "task": {"type": "string", "enum": list(models.TASKS), "default": "nmf"},

@@ -18,6 +18,7 @@ from odl.experiments import patches
 from odl.report import page
 
 TITLE = "Denoising of image patches"
+TAKES, ALGORITHMS = ("files",), ("diffusion",)
 NETWORKS = ("ring", "grid", "erdos_renyi", "geometric")
 SETTINGS = {
     "size": {"type": "integer", "minimum": 0, "default": 128},

@@ -18,6 +18,7 @@ from odl.report.page import element, number, picture, table
 __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
 
 TITLE = "Inpainting of image patches: flat against tree"
+TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 # Table 1 of the paper: missing percentage -> mean square error x 100, flat and tree.
 PUBLISHED = {50: (19.3, 18.6), 60: (26.8, 25.7), 70: (36.7, 35.0), 80: (50.6, 48.0), 90: (72.1, 65.9)}
 

@@ -13,6 +13,7 @@ from odl.experiments import qualitystudy
 from odl.files import documents
 
 TITLE = "Quality of a stream"
+TAKES, ALGORITHMS = ("streams", "learners"), ("adaptive",)
 NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
 SHARES = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "minItems": 1}

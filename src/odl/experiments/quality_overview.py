@@ -8,6 +8,7 @@ from odl.experiments import qualitypage, qualityplots
 from odl.report import page, plots
 
 TITLE = "Adaptive dictionary and nearest neighbours"
+TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
 FIGURES = {
     "claim": (

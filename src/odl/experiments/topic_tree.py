@@ -18,6 +18,7 @@ from odl.report import topictree
 from odl.report.page import Markup, details, element, number, table
 
 TITLE = "Topics of the NIPS proceedings as a tree"
+TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 WHOLE = {"type": "integer", "minimum": 1}
 SETTINGS = {
     "tree": {"type": "string", "default": "3,3"},

@@ -1,24 +1,23 @@
-"""Registry of the learners: one algorithm a file, imported when it is asked for."""
+"""Registry of the learners: one algorithm a file, imported when it is asked for.
+
+A file is a learner if it defines a class whose class attribute ``algorithm`` is the file's name.
+"""
 
 import difflib
 from importlib import import_module
+from pathlib import Path
 
 from odl.errors import CheckpointError, ParameterError
 from odl.learners import kept
 from odl.learners.base import Learner, Scores, State, parameters, widen
 
-# Name of the algorithm, which is that of its file, to the name of its class.
-LEARNERS = {
-    "dual_averaging": "DualAveraging",
-    "projected_gradient": "ProjectedGradient",
-    "online_admm": "OnlineADMM",
-    "flat": "Flat",
-    "hierarchical": "Hierarchical",
-    "batch": "Batch",
-    "batch_l2": "BatchL2",
-    "diffusion": "Diffusion",
-    "adaptive": "Adaptive",
-}
+# Files that define a learner of their name; read, not imported, so that asking for one imports no other.
+LEARNERS = tuple(
+    path.stem
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if f'    algorithm: ClassVar[str] = "{path.stem}"\n' in path.read_text(encoding="utf-8")
+)
+KINDS = {float: "number", int: "integer", bool: "boolean", str: "string"}
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "resume", "schema", "widen"]
 
@@ -33,7 +32,8 @@ def learner_class(algorithm):
     """
     if algorithm not in LEARNERS:
         raise _unknown("algorithm", algorithm, LEARNERS)
-    return getattr(import_module(f"odl.learners.{algorithm}"), LEARNERS[algorithm])
+    held = vars(import_module(f"odl.learners.{algorithm}")).values()
+    return next(one for one in held if isinstance(one, type) and vars(one).get("algorithm") == algorithm)
 
 
 def make(algorithm, **settings):
@@ -93,14 +93,16 @@ def schema():
     dict
         Name of the algorithm to the properties of its hyper-parameters (JSON schema).
     """
-    kinds = {float: "number", int: "integer", bool: "boolean", str: "string"}
-    found = {}
-    for algorithm in LEARNERS:
-        learner = learner_class(algorithm)
-        entries = {}
-        for name, entry in parameters(learner).items():
-            entries[name] = {"type": kinds[entry.type], "default": entry.default, **learner.bounds.get(name, {})}
-            if name in learner.choices:
-                entries[name]["enum"] = list(learner.choices[name])
-        found[algorithm] = entries
-    return found
+    return {algorithm: _properties(learner_class(algorithm)) for algorithm in LEARNERS}
+
+
+def _properties(learner):
+    entries = {}
+    for name, entry in parameters(learner).items():
+        if entry.type not in KINDS:
+            given = f"{learner.__name__}: {name} is a {getattr(entry.type, '__name__', entry.type)}"
+            raise ParameterError(given, f"one of {', '.join(kind.__name__ for kind in KINDS)}", "change its annotation")
+        entries[name] = {"type": KINDS[entry.type], "default": entry.default, **learner.bounds.get(name, {})}
+        if name in learner.choices:
+            entries[name]["enum"] = list(learner.choices[name])
+    return entries

@@ -172,6 +172,10 @@ class Learner:
         Whether atoms are added as the stream goes by. The number of an old atom never changes.
     whole : bool
         Whether `learn` needs all documents of the batch at once.
+    has_regret : bool
+        Whether its regret can be measured: online, of the L1 objective, of a fixed number of atoms.
+    over_ranks : bool
+        Whether it has agents that can live on several MPI ranks.
     bounds : dict of str to dict
         Limits of numbers: "minimum", "exclusiveMinimum", "maximum".
     choices : dict of str to tuple of str
@@ -187,6 +191,8 @@ class Learner:
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
     whole: ClassVar[bool] = False
+    has_regret: ClassVar[bool] = False
+    over_ranks: ClassVar[bool] = False
     choices: ClassVar[dict] = {}
     bounds: ClassVar[dict] = {}
 

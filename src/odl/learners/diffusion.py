@@ -93,6 +93,7 @@ class Diffusion(Learner):
 
     algorithm: ClassVar[str] = "diffusion"
     whole: ClassVar[bool] = True
+    over_ranks: ClassVar[bool] = True
     norm: ClassVar[str] = "l2"
     choices: ClassVar[dict] = {
         "task": models.TASKS,

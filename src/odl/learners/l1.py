@@ -95,6 +95,8 @@ class SubgradientLearner(L1Learner):
 
     per_document: bool = False
 
+    has_regret: ClassVar[bool] = True
+
     def accumulate(self, state, block, X):
         """Return the subgradient of the block (terms x atoms, CSC) and its number of documents."""
         residual = sparse.csr_array(X @ state.dictionary.T - block.P)

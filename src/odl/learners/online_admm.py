@@ -54,6 +54,7 @@ class OnlineADMM(L1Learner):
     dual_terms: int = 500
 
     algorithm: ClassVar[str] = "online_admm"
+    has_regret: ClassVar[bool] = True
     bounds: ClassVar[dict] = {
         **L1Learner.bounds,
         "beta": {"exclusiveMinimum": 0},

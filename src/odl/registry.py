@@ -1,0 +1,140 @@
+"""What the classes and modules of the package say of themselves, in the one file that the workflow reads.
+
+``workflow/schemas/base.json`` is written by hand: what every study has. ``config.schema.json`` beside it is that with
+what this module adds: the settings of every learner, reader and experiment, and under ``registry`` what the rules have
+to know of them. `odl schema --write` writes it; a test says when it is stale.
+"""
+
+import ast
+import json
+import os
+
+from odl import arguments, corpora, experiments, learners
+from odl.config import sources
+from odl.errors import ConfigError
+from odl.files import storage
+from odl.report import figures
+
+BASE, SCHEMA = "base.json", "config.schema.json"
+FOLDER = "workflow/schemas"
+WIDTH = 118
+UNLISTED = "if it is new, run `odl schema --write`"
+
+
+def schema(folder=FOLDER):
+    """Return the schema of a configuration, with the registry.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where `BASE` is.
+
+    Raises
+    ------
+    ConfigError
+        If it is not there.
+    """
+    path = os.path.join(folder, BASE)
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read", "the schema written by hand", "run from the repository") from error
+    for section, key, entries in (
+        ("corpora", "reader", _readers()),
+        ("learners", "algorithm", {name: {"properties": entry} for name, entry in learners.schema().items()}),
+        ("experiments", "experiment", _experiments(found["$defs"]["taken"]["properties"])),
+    ):
+        select = {"key": key, "todo": UNLISTED, "schemas": entries}
+        found["properties"][section]["additionalProperties"]["select"] = select
+    return {**found, "registry": registry()}
+
+
+def registry():
+    """Return what the rules have to know: learners, readers, experiments, figures, stages, keys of commands."""
+    classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
+    facts = ("needs_history", "has_regret", "over_ranks")
+    return {
+        "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
+        "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},
+        "experiments": {name: _experiment(experiments.module_of(name)) for name in experiments.EXPERIMENTS},
+        "figures": list(figures.NAMES),
+        "plan": list(arguments.STUDY),
+        "emerging": list(arguments.EMERGING),
+        "stages": _stages(),
+    }
+
+
+def text(found):
+    """Return a schema as text: one line for what fits into it."""
+    return _written(found, 0) + "\n"
+
+
+def write(folder=FOLDER):
+    """Write `SCHEMA` into the folder of `BASE`."""
+    content = text(schema(folder))
+    with (
+        storage.replacing(os.path.join(folder, SCHEMA)) as temporary,
+        open(temporary, "w", encoding="utf-8") as file,
+    ):
+        file.write(content)
+
+
+def _written(value, indent, before=0):
+    """Return a value as JSON, broken where it does not fit behind what stands `before` it in its line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if indent + before + len(line) <= WIDTH or not value or not isinstance(value, (dict, list)):
+        return line
+    margin = "\n" + " " * indent
+    if isinstance(value, list):
+        return f"[{margin} " + f",{margin} ".join(_written(item, indent + 1) for item in value) + f"{margin}]"
+    parts = [f'"{key}": {_written(item, indent + 1, len(key) + 4)}' for key, item in value.items()]
+    return f"{{{margin} " + f",{margin} ".join(parts) + f"{margin}}}"
+
+
+def _file_of(module):
+    return module.removeprefix("odl.").replace(".", "/")
+
+
+def _readers():
+    entries = {}
+    for name, options in corpora.schema().items():
+        allowed = {"type": "object", "additionalProperties": False, "properties": options}
+        entries[name] = {"properties": {"options": allowed}}
+        if corpora.has_own_files(name):
+            entries[name]["required"] = ["sources"]
+    return entries
+
+
+def _experiments(taken):
+    entries = {}
+    for name in experiments.EXPERIMENTS:
+        module = experiments.module_of(name)
+        entries[name] = {"properties": {**{key: taken[key] for key in module.TAKES}, **module.SETTINGS}}
+        needed = [key for key in module.TAKES if taken[key].get("minItems")]
+        if needed:
+            entries[name]["required"] = needed
+    return entries
+
+
+def _experiment(module):
+    found = {"algorithms": list(module.ALGORITHMS)}
+    if hasattr(module, "PART"):
+        found["part"] = {
+            "measured_by": _file_of(module.measure.__module__),
+            "setting": module.PART,
+            "unmeasured": list(module.UNMEASURED),
+        }
+    return found
+
+
+def _stages():
+    """Return where the code of each subcommand begins: what it declares (`commands.begins_in`), or what it imports."""
+    found = {}
+    for node in ast.parse((sources.PACKAGE / "commands.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            declared = [file.value for call in node.decorator_list for file in call.args]
+            roots = declared or sorted(sources.imported(node))
+            if roots:
+                found[node.name] = roots
+    return found

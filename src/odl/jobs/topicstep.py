@@ -45,7 +45,7 @@ def find(scores, source, *, settings=None, weighting=None, corpus_features=None)
         given = given if data.t != batch.t else f"{source} and {scores} are of different documents"
         raise DataError(given, "features and scores of the same documents", "name files of one timestep and seed")
     whole = features.read(corpus_features) if corpus_features else None
-    P = data.weigh(**(weighting or {}), norm="l1", corpus=whole)
+    P = data.weighed(**(weighting or {}), norm="l1", corpus=whole)[:]
     found = topics.find(P, batch.scores[run["run"]], chosen)
     pairs = top_terms(found.atoms, chosen.terms)
     held = emerging.Emerging(

@@ -29,7 +29,7 @@ def _agents(material, name, settings):
     k = size.atoms[0]
     learner = learners.make("diffusion", **settings)
     say(f"agents: {name}, k = {k}")
-    first, P = (batch.weigh(tf="log", norm="l2") for batch in material.batches[:2])
+    first, P = (batch.weighed(tf="log", norm="l2")[:] for batch in material.batches[:2])
     state = learner.fit_terms(learner.start(first, k, novelty.generator(SEED, "start")), P.shape[1])
     A, model = state.dictionary, learner.model
     code = partial(coding.centralised, tolerance=1e-3)

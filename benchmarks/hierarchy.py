@@ -84,7 +84,7 @@ def batch_and_dictionary(material, atoms, nodes):
     rounds = material.size.rounds or 10
     learner = learners.make("hierarchical", tree=text, lam=LAM, rounds=rounds, tolerance=1e-4)
     last = material.full()[len(material.full()) // 2]
-    P = [batch.weigh(tf="log", norm="l2") for batch in material.batches[: last + 1]]
+    P = [batch.weighed(tf="log", norm="l2")[:] for batch in material.batches[: last + 1]]
     state = learner.start(P[0], atoms, novelty.generator(0, "start"))
     for batch in P[1:-1]:
         state = learner.learn(state, batch, learner.score(state, batch).codes)

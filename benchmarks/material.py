@@ -1,6 +1,7 @@
 """What is measured: TDT2 in batches with the dictionaries of each learner, or a made stream of like size."""
 
 import os
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -99,10 +100,10 @@ class Material:
         rows = batching.order(documents.ids, documents.times, SEED, "seeded")
         cut = {"by": "documents", "documents": self.size.batch, "initial": self.size.batch, "period": "month"}
         parts = batching.split(rows, documents.times, documents.files, documents.topics, flush=True, **cut)
-        self.batches = []
-        for part in parts:
+        self.place, self.batches = tempfile.TemporaryDirectory(), []
+        for t, part in enumerate(parts):
             previous = self.batches[-1] if self.batches else None
-            self.batches.append(features.advance(documents.select(part), previous))
+            self.batches.append(features.follow(documents.select(part), previous, f"{self.place.name}/{t}.h5"))
 
     def full(self):
         """Return the timesteps after the initialisation that have a whole batch."""
@@ -123,7 +124,7 @@ class Material:
         run = {"corpus": "tdt2", "seed": SEED, "run": RUNS[name], "atoms": atoms}
         run |= {"learner": chosen, "features": weighting}
         learner = learners.make(**chosen)
-        P = [batch.weigh(**weighting, norm=learner.norm) for batch in self.batches]
+        P = [batch.weighed(**weighting, norm=learner.norm)[:] for batch in self.batches]
         state = learner.start(P[0], atoms, novelty.generator(SEED, "start"))
         states = [state, state]
         for batch in P[1:]:

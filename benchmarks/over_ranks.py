@@ -27,7 +27,7 @@ def rows_of_ranks(material):
     size = material.size
     k = size.atoms[0]
     learner = learners.make("diffusion", **SETTINGS)
-    first, P = (batch.weigh(tf="log", norm="l2") for batch in material.batches[:2])
+    first, P = (batch.weighed(tf="log", norm="l2")[:] for batch in material.batches[:2])
     centre = learners.make("diffusion")
     state = centre.fit_terms(centre.start(first, k, novelty.generator(SEED, "start")), P.shape[1])
     P, A = P[: min(size.highs, DOCUMENTS)], state.dictionary

@@ -15,7 +15,7 @@ def lars_rows(material):
     """Time the LARS coder on every batch but the first, and scikit-learn's path on some documents in turn with it."""
     size, rows = material.size, []
     learner = learners.make("batch_l2", **({} if size.rounds is None else {"rounds": size.rounds}))
-    P = [batch.weigh(**material.settings["features"], norm="l2") for batch in material.batches]
+    P = [batch.weighed(**material.settings["features"], norm="l2")[:] for batch in material.batches]
     for atoms in size.atoms:
         say(f"lars: k = {atoms}")
         state = learner.start(P[0], atoms, novelty.generator(SEED, "start"))

@@ -29,7 +29,7 @@ from odl.evaluation.plan import PLAN_KEYS
 from odl.evaluation.scores import read_scores
 from odl.experiments import patches
 from odl.files import agentfiles, checkpoints, documents, storage
-from odl.stream import batchfile, features, pipeline
+from odl.stream import batchfile, batching, features
 
 TOKENS = token_options()
 
@@ -628,10 +628,10 @@ def _sign(file):
 
 def _features(world, path):
     batch = features.read(path)
-    batch.weigh(tf="log", min_df=1, vocabulary="fixed")
-    features.advance(documents.read(world / "b2.h5", "batch"), batch)
+    batch.weighed(tf="log", min_df=1, vocabulary="fixed")[:]
+    features.follow(documents.read(world / "b2.h5", "batch"), batch)
     baselines.score(features.read(world / "f2.h5"), [batch])
-    novelty.score(learners.make("dual_averaging"), _state(world), batch.weigh(norm="l1"))
+    novelty.score(learners.make("dual_averaging"), _state(world), batch.weighed(norm="l1")[:])
 
 
 @functools.cache
@@ -644,7 +644,7 @@ def _indexed(path):
     documents.read(path)
     inputs = {"seed": 0, "protocol": "by-date", "topic_entry": {}, "ties": "seeded"}
     batches = {"by": "documents", "documents": 6, "period": "day", "initial": 8, "flush": True}
-    pipeline.index(path, path.with_suffix(".tsv"), path.with_suffix(".order"), batches=batches, **inputs)
+    batching.index(path, path.with_suffix(".tsv"), path.with_suffix(".order"), batches=batches, **inputs)
     batchfile.write(path, np.array([3, 1]), path.with_suffix(".batch"), 0)
 
 
@@ -697,11 +697,11 @@ def _detector(path):
 
 def _ordered(world, path):
     for t in (0, 2):
-        pipeline.batch(world / "documents.h5", path, path.with_suffix(".made"), t)
+        batchfile.cut(world / "documents.h5", path, path.with_suffix(".made"), t)
 
 
 def _advanced(path):
-    pipeline.advance(path.with_suffix(".made"), path)
+    features.advance(path.with_suffix(".made"), path)
 
 
 def hdf5_files(world):

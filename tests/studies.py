@@ -42,27 +42,28 @@ def batch_of(rng, t, n, names, corpus="wires", plain=False):
     return Documents(counts, words, ids, times, topics, titles).select(list(range(n)))
 
 
-def chain_of(seed, steps, n, corpus="wires", plain=False):
-    """Feature chain in which some timesteps bring a new topic and some do not."""
+def chain_of(seed, steps, n, corpus="wires", plain=False, folder=None):
+    """Feature chain in which some timesteps bring a new topic and some do not; its files in a folder, f0.h5 ..."""
     rng = np.random.default_rng(seed)
     entering = {0: 2, 1: 3, 2: 3, 3: 4, 4: 5, 5: 6}
     names, chain = list(TOPICS), []
     for t in range(steps):
         documents = batch_of(rng, t, n, names[: entering.get(t, 6)], corpus, plain)
-        chain.append(features.advance(documents, chain[-1] if chain else None))
+        output = folder / f"f{t}.h5" if folder else None
+        chain.append(features.follow(documents, chain[-1] if chain else None, output))
     return chain
 
 
 def write_scores(path, batch, *, run, corpus, seed, k, skill, rng):
     """A score file with plausible scores: the more skill, the better novel documents stand out."""
     n = len(batch.ids)
-    empty = np.asarray(batch.counts.sum(axis=1)).ravel() == 0
+    empty = np.asarray(batch.counts[:].sum(axis=1)).ravel() == 0
     score = np.clip(0.6 + 0.16 * rng.normal(size=n) + skill * (batch.novel == 1), 0.1, 1.0)
     score[(score > 0.95) | empty] = 1.0
     top = np.argsort(-score, kind="stable")[:20]
-    missing, span = [], batch.counts.indptr
+    missing, counts = [], batch.counts[:]
     for row in top:
-        terms = batch.counts.indices[span[row] : span[row + 1]][:6]
+        terms = counts.indices[counts.indptr[row] : counts.indptr[row + 1]][:6]
         missing.append([(int(term), 0.2 / (1 + place)) for place, term in enumerate(terms)])
     atoms = [
         [(int(term), 0.4 / (1 + i)) for i, term in enumerate(rng.permutation(len(batch.vocabulary))[:8])]

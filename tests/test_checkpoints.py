@@ -9,7 +9,7 @@ from scipy import sparse
 from odl.errors import CheckpointError, DataError, OdlError, StorageError
 from odl.files import checkpoints, documents, storage
 from odl.jobs import timestep
-from odl.stream import features, pipeline
+from odl.stream import batchfile, batching, features
 
 CHAIN = {"corpus": "toy", "seed": 0, "run": "pg", "atoms": 4}
 
@@ -145,11 +145,11 @@ class TestChain:
         documents.write(tmp_path / "documents.h5", found)
         rule = {"by": "documents", "documents": 60, "period": "day", "initial": 80, "flush": True}
         settings = {"batches": rule, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
-        pipeline.index(tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, **settings)
+        batching.index(tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, **settings)
         for t in range(4):
-            pipeline.batch(tmp_path / "documents.h5", tmp_path / "order.h5", tmp_path / f"batch{t}.h5", t)
+            batchfile.cut(tmp_path / "documents.h5", tmp_path / "order.h5", tmp_path / f"batch{t}.h5", t)
             previous = tmp_path / "features" / f"{t - 1}.h5" if t else None
-            pipeline.advance(tmp_path / "features" / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
+            features.advance(tmp_path / "features" / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
         return tmp_path
 
     def update(self, stream, algorithm, t, folder, previous=None):

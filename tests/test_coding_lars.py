@@ -267,8 +267,8 @@ def test_real_documents(corpora):
     """TDT2 with 500 documents as atoms, some of them twice: every code is proved."""
     source = read("tdt2", [corpora / "tdt2" / "TDT2_with_time.mat"])
     rows = batching.order(source.ids, source.times, 0, "seeded")
-    first = features.advance(source.select(rows[:1000]), None)
-    P = first.weigh(norm="l2")
+    first = features.follow(source.select(rows[:1000]), None)
+    P = first.weighed(norm="l2")[:]
     A = sparse.csc_array(P[np.arange(500) // 2 * 3].T)
     for loss in lars.LOSSES:
         found = lars.codes(P, A, 0.1, loss=loss)

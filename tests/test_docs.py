@@ -18,7 +18,7 @@ from odl.evaluation import baselines, scores, study, tables
 from odl.files import documents, storage
 from odl.jobs import timestep as jobs
 from odl.report import figures
-from odl.stream import batching, features, pipeline
+from odl.stream import batchfile, batching, features
 
 SKIPPED = {"results", "data", "build", "dist", "node_modules"}
 PAGES = sorted(
@@ -236,7 +236,7 @@ def example(tmp_path_factory):
     sources = [str(folder / source) for source in corpus["sources"]]
     documents.write(root / "documents.h5", corpora.read("documents", sources, corpus["options"]), reader="documents")
     cut = {key: corpus[key] for key in ("batches", "protocol", "topic_entry", "ties")}
-    pipeline.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, **cut)
+    batching.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, **cut)
     chain = {
         "corpus": "mine",
         "seed": 0,
@@ -247,8 +247,8 @@ def example(tmp_path_factory):
     }
     for t in range(len((base / "index.tsv").read_text().splitlines()) - 1):
         batch, link = base / "batches" / f"{t}.h5", base / "features" / f"{t}.h5"
-        pipeline.batch(root / "documents.h5", base / "order.h5", batch, t)
-        pipeline.advance(link, batch, base / "features" / f"{t - 1}.h5" if t else None)
+        batchfile.cut(root / "documents.h5", base / "order.h5", batch, t)
+        features.advance(link, batch, base / "features" / f"{t - 1}.h5" if t else None)
         before = run / f"{t - 1}.h5" if t else None
         written = (run / f"{t}.h5", run / "scores" / f"{t}.h5", run / "timings" / f"{t}.tsv")
         jobs.update(link, *written, run=chain, previous=before)

@@ -324,8 +324,8 @@ def test_better_than_a_window_of_neighbours_of_its_memory_on_tdt2(corpora):
     rows = streams.order(whole.ids, whole.times, 0)[:3000]
     chain, batches = None, []
     for part in (rows[:1000], rows[1000:2000], rows[2000:]):
-        chain = features.advance(whole.select(part), chain)
-        batches.append(chain.weigh(tf="log", norm="l2"))
+        chain = features.follow(whole.select(part), chain)
+        batches.append(chain.weighed(tf="log", norm="l2")[:])
     learner = adaptive()
     state = learner.start(batches[0], 100, np.random.default_rng(0))
     state = learner.learn(state, batches[1], None)

@@ -270,9 +270,9 @@ def test_beats_the_published_row_on_tdt2(corpora):
     batches = []
     for t in range(3):
         part = source.select(rows[1000 * t : 1000 * (t + 1)])
-        batches.append(features.advance(part, batches[-1] if batches else None))
+        batches.append(features.follow(part, batches[-1] if batches else None))
     learner = learners.make("batch_l2")
-    P = [batch.weigh(norm="l2") for batch in batches]
+    P = [batch.weighed(norm="l2")[:] for batch in batches]
     state = learner.start(P[0], 200, novelty.generator(0, "start"))
     for t in (1, 2):
         state = learner.fit_terms(state, P[t].shape[1])

@@ -24,7 +24,7 @@ from odl.errors import CheckpointError, OdlError, ParameterError, StorageError
 from odl.files import agentfiles, checkpoints, documents
 from odl.jobs import rankstep, timestep
 from odl.learners import make
-from odl.stream import features, pipeline
+from odl.stream import batchfile, batching, features
 
 MPIEXEC = shutil.which("mpiexec", path=os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", ""))
 try:
@@ -76,12 +76,12 @@ def stream(base):
     documents.write(folder / "docs.h5", corpora.read("documents", [folder / "docs.jsonl"], {}), reader="documents")
     batches = {"by": "documents", "documents": 10, "period": "month", "initial": 14, "flush": True}
     held = {"seed": 0, "batches": batches, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
-    pipeline.index(folder / "docs.h5", folder / "index.tsv", folder / "order.h5", **held)
+    batching.index(folder / "docs.h5", folder / "index.tsv", folder / "order.h5", **held)
     before = None
     for t in range(3):
-        pipeline.batch(folder / "docs.h5", folder / "order.h5", folder / f"batch{t}.h5", t)
-        before = features.advance(documents.read(folder / f"batch{t}.h5", "batch"), before)
-        features.write(folder / f"features{t}.h5", before)
+        batchfile.cut(folder / "docs.h5", folder / "order.h5", folder / f"batch{t}.h5", t)
+        features.advance(folder / f"features{t}.h5", folder / f"batch{t}.h5", before)
+        before = folder / f"features{t}.h5"
     return folder
 
 

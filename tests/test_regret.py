@@ -17,7 +17,7 @@ from odl.files import checkpoints
 from odl.jobs import timestep
 from odl.learners import State
 from odl.report import regretplots
-from odl.stream import features, pipeline
+from odl.stream import batchfile, batching, features
 
 
 def made(rng, T=6, n=8, m=12, sizes=None):
@@ -247,13 +247,13 @@ def chain(tmp_path_factory):
     (root / "mine.jsonl").write_text("\n".join(lines))
     assert odl("read", "documents", root / "d.h5", "--source", root / "mine.jsonl").returncode == 0
     cut = {"by": "documents", "documents": 10, "period": "day", "initial": 20, "flush": True}
-    pipeline.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, batches=cut, protocol="by-date",
+    batching.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, batches=cut, protocol="by-date",
                    topic_entry={}, ties="source")  # fmt: skip
     runs = {"pg": {"algorithm": "projected_gradient", "rounds": 2, "eta": 0.05}}
     runs["theorem"] = {"algorithm": "online_admm", "rounds": 2, "beta": 20.0, "tau": 0.01, "dual_terms": 0}
     for t in range(5):
-        pipeline.batch(root / "d.h5", root / "o.h5", root / f"b{t}.h5", t)
-        pipeline.advance(root / f"f{t}.h5", root / f"b{t}.h5", root / f"f{t - 1}.h5" if t else None)
+        batchfile.cut(root / "d.h5", root / "o.h5", root / f"b{t}.h5", t)
+        features.advance(root / f"f{t}.h5", root / f"b{t}.h5", root / f"f{t - 1}.h5" if t else None)
         for name, learner in runs.items():
             held = {"corpus": "mine", "seed": 0, "run": name, "atoms": 4, "learner": learner, "features": {}}
             written = [root / name / f"{t}{ending}" for ending in (".h5", "s.h5", ".tsv")]
@@ -282,7 +282,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     rows, whole = tables.read_table(tmp_path / "r.tsv"), tables.read_table(chain / "theorem" / "regret.tsv")
     assert tuple(rows[0]) == regret.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
-    P = features.read(chain / "f3.h5").weigh(norm="l1").toarray()
+    P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
     before, after = (checkpoints.read(chain / "theorem" / f"{t}.h5") for t in (2, 3))
     loss = np.abs(P - after.codes.toarray() @ before.dictionary.toarray().T).sum()
     assert rows[2]["loss"] == whole[2]["loss"] == pytest.approx(loss, abs=1e-6)

@@ -13,7 +13,7 @@ from odl.evaluation import study, tables
 from odl.files import documents
 from odl.files.documents import CONTROLS
 from odl.report import figures, page, sections, selection, studypage
-from odl.stream import pipeline
+from odl.stream import batching
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -217,6 +217,6 @@ def test_control_characters_of_ids_are_spelt_out_in_the_index(tmp_path):
     documents.write(tmp_path / "d.h5", held, reader="documents")
     cut = {"by": "documents", "documents": 3, "period": "month", "initial": 3, "flush": True}
     how = {"seed": 0, "batches": cut, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
-    pipeline.index(tmp_path / "d.h5", tmp_path / "index.tsv", tmp_path / "order.h5", **how)
+    batching.index(tmp_path / "d.h5", tmp_path / "index.tsv", tmp_path / "order.h5", **how)
     text = (tmp_path / "index.tsv").read_text(encoding="utf-8")
     assert r"\u001b[2J\u00000" in text and not CONTROLS.search(text)

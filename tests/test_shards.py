@@ -32,8 +32,8 @@ def stream(tmp_path_factory):
     """Three feature files, the second of a large batch."""
     folder, rng, before = tmp_path_factory.mktemp("stream"), np.random.default_rng(3), None
     for t, size in enumerate(SIZES):
-        before = features.advance(batch_of(rng, t, size, ["harvest", "currency", "tanker", "merger"][: 3 + t]), before)
-        features.write(folder / f"{t}.h5", before)
+        batch = batch_of(rng, t, size, ["harvest", "currency", "tanker", "merger"][: 3 + t])
+        before = features.follow(batch, before, folder / f"{t}.h5")
     return folder
 
 

@@ -36,7 +36,7 @@ PATIENCE = 1800  # seconds, for machines that are busy with other things
 FAULTS = """
 import os, signal, sys, time
 
-HALLS = ("odl.jobs.timestep", "odl.jobs.rankstep", "odl.stream.pipeline", "odl.evaluation.baselines")
+HALLS = ("odl.stream.batching", "odl.stream.features")  # every job of a stream goes through one of them
 
 
 def fault(event, args):

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 
-import pytest
 from conftest import ROOT
 
 from odl import experiments, learners, registry
@@ -152,23 +151,8 @@ class TestSources:
                     found |= {
                         f"{node.module}.{alias.name}".removeprefix("odl.").replace(".", "/") for alias in node.names
                     }
-            known = {name.removesuffix("/__init__") for name in sources.closure(*roots)} | {"stream/pipeline"}
+            known = {name.removesuffix("/__init__") for name in sources.closure(*roots)}
             assert found <= known and all((PACKAGE / f"{root}.py").exists() for root in roots), stage
-
-    @pytest.mark.parametrize("stage", ["index", "batch", "features"])
-    def test_a_stage_of_the_pipeline_begins_there_too(self, stage):
-        functions = {
-            node.name: node
-            for node in ast.parse((PACKAGE / "stream" / "pipeline.py").read_text()).body
-            if isinstance(node, ast.FunctionDef)
-        }
-        used = {
-            node.value.id
-            for node in ast.walk(functions[{"features": "advance"}.get(stage, stage)])
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        }
-        known = {name.split("/")[-1]: name for name in modules() if name.split("/")[0] in ("stream", "files")}
-        assert {known[name] for name in used & set(known)} <= sources.closure(*STAGES[stage])
 
     def test_one_of_many_is_not_a_source_of_the_others(self):
         """Learners, readers and experiments are imported by their names; an edit of one reruns what it makes."""

@@ -201,12 +201,9 @@ def test_wrong_scores_are_refused():
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Features and scores of two timesteps of an invented stream, the second with a new topic."""
-    from odl.stream import features
-
     folder = tmp_path_factory.mktemp("made")
-    chain = studies.chain_of(0, 2, 80)
+    chain = studies.chain_of(0, 2, 80, folder=folder)
     for batch in chain:
-        features.write(folder / f"f{batch.t}.h5", batch)
         skill = {"run": "da", "corpus": "wires", "seed": 0, "k": 5, "skill": 0.4, "rng": np.random.default_rng(0)}
         studies.write_scores(folder / f"s{batch.t}.h5", batch, **skill)
     return folder

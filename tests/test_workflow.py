@@ -218,9 +218,9 @@ def test_coders_weights_and_a_window(study):
     A = checkpoints.read(study.checkpoint("corpus-idf", 2)).dictionary
     A.resize((t3.counts.shape[1], A.shape[1]))
     held = {run: scores(study.stream / run / "k8" / "scores" / "3.h5") for run in ("corpus-idf", "fixed")}
-    found, past = (sparse_code(t3.weigh(idf=idf, corpus=t3), A, 0.1)[1] for idf in ("corpus", "past"))
+    found, past = (sparse_code(t3.weighed(idf=idf, corpus=t3)[:], A, 0.1)[1] for idf in ("corpus", "past"))
     assert np.allclose(found, held["corpus-idf"][0]) and not np.allclose(past, held["corpus-idf"][0])
     # Every fourth document has words of its topic only: of a topic that came later, none of the first batch.
-    unknown = np.diff(t3.weigh(vocabulary="fixed").indptr) == 0
+    unknown = np.diff(t3.weighed(vocabulary="fixed")[:].indptr) == 0
     assert unknown.any() and not held["corpus-idf"][1].any()
     assert np.array_equal(held["fixed"][1], unknown) and (held["fixed"][0][unknown] == 1).all()

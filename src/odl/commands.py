@@ -31,30 +31,27 @@ def read(args):
     print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
 
 
-@begins_in("stream/batching")
 def index(args):
-    from odl.stream import pipeline
+    from odl.stream import batching
 
     arguments.check(args.stream, "--stream", arguments.STREAM)
     arguments.check(args.stream["batches"], "--stream: batches", arguments.BATCHES)
     arguments.check(
         args.stream["topic_entry"], "--stream: topic_entry", arguments.ENTRY, args.stream["protocol"] != "topic-entry"
     )
-    pipeline.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
+    batching.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
 
 
-@begins_in("stream/batchfile")
 def batch(args):
-    from odl.stream import pipeline
+    from odl.stream import batchfile
 
-    pipeline.batch(args.documents, args.order, args.output, args.t)
+    batchfile.cut(args.documents, args.order, args.output, args.t)
 
 
-@begins_in("stream/featurerows")
 def features(args):
-    from odl.stream import pipeline
+    from odl.stream import features
 
-    pipeline.advance(args.output, args.batch, args.previous)
+    features.advance(args.output, args.batch, args.previous)
 
 
 def attempt(args):
@@ -190,10 +187,9 @@ def regrets(args):
 def plan(args):
     from odl import config
     from odl.evaluation import plan
-    from odl.stream import pipeline
 
     arguments.check(args.config, "--config", arguments.STUDY)
-    plan.write_plan(args.output, config.plan(args.config, pipeline.lengths(args.config)))
+    plan.write_plan(args.output, config.plan(args.config, config.lengths(args.config)))
 
 
 def summarise(args):

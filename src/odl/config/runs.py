@@ -1,7 +1,10 @@
 """The runs and experiments of a study: settings, sizes, shards, and the list of all that it runs."""
 
+import csv
+import os
+
 from odl.config.corpora import order_seed
-from odl.errors import ConfigError
+from odl.errors import ConfigError, DataError
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 BLOCK = 512  # documents of a sum: shards start between two
@@ -136,3 +139,31 @@ def plan(config, lengths):
                     }
                 )
     return entries
+
+
+def lengths(config):
+    """Count the timesteps of every stream of a study from its index.
+
+    Returns
+    -------
+    dict
+        (corpus, seed) to the number of timesteps, as `plan` takes it.
+
+    Raises
+    ------
+    DataError
+        If an index is missing.
+    """
+    found = {}
+    for corpus in config["streams"]:
+        for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
+            path = f"{config['results']}/{config['study']}/{corpus}/seed{seed}/index.tsv"
+            if not os.path.exists(path):
+                raise DataError(f"{path} does not exist", "the index of the stream", "make it first")
+            try:
+                with open(path, newline="", encoding="utf-8") as file:
+                    found[corpus, seed] = len(list(csv.DictReader(file, delimiter="\t")))
+            except (UnicodeDecodeError, csv.Error) as error:
+                given = f"{path} is not a whole table ({error})"
+                raise DataError(given, "the index of the stream", f"delete {path} and run again") from error
+    return found

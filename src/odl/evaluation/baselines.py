@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
-from odl.stream import features
+from odl.stream import weighting
 
 NEIGHBOURS = 5
 BLOCK = 1000  # past documents compared at once with BLOCK of today's: at most 8 MB dense
@@ -50,9 +50,9 @@ def nearest(batch, past, weightings=WEIGHTINGS):
 
     Parameters
     ----------
-    batch : FeatureBatch
+    batch : odl.stream.features.Features
         The present batch, n documents.
-    past : iterable of FeatureBatch
+    past : iterable of odl.stream.features.Features
         Earlier batches of the same chain; read one at a time, so a generator keeps memory flat. A
         window of the past is had by giving the last batches only.
     weightings : dict of str
@@ -72,9 +72,9 @@ def nearest(batch, past, weightings=WEIGHTINGS):
     n_documents, n_terms = batch.counts.shape
 
     def weigh(counts, form):
-        return features.weigh(counts, batch.frequencies, batch.n_before, tf=form, norm="l2")
+        return weighting.weigh(counts, batch.frequencies, batch.n_before, tf=form, norm="l2")
 
-    today = {name: sparse.csr_array(weigh(batch.counts, form)) for name, form in weightings.items()}
+    today = {name: sparse.csr_array(weigh(batch.counts[:], form)) for name, form in weightings.items()}
     best = {name: np.zeros((n_documents, NEIGHBOURS)) for name in weightings}
     n_past = 0
     for earlier in past:
@@ -84,7 +84,7 @@ def nearest(batch, past, weightings=WEIGHTINGS):
                 "timesteps before it",
                 "give the batches before t only, of the same chain",
             )
-        counts = _widened(earlier.counts, n_terms)
+        counts = _widened(earlier.counts[:], n_terms)
         n_past += counts.shape[0]
         for rows in _blocks(counts.shape[0]):
             for name, form in weightings.items():
@@ -99,7 +99,7 @@ def nearest(batch, past, weightings=WEIGHTINGS):
 
 def out_of_vocabulary(batch):
     """Share of a document's tokens whose term occurs in no earlier document; 1 for empty documents."""
-    counts = sparse.csr_array(batch.counts).astype(np.float64)
+    counts = batch.counts[:].astype(np.float64)
     tokens = counts.sum(axis=1)
     unseen = counts @ (np.asarray(batch.frequencies) == 0).astype(np.float64)
     return np.where(tokens > 0, unseen / np.maximum(tokens, 1.0), 1.0)
@@ -107,7 +107,7 @@ def out_of_vocabulary(batch):
 
 def length(batch):
     """Number of tokens of every document: as a score it says that long documents are novel."""
-    return np.asarray(sparse.csr_array(batch.counts).astype(np.float64).sum(axis=1))
+    return np.asarray(batch.counts[:].astype(np.float64).sum(axis=1))
 
 
 def score(batch, past, weightings=WEIGHTINGS):
@@ -115,9 +115,9 @@ def score(batch, past, weightings=WEIGHTINGS):
 
     Parameters
     ----------
-    batch : FeatureBatch
+    batch : odl.stream.features.Features
         The present batch (t >= 1), n documents.
-    past : iterable of FeatureBatch
+    past : iterable of odl.stream.features.Features
         All earlier batches, or the last few.
     weightings : dict of str, optional
         As for `nearest`; ``{}`` leaves the neighbours out.

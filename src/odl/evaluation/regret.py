@@ -305,7 +305,7 @@ def read_steps(checkpoint_paths, feature_paths):
         if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != held.digest:
             given = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
             raise DataError(f"{given} do not follow each other", "the files of one run in order", "pass them so")
-        P = batch.weigh(**chain["features"], norm=learner.norm, corpus=whole)
+        P = batch.weighed(**chain["features"], norm=learner.norm, corpus=whole)[:]
         steps.append(Step(P, after.codes, held.dictionary, after.dictionary, held.arrays.get("dual")))
         held = after
     return steps, learner, chain

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import h5py
 import numpy as np
-from scipy import sparse
 
 from odl.errors import StorageError
 from odl.files import documents, storage
@@ -68,7 +67,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
     Parameters
     ----------
     path : path-like
-    batch : odl.stream.features.FeatureBatch or odl.stream.featurerows.Stored
+    batch : odl.stream.features.Features
         The documents that were scored.
     novelty : odl.novelty.Novelty
         Their scores.
@@ -113,7 +112,7 @@ def write_baselines(path, batch, scores):
 
     `empty` marks the documents without a term that was seen before.
     """
-    known = sparse.csr_array(batch.counts) @ (np.asarray(batch.frequencies) > 0).astype(np.float64)
+    known = batch.counts[:] @ (np.asarray(batch.frequencies) > 0).astype(np.float64)
     with storage.writing(path, "baselines", t=int(batch.t)) as file:
         storage.write_strings(file, "ids", batch.ids)
         documents.write_topics(file, batch.topics)

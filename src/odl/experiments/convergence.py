@@ -95,9 +95,9 @@ def text(path, model, settings):
     found = tdt2.read([path], {})
     order = batching.order(found.ids, found.times, settings["seed"])
     first, second = order[:1000], order[1000:2000]
-    start = features.advance(found.select(first), None)
-    batch = features.advance(found.select(second), start)
-    P0, P = (held.weigh(tf="log", norm="l2") for held in (start, batch))
+    start = features.follow(found.select(first), None)
+    batch = features.follow(found.select(second), start)
+    P0, P = (held.weighed(tf="log", norm="l2")[:] for held in (start, batch))
     learner = Diffusion(task=settings["task"], gamma=settings["gamma"], delta=settings["delta"], eta=settings["eta"])
     state = learner.start(P0, settings["agents"], np.random.default_rng(settings["seed"]))
     A = learner.fit_terms(state, P.shape[1]).dictionary.toarray()

@@ -5,7 +5,7 @@ Everything is scored before it is learned, in the order of the stream; labels ar
 
 import time
 from collections import defaultdict
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Stream:
         )
         self.batches = []
         for part in parts[: most or None]:
-            self.batches.append(features.advance(documents.select(part), self.batches[-1] if self.batches else None))
+            self.batches.append(features.follow(documents.select(part), self.batches[-1] if self.batches else None))
         self.labels = [batch.novel_dominant if rule["topics"] == "dominant" else batch.novel for batch in self.batches]
         self.listed = means.listed(
             dict(enumerate(self.labels[1:], start=1)),
@@ -69,7 +69,7 @@ class Stream:
         chosen = weighting or {"tf": "log"}
         key = (t, *sorted(chosen.items()))
         if key not in self.weighed:
-            self.weighed[key] = self.batches[t].weigh(norm="l2", corpus=self.batches[-1], **chosen)
+            self.weighed[key] = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **chosen)[:]
         return self.weighed[key]
 
     def average(self, scores):
@@ -138,10 +138,10 @@ def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
     """Return the cosine baselines of timesteps (the listed ones), over the past or its last `window` documents."""
     found = defaultdict(dict)
     for t in steps or held.listed:
-        past, room = [], window or sum(len(batch.ids) for batch in held.batches[:t])
+        past, room = [], window or sum(batch.counts.shape[0] for batch in held.batches[:t])
         for batch in reversed(held.batches[:t]):
             counts = batch.counts[max(0, batch.counts.shape[0] - room) :]
-            past.append(replace(batch, counts=counts))
+            past.append(SimpleNamespace(t=batch.t, counts=counts))
             room -= counts.shape[0]
             if room <= 0:
                 break
@@ -196,7 +196,7 @@ def remember(held, chosen, settings):
         scores, entries = _learned(held, grouped, k)
         for run, found in scores.items():
             rows.append({"run": run, "size": k, "entries": entries[run], "average": held.average(found)})
-    lengths = np.concatenate([np.diff(batch.counts.indptr) for batch in held.batches])
+    lengths = np.concatenate([np.diff(batch.counts[:].indptr) for batch in held.batches])
     for window in settings["windows"]:
         if window > len(lengths):
             continue

@@ -46,7 +46,7 @@ class Shards:
 
     Parameters
     ----------
-    P : odl.stream.featurerows.Weighed
+    P : odl.stream.weighting.Weighed
     paths : list of path-like
         Shards, in order; one is open at a time.
     shapes : list of (int, int)
@@ -98,7 +98,7 @@ def gather(paths, P, run, t, previous):
     ----------
     paths : sequence of path-like
         Shards, in order.
-    P : odl.stream.featurerows.Weighed
+    P : odl.stream.weighting.Weighed
         Documents of the batch.
     run, t, previous
         As in `write`: what they have to have been scored with.

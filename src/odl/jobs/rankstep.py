@@ -59,7 +59,7 @@ def together(comm, function):
 class Share(NamedTuple):
     """What a rank works on: features, weighed documents, learner, its agents, and the chain so far."""
 
-    data: features.FeatureBatch
+    data: features.Features
     P: sparse.csr_array
     learner: object
     agents: ranks.Agents
@@ -75,7 +75,7 @@ def weigh(source, run, corpus_features=None):
         raise ParameterError(f"the algorithm '{learner.algorithm}' over ranks", "'diffusion'", todo)
     data = features.read(source)
     whole = features.read(corpus_features) if corpus_features else None
-    return learner, data, data.weigh(**run["features"], norm=learner.norm, corpus=whole)
+    return learner, data, data.weighed(**run["features"], norm=learner.norm, corpus=whole)[:]
 
 
 def prepare(comm, source, *, run, previous=None, corpus_features=None):

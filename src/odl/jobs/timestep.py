@@ -12,7 +12,7 @@ from odl.evaluation import scores
 from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import gather
 from odl.learners.base import Held
-from odl.stream import featurerows
+from odl.stream import features
 
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
 
@@ -75,17 +75,17 @@ def opened(source, run, previous=None, corpus_features=None, verify=True):
     Returns
     -------
     learner : odl.learners.Learner
-    data : odl.stream.featurerows.Stored
-    P : odl.stream.featurerows.Weighed
+    data : odl.stream.features.Features
+    P : odl.stream.weighting.Weighed
     digest : str
         Of the checkpoint before.
     state : odl.learners.State, or None for timestep 0
         With the terms of the batch.
-    whole : odl.stream.featurerows.Stored, or None
+    whole : odl.stream.features.Features, or None
         Last features of the stream.
     """
-    learner, data = learners.make(**run["learner"]), featurerows.read(source)
-    whole = featurerows.read(corpus_features) if corpus_features else None
+    learner, data = learners.make(**run["learner"]), features.read(source)
+    whole = features.read(corpus_features) if corpus_features else None
     P = data.weighed(**run["features"], norm=learner.norm, corpus=whole)
     check_previous(data.t, previous)
     if previous is None:
@@ -112,7 +112,7 @@ def write_scores(path, data, batch, found, before, after, run, solver):
     Parameters
     ----------
     path : path-like
-    data : odl.stream.features.FeatureBatch or odl.stream.featurerows.Stored
+    data : odl.stream.features.Features
     batch : odl.learners.base.Held, or an object with its methods
         Its documents, weighed, and their codes.
     found : odl.novelty.Novelty
@@ -172,7 +172,7 @@ def _past(learner, t, history, weighting, corpus):
         return []
     if t and history is None:
         raise ParameterError("no --history", "the folder of the features of the timesteps before", "give it")
-    batches = [featurerows.read(path) for path in storage.earlier(history, t)]
+    batches = [features.read(path) for path in storage.earlier(history, t)]
     if [batch.t for batch in batches] != list(range(t)):
         given = f"{history} with features of the timesteps {', '.join(str(batch.t) for batch in batches)}"
         raise DataError(

@@ -47,7 +47,7 @@ def find(scores, source, *, settings=None, weighting=None, corpus_features=None)
         raise DataError(given, "features and scores of the same documents", "name files of one timestep and seed")
     whole = features.read(corpus_features) if corpus_features else None
     weighting = emerging.score_weighting(scores) if weighting is None else weighting
-    P = data.weigh(**weighting, norm="l1", corpus=whole)
+    P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
     found = topics.find(P, batch.scores[run["run"]], chosen)
     pairs = top_terms(found.atoms, chosen.terms)
     held = emerging.Emerging(

@@ -5,10 +5,24 @@ import os
 import numpy as np
 from scipy import sparse
 
+from odl.errors import DataError
 from odl.files import rows, storage
 from odl.stream import batching
 
 SPAN = 4 * rows.PART  # rows of the corpus held at a time, of which a batch may need a few only
+
+
+def cut(source, order, output, t):
+    """Write the documents of one batch, with nothing in the file that depends on other documents."""
+    with storage.reading(order, "order") as file:
+        starts = storage.read_array(file, "starts", "i")
+        ordered = storage.dataset_of(file, "rows", "i")
+        if np.any(np.diff(starts) < 1) or starts.min(initial=0) < 0 or starts.max(initial=0) > len(ordered):
+            raise ValueError("the batches are no parts of the stream")
+        if not 0 <= t < len(starts) - 1:
+            raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
+        chosen = ordered[int(starts[t]) : int(starts[t + 1])]
+    write(source, chosen, output, t)
 
 
 def write(source, order, output, t):

@@ -6,13 +6,19 @@ topics occur from the start has controlled novelty. Every choice is drawn from a
 and a name, never from a position, so that appended documents change no earlier choice.
 """
 
+import csv
 import hashlib
 import numbers
+import os
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from odl.errors import DataError, ParameterError
+from odl.errors import DataError, ParameterError, StorageError
+from odl.files import documents as docs
+from odl.files import storage
 from odl.files.documents import NO_TIME
 
 PERIODS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
@@ -171,3 +177,63 @@ def _keys(rows, times, files, by, period):
 def fingerprint(digests):
     """Return the sha256 of a batch from the digests of its documents, in order."""
     return hashlib.sha256(np.ascontiguousarray(digests).tobytes()).hexdigest()
+
+
+def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, made=None):
+    """Cut the stream into batches and write one row for each, with the sha256 of its documents.
+
+    Parameters
+    ----------
+    source : path-like
+        Documents.
+    table, output : path-like
+        Written: index.tsv (t, documents, first, last, sha256) and the rows of each batch.
+    seed : int
+    batches : dict
+        by, documents, period, initial, flush of `split`.
+    protocol : {"by-date", "topic-entry"}
+    topic_entry : dict
+        held_back, first, last of `Entry`.
+    ties : {"seeded", "source"}
+    made : path-like, optional
+        Folder of the batches made before: one that changes although it was complete is warned of.
+    """
+    with storage.reading(source, "documents") as file:
+        ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
+        topics, times = docs.read_topics(file), storage.read_array(file, "times", "i")
+        digests = storage.read_array(file, "digests", "u", ndim=2)
+        if any(len(part) != len(ids) for part in (files, topics, times, digests)):
+            raise ValueError("documents, times and digests differ in number")
+    if protocol not in ("by-date", "topic-entry"):
+        raise ParameterError(f"protocol is {protocol!r}", "'by-date' or 'topic-entry'", "choose one of these")
+    entry = Entry(**topic_entry) if protocol == "topic-entry" else None
+    rows = order(ids, times, seed, ties)
+    parts = split(rows, times, files, topics, entry=entry, seed=seed, **batches)
+    sums = [fingerprint(digests[part]) for part in parts]
+    _warn_of_late_documents(made, sums)
+    with storage.writing(output, "order") as file:
+        storage.write_array(file, "rows", np.concatenate(parts))
+        storage.write_array(file, "starts", np.cumsum([0] + [len(part) for part in parts]))
+    with storage.replacing(table) as temporary, open(temporary, "w", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(["t", "documents", "first", "last", "sha256"])
+        for t, (part, digest) in enumerate(zip(parts, sums, strict=True)):
+            writer.writerow([t, len(part), *(docs.visible(ids[part[end]]) for end in (0, -1)), digest])
+
+
+def _warn_of_late_documents(made, sums):
+    """Say which finished batches no longer hold the same documents (the newest may just have grown)."""
+    stored = {}
+    for path in Path(made).glob("*.h5") if made and os.path.isdir(made) else []:
+        try:
+            with storage.reading(path, "batch") as file:
+                stored[int(path.stem)] = str(file.attrs["sha256"])
+        except (StorageError, ValueError):
+            continue
+    changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
+    if changed and changed[0] != max(stored):
+        print(
+            f"odl index: the documents of batch {changed[0]} changed (late, edited or removed ones); "
+            f"it and every later timestep are computed again",
+            file=sys.stderr,
+        )

@@ -1,34 +1,49 @@
-"""Vocabulary, document frequencies and TF-IDF over a stream, with nothing taken from the future.
+"""Vocabulary, document frequencies and labels over a stream, with nothing taken from the future.
 
 A chain of files, one per timestep, holds term counts under global term ids (given in order of first
-appearance, never changed) with the document frequencies *before* the timestep. Weights are computed
-on load, so every learner reads the same chain with its own tf form, idf form and norm.
+appearance, never changed) with the document frequencies *before* the timestep. What is small is read
+when a file is opened, documents by ranges of rows; all rows are a slice.
 """
 
-from dataclasses import dataclass
+import os
+import tempfile
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from odl.errors import ParameterError, StorageError
+from odl.errors import DataError, StorageError
 from odl.files import documents as docs
-from odl.files import storage
+from odl.files import rows, storage
+from odl.stream.weighting import Weighed
 
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
 
 
-@dataclass
-class FeatureBatch:
-    """One timestep of the feature chain.
+class Counts(rows.Matrix):
+    """Term counts of an open file, read by rows."""
+
+    def _rows(self, first, last):
+        part = super()._rows(first, last)
+        if part.data.min(initial=1) <= 0:
+            raise ValueError("a count is not positive")
+        return part
+
+
+class Features:
+    """One timestep of the feature chain: an open feature file.
+
+    Parameters
+    ----------
+    file : h5py.File
+        Of kind "features".
 
     Attributes
     ----------
     t : int
         Timestep; 0 is the initialisation batch.
-    counts : csr_array of int, shape (n_documents, n_terms)
-        Term counts; column = global term id.
-    vocabulary : list of str
-        All terms seen up to and including this batch.
+    counts : odl.files.rows.Matrix, shape (n_documents, n_terms)
+        Term counts; column = global term id. ``counts[:]`` is the csr_array of all documents.
     frequencies : ndarray of int64, shape (n_terms,)
         Documents before this batch that hold the term.
     n_before : int
@@ -38,153 +53,102 @@ class FeatureBatch:
     novel, novel_dominant : ndarray of int8, shape (n_documents,)
         1 if no topic (the dominant topic) of the document occurred in an earlier batch, 0 if one
         did, -1 for a document without topics.
-    seen, seen_dominant : set of str
-        Topics (dominant topics) of the batches before this one.
+    vocabulary : list of str
+        All terms seen up to and including this batch.
     ids, times, topics, titles
         As in `odl.files.documents.Documents`.
     """
 
-    t: int
-    counts: sparse.csr_array
-    vocabulary: list
-    frequencies: np.ndarray
-    n_before: int
-    n_initial: int
-    novel: np.ndarray
-    novel_dominant: np.ndarray
-    seen: set
-    seen_dominant: set
-    ids: list
-    times: np.ndarray
-    topics: list
-    titles: list
+    def __init__(self, file):
+        self.file = file
+        self.t, self.n_before, self.n_initial = (int(file.attrs[name]) for name in ("t", "n_before", "n_initial"))
+        self.frequencies, self.novel, self.novel_dominant = (
+            storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
+        )
+        self.counts = Counts(file, "counts")
+        self._check_sizes()
+
+    def _check_sizes(self):
+        """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted."""
+        named = [int(self.file[name].attrs["length"]) for name in ("ids", "titles", "topics")]
+        named += [len(storage.dataset_of(self.file, "times", "i")), len(self.novel), len(self.novel_dominant)]
+        n_documents, n_terms = self.counts.shape
+        n_words, frequencies, path = int(self.file["vocabulary"].attrs["length"]), self.frequencies, self.file.filename
+        if not (
+            {*named} == {n_documents}
+            and len(frequencies) == n_words == n_terms
+            and self.counts.dtype.kind in "iu"
+            and (self.t >= 0 and self.n_before >= 0 and 0 <= self.n_initial <= n_terms)
+            and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= self.n_before
+        ):
+            raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
+
+    def _read(self, load, *arguments):
+        try:
+            return load(self.file, *arguments)
+        except (OSError, ValueError) as error:
+            raise storage.damaged(self.file.filename, error) from error
+
+    @cached_property
+    def vocabulary(self):
+        return self._read(storage.read_strings, "vocabulary")
+
+    @cached_property
+    def ids(self):
+        return self._read(storage.read_strings, "ids")
+
+    @cached_property
+    def titles(self):
+        return self._read(storage.read_strings, "titles")
+
+    @cached_property
+    def topics(self):
+        return self._read(docs.read_topics)
+
+    @cached_property
+    def times(self):
+        return self._read(storage.read_array, "times", "i")
 
     def frequencies_after(self):
         """Return the document frequencies including this batch."""
-        return self.frequencies + np.bincount(self.counts.indices, minlength=self.counts.shape[1])
+        total = self.frequencies.copy()
+        for indices in rows.pieces(self.counts.held["indices"]):
+            total += np.bincount(indices, minlength=len(total))
+        return total
 
-    def weigh(self, *, tf="raw", idf="past", norm="l1", min_df=0, vocabulary="growing", corpus=None):
-        """Return the TF-IDF matrix of this batch under one learner's settings.
+    def seen_after(self):
+        """Return the topics, and the dominant topics, of all batches up to and including this one."""
+        seen, dominant = (set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant"))
+        for names in _topics(self.file):
+            seen.update(names)
+            dominant.update(names[:1])
+        return seen, dominant
 
-        Parameters
-        ----------
-        tf, norm, min_df
-            As in `weigh`.
-        idf : {"past", "corpus", "none"}
-            Frequencies of the earlier batches (batch 0: its own), of the whole corpus, or no idf.
-        vocabulary : {"growing", "fixed"}
-            All terms known so far, or those of batch 0 only.
-        corpus : FeatureBatch, optional
-            The last batch of the stream; required by ``idf="corpus"``.
-
-        Returns
-        -------
-        csr_array of float64, shape (n_documents, n_terms)
-        """
-        settings = {"tf": tf, "idf": idf, "norm": norm, "min_df": min_df, "vocabulary": vocabulary}
-        return weighing(self, **settings, corpus=corpus)(self.counts)
+    def weighed(self, **settings):
+        """Return the documents under one learner's settings, which are those of `odl.stream.weighting.Weighed`."""
+        return Weighed(self, **settings)
 
     def write_names(self, file):
         """Store ids, titles and topics of the documents."""
-        for name in ("ids", "titles"):
-            storage.write_strings(file, name, getattr(self, name))
-        docs.write_topics(file, self.topics)
+        for name in ("ids", "titles", "topics"):
+            rows.copy_array(self.file, file, name)
 
 
-def weighing(batch, *, tf="raw", idf="past", norm="l1", min_df=0, vocabulary="growing", corpus=None):
-    """Return the function that weighs rows of a batch's counts; see `FeatureBatch.weigh`.
+def read(path):
+    """Open the features of one timestep; the file is closed when nothing refers to it any more.
 
-    Parameters
-    ----------
-    batch : FeatureBatch or odl.stream.featurerows.Stored
-    tf, idf, norm, min_df, vocabulary
-        As in `FeatureBatch.weigh`.
-    corpus : FeatureBatch or odl.stream.featurerows.Stored, optional
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
     """
-    for name, value, allowed in (
-        ("tf", tf, ("raw", "log")),
-        ("idf", idf, ("past", "corpus", "none")),
-        ("norm", norm, ("l1", "l2", None)),
-        ("vocabulary", vocabulary, ("growing", "fixed")),
-    ):
-        if value not in allowed:
-            raise ParameterError(f"{name} is {value!r}", f"one of {allowed}", "choose one of these")
-    n_terms = batch.counts.shape[1]
-    if idf == "corpus":
-        if corpus is None:
-            raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
-        if corpus.t < batch.t:
-            given = f"the last batch is of timestep {corpus.t}, before {batch.t}"
-            raise ParameterError(given, "the end of the stream", "pass the last features")
-        frequencies, n_documents = corpus.frequencies_after()[:n_terms], corpus.n_before + corpus.counts.shape[0]
-    elif batch.t == 0:
-        frequencies, n_documents = batch.frequencies_after(), batch.counts.shape[0]
-    else:
-        frequencies, n_documents = batch.frequencies, batch.n_before
-    known = np.arange(n_terms) < batch.n_initial if vocabulary == "fixed" else None
-    settings = {"tf": tf, "idf": idf != "none", "norm": norm, "min_df": min_df}
-
-    def weighed(counts):
-        counts = counts if known is None else drop_columns(counts, known)
-        return weigh(counts, frequencies, n_documents, **settings)
-
-    return weighed
-
-
-def drop_columns(matrix, keep):
-    """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
-    kept = keep[matrix.indices]
-    totals = np.concatenate([[0], np.cumsum(kept)])
-    shape, indptr = matrix.shape, totals[matrix.indptr].astype(matrix.indptr.dtype)
-    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
-
-
-def weigh(counts, frequencies, n_documents, *, tf="raw", idf=True, norm="l1", min_df=0):
-    """Weigh term counts by inverse document frequency and normalise each document.
-
-    ``idf_i = log((1 + n) / (1 + df_i)) + 1``, so that a term never seen before has the largest,
-    finite weight; ``log`` tf is ``1 + log(count)``.
-
-    Parameters
-    ----------
-    counts : csr_array, shape (n_documents, n_terms)
-        Term counts.
-    frequencies : ndarray, shape (n_terms,)
-        Document frequency of each term.
-    n_documents : int
-        Documents that the frequencies were counted in.
-    tf : {"raw", "log"}
-    idf : bool
-    norm : {"l1", "l2", None}
-    min_df : int
-        Terms in fewer documents than this are not known yet and are dropped.
-
-    Returns
-    -------
-    csr_array of float64
-        Rows of unit norm; a document without a known term is an empty row.
-    """
-    if min_df > 0:
-        counts = drop_columns(counts, frequencies >= min_df)
-    data = counts.data.astype(np.float64)
-    if tf == "log":
-        data = 1.0 + np.log(data)
-    if idf:
-        data *= (np.log((1.0 + n_documents) / (1.0 + frequencies)) + 1.0)[counts.indices]
-    if norm is not None:
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
-        data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
-    return sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+    with storage.reading(path, "features"):
+        return Features(rows.opened(path))
 
 
 def label(topics, seen):
     """Return whether a document of these topics is novel, known, or neither."""
     return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
-
-
-def _labels(topics, seen):
-    return np.array([label(names, seen) for names in topics], dtype=np.int8)
 
 
 def number_terms(words, vocabulary):
@@ -201,110 +165,98 @@ def number_terms(words, vocabulary):
     return columns
 
 
-def advance(documents, previous=None):
-    """Continue the feature chain by one batch.
+def advance(output, source, previous=None):
+    """Continue the feature chain by one batch, a run of documents at a time.
+
+    Parameters
+    ----------
+    output : path-like
+        Written: features of the timestep.
+    source : path-like
+        The batch.
+    previous : path-like or Features, optional
+        The timestep before; none for batch 0.
+
+    Raises
+    ------
+    DataError
+        If the batch is not the one that follows.
+    """
+    before = previous if isinstance(previous, Features) or previous is None else read(previous)
+    wanted = before.t + 1 if before else 0
+    with storage.reading(source, "batch") as batch:
+        if int(batch.attrs["t"]) != wanted:
+            expected = f"timestep {wanted}, after {before.file.filename if before else 'nothing'}"
+            given = f"{source} is of timestep {int(batch.attrs['t'])}"
+            raise DataError(given, expected, "pass the batch that follows")
+        vocabulary = list(before.vocabulary) if before else []
+        known = len(vocabulary)
+        columns = number_terms(storage.read_strings(batch, "vocabulary"), vocabulary)
+        frequencies = np.zeros(len(vocabulary), dtype=np.int64)
+        seen, dominant = set(), set()
+        if before:
+            frequencies[:known] = before.frequencies_after()
+            seen, dominant = before.seen_after()
+        sizes = {
+            "t": wanted,
+            "n_before": before.n_before + before.counts.shape[0] if before else 0,
+            "n_initial": before.n_initial if before else len(vocabulary),
+        }
+        with storage.writing(output, "features", **sizes) as file:
+            _write_counts(file, rows.Matrix(batch, "counts"), columns, len(vocabulary))
+            storage.write_strings(file, "vocabulary", vocabulary)
+            for name in ("ids", "titles"):
+                rows.copy_array(batch, file, name)
+            storage.write_strings(file, "seen", sorted(seen))
+            storage.write_strings(file, "seen_dominant", sorted(dominant))
+            storage.write_array(file, "frequencies", frequencies)
+            for name, chosen, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
+                labels = (label(names[:chosen], past) for names in _topics(batch))
+                storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))
+            for name in ("times", "topics"):
+                rows.copy_array(batch, file, name)
+
+
+def follow(documents, previous=None, output=None):
+    """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
 
     Parameters
     ----------
     documents : odl.files.documents.Documents
         The batch.
-    previous : FeatureBatch, optional
+    previous : Features, optional
         The timestep before; none for batch 0.
+    output : path-like, optional
+        Written: features of the timestep. Without one their file goes when nothing refers to it any more.
 
     Returns
     -------
-    FeatureBatch
+    Features
     """
-    vocabulary = list(previous.vocabulary) if previous else []
-    columns = number_terms(documents.vocabulary, vocabulary)
-    counts = sparse.csr_array(
-        (documents.counts.data, columns[documents.counts.indices], documents.counts.indptr),
-        shape=(len(documents), len(vocabulary)),
-    ).sorted_indices()
-    frequencies = np.zeros(len(vocabulary), dtype=np.int64)
-    seen, seen_dominant = set(), set()
-    if previous:
-        frequencies[: len(previous.vocabulary)] = previous.frequencies_after()
-        seen = previous.seen.union(*previous.topics)
-        seen_dominant = previous.seen_dominant | {names[0] for names in previous.topics if names}
-    return FeatureBatch(
-        t=previous.t + 1 if previous else 0,
-        counts=counts,
-        vocabulary=vocabulary,
-        frequencies=frequencies,
-        n_before=previous.n_before + len(previous.ids) if previous else 0,
-        n_initial=previous.n_initial if previous else len(vocabulary),
-        novel=_labels(documents.topics, seen),
-        novel_dominant=_labels([names[:1] for names in documents.topics], seen_dominant),
-        seen=seen,
-        seen_dominant=seen_dominant,
-        ids=documents.ids,
-        times=documents.times,
-        topics=documents.topics,
-        titles=documents.titles,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
+        docs.write(source, documents, "batch", t=previous.t + 1 if previous else 0)
+        advance(output, source, previous)
+        return read(output)
 
 
-def write(path, batch):
-    """Write one timestep of the chain."""
-    sizes = {"t": batch.t, "n_before": batch.n_before, "n_initial": batch.n_initial}
-    with storage.writing(path, "features", **sizes) as file:
-        storage.write_csr(file, "counts", batch.counts.astype(np.int32))
-        for name in ("vocabulary", "ids", "titles"):
-            storage.write_strings(file, name, getattr(batch, name))
-        for name in ("seen", "seen_dominant"):
-            storage.write_strings(file, name, sorted(getattr(batch, name)))
-        for name in ("frequencies", "novel", "novel_dominant", "times"):
-            storage.write_array(file, name, getattr(batch, name))
-        docs.write_topics(file, batch.topics)
+def _topics(file):
+    """Yield the topics of each document, the dominant one first."""
+    for line in rows.lines(storage.dataset_of(file, "topics", "u")):
+        yield tuple(line.split("\t")) if line else ()
 
 
-def read(path):
-    """Read one timestep of the chain.
+def _write_counts(file, counts, columns, n_terms):
+    """Store the counts under global term ids, terms ascending; gone through once for each array."""
+    group = file.create_group("counts")
+    group.attrs["shape"] = np.array([counts.shape[0], n_terms], dtype=np.int64)
 
-    Raises
-    ------
-    StorageError
-        If the file is missing, damaged or of another kind.
-    """
-    with storage.reading(path, "features") as file:
-        batch = FeatureBatch(
-            **{name: int(file.attrs[name]) for name in ("t", "n_before", "n_initial")},
-            counts=storage.read_csr(file, "counts"),
-            **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles")},
-            **{name: set(storage.read_strings(file, name)) for name in ("seen", "seen_dominant")},
-            **{
-                name: storage.read_array(file, name, "i")
-                for name in ("frequencies", "novel", "novel_dominant", "times")
-            },
-            topics=docs.read_topics(file),
-        )
-        if batch.counts.data.min(initial=1) <= 0:
-            raise ValueError("a count is not positive")
-    check_fit(batch, map(len, (batch.ids, batch.titles, batch.topics, batch.times)), len(batch.vocabulary), path)
-    return batch
+    def parts():
+        for _, part in counts.parts():
+            moved = (part.data.astype(np.int32), columns[part.indices], part.indptr)
+            yield sparse.csr_array(moved, shape=(part.shape[0], n_terms)).sorted_indices()
 
-
-def check_fit(batch, named, n_words, path):
-    """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted.
-
-    Parameters
-    ----------
-    batch : FeatureBatch or odl.stream.featurerows.Stored
-    named : iterable of int
-        How many ids, titles, topics and times there are.
-    n_words : int
-        Size of the vocabulary.
-    path : path-like
-        The file, for the message.
-    """
-    n_documents, n_terms = batch.counts.shape
-    by_document = {*named, len(batch.novel), len(batch.novel_dominant)}
-    if not (
-        by_document == {n_documents}
-        and len(batch.frequencies) == n_words == n_terms
-        and batch.counts.dtype.kind in "iu"
-        and (batch.t >= 0 and batch.n_before >= 0 and 0 <= batch.n_initial <= n_terms)
-        and 0 <= batch.frequencies.min(initial=0) <= batch.frequencies.max(initial=0) <= batch.n_before
-    ):
-        raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
+    for name in ("data", "indices"):
+        entries = (getattr(part, name) for part in parts())
+        rows.write_array(group, name, counts.nnz, np.dtype(np.int32), rows.reader(entries))
+    rows.copy_array(counts.inner, group, "indptr")

@@ -1,0 +1,114 @@
+"""TF-IDF weights of term counts, computed on load, so that every learner reads the same chain in its own way."""
+
+import numpy as np
+from scipy import sparse
+
+from odl.errors import ParameterError
+
+
+class Weighed:
+    """Documents of a timestep as weighed by one learner's settings; ``[first:last]`` reads rows, ``[:]`` all.
+
+    Parameters
+    ----------
+    batch : odl.stream.features.Features
+    tf, norm, min_df
+        As in `weigh`.
+    idf : {"past", "corpus", "none"}
+        Frequencies of the earlier batches (batch 0: its own), of the whole corpus, or no idf.
+    vocabulary : {"growing", "fixed"}
+        All terms known so far, or those of batch 0 only.
+    corpus : odl.stream.features.Features, optional
+        The last batch of the stream; required by ``idf="corpus"``.
+
+    Raises
+    ------
+    ParameterError
+        If a setting is none of these, or the end of the stream is missing.
+    """
+
+    def __init__(self, batch, *, tf="raw", idf="past", norm="l1", min_df=0, vocabulary="growing", corpus=None):
+        for name, value, allowed in (
+            ("tf", tf, ("raw", "log")),
+            ("idf", idf, ("past", "corpus", "none")),
+            ("norm", norm, ("l1", "l2", None)),
+            ("vocabulary", vocabulary, ("growing", "fixed")),
+        ):
+            if value not in allowed:
+                raise ParameterError(f"{name} is {value!r}", f"one of {allowed}", "choose one of these")
+        self.counts, self.shape = batch.counts, batch.counts.shape
+        self.settings = {"tf": tf, "idf": idf != "none", "norm": norm, "min_df": min_df}
+        self.known = np.arange(self.shape[1]) < batch.n_initial if vocabulary == "fixed" else None
+        self.frequencies, self.n_documents = _frequencies(batch, idf, corpus)
+
+    def __getitem__(self, span):
+        return self._weighed(self.counts[span])
+
+    def take(self, few):
+        """Return a few rows, in the order given."""
+        return self._weighed(self.counts.take(few))
+
+    def _weighed(self, counts):
+        counts = counts if self.known is None else drop_columns(counts, self.known)
+        return weigh(counts, self.frequencies, self.n_documents, **self.settings)
+
+
+def _frequencies(batch, idf, corpus):
+    """Return the document frequencies of the terms of a batch, and the documents they were counted in."""
+    if idf == "corpus":
+        if corpus is None:
+            raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
+        if corpus.t < batch.t:
+            given = f"the last batch is of timestep {corpus.t}, before {batch.t}"
+            raise ParameterError(given, "the end of the stream", "pass the last features")
+        return corpus.frequencies_after()[: batch.counts.shape[1]], corpus.n_before + corpus.counts.shape[0]
+    if batch.t == 0:
+        return batch.frequencies_after(), batch.counts.shape[0]
+    return batch.frequencies, batch.n_before
+
+
+def drop_columns(matrix, keep):
+    """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
+    kept = keep[matrix.indices]
+    totals = np.concatenate([[0], np.cumsum(kept)])
+    shape, indptr = matrix.shape, totals[matrix.indptr].astype(matrix.indptr.dtype)
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
+
+
+def weigh(counts, frequencies, n_documents, *, tf="raw", idf=True, norm="l1", min_df=0):
+    """Weigh term counts by inverse document frequency and normalise each document.
+
+    ``idf_i = log((1 + n) / (1 + df_i)) + 1``, so that a term never seen before has the largest,
+    finite weight; ``log`` tf is ``1 + log(count)``.
+
+    Parameters
+    ----------
+    counts : csr_array, shape (n_documents, n_terms)
+        Term counts.
+    frequencies : ndarray, shape (n_terms,)
+        Document frequency of each term.
+    n_documents : int
+        Documents that the frequencies were counted in.
+    tf : {"raw", "log"}
+    idf : bool
+    norm : {"l1", "l2", None}
+    min_df : int
+        Terms in fewer documents than this are not known yet and are dropped.
+
+    Returns
+    -------
+    csr_array of float64
+        Rows of unit norm; a document without a known term is an empty row.
+    """
+    if min_df > 0:
+        counts = drop_columns(counts, frequencies >= min_df)
+    data = counts.data.astype(np.float64)
+    if tf == "log":
+        data = 1.0 + np.log(data)
+    if idf:
+        data *= (np.log((1.0 + n_documents) / (1.0 + frequencies)) + 1.0)[counts.indices]
+    if norm is not None:
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
+        data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
+    return sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)

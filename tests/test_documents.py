@@ -287,3 +287,14 @@ def test_a_matrix_with_a_value_that_is_no_number_is_refused(tmp_path, value):
     refused = pytest.raises(StorageError, match=r"m\.h5 is damaged \(matrix: a value is not finite\)")
     with refused, storage.reading(tmp_path / "m.h5", "test") as file:
         storage.read_csr(file, "matrix")
+
+
+def test_a_list_of_another_length_than_it_says_is_refused(tmp_path):
+    with storage.writing(tmp_path / "s.h5", "test") as file:
+        storage.write_strings(file, "words", ["a", "b"])
+        file["words"].attrs["length"] = 3
+    with (
+        pytest.raises(StorageError, match="2 entries instead of 3"),
+        storage.reading(tmp_path / "s.h5", "test") as file,
+    ):
+        storage.read_strings(file, "words")

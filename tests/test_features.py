@@ -130,3 +130,8 @@ def test_truncated_files_are_refused(rng, tmp_path):
         path.write_bytes(whole[:size])
         with pytest.raises(StorageError, match=r"f\.h5"):
             features.read(path)
+
+
+def test_a_term_in_exactly_min_df_documents_is_known():
+    counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
+    assert features.weigh(counts, np.array([1, 2, 3]), 3, min_df=2).indices.tolist() == [1, 2]

@@ -622,10 +622,6 @@ def texts(world):
 # --- HDF5 ----------------------------------------------------------------------------------------
 
 
-def _sign(file):
-    file.attrs["digest"] = checkpoints.digest_of(file)
-
-
 def _features(world, path):
     batch = features.read(path)
     batch.weighed(tf="log", min_df=1, vocabulary="fixed")[:]
@@ -670,8 +666,7 @@ def _agent_file(world, path):
     (path.parent / "net.agents/0.h5").write_bytes(path.read_bytes())
     (path.parent / "net.agents/1.h5").write_bytes((world / "net.agents/1.h5").read_bytes())
     held = agentfiles.read_network(world / "net.h5")
-    with storage.reading(path, "agent") as file:
-        digest = checkpoints.digest_of(file)
+    digest = storage.digest_of(path, "agent")
     agentfiles.write_network(path.parent / "net.h5", held._replace(digests=[digest, held.digests[1]]))
     agentfiles.read(path.parent / "net.h5")
 
@@ -709,9 +704,9 @@ def hdf5_files(world):
     if not made.exists():
         detector.NoveltyDetector(n_atoms=2).fit(np.eye(4)).save(made)
 
-    def target(names, read, sign=None):
+    def target(names, read):
         seeds = [(world / name).read_bytes() for name in names]
-        return Target(".h5", functools.partial(fz.hdf5, seeds=seeds, folder=world, sign=sign), read)
+        return Target(".h5", functools.partial(fz.hdf5, seeds=seeds, folder=world), read)
 
     found = {
         "documents.h5": target(["documents.h5"], _indexed),
@@ -721,13 +716,13 @@ def hdf5_files(world):
         "scores": target(["dual_averaging/scores/1.h5"], _scored),
         "baselines.h5": target(["baselines.h5"], _scored),
         "emerging.h5": target(["emerging.h5"], functools.partial(_emerging, world)),
-        "detector.h5": target(["detector.h5"], _detector, _sign),
-        "network of agents": target(["net.h5"], functools.partial(_network_file, world), _sign),
+        "detector.h5": target(["detector.h5"], _detector),
+        "network of agents": target(["net.h5"], functools.partial(_network_file, world)),
         "agent": target(["net.agents/0.h5"], functools.partial(_agent_file, world)),
     }
     for algorithm in ALGORITHMS:
         read = functools.partial(_checkpoint, world, algorithm)
-        found[f"checkpoint, {algorithm}"] = target([f"{algorithm}/1.h5"], read, _sign)
+        found[f"checkpoint, {algorithm}"] = target([f"{algorithm}/1.h5"], read)
     return found
 
 

@@ -7,7 +7,7 @@ from contract import ALL, quick
 from scipy import sparse
 
 from odl.errors import CheckpointError, DataError, OdlError, StorageError
-from odl.files import checkpoints, documents, storage
+from odl.files import checkpoints, digests, documents, storage
 from odl.jobs import timestep
 from odl.stream import batchfile, batching, features
 
@@ -101,7 +101,7 @@ def test_files_of_others_are_refused(tmp_path):
 
 def test_nothing_half_written_remains(path, rng, monkeypatch):
     before = path.read_bytes()
-    monkeypatch.setattr(checkpoints, "digest_of", lambda file: 1 / 0)
+    monkeypatch.setattr(digests, "seal", lambda file: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         checkpoints.write(path, make(rng, t=4))
     assert path.read_bytes() == before

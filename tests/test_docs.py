@@ -15,7 +15,7 @@ from test_config import DEFAULT, SCHEMA, merged
 import odl
 from odl import cli, config, corpora, experiments
 from odl.evaluation import baselines, scores, study, tables
-from odl.files import documents, storage
+from odl.files import digests, documents, storage
 from odl.jobs import timestep as jobs
 from odl.report import figures
 from odl.stream import batchfile, batching, features
@@ -342,7 +342,7 @@ def section(kind):
 def names_in(path):
     """Return the attributes and datasets of an HDF5 file; a sparse matrix is one name."""
     with h5py.File(path) as file:
-        found, sparse_groups = set(file.attrs) - {"kind", "format"}, set()
+        found, sparse_groups = set(file.attrs) - {"kind", "format", "digest"}, set()
         file.visititems(lambda name, item: sparse_groups.add(name) if "shape" in item.attrs else None)
         names = set()
         file.visititems(lambda name, item: names.add(name) if isinstance(item, h5py.Dataset) else None)
@@ -392,6 +392,8 @@ def test_tables_and_figures_are_described():
 
 def test_conventions_are_those_of_storage():
     assert f"`format` ({storage.FORMAT})" in FILES
+    assert all(f"`{name}`" in FILES.split("\n## ")[1] for name in ("kind", "pieces", "digest"))
+    assert f"{digests.PIECE:,} / entries of a row" in FILES and f"rows / {digests.MOST}" in FILES
 
 
 # Corpora

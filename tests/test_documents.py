@@ -6,6 +6,7 @@ import re
 import h5py
 import numpy as np
 import pytest
+from fuzzing import reseal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -199,7 +200,7 @@ def test_foreign_hdf5_kind_and_format_are_refused(tmp_path):
     path = tmp_path / "f.h5"
     with h5py.File(path, "w") as file:
         file["x"] = 1
-    with pytest.raises(StorageError, match="is of kind 'None' and format -1; expected kind 'documents' and format 1"):
+    with pytest.raises(StorageError, match="is of kind 'None' and format -1; expected kind 'documents' and format 2"):
         store.read(path)
     store.write(path, make(), kind="batch")
     with pytest.raises(StorageError, match="is of kind 'batch'"):
@@ -222,6 +223,10 @@ def test_missing_part_is_refused(tmp_path, name):
     store.write(tmp_path / "d.h5", make())
     with h5py.File(tmp_path / "d.h5", "a") as file:
         del file[name]
+    with pytest.raises(StorageError, match=r"d\.h5 was changed"):
+        store.read(tmp_path / "d.h5")
+    with h5py.File(tmp_path / "d.h5", "a") as file:
+        reseal(file)
     with pytest.raises(StorageError, match=r"d\.h5 is damaged"):
         store.read(tmp_path / "d.h5")
 
@@ -237,6 +242,10 @@ def test_edited_matrix_is_refused(tmp_path, name, position, value):
         values = file["counts"][name][:]
         values[position] = value
         file["counts"][name][:] = values
+    with pytest.raises(StorageError, match=r"d\.h5 was changed after it was written \(/counts/\w+\); .*delete"):
+        store.read(tmp_path / "d.h5")
+    with h5py.File(tmp_path / "d.h5", "a") as file:
+        reseal(file)
     with pytest.raises(StorageError, match=r"counts: (row pointers|indices out of range)"):
         store.read(tmp_path / "d.h5")
 

@@ -24,7 +24,7 @@ from odl.corpora import arxiv_cs, checks, lung, matlab, reuters21578
 from odl.corpora.text import token_options
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.experiments import patches
-from odl.files import storage
+from odl.files import digests, storage
 
 
 @pytest.fixture
@@ -200,8 +200,9 @@ def test_a_claimed_size_is_not_believed(tmp_path):
     path = tmp_path / "a.h5"
     for shape, kind in (((2**50,), "f8"), ((2**28,), "i4"), ((2**31, 2**31), "u1")):
         with h5py.File(path, "w") as file:
-            file.attrs.update(kind="order", format=1)
+            file.attrs.update(kind="order", format=storage.FORMAT)
             file.create_dataset("rows", shape, kind, chunks=True)
+            file.attrs["digest"] = digests.digest_of(file)
         refused("claims", _read, path, error=StorageError)
 
 
@@ -222,12 +223,14 @@ def test_an_array_in_another_file_is_refused(tmp_path):
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["rows"] = np.arange(3)
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.attrs.update(kind="order", format=1)
+        file.attrs.update(kind="order", format=storage.FORMAT)
         file["rows"] = h5py.ExternalLink("other.h5", "rows")
+        file.attrs["digest"] = digests.digest_of(file)
     refused("lies in another file", _read, tmp_path / "a.h5", error=StorageError)
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.attrs.update(kind="order", format=1)
+        file.attrs.update(kind="order", format=storage.FORMAT)
         file.create_dataset("rows", (16,), "u1", external=[(str(tmp_path / "secret"), 0, 16)])
+        file.attrs["digest"] = digests.digest_of(file)
     refused("lies in another file", _read, tmp_path / "a.h5", error=StorageError)
 
 

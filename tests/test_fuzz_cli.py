@@ -41,6 +41,7 @@ COMMANDS = {
     "experiment": ["biclustering", "out", "--files", "{lung_5000x56.csv.gz}"],
     "page": ["out/p.html", "{plan.json}", "{tables}", "{figures}"],
     "table": ["{study}"],
+    "verify": ["{past}"],
 }  # fmt: skip
 UNREAD = {("regret", "{f0.h5}"), ("summarise", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
 NOT_READING = {"plan", "compile", "schema", "attempt", "ranks"}  # ranks starts rank, by another program

@@ -302,6 +302,12 @@ def _parser():
     )
     command(commands.table, "table", "print the main table of a finished study", ("folder", {"help": "results/STUDY"}))
     command(
+        commands.verify,
+        "verify",
+        "hold every file of a finished study to its digests",
+        ("folder", {"help": "results/STUDY"}),
+    )
+    command(
         commands.compile_kernels,
         "compile",
         "compile the numerical kernels of learners once, before jobs run in parallel",

@@ -243,6 +243,18 @@ def table(args):
     print(f"Report: {args.folder}/report.html")
 
 
+def verify(args):
+    from odl.files import verify
+
+    n_files, wrong = verify.verify(args.folder)
+    for sentence in wrong:
+        print(sentence)
+    fits = f"{len(wrong)} of which {'do' if len(wrong) > 1 else 'does'} not fit" if wrong else "all of which fit"
+    print(f"odl verify: {n_files} files, {fits}")
+    if wrong:
+        sys.exit(1)
+
+
 def compile_kernels(args):
     from odl import learners
     from odl.jobs import compile as ahead

@@ -14,7 +14,7 @@ from scipy import sparse
 
 import odl
 from odl.errors import CheckpointError
-from odl.files import checkpoints, storage
+from odl.files import checkpoints, digests, storage
 from odl.files.checkpoints import Checkpoint
 
 KIND = "network"  # of {t}.h5; one that a single process writes is of kind "checkpoint"
@@ -33,7 +33,7 @@ class Network(NamedTuple):
         For each document: value (g = -sum_k J_k), norm (root mean square of ||nu_k|| over the agents), iterations.
     digests : list of str
         Of the agents' files.
-    previous, digest : str
+    previous, digest, features : str
     """
 
     t: int
@@ -45,6 +45,7 @@ class Network(NamedTuple):
     digests: list
     previous: str = checkpoints.FIRST
     digest: str = ""
+    features: str = checkpoints.FIRST
 
 
 def folder(state):
@@ -60,6 +61,7 @@ def agent_path(state, agent):
 def _attributes(held):
     chain = json.dumps(held.chain, sort_keys=True, default=checkpoints.plain)
     attributes = {"t": held.t, "updates": held.updates, "chain": chain, "previous": held.previous}
+    attributes["features"] = held.features
     return {**attributes, "odl_version": odl.__version__}
 
 
@@ -77,9 +79,7 @@ def write_agent(state, agent, held):
     with storage.writing(agent_path(state, agent), "agent", agent=agent, **_attributes(held)) as file:
         checkpoints.store(file, "dictionary", held.dictionary)
         checkpoints.store(file, "codes", held.codes)
-        digest = checkpoints.digest_of(file)
-        file.attrs["digest"] = digest
-    return digest
+        return digests.seal(file)
 
 
 def read_agent(state, agent, network):
@@ -92,7 +92,7 @@ def read_agent(state, agent, network):
     """
     path = agent_path(state, agent)
     with storage.reading(path, "agent") as file:
-        found = checkpoints.digest_of(file)
+        found = str(file.attrs["digest"])
         if found != network.digests[agent]:
             raise CheckpointError(
                 f"{path} is not the file that {os.fspath(state)} was written with",
@@ -109,18 +109,15 @@ def write_network(path, held):
         group = file.create_group("dual")
         for name in sorted(held.dual):
             storage.write_array(group, name, held.dual[name])
-        digests = np.frombuffer(bytes.fromhex("".join(held.digests)), dtype=np.uint8).reshape(-1, 32)
-        storage.write_array(file, "digests", digests)
-        digest = checkpoints.digest_of(file)
-        file.attrs["digest"] = digest
-    return digest
+        of_agents = np.frombuffer(bytes.fromhex("".join(held.digests)), dtype=np.uint8).reshape(-1, 32)
+        storage.write_array(file, "digests", of_agents)
+        return digests.seal(file)
 
 
 def read_network(path, chain=None, t=None):
     """Read the file of the network, refused as `odl.files.checkpoints.read` refuses."""
     path = os.fspath(path)
     with storage.reading(path, KIND) as file:
-        checkpoints.check_digest(path, file)
         held = Network(
             t=int(file.attrs["t"]),
             chain=json.loads(file.attrs["chain"]),
@@ -131,6 +128,7 @@ def read_network(path, chain=None, t=None):
             digests=[row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)],
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),
+            features=str(file.attrs["features"]),
         )
     checkpoints.check_chain(path, held, chain, t)
     return held
@@ -138,13 +136,7 @@ def read_network(path, chain=None, t=None):
 
 def of_network(path):
     """Tell whether a checkpoint is in one file an agent."""
-    if not os.path.isfile(path):
-        return False
-    try:
-        with storage.reading(path, KIND):
-            return True
-    except storage.StorageError:
-        return False  # whoever reads it as something else says what is wrong
+    return storage.kind_of(path) == KIND
 
 
 def _unlike(path, what):
@@ -192,4 +184,5 @@ def read(path, chain=None, t=None, **options):
         uncoded=float(np.mean(silent)) if len(silent) else 0.0,
         previous=network.previous,
         digest=network.digest,
+        features=network.features,
     )

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from scipy import sparse
 
-from odl.files import storage
+from odl.files import digests, storage
 
 PART = 8192  # rows held at a time
 ENTRIES = 1 << 20  # entries held at a time where there are no rows
@@ -100,9 +100,12 @@ def write_array(group, name, length, dtype, read):
         return
     dataset = group.create_dataset(name, shape=(length,), dtype=dtype, **storage.COMPRESSION)
     # Whole chunks only, one after another: they lie in the file as if they had been written at once.
-    step = dataset.chunks[0] * max(1, ENTRIES // dataset.chunks[0])
+    step, pieces = dataset.chunks[0] * max(1, ENTRIES // dataset.chunks[0]), digests.Pieces(dataset.shape)
     for first in range(0, length, step):
-        dataset[first : first + step] = read(first, min(first + step, length))
+        values = np.asarray(read(first, min(first + step, length)), dtype=dtype)
+        dataset[first : first + step] = values
+        pieces.add(values)
+    pieces.store(dataset)
 
 
 def reader(arrays):
@@ -126,7 +129,8 @@ def copy_array(source, group, name):
     held = storage.dataset_of(source, name)
     write_array(group, name, len(held), held.dtype, lambda first, last: held[first:last])
     for key, value in held.attrs.items():
-        group[name].attrs[key] = value
+        if key != "pieces":  # stands there
+            group[name].attrs[key] = value
 
 
 def write_csr(group, name, parts, shape, dtype, folder=None):

@@ -1,6 +1,7 @@
 """HDF5 files with reproducible bytes, written under a temporary name and then renamed.
 
-Layout shared by every file of the pipeline: attributes ``kind`` and ``format`` say what it is,
+Layout shared by every file of the pipeline: attributes ``kind`` and ``format`` say what it is, digests hold it to
+what was written (`odl.files.digests`): a reader is given nothing that was changed since,
 a CSR matrix is a group ``{data, indices, indptr}`` with attribute ``shape``, and a list of strings
 is one compressed UTF-8 block with a newline between entries (h5py reads that many times faster
 than an array of variable-length strings, and it compresses).
@@ -22,8 +23,9 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError, OdlError, StorageError
+from odl.files import digests
 
-FORMAT = 1
+FORMAT = 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 PACKED = 1100  # gzip makes at most 1032 bytes of one
@@ -123,6 +125,8 @@ def writing(path, kind, **attributes):
                 for name, value in attributes.items():
                     file.attrs[name] = value
                 yield file
+                if "digest" not in file.attrs:
+                    digests.seal(file)
         finally:
             if sink.failed:  # what HDF5 says of it, if anything, follows from it
                 raise sink.failed
@@ -178,8 +182,8 @@ def reading(path, kind):
     Raises
     ------
     StorageError
-        If the file is missing, truncated, not HDF5, of another kind or of another format, or if
-        reading from it inside the block fails.
+        If the file is missing, truncated, not HDF5, of another kind or of another format, was changed after it was
+        written, or if reading from it inside the block fails.
     """
     path = os.fspath(path)
     todo = f"delete {path} and run the same command again"
@@ -198,6 +202,7 @@ def reading(path, kind):
                     f"kind '{kind}' and format {FORMAT}",
                     todo,
                 )
+            digests.check_file(path, file)
             yield file
     except OdlError:
         raise
@@ -216,6 +221,21 @@ def reading(path, kind):
         raise damaged(path, error, f"a whole file of kind '{kind}'") from error
 
 
+def kind_of(path):
+    """Return the kind that a file says it is of; None where it cannot be read."""
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            return str(file.attrs.get("kind"))
+    except (OSError, ValueError, TypeError, RuntimeError, LookupError):
+        return None
+
+
+def digest_of(path, kind):
+    """Return the digest of a file of a kind, verified as far as it covers names and attributes."""
+    with reading(path, kind) as file:
+        return str(file.attrs["digest"])
+
+
 def damaged(path, error, expected="a whole file"):
     """Return the error for a file that could not be read, with the reason."""
     given = f"{path} is damaged ({' '.join(str(error).split())})"
@@ -225,13 +245,14 @@ def damaged(path, error, expected="a whole file"):
 def write_array(group, name, values, **options):
     """Store an array, compressed where that is possible."""
     values = np.asarray(values)
-    group.create_dataset(name, data=values, **(COMPRESSION if values.size else {}), **options)
+    dataset = group.create_dataset(name, data=values, **(COMPRESSION if values.size else {}), **options)
+    digests.mark(dataset, values)
 
 
 def dataset_of(group, name, kinds="iufb"):
     """Return an array of an open file, not yet read, checked so that reading it costs no more than it holds.
 
-    Refused are links into other files, objects, and sizes that are only claimed.
+    Refused are links into other files, objects, and sizes that are only claimed; what is read is verified.
 
     Parameters
     ----------
@@ -239,6 +260,10 @@ def dataset_of(group, name, kinds="iufb"):
     name : str
     kinds : str
         Kinds of numbers that are expected, as numpy names them.
+
+    Returns
+    -------
+    odl.files.digests.Checked
 
     Raises
     ------
@@ -253,7 +278,7 @@ def dataset_of(group, name, kinds="iufb"):
     chunk = np.prod(held.chunks, dtype=float) * held.dtype.itemsize if held.chunks else 0
     if (held.nbytes > SMALL and max(held.nbytes, chunk) > PACKED * held.id.get_storage_size()) or chunk > 4 * SMALL:
         raise ValueError(f"{name} claims {held.nbytes} bytes and holds {held.id.get_storage_size()}")
-    return held
+    return digests.Checked(held)
 
 
 def read_array(group, name, kinds="iufb", ndim=1):

@@ -22,7 +22,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.distributed import coding, ranks
 from odl.errors import OdlError, ParameterError
-from odl.files import agentfiles, checkpoints
+from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import timestep
 from odl.kernels import ranks as rank_kernels
 from odl.learners.base import Held
@@ -65,6 +65,7 @@ class Share(NamedTuple):
     agents: ranks.Agents
     updates: int
     previous: str
+    features: str
 
 
 def weigh(source, run, corpus_features=None):
@@ -106,7 +107,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
         A, updates, digest = _read_own(previous, run, data.t - 1, among.agents, own)
     A = learners.widen(sparse.csc_array(A), n_rows=P.shape[1])
     agents = ranks.Agents(among, learner.model, owner, A, **learner.diffusion)
-    return Share(data, P, learner, agents, updates, digest)
+    return Share(data, P, learner, agents, updates, digest, storage.digest_of(source, "features"))
 
 
 def _read_own(previous, run, t, agents, own):
@@ -180,7 +181,8 @@ def _write(comm, state, share, run, found, dual):
         for position, agent in enumerate(among.agents.tolist()):
             mine = np.flatnonzero(own == position)
             codes = sparse.csr_array(found.codes[:, mine])
-            held = checkpoints.Checkpoint(data.t, run, A[:, mine], {}, updates, codes, 0.0, share.previous)
+            links = {"previous": share.previous, "features": share.features}
+            held = checkpoints.Checkpoint(data.t, run, A[:, mine], {}, updates, codes, 0.0, **links)
             made.append(agentfiles.write_agent(state, agent, held))
         return made
 
@@ -189,7 +191,9 @@ def _write(comm, state, share, run, found, dual):
             score = np.where(np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * learner.scale(P))
             agentfiles.write_network(
                 state,
-                agentfiles.Network(data.t, run, updates, run["atoms"], score, dual, digests, previous=share.previous),
+                agentfiles.Network(
+                    data.t, run, updates, run["atoms"], score, dual, digests, share.previous, features=share.features
+                ),
             )
 
     together(comm, forget)

@@ -29,8 +29,7 @@ def score(source, previous, output, *, rows, run, corpus_features=None):
     DataError
         If the shard is empty, does not start between two blocks of sums, or the learner needs the whole batch.
     """
-    # The update checks the digest of the checkpoint; the shards need a small part of what it covers.
-    learner, data, P, digest, state, _ = timestep.opened(source, run, previous, corpus_features, verify=False)
+    learner, data, P, digest, state, _ = timestep.opened(source, run, previous, corpus_features)
     first, last = rows[0], min(rows[1], P.shape[0])
     if not 0 <= first < last or first % BLOCK:
         given = f"documents {rows[0]} to {rows[1]} of the {P.shape[0]} of timestep {data.t}"

@@ -59,8 +59,9 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
     after = learner.learn_parts(current, batch, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
-        data.t, run, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, digest
-    )
+        data.t, run, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, digest,
+        features=str(data.file.attrs["digest"]),
+    )  # fmt: skip
     checkpoints.write(state, checkpoint)
     solver = getattr(learner, "solver", "own")
     write_scores(score_file, data, batch, found, current.dictionary, after.dictionary, run, solver)
@@ -69,7 +70,7 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
     write_timings(timings, phases, P.shape[0])
 
 
-def opened(source, run, previous=None, corpus_features=None, verify=True):
+def opened(source, run, previous=None, corpus_features=None):
     """Open what a timestep is scored with.
 
     Returns
@@ -90,7 +91,7 @@ def opened(source, run, previous=None, corpus_features=None, verify=True):
     check_previous(data.t, previous)
     if previous is None:
         return learner, data, P, checkpoints.FIRST, None, whole
-    options = {"by_document": learner.by_document, "codes": False, "verify": verify}
+    options = {"by_document": learner.by_document, "codes": False}
     before = agentfiles.read(previous, run, data.t - 1, **options)
     state = learners.resume(learner, before, P.shape[1], run["atoms"], previous)
     return learner, data, P, before.digest, learner.fit_terms(state, P.shape[1]), whole

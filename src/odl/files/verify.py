@@ -1,0 +1,75 @@
+"""A finished study held to its digests: every file as a whole, and every checkpoint to what it was made from."""
+
+import os
+from pathlib import Path
+
+import h5py
+
+from odl.errors import DataError, OdlError
+from odl.files import agentfiles, checkpoints, digests, storage
+
+
+def verify(folder):
+    """Read every HDF5 file below a folder and return what does not fit.
+
+    Parameters
+    ----------
+    folder : path-like
+        Of a study.
+
+    Returns
+    -------
+    n_files : int
+    wrong : list of str
+        A sentence for each file that was changed, or that was not made from the files beside it.
+
+    Raises
+    ------
+    DataError
+        If there is nothing to verify.
+    """
+    paths = sorted(path for path in Path(folder).rglob("*.h5") if not path.name.startswith("."))
+    if not paths:
+        given = f"{os.fspath(folder)}, which has no file of a study in it"
+        raise DataError(given, "the folder results/STUDY", "name the folder of a study that was run")
+    found, wrong = {}, []
+    for path in paths:
+        try:
+            found[path] = _content(path)
+        except (OdlError, OSError) as error:
+            wrong.append(str(error))
+    return len(paths), wrong + [sentence for path in found for sentence in _misfits(path, found)]
+
+
+def _content(path):
+    """Return the attributes of a file of which everything was verified, and the digests of agents it names."""
+    with storage.reading(path, storage.kind_of(path)) as file:
+        for name, item in digests.items(file):
+            if not isinstance(item, h5py.Group):
+                storage.dataset_of(file, name).verify()
+        attributes = dict(file.attrs)
+        if attributes["kind"] == agentfiles.KIND:
+            rows = storage.read_array(file, "digests", "u", ndim=2)
+            attributes["agents"] = [row.tobytes().hex() for row in rows]
+        return attributes
+
+
+def _misfits(path, found):
+    """Yield what a checkpoint says of other files that are there and say otherwise."""
+    held, missing = found[path], {}
+    if held["kind"] not in ("checkpoint", agentfiles.KIND) or "previous" not in held or not path.stem.isdecimal():
+        return
+    todo = f"delete {path} and what was made from it, and run the study again"
+    before = found.get(path.with_name(f"{int(held['t']) - 1}.h5"), missing)
+    previous = before.get("digest", held["previous"]) if held["t"] else checkpoints.FIRST
+    if held["previous"] != previous:
+        yield f"{path} does not go on from the checkpoint before it; {todo}."
+    # Seeds that draw nothing of a stream share its features.
+    stream, name = path.parent.parent.parent, f"features/{int(held['t'])}.h5"
+    there = [stream, *stream.parent.glob("seed*")]
+    sources = {found[one / name]["digest"] for one in there if one / name in found}
+    if sources and held["features"] not in sources:
+        yield f"{path} was learned from other features than {stream / name}; {todo}."
+    for agent, digest in enumerate(held.get("agents", ())):
+        if found.get(Path(agentfiles.agent_path(path, agent)), missing).get("digest") != digest:
+            yield f"{agentfiles.agent_path(path, agent)} is not the file that {path} was written with; {todo}."

@@ -1,0 +1,195 @@
+"""A file whose bytes changed is refused, or every value read of it is what was written."""
+
+import random
+import shutil
+
+import fuzz_world
+import h5py
+import numpy as np
+import pytest
+from fuzzing import reseal
+
+from odl import cli
+from odl.errors import OdlError, StorageError
+from odl.files import agentfiles, checkpoints, digests, rows, storage
+from odl.files.verify import verify
+from odl.jobs import shards
+
+KINDS = {
+    "documents": "documents.h5", "order": "order.h5", "batch": "b1.h5", "features": "f1.h5", "agent": "net.agents/0.h5",
+    "checkpoint": "dual_averaging/1.h5", "scores": "dual_averaging/scores/1.h5", "network": "net.h5",
+    "baselines": "baselines.h5", "emerging": "emerging.h5", "shard": "shard.h5",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    root = fuzz_world.build(tmp_path_factory.mktemp("world"))
+    run = fuzz_world.run_of("dual_averaging")
+    shards.score(root / "f1.h5", root / "dual_averaging/0.h5", root / "shard.h5", rows=(0, 512), run=run)
+    return root
+
+
+def content(path, kind):
+    """Everything a reader can be given of a file."""
+    with storage.reading(path, kind) as file:
+        found = {}
+        for name, item in digests.items(file):
+            if isinstance(item, h5py.Dataset):
+                values = storage.read_array(file, name, ndim=None)
+                found[name] = values.dtype.str, values.shape, values.tobytes()
+            else:
+                found[name] = "group"
+            found |= {(name, key): repr(value) for key, value in item.attrs.items()}
+        return found | {("/", key): repr(value) for key, value in file.attrs.items()}
+
+
+def test_every_kind_is_here(world):
+    assert {storage.kind_of(world / name) for name in KINDS.values()} == KINDS.keys()
+    assert {storage.kind_of(path) for path in world.rglob("*.h5")} == KINDS.keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_is_refused_or_changes_nothing(world, tmp_path, kind):
+    whole, path, rnd = (world / KINDS[kind]).read_bytes(), tmp_path / "0.h5", random.Random(kind)
+    path.write_bytes(whole)
+    wanted, refused = content(path, kind), 0
+    for _ in range(100):
+        flipped = bytearray(whole)
+        flipped[rnd.randrange(len(whole))] ^= 1 << rnd.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            assert content(path, kind) == wanted
+        except OdlError as error:
+            assert str(path) in str(error)
+            refused += 1
+    assert refused > 2  # much of a small file is empty
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_array_and_attribute_is_guarded(world, tmp_path, kind):
+    """Values changed in ways that the file's own structure does not show."""
+    path = tmp_path / "0.h5"
+    with h5py.File(world / KINDS[kind]) as file:
+        items = [("/", None), *digests.items(file)]
+        places = [(name, None) for name, item in items if isinstance(item, h5py.Dataset) and item.size]
+        places += [(name, key) for name, _ in items for key in file[name].attrs if key not in ("kind", "format")]
+    for name, key in places:
+        shutil.copy(world / KINDS[kind], path)
+        with h5py.File(path, "a") as file:
+            item = file[name]
+            if key is None:
+                item[-1:] = np.logical_not(item[-1:])
+            else:
+                value = np.asarray(item.attrs[key])
+                text = value.dtype.kind in "OU"
+                item.attrs[key] = f"{value}x" if text else (value + 1).astype(value.dtype)
+        with pytest.raises(StorageError, match=r"0\.h5 was changed after it was written.*delete .*0\.h5"):
+            content(path, kind)
+
+
+def test_rows_are_verified_that_are_read_and_no_others(tmp_path, rng):
+    path, values = tmp_path / "a.h5", rng.random(5 * digests.PIECE + 7)
+    with storage.writing(path, "test") as file:
+        storage.write_array(file, "x", values)
+        rows.write_array(file, "y", len(values), values.dtype, lambda first, last: values[first:last])
+        assert (file["x"].attrs["pieces"] == file["y"].attrs["pieces"]).all()
+    with h5py.File(path, "a") as file:
+        file["x"][3 * digests.PIECE] += 1
+    with storage.reading(path, "test") as file:
+        held = storage.dataset_of(file, "x")
+        for first, last in ((0, 5), (3 * digests.PIECE - 9, 3 * digests.PIECE), (4 * digests.PIECE + 1, len(values))):
+            assert (held[first:last] == values[first:last]).all()
+        for first, last in ((3 * digests.PIECE - 1, 3 * digests.PIECE + 1), (0, len(values))):
+            with pytest.raises(StorageError, match="was changed"):
+                held[first:last]
+    with pytest.raises(StorageError, match="was changed"), storage.reading(path, "test") as file:
+        storage.read_array(file, "x")
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1,), (7, 3), (70_000,), (200_000, 2)])
+def test_arrays_of_any_shape(tmp_path, rng, shape, monkeypatch):
+    monkeypatch.setattr(digests, "PIECE", 100)  # as if they were long
+    values = rng.random(shape)
+    with storage.writing(tmp_path / "a.h5", "test") as file:
+        if shape:
+            storage.write_array(file, "x", values)
+        else:
+            file["x"] = values
+    with storage.reading(tmp_path / "a.h5", "test") as file:
+        held = storage.dataset_of(file, "x")
+        assert len(held.digests) <= digests.MOST
+        assert np.array_equal(held[()], values)
+        for first, last in ((0, 0), (3, 3), (1, 5), (6, None)) if shape else ():
+            assert np.array_equal(held[first:last], values[first:last])
+
+
+def test_older_files_are_refused_by_name(world, tmp_path):
+    shutil.copy(world / "f1.h5", tmp_path / "f1.h5")
+    with h5py.File(tmp_path / "f1.h5", "a") as file:
+        file.attrs["format"] = 1
+        reseal(file)
+    with pytest.raises(StorageError, match=r"f1\.h5 is of kind 'features' and format 1; expected .* format 2; delete"):
+        storage.digest_of(tmp_path / "f1.h5", "features")
+
+
+class TestVerify:
+    @pytest.fixture
+    def study(self, world, tmp_path):
+        """The files of the world where a study has them."""
+        base = tmp_path / "study/c/seed0"
+        for t in fuzz_world.STEPS:
+            for source, target in ((f"f{t}.h5", f"features/{t}.h5"), (f"dual_averaging/{t}.h5", f"da/k3/{t}.h5")):
+                (base / target).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(world / source, base / target)
+        shutil.copytree(world / "net.agents", base / "net/k3/0.agents")
+        shutil.copy(world / "net.h5", base / "net/k3/0.h5")
+        with h5py.File(base / "net/k3/0.h5", "a") as file:
+            file.attrs["features"] = storage.digest_of(base / "features/0.h5", "features")
+            reseal(file)
+        return tmp_path / "study"
+
+    def test_a_whole_study(self, study, capsys):
+        assert cli.main(["verify", str(study)]) in (0, None)
+        assert capsys.readouterr().out == "odl verify: 9 files, all of which fit\n"
+
+    def test_a_changed_file_is_named(self, study, capsys):
+        path = study / "c/seed0/features/1.h5"
+        with h5py.File(path, "a") as file:
+            file["counts/data"][0] += 1
+        with pytest.raises(SystemExit) as stop:
+            cli.main(["verify", str(study)])
+        said = capsys.readouterr().out.splitlines()
+        assert stop.value.code == 1 and len(said) == 2
+        assert said[0].startswith(f"{path} was changed after it was written (/counts/data); expected")
+        assert said[1] == "odl verify: 9 files, 1 of which does not fit"
+
+    @pytest.mark.parametrize("key", ["previous", "features"])
+    def test_a_checkpoint_of_other_files_is_named(self, study, key):
+        path = study / "c/seed0/da/k3/1.h5"
+        with h5py.File(path, "a") as file:
+            file.attrs[key] = "ab" * 32
+            reseal(file)
+        _, wrong = verify(study)
+        assert any(sentence.startswith(f"{path} ") and "delete" in sentence for sentence in wrong)
+        # what it was made from, and that the next one does not go on from it any more
+        assert len(wrong) == 2
+
+    def test_seeds_may_share_features(self, study):
+        shutil.move(study / "c/seed0/features", study / "c/seed7/features")
+        assert verify(study) == (9, [])
+
+    def test_another_agent_is_named(self, study):
+        path = study / "c/seed0/net/k3/0.agents/1.h5"
+        with h5py.File(path, "a") as file:
+            file.attrs["updates"] = 5
+            reseal(file)
+        (sentence,) = verify(study)[1]
+        assert sentence.startswith(f"{path} is not the file that")
+
+
+def test_a_checkpoint_names_its_features(world):
+    for t in fuzz_world.STEPS:
+        held = checkpoints.read(world / f"dual_averaging/{t}.h5")
+        assert held.features == storage.digest_of(world / f"f{t}.h5", "features")
+    assert agentfiles.read_network(world / "net.h5").features == checkpoints.FIRST

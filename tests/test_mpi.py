@@ -429,8 +429,10 @@ class TestCommand:
             process.communicate(timeout=60)
         finally:
             process.kill()
-        assert process.returncode == 143 and len(below) >= 5
         _, alive = psutil.wait_procs(below, timeout=10)
+        for each in alive:
+            each.kill()
+        assert process.returncode == 143 and len(below) >= 5
         assert not alive and not (folder / "job" / "0.h5").exists()
 
 

@@ -103,9 +103,10 @@ def save(figure, stem):
     stem : path-like
         Path without an ending.
     """
-    for text in figure.findobj(Text):
-        if text.get_text() != visible(text.get_text()):
-            text.set_text(visible(text.get_text()))
+    with style():  # to look for texts makes the ticks, which keep the style of that moment
+        for text in figure.findobj(Text):
+            if text.get_text() != visible(text.get_text()):
+                text.set_text(visible(text.get_text()))
     for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         with style(), storage.replacing(f"{os.fspath(stem)}.{ending}") as temporary:
             figure.savefig(temporary, format=ending, metadata=metadata)

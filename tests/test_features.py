@@ -3,13 +3,14 @@
 import h5py
 import numpy as np
 import pytest
+from fuzzing import reseal
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from odl.errors import ParameterError, StorageError
 from odl.files import documents
 from odl.files.documents import NO_TIME, Documents
-from odl.stream import features
+from odl.stream import features, weighting
 
 
 def batch(rng, words, n=12, topics=None, start=0):
@@ -117,6 +118,7 @@ def test_a_count_that_is_not_positive_is_refused(chain, tmp_path, rng):
     features.follow(batch(rng, "abc"), output=path)
     with h5py.File(path, "r+") as file:
         file["counts/data"][3] = 0
+        reseal(file)
     for read in (lambda found: found.counts[:], lambda found: found.weighed()[:]):
         with pytest.raises(StorageError, match=r"f\.h5 is damaged \(a count is not positive\)"):
             read(features.read(path))
@@ -134,4 +136,4 @@ def test_truncated_files_are_refused(rng, tmp_path):
 
 def test_a_term_in_exactly_min_df_documents_is_known():
     counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
-    assert features.weigh(counts, np.array([1, 2, 3]), 3, min_df=2).indices.tolist() == [1, 2]
+    assert weighting.weigh(counts, np.array([1, 2, 3]), 3, min_df=2).indices.tolist() == [1, 2]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import studies
 from conftest import ROOT
+from fuzzing import reseal
 from scipy import sparse
 
 from odl.alerts import emerging, topics
@@ -244,6 +245,7 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
     shutil.copy(made / "s1.h5", tmp_path / "s1.h5")
     with h5py.File(tmp_path / "s1.h5", "r+") as file:
         file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
+        reseal(file)
     chosen = {"settings": {"share": 0.4}}
     found = [
         topicstep.find(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")
@@ -253,10 +255,12 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
     for text, message in (("[1]", "damaged"), ('{"norm": "l2"}', "damaged")):
         with h5py.File(tmp_path / "s1.h5", "r+") as file:
             file.attrs["weighting"] = text
+            reseal(file)
         with pytest.raises(StorageError, match=message):
             topicstep.find(tmp_path / "s1.h5", made / "f1.h5")
     with h5py.File(tmp_path / "s1.h5", "r+") as file:
         del file.attrs["weighting"]
+        reseal(file)
     assert cli.main(["topics", str(tmp_path / "s1.h5"), str(made / "f1.h5")]) == 1
     assert "does not say its weighting; expected a score file of a learner; pass --weighting" in capsys.readouterr().err
     assert cli.main(["topics", str(tmp_path / "s1.h5"), str(made / "f1.h5"), "--weighting", "{}"]) == 0

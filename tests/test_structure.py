@@ -87,6 +87,12 @@ def test_every_module_is_in_a_room_and_imports_point_one_way():
     assert not climbs, climbs
 
 
+def test_one_room_knows_hdf5():
+    """An array that another room opened by itself would not be held to its digest."""
+    users = {room_of(name) for name in modules() if "h5py" in outside(name)}
+    assert users <= {"files"}, users
+
+
 def test_the_rooms_stand_one_above_another():
     """No room reaches itself through the others, so that the order can be drawn."""
     below, left = [], dict(ROOMS)

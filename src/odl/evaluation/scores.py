@@ -5,7 +5,6 @@ Of kind "scores" is what one learner said about the batch, of kind "baselines" w
 
 from dataclasses import dataclass, field
 
-import h5py
 import numpy as np
 
 from odl.errors import StorageError
@@ -179,11 +178,7 @@ def read_scores(path):
     StorageError
         If the file is missing, damaged, or neither.
     """
-    try:
-        with h5py.File(path, "r", locking=False) as file:
-            kind = str(file.attrs.get("kind"))
-    except (OSError, ValueError, TypeError, RuntimeError, LookupError):
-        kind = "scores"  # `_read_learner` says what is wrong with it
+    kind = storage.kind_of(path) or "scores"  # of a file that cannot be read, `_read_learner` says what is wrong
     if kind == "baselines":
         return _read_baselines(path)
     if kind == "scores":

@@ -29,6 +29,8 @@ def read(args):
     found = corpora.read(args.reader, args.source, args.options)
     documents.write(args.output, found, reader=args.reader)
     print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
+    for sentence in documents.losses(found):
+        print(f"odl read: {sentence}")
 
 
 def index(args):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
+from odl.files import documents as docs
 from odl.files import rows, storage
 from odl.stream import batching
 
@@ -56,6 +57,8 @@ def write(source, order, output, t):
                 _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)
             storage.write_array(batch, "times", times)
             storage.write_array(batch, "digests", digests)
+            if "removed" in file:
+                docs.write_removed(batch, {name: taken[order] for name, taken in docs.read_removed(file).items()})
 
 
 def picked(matrix, order):

@@ -99,6 +99,15 @@ def _parser():
         ("batch", {}),
         ("previous", {"nargs": "?"}),
     )
+    command(
+        commands.duplicates,
+        "duplicates",
+        "group the near-duplicates of one timestep, with those of the timesteps before",
+        ("output", {}),
+        ("batch", {"help": "those before it lie beside it"}),
+        ("previous", {"nargs": "?", "help": "groups of the timestep before"}),
+        ("--window", {"type": int, "default": 4, "help": "compare with so many timesteps before (default: 4)"}),
+    )
     state = ("--state", {"required": True, "help": "checkpoint to write"})
     scores = ("--scores", {"required": True, "help": "score file to write"})
     timings = ("--timings", {"required": True, "help": "CPU seconds to write"})

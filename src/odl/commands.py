@@ -56,6 +56,15 @@ def features(args):
     features.advance(args.output, args.batch, args.previous)
 
 
+def duplicates(args):
+    from odl.alerts import duplicates
+
+    if args.window < 0:
+        raise ParameterError(f"--window is {args.window}", "a number of timesteps from 0", "correct it")
+    groups = duplicates.advance(args.output, args.batch, args.previous, args.window)
+    print(f"odl duplicates: {groups.sentence()}")
+
+
 def attempt(args):
     from odl.jobs import attempts
 

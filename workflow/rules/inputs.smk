@@ -266,3 +266,15 @@ def shown():
             "topics": config["evaluate"]["topics"],
         }
     )
+
+
+def near_duplicates(wildcards):
+    """The ends of the chains of the streams that ask for them."""
+    return [
+        f"{stream_of(chain)}/duplicates/{len(index(chain)) - 1}.h5"
+        for name in config["streams"]
+        if config["corpora"][name]["options"].get("duplicates")
+        for chain in (
+            SimpleNamespace(corpus=name, seed=seed) for seed in config["seeds"]
+        )
+    ]

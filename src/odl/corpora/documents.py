@@ -8,6 +8,7 @@ from scipy import sparse
 
 from odl.corpora import cleaning, fields
 from odl.corpora.checks import check_options, nearest
+from odl.corpora.shingles import Shingler
 from odl.corpora.tables import check_delimiter, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
 from odl.errors import ConfigError, DataError
@@ -22,6 +23,7 @@ OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
+    "duplicates": {"type": "boolean"},
 }
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
@@ -41,7 +43,8 @@ def read(sources, options):
         topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files
         (default ","), ``tokens`` (see `odl.corpora.text`; for texts only), ``clean`` (which of
         `odl.corpora.cleaning.CLEANERS` go over the texts first; default none), ``min_words`` (documents
-        with fewer tokens are left out, and listed; default 0).
+        with fewer tokens are left out, and listed; default 0), ``duplicates`` (store the shingles of
+        texts, by which `odl.alerts.duplicates` tells near-duplicates; default false).
 
     Returns
     -------
@@ -65,7 +68,9 @@ def read(sources, options):
     delimiter = check_delimiter(options.get("delimiter", ","))
     min_words = cleaning.check_min_words(options.get("min_words", 0))
     tokens, cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
-    collection = Collection(columns, separator, tokens, cleaner, min_words)
+    if not isinstance(duplicates := options.get("duplicates", False), bool):
+        raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
+    collection = Collection(columns, separator, tokens, cleaner, min_words, Shingler() if duplicates else None)
     for name, path in find_files(sources):
         collection.add_file(name, path, delimiter)
     return collection.finish()
@@ -97,11 +102,13 @@ class Collection:
     cleaner : odl.corpora.cleaning.Cleaning
     min_words : int
         Tokens that a document has at least; others are left out.
+    shingler : odl.corpora.shingles.Shingler, optional
+        Keeps what near-duplicates are told by.
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words):
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None):
         self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
-        self.cleaner, self.min_words, self.dropped = cleaner, min_words, {}
+        self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
         self.ids, self.topics, self.titles, self.files = {}, [], [], []
         self.times, self.numbers = array("q"), {}
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
@@ -144,6 +151,8 @@ class Collection:
             self.ids[identity] = f"{name} {place}"
             return
         self.cleaner.count(taken)
+        if self.shingler is not None:
+            self.shingler.add(text)
         title = given.get("title")
         self.titles.append(one_line(fields.clean(str(text if fields.missing(title) else title))))
         self.ids[identity] = f"{name} {place}"
@@ -182,6 +191,7 @@ class Collection:
             files=self.files,
             removed=self.cleaner.removed(),
             dropped=self._dropped() if self.min_words else None,
+            shingles=self.shingler.matrix() if self.shingler is not None else None,
         )
 
     def _dropped(self):

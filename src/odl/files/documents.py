@@ -12,6 +12,7 @@ from odl.errors import DataError
 from odl.files import storage
 
 NO_TIME = np.iinfo(np.int64).min
+SHINGLES = 2**31 - 1  # that there can be
 # All that moves a cursor or turns the direction of writing, but for tabs and line breaks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -48,6 +49,8 @@ class Documents:
         Cleaner (`odl.corpora.cleaning`) to the characters that it took out of each document.
     dropped : Dropped, optional
         What was left out, if the reader was asked to.
+    shingles : csr_array of uint8, shape (n_documents, SHINGLES), optional
+        Ones at the shingles of each document (`odl.corpora.shingles`), if the reader was asked for them.
     """
 
     counts: sparse.csr_array
@@ -59,6 +62,7 @@ class Documents:
     files: list = field(default_factory=list)
     removed: dict = field(default_factory=dict)
     dropped: Dropped | None = None
+    shingles: sparse.csr_array | None = None
 
     def __post_init__(self):
         self.counts = sparse.csr_array(self.counts)
@@ -75,9 +79,11 @@ class Documents:
                     "one for each document",
                     "correct the reader",
                 )
-        for name, taken in self.removed.items():
-            if len(taken) != n_documents:
-                given = f"{len(taken)} counts of the cleaner {name} for {n_documents} documents"
+        more = {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
+        more |= {} if self.shingles is None else {"sets of shingles": self.shingles.shape[0]}
+        for name, length in more.items():
+            if length != n_documents:
+                given = f"{length} {name} for {n_documents} documents"
                 raise DataError(given, "one for each document", "correct the reader")
         if len(self.vocabulary) != n_terms:
             raise DataError(
@@ -106,6 +112,7 @@ class Documents:
             titles=[self.titles[row] for row in rows],
             files=[self.files[row] for row in rows],
             removed={name: taken[rows] for name, taken in self.removed.items()},
+            shingles=None if self.shingles is None else self.shingles[rows],
         )
 
     def digests(self):
@@ -130,6 +137,9 @@ class Documents:
             digest.update(counts.data[span][order].astype("<i8").tobytes())
             for name, taken in self.removed.items():
                 digest.update(f"{name}\0{taken[row]}\0".encode())
+            if self.shingles is not None:
+                first, last = self.shingles.indptr[row : row + 2]
+                digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
 
@@ -164,6 +174,8 @@ def write_fields(file, documents):
     storage.write_array(file, "times", documents.times)
     if documents.removed:
         write_removed(file, documents.removed)
+    if documents.shingles is not None:
+        storage.write_csr(file, "shingles", documents.shingles)
     if documents.dropped is not None:
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
@@ -180,6 +192,7 @@ def read_fields(file):
         times=storage.read_array(file, "times", "i"),
         removed=read_removed(file),
         dropped=read_dropped(file),
+        shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
     )
 
 

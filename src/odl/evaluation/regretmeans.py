@@ -7,7 +7,7 @@ import numpy as np
 from odl.errors import ConfigError
 from odl.evaluation.means import STATISTICS, grouped, mean, statistics
 from odl.evaluation.plan import KEY, load_plan
-from odl.evaluation.tables import read_table, write_table
+from odl.files.tables import read_table, write_table
 
 COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
 COLUMNS += tuple(f"{name}_{part}" for name in ("regret", "violation") for part in STATISTICS)

@@ -14,7 +14,8 @@ import pandas
 
 from odl.evaluation import metrics, regretmeans, study, tables
 from odl.evaluation.plan import BASELINE, load_plan
-from odl.files import storage
+from odl.files.json_files import write_json
+from odl.files.tables import read_table
 from odl.report import costplots, plots, regretplots, streamplots
 from odl.report.selection import LINES, Selection, thin, topic_strip
 
@@ -335,13 +336,11 @@ def write(plan, tables_folder, output_folder, settings=None, names=NAMES, regret
     """
     plan, found = load_plan(plan), study.read_tables(tables_folder)
     if regret:
-        found, names = {**found, "regret": tables.read_table(regret)}, (*names, "regret")
+        found, names = {**found, "regret": read_table(regret)}, (*names, "regret")
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
         chosen, held = Selection(plan, found, corpus, settings), {}
         for name in names:
             picture = draw(name, chosen)
             plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
             held[name] = {"caption": picture.caption, "alt": picture.alt, "drawn": picture.drawn}
-        path = os.path.join(output_folder, f"{corpus}-figures.json")
-        with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            file.write(json.dumps(held, indent=1) + "\n")
+        write_json(os.path.join(output_folder, f"{corpus}-figures.json"), held)

@@ -8,7 +8,8 @@ import numpy as np
 from odl.evaluation import metrics, study
 from odl.evaluation.plan import load_plan
 from odl.files import storage
-from odl.files.documents import visible
+from odl.files.json_files import read_json
+from odl.files.text import visible
 from odl.report import page, sections
 from odl.report.page import Markup, details, element, mean_sd, number
 from odl.report.selection import Selection, thin
@@ -134,8 +135,7 @@ def _picture(chosen, folder, held, name):
 
 
 def _corpus(chosen, folder):
-    with open(os.path.join(folder, f"{chosen.corpus}-figures.json"), encoding="utf-8") as file:
-        held = json.load(file)
+    held = read_json(os.path.join(folder, f"{chosen.corpus}-figures.json"))
 
     def shown(name):
         return _picture(chosen, folder, held, name)

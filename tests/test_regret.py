@@ -16,7 +16,7 @@ from odl.evaluation import regret, regretmeans, tables
 from odl.files import checkpoints
 from odl.jobs import timestep
 from odl.learners import State
-from odl.report import regretplots
+from odl.report.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
 
 

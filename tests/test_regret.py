@@ -18,7 +18,7 @@ from odl.files import checkpoints
 from odl.files.tables import read_table
 from odl.jobs import timestep
 from odl.learners import State
-from odl.report import regretplots
+from odl.report.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
 
 

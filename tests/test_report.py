@@ -1,6 +1,7 @@
 """The page: well formed, self-contained, escaped, and saying what the tables say."""
 
 import re
+import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import studies
 
 from odl.evaluation import study
 from odl.files import documents
-from odl.files.json_files import read_json
+from odl.files.json_files import read_json, write_json
 from odl.files.tables import write_table
 from odl.files.text import CONTROLS
 from odl.report import figures, page, sections, selection, studypage
@@ -162,7 +163,7 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     study.summarise(plan, tmp_path / "tables")
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
     held = read_json(tmp_path / "figures" / "wires-figures.json")
-    assert [name for name in held if held[name]["drawn"]] == ["scores", "topics", "time", "costs"]
+    assert {name for name in held if held[name]["drawn"]} == {"scores", "topics", "time", "costs"}
     studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="plain")
     words = Checker((tmp_path / "r.html").read_text(encoding="utf-8")).words
     assert "unlabelled" in words and "novel" not in words[words.index("rank") :]
@@ -187,6 +188,21 @@ def test_control_characters_are_spelt_out_everywhere(tmp_path, monkeypatch):
     assert any(r"\u001b" in picture for picture in pictures) and not any(map(CONTROLS.search, pictures))
     write_table(tmp_path / "a.tsv", [{"run": evil}])
     assert (tmp_path / "a.tsv").read_text().startswith("run\tdigest\n" + r"\u0000\u001b[31m\u009b\u202e" + "\t")
+
+
+def test_a_figure_stands_where_it_says(made, tmp_path):
+    """Between two tables, and in a section of its own; what `figures.write` wrote is all that the page goes by."""
+    shutil.copytree(made[0] / "figures", tmp_path / "figures")
+    path = tmp_path / "figures" / "small-figures.json"
+    held = read_json(path)
+    held["roc"] |= {"place": ["Timesteps", 1.5], "caption": "Moved."}
+    held["novel"] |= {"place": ["Authors", 0.1], "caption": "New."}
+    write_json(path, held)
+    plan = [entry for entry in made[1] if entry["corpus"] == "small"]
+    studypage.write(tmp_path / "r.html", plan, made[0] / "tables", tmp_path / "figures", title="moved")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    order = ["Batches and AUC per timestep", "Moved.", "AUC with intervals", ">Runs</h3>", ">Authors</h3>", "New."]
+    assert sorted(order, key=text.index) == order
 
 
 def test_pieces_of_the_page():

@@ -11,6 +11,7 @@ from conftest import ROOT
 
 from odl import experiments, learners, registry
 from odl.config import sources
+from odl.report import figures
 
 PACKAGE = ROOT / "src" / "odl"
 # Room (or module beside the rooms) to the rooms it may import from, itself aside. Two stacks meet late: the mathematics
@@ -224,6 +225,19 @@ def test_the_registry_knows_every_experiment_and_its_parts():
         if "part" in known:
             assert (PACKAGE / f"{known['part']['measured_by']}.py").exists()
             assert module.PART in module.SETTINGS and set(module.UNMEASURED) <= module.SETTINGS.keys()
+
+
+def test_every_figure_says_where_it_stands():
+    """A file beside the others that no `PLACE` is found in would be drawn by nobody."""
+    files = {path.stem for path in (PACKAGE / "report" / "figures").glob("*.py")} - {"__init__"}
+    assert files == figures.FIGURES.keys() == SCHEMA["registry"]["figures"].keys()
+    for name in files:
+        module, known = figures.module_of(name), SCHEMA["registry"]["figures"][name]
+        section, number = module.PLACE
+        assert section[0].isupper()
+        assert isinstance(number, float) and number % 1, f"{name} stands where a table does"
+        assert module.__doc__ and callable(module.draw)
+        assert known == {"file": f"report/figures/{name}", "needs": getattr(module, "NEEDS", None)}
 
 
 def test_every_map_of_the_schema_is_closed():

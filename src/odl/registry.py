@@ -58,7 +58,7 @@ def registry():
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
         "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},
         "experiments": {name: _experiment(experiments.module_of(name)) for name in experiments.EXPERIMENTS},
-        "figures": list(figures.NAMES),
+        "figures": {name: _figure(name, needed) for name, needed in figures.FIGURES.items()},
         "plan": list(arguments.STUDY),
         "emerging": list(arguments.EMERGING),
         "stages": _stages(),
@@ -126,6 +126,10 @@ def _experiment(module):
             "unmeasured": list(module.UNMEASURED),
         }
     return found
+
+
+def _figure(name, needed):
+    return {"file": _file_of(f"{figures.__name__}.{name}"), "needs": needed}
 
 
 def _stages():

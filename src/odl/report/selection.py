@@ -9,7 +9,7 @@ from odl.evaluation.plan import BASELINE, choose_shown, score_path
 from odl.evaluation.scores import read_scores
 from odl.files.tables import read_table
 
-LINES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
+REFERENCES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
 MOST_RUNS = 6
 
 
@@ -55,6 +55,10 @@ class Selection:
         import pandas  # slow to import, and the page does without
 
         return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
+
+    def in_order(self, frame, *columns, runs=None):
+        """Rows of runs in the order in which they are drawn (or in that of `runs`), then by columns."""
+        return frame.assign(order=frame["run"].map((runs or self.runs).index)).sort_values(["order", *columns])
 
     def entry(self, run):
         """The plan's entry of a run at the shown size (or its nearest) and seed."""

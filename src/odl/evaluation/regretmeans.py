@@ -37,8 +37,8 @@ def gather_regret(plan, path, *, runs, sizes=()):
     ------
     ConfigError
         If the plan is not one, or has none of these runs.
-    DataError
-        If a table is missing or not whole.
+    StorageError
+        If the plan or a table is missing or was changed.
     """
     entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not sizes or entry["k"] in sizes)]
     if not entries:

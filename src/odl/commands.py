@@ -54,12 +54,6 @@ def features(args):
     features.advance(args.output, args.batch, args.previous)
 
 
-def attempt(args):
-    from odl.jobs import attempts
-
-    attempts.ask(args.folder)
-
-
 def update(args):
     from odl.jobs import timestep
 

@@ -36,7 +36,7 @@ def contents(wildcards):
     return digest.hexdigest()
 
 
-def chain(wildcards):
+def chain_of(wildcards):
     """Names of a chain. With the settings of its run: all that it depends on, nothing that only says where it runs."""
     return {
         "corpus": wildcards.corpus,

@@ -43,7 +43,7 @@ rule score:
     params:
         code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
         run=lambda wildcards: json.dumps(
-            study.run_of(config, wildcards.run, **chain(wildcards))
+            study.run_of(config, wildcards.run, **chain_of(wildcards))
         ),
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
         corpus=option("--corpus-features", "corpus"),
@@ -78,7 +78,7 @@ rule update:
     params:
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
         run=lambda wildcards: json.dumps(
-            study.run_of(config, wildcards.run, **chain(wildcards))
+            study.run_of(config, wildcards.run, **chain_of(wildcards))
         ),
         previous=option("--previous", "previous"),
         history=history,

@@ -33,7 +33,7 @@ if config["ranks"]:
         params:
             code=code("ranks"),
             run=lambda wildcards: json.dumps(
-                study.run_of(config, wildcards.run, **chain(wildcards))
+                study.run_of(config, wildcards.run, **chain_of(wildcards))
             ),
             previous=option("--previous", "previous"),
             corpus=option("--corpus-features", "corpus"),

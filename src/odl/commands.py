@@ -54,22 +54,16 @@ def features(args):
     features.advance(args.output, args.batch, args.previous)
 
 
-def attempt(args):
-    from odl.jobs import attempts
-
-    attempts.ask(args.folder)
-
-
 def update(args):
-    from odl.jobs import timestep
+    from odl.jobs import runs, update
 
     _check_run(args.run)
-    timestep.update(
+    update.update(
         args.features,
         args.state,
         args.scores,
         args.timings,
-        run=args.run,
+        run=runs.parse(args.run),
         previous=args.previous,
         history=args.history,
         corpus_features=args.corpus_features,
@@ -86,41 +80,43 @@ def _prune(state):
 
 
 def score(args):
-    from odl.jobs import shards
+    from odl.jobs import runs, shards
 
     _check_run(args.run)
+    run = runs.parse(args.run)
     shards.score(
-        args.features, args.previous, args.output, rows=args.rows, run=args.run, corpus_features=args.corpus_features
+        args.features, args.previous, args.output, rows=args.rows, run=run, corpus_features=args.corpus_features
     )
 
 
 def _check_run(run):
+    """Refuse a map of other keys, or other kinds of values, than a run has; what they may be is checked in parsing."""
     arguments.check(run, "--run", arguments.RUN)
     arguments.check(run["features"], "--run: features", arguments.FEATURES, optional=True)
     if "algorithm" not in run["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
 
 
-@begins_in("jobs/rankstep", "learners/diffusion")
+@begins_in("jobs/ranks", "learners/diffusion")
 def ranks(args):
-    from odl.jobs import rankstep
+    from odl.jobs import ranks, runs
 
     _check_run(args.run)
-    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
+    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
     words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
     for option in ("previous", "corpus_features"):
         words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
-    rankstep.launch(words, args.n, args.launcher, args.state)
-    rankstep.collect(args.features, args.state, args.scores, **chain)
+    ranks.launch(words, args.n, args.launcher, args.state)
+    ranks.collect(args.features, args.state, args.scores, **chain)
     _prune(args.state)
 
 
 def rank(args):
-    from odl.jobs import rankstep
+    from odl.jobs import ranks, runs
 
     _check_run(args.run)
-    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
-    sys.exit(rankstep.rank(args.n, args.features, args.state, args.timings, **chain))
+    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
+    sys.exit(ranks.rank(args.n, args.features, args.state, args.timings, **chain))
 
 
 def baselines(args):
@@ -135,11 +131,11 @@ def baselines(args):
 
 def topics(args):
     from odl.alerts import emerging
-    from odl.jobs import topicstep
+    from odl.jobs import topics
 
     arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
     arguments.check(args.weighting or {}, "--weighting", arguments.FEATURES, optional=True)
-    found, batch = topicstep.find(
+    found, batch = topics.find(
         args.scores,
         args.features,
         settings=args.settings,
@@ -258,7 +254,7 @@ def verify(args):
 def compile_kernels(args):
     from odl import learners
     from odl.jobs import compile as ahead
-    from odl.jobs import timestep
+    from odl.jobs import update
     from odl.kernels import native
 
     for name in native.FUNCTIONS:
@@ -270,11 +266,11 @@ def compile_kernels(args):
 
             topics.warm_up()
         elif algorithm == "ranks":
-            from odl.jobs import rankstep
+            from odl.jobs import ranks
 
-            rankstep.warm_up()
+            ranks.warm_up()
         else:
-            timestep.warm_up(algorithm)
+            update.warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
 

@@ -35,8 +35,8 @@ from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
 from odl.files import checkpoints
 from odl.files.tables import write_table
-from odl.learners.base import widen
 from odl.learners.l1 import ROUNDING
+from odl.learners.matrices import widen
 from odl.learners.online_admm import largest_eigenvalue
 from odl.stream import features
 

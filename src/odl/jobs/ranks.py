@@ -20,12 +20,11 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.distributed import coding, ranks
+from odl.distributed import coding, messages, ranks, windows
 from odl.errors import OdlError, ParameterError
 from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import update
 from odl.jobs.runs import check_previous, open_documents
-from odl.kernels import ranks as rank_kernels
 from odl.learners.batches import InMemory
 from odl.stream import features
 
@@ -51,7 +50,7 @@ def together(comm, function):
         failed = error
     flags = np.zeros(comm.Get_size(), dtype=np.int64)
     mine = np.array([failed is not None], dtype=np.int64)
-    ranks.wait(comm.Iallgather(mine, flags).Test)
+    messages.wait(comm.Iallgather(mine, flags).Test)
     if flags.any():
         raise Agreed() from (failed if np.argmax(flags) == comm.Get_rank() else None)
     return result
@@ -97,7 +96,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
         given = f"solver '{learner.solver}' on the network '{learner.network}' over ranks"
         todo = "set solver: diffusion, or run without ranks"
         raise ParameterError(given, "diffusion: no rank may see all atoms", todo)
-    among = ranks.Ranks(comm, network)
+    among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
     if previous is None:
         A = learner.first_atoms(P, run.atoms, novelty.generator(run.seed, "start"))[:, own]
@@ -151,7 +150,12 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
     phases["job"] = time.process_time() - begin
     totals = agents.ranks.add_up([*phases.values(), agents.ranks.sent]).tolist()
-    together(comm, lambda: _finish(comm, timings, dict(zip(phases, totals, strict=False)), totals[-1], found))
+    together(
+        comm,
+        lambda: _finish(
+            comm, timings, dict(zip(phases, totals, strict=False)), totals[-1], agents.ranks.exchanges, found
+        ),
+    )
 
 
 def summarise(among, found, score_iterations):
@@ -200,20 +204,20 @@ def _write(comm, state, share, run, found, dual):
     together(comm, lambda: write_network(digests))
 
 
-def _finish(comm, timings, phases, sent, found):
+def _finish(comm, timings, phases, sent, exchanges, found):
     if comm.Get_rank() == 0:
         update.write_timings(timings, phases, len(found.iterations))
         rounds = float(np.mean(found.iterations)) if len(found.iterations) else 0.0
         print(
             f"odl rank: {comm.Get_size()} ranks, {len(found.iterations)} documents, {rounds:.1f} iterations for "
-            f"the score of one, {int(sent)} bytes sent",
+            f"the score of one, {int(sent)} bytes sent, {exchanges} exchanges",
             flush=True,
         )
 
 
 def rank(asked, *arguments, **options):
     """Run `work` on this rank of COMM_WORLD; return the exit status. No rank waits for one that has failed."""
-    comm = ranks.world(asked)
+    comm = messages.world(asked)
     try:
         work(comm, *arguments, **options)
     except Agreed as stopped:
@@ -253,7 +257,7 @@ def launch(words, n_ranks, launcher, state):
     found = shutil.which(start[0], path=folder + os.pathsep + os.environ.get("PATH", os.defpath)) if start else None
     if not found:
         given = f"the launcher '{launcher}', which is not there"
-        raise ParameterError(given, "one such as mpiexec", f"{ranks.INSTALL}, or name it")
+        raise ParameterError(given, "one such as mpiexec", f"{messages.INSTALL}, or name it")
     command = [found, *start[1:], "-n", str(n_ranks), sys.executable, "-m", "odl", "rank", str(n_ranks), *words]
     # Ranks on this host end with this process, as this one ends with the workflow.
     environment = {**os.environ, "ODL_PARENT": str(os.getpid()), "ODL_HOST": platform.node()}
@@ -311,9 +315,9 @@ def warm_up():
     rng = np.random.default_rng(0)
     P = sparse.csr_array(rng.random((3, 6)))
     owner, network = learner.agents_of(2)
-    among = ranks.Ranks(ranks.Alone(), network)
+    among = messages.Ranks(messages.Alone(), network)
     agents = ranks.Agents(among, learner.model, owner, sparse.csc_array(P[:2].T), **learner.diffusion)
     agents.infer(P)
     agents.learn(P, learner.mu_w)
-    message, none = np.zeros(1), np.zeros(0, np.int64)
-    rank_kernels.unpack(message, none, agents.mark, 0, 0, agents.terms, agents.where, agents.psi)
+    agents.warm_up()
+    windows.warm_up()

@@ -281,7 +281,8 @@ def _change_array(file, rnd):
     elif how == 7:
         file[name] = h5py.ExternalLink(rnd.choice(("secret.h5", "/etc/passwd", os.path.basename(file.filename))), "/")
     elif how == 8:
-        file.create_dataset(name, (16,), "u1", external=[("/etc/passwd", 0, 16)])
+        # A further change may write into it: nothing but a device that forgets.
+        file.create_dataset(name, (16,), "u1", external=[("/dev/zero", 0, 16)])
     else:
         file.create_group(name)
     if name in file and how not in (6, 7):

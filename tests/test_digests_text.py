@@ -125,14 +125,19 @@ def test_an_experiment_is_deleted_as_a_whole(tmp_path):
 
 
 class TestVerify:
+    def place(self, study, name):
+        return study / name if name == "plan.json" else study / "c/seed0" / name
+
     @pytest.fixture
     def study(self, world, tmp_path):
         for name in FILES.values():
-            (tmp_path / "s" / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / "s" / name).write_bytes((world / name).read_bytes())
-        benchmarks, logs = tmp_path / "s/dual_averaging/benchmarks", tmp_path / "s/logs"
+            path = self.place(tmp_path / "s", name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes((world / name).read_bytes())
+        benchmarks, logs = tmp_path / "s/c/benchmarks", tmp_path / "s/logs"
         for folder in (benchmarks, logs):
-            folder.mkdir()
+            folder.mkdir(parents=True)
+        (tmp_path / "s/notes.tsv").write_text("my\tnotes\n")
         (benchmarks / "1.tsv").write_text("s\th:m:s\tmax_rss\n0.91\t0:00:00\t150\n")
         (logs / "attempt.json").write_text("{}")
         return tmp_path / "s"
@@ -143,7 +148,7 @@ class TestVerify:
 
     @pytest.mark.parametrize("kind", FILES)
     def test_an_edited_file_is_named(self, study, kind):
-        path = study / FILES[kind]
+        path = self.place(study, FILES[kind])
         text = path.read_text()
         digit = next(found for found in re.finditer(r"\d", text[text.index("\n") + 1 :] or text))
         place = digit.start() + (text.index("\n") + 1 if text.index("\n") + 1 < len(text) else 0)

@@ -1,6 +1,7 @@
 """A finished study held to its digests: every file as a whole, and every checkpoint to what it was made from.
 
-Without digests are what Snakemake measures (benchmarks), logs, pictures and the page.
+Without digests are what Snakemake measures (benchmarks), logs, pictures, the page, and what else a person puts beside
+them.
 """
 
 import os
@@ -14,7 +15,7 @@ from odl.files.json_files import read_json
 from odl.files.tables import read_cells
 
 BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a rule with `benchmark`
-LOGS = "logs"
+LOGS, PLAN = "logs", "plan.json"
 
 
 def verify(folder):
@@ -55,8 +56,11 @@ def verify(folder):
 
 def _has_digest(path, folder):
     """Say whether a file is one that odl writes with digests."""
-    if path.name.startswith(".") or path.relative_to(folder).parts[0] == LOGS or not path.is_file():
+    inner = path.relative_to(folder).parts
+    if path.name.startswith(".") or not path.is_file() or inner[0] == LOGS:
         return False
+    if path.suffix != ".h5" and inner[1:] == () and path.name != PLAN:
+        return False  # a person's own, beside the study's
     if path.suffix == ".tsv":
         with open(path, "rb") as file:
             return file.read(len(BENCHMARK)) != BENCHMARK

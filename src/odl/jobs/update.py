@@ -101,7 +101,7 @@ def write_scores(path, data, batch, found, before, after, run):
         algorithm=run.learner.algorithm,
         solver=getattr(run.learner, "solver", "own"),
         weighting=json.dumps(run.chain["features"], sort_keys=True),
-        **{name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")},
+        **{name: getattr(run, name) for name in ("atoms", "corpus", "seed", "run")},
     )
 
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from odl import cli
+from odl.commands import COMMANDS
 from odl.jobs import attempts
 
 
@@ -89,7 +90,8 @@ def test_a_refusal_of_the_command_is_remembered(folder, tmp_path, capsys):
 
 
 def test_no_memory_left_is_one_sentence_and_may_be_tried_again(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("odl.commands.table", lambda args: bytearray(1 << 62))
+    _, *said = COMMANDS["table"]
+    monkeypatch.setitem(COMMANDS, "table", (lambda args: bytearray(1 << 62), *said))
     assert cli.main(["table", str(tmp_path)]) == 1
     assert (
         "odl table: out of memory (no more could be had); give it more, or fewer documents" in capsys.readouterr().err

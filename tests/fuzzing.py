@@ -229,6 +229,7 @@ def _change_attribute(file, rnd):
 def _change_values(file, rnd):
     """Another value inside an array."""
     names = [name for name in _items(file) if isinstance(file[name], h5py.Dataset) and 0 < file[name].size < 10**6]
+    names = [name for name in names if not file[name].external]  # of another file: a value would be written into that
     if names:
         dataset = file[rnd.choice(names)]
         values = dataset[...]
@@ -267,7 +268,7 @@ def _change_array(file, rnd):
     elif how == 7:
         file[name] = h5py.ExternalLink(rnd.choice(("secret.h5", "/etc/passwd", os.path.basename(file.filename))), "/")
     elif how == 8:
-        file.create_dataset(name, (16,), "u1", external=[("/etc/passwd", 0, 16)])
+        file.create_dataset(name, (16,), "u1", external=[("/tmp/fuzz-outside", 0, 16)])
     else:
         file.create_group(name)
     if name in file and how not in (6, 7):

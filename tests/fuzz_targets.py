@@ -38,7 +38,7 @@ from odl.corpora import reuters21578_cai as cai
 from odl.corpora.text import token_options
 from odl.distributed import networks
 from odl.evaluation import baselines, regretmeans, study, tables
-from odl.evaluation.plan import PLAN_KEYS
+from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scores import read_scores
 from odl.experiments import patches
 from odl.files import agentfiles, checkpoints, documents, storage
@@ -448,10 +448,14 @@ def corpus_files(world):
 
 
 def _damaged_table(rnd, seed):
-    lines = [line.split("\t") for line in seed.decode().splitlines()]
+    """Tables whose digests are mostly made to fit."""
+    lines = [line.split("\t")[:-1] for line in seed.decode().splitlines()]
     cells = dict(zip(lines[0], lines[-1], strict=True))
     made = fz.table(rnd, lines[0], "\t", lambda rnd, name: cells.get(name, fz.word(rnd)))
-    return _mostly(rnd, lambda rnd: fz.encoded(made), [seed])
+    if rnd.random() < 0.1:
+        return _mostly(rnd, lambda rnd: fz.encoded(made), [seed])
+    bare = "\n".join(map("\t".join, lines)) + "\n"
+    return fz.sealed_table(_mostly(rnd, lambda rnd: fz.encoded(made), [bare.encode()]))
 
 
 def _study(world, name, path):
@@ -460,7 +464,7 @@ def _study(world, name, path):
     run.mkdir(exist_ok=True)
     for held in ("auc.tsv", "summary.tsv", "regret.tsv", "emerging.tsv"):
         (run / held).write_bytes((path if held == name else world / "dual_averaging" / held).read_bytes())
-    plan = [{**json.loads((world / "plan.json").read_text())[0], "folder": str(run)}]
+    plan = [{**load_plan(world / "plan.json")[0], "folder": str(run)}]
     study.summarise(plan, path.parent / "tables", [run / "emerging.tsv"])
     regretmeans.gather_regret(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
 
@@ -477,10 +481,11 @@ def _shown(world, name, path):
 
 
 def _plan(world, rnd):
-    plan = json.loads((world / "plan.json").read_text())
+    plan = load_plan(world / "plan.json")
     for _ in range(rnd.choice((0, 1, 1, 2))):
         plan[0][rnd.choice(list(PLAN_KEYS))] = fz.value(rnd)
-    return fz.encoded(fz.json_text(rnd, plan if rnd.random() < 0.9 else None))
+    held = plan if rnd.random() < 0.9 else fz.value(rnd)
+    return fz.encoded(fz.json_text(rnd, held if rnd.random() < 0.1 else fz.sealed_map({"plan": held})))
 
 
 def _planned(path):

@@ -1,7 +1,6 @@
 """Figures: what they show, equal bytes for equal data, and every edge a study can have."""
 
 import ast
-import json
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
@@ -17,6 +16,7 @@ from odl.evaluation.plan import score_path
 from odl.evaluation.scores import read_scores
 from odl.experiments import convergenceplots, qualityplots
 from odl.files import storage
+from odl.files.json_files import read_json
 from odl.report import figures, plots, selection
 from odl.report.figures.auc import against_k
 from odl.report.figures.parameters import find_sweeps, sensitivity
@@ -54,15 +54,15 @@ def curve(axis, name):
 
 def test_every_picture_of_every_corpus_is_written_twice_over(made):
     for corpus in ("wires", "small"):
-        held = json.loads((made[0] / "figures" / f"{corpus}-figures.json").read_text())
+        held = read_json(made[0] / "figures" / f"{corpus}-figures.json")
         assert set(held) == set(figures.NAMES)
         for name, found in held.items():
             assert len(found["alt"]) > 20 and found["caption"].endswith("."), name
             stem = made[0] / "figures" / f"{corpus}-{name}"
             assert stem.with_suffix(".png").read_bytes()[:4] == b"\x89PNG"
             assert ElementTree.parse(stem.with_suffix(".svg")).getroot().tag.endswith("svg")
-    assert json.loads((made[0] / "figures" / "wires-figures.json").read_text())["parameters"]["drawn"]
-    assert not json.loads((made[0] / "figures" / "small-figures.json").read_text())["parameters"]["drawn"]
+    assert read_json(made[0] / "figures" / "wires-figures.json")["parameters"]["drawn"]
+    assert not read_json(made[0] / "figures" / "small-figures.json")["parameters"]["drawn"]
 
 
 def test_bytes_are_reproducible_and_say_nothing_of_when_and_with_what(made, tmp_path):
@@ -204,7 +204,7 @@ def test_a_stream_without_novel_documents_gets_notes(tmp_path):
     plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
     study.summarise(plan, tmp_path / "tables")
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
-    held = json.loads((tmp_path / "figures" / "wires-figures.json").read_text())
+    held = read_json(tmp_path / "figures" / "wires-figures.json")
     assert held["topics"]["drawn"] and not any(
         held[name]["drawn"] for name in ("auc", "novel", "roc", "scores", "costs")
     )

@@ -13,9 +13,9 @@ from odl.alerts import calibration
 from odl.config import load_schema
 from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, metrics
-from odl.evaluation.tables import read_table
 from odl.experiments import quality, qualitypage, qualityplots, qualitystudy
 from odl.files import documents
+from odl.files.tables import read_table
 
 CONFIG = ROOT / "config" / "quality.yaml"
 SCHEMA = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")

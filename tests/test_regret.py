@@ -12,8 +12,10 @@ from test_cli import odl
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation import regret, regretbounds, regretmeans, tables
+from odl.evaluation import regret, regretbounds, regretmeans
+from odl.evaluation.plan import write_plan
 from odl.files import checkpoints
+from odl.files.tables import read_table
 from odl.jobs import timestep
 from odl.learners import State
 from odl.report.figures import regret as regretplots
@@ -268,7 +270,7 @@ def chain(tmp_path_factory):
         plan += [{**entry, **held, "seed": seed} for seed in (0, 1)]
         files = [[root / name / f"{t}.h5" for t in range(5)], [root / f"f{t}.h5" for t in range(5)]]
         regret.write(root / name / "regret.tsv", *files)
-    (root / "plan.json").write_text(json.dumps(plan))
+    write_plan(root / "plan.json", plan)
     return root
 
 
@@ -281,7 +283,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     found = odl("regret", tmp_path / "r.tsv", "--options", '{"timesteps": 2}', *files(chain))
     assert found.returncode == 0, found.stderr
     assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
-    rows, whole = tables.read_table(tmp_path / "r.tsv"), tables.read_table(chain / "theorem" / "regret.tsv")
+    rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
     assert tuple(rows[0]) == regret.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
     P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
@@ -327,9 +329,9 @@ def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
     options = json.dumps({"runs": ["pg", "theorem"], "sizes": []})
     found = odl("regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options)
     assert found.returncode == 0, found.stderr
-    rows = tables.read_table(tmp_path / "regret.tsv")
+    rows = read_table(tmp_path / "regret.tsv")
     assert len(rows) == 8 and all(row["seeds"] == 2 for row in rows)
-    one = {row["t"]: row for row in tables.read_table(chain / "theorem" / "regret.tsv")}
+    one = {row["t"]: row for row in read_table(chain / "theorem" / "regret.tsv")}
     for row in rows:
         assert np.isnan(row["bound_regret"]) == (row["run"] == "pg")
         if row["run"] == "theorem":

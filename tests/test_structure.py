@@ -26,7 +26,7 @@ ROOMS = {
     "__init__": set(),
     "errors": set(),
     "trees": {"errors"},
-    "config": {"errors", "trees"},
+    "config": {"errors", "trees", "files"},
     "kernels": KERNELS,
     "prox": PROX,
     "coding": CODING,

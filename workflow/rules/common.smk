@@ -73,8 +73,10 @@ def code(stage, *more):
 @functools.cache
 def read_index(path, changed):
     """Rows of an index as it lies there, read once for each time it is changed."""
-    with open(path, newline="") as table:
-        return list(csv.DictReader(table, delimiter="\t"))
+    try:
+        return study.read_index(path)
+    except study.OdlError as error:
+        sys.exit(f"odl: {error}")
 
 
 def index(wildcards):

@@ -51,7 +51,7 @@ def topics(args):
 )
 def emerging(args):
     from odl.alerts import emerging
-    from odl.evaluation import tables
+    from odl.files import tables
 
     if len(args.files) != len(args.scores):
         given = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"

@@ -1,7 +1,7 @@
 """The configuration of a study: checked against a closed schema, and what follows from it.
 
-Standard library only: this is the one part of the package that the workflow itself imports (with the errors and trees
-that it imports).
+Standard library only: this is the one part of the package that the workflow itself imports (with the errors, trees
+and tables that it imports).
 """
 
 from odl.config.checks import check, check_each_once
@@ -16,17 +16,19 @@ from odl.config.runs import (
     learner_of,
     lengths,
     plan,
+    read_index,
     regret_of,
     shard_of,
     study_of,
     whole_experiment_of,
 )
 from odl.config.schema import check_map, load_schema
-from odl.errors import ConfigError
+from odl.errors import ConfigError, OdlError
 
 __all__ = [
     "OF_EXPERIMENTS",
     "ConfigError",
+    "OdlError",
     "atoms_of",
     "check",
     "check_each_once",
@@ -42,6 +44,7 @@ __all__ = [
     "mirror_of",
     "order_seed",
     "plan",
+    "read_index",
     "regret_of",
     "shard_of",
     "sources_of",

@@ -1,10 +1,8 @@
 """The runs and experiments of a study: settings, sizes, shards, and the list of all that it runs."""
 
-import csv
-import os
-
 from odl.config.corpora import order_seed
-from odl.errors import ConfigError, DataError
+from odl.errors import ConfigError
+from odl.files.tables import read_cells
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 BLOCK = 512  # documents of a sum: shards start between two
@@ -151,19 +149,24 @@ def lengths(config):
 
     Raises
     ------
-    DataError
-        If an index is missing.
+    StorageError
+        If an index is missing or was changed.
     """
     found = {}
     for corpus in config["streams"]:
         for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
             path = f"{config['results']}/{config['study']}/{corpus}/seed{seed}/index.tsv"
-            if not os.path.exists(path):
-                raise DataError(f"{path} does not exist", "the index of the stream", "make it first")
-            try:
-                with open(path, newline="", encoding="utf-8") as file:
-                    found[corpus, seed] = len(list(csv.DictReader(file, delimiter="\t")))
-            except (UnicodeDecodeError, csv.Error) as error:
-                given = f"{path} is not a whole table ({error})"
-                raise DataError(given, "the index of the stream", f"delete {path} and run again") from error
+            found[corpus, seed] = len(read_index(path))
     return found
+
+
+def read_index(path):
+    """Return the rows of the index of a stream, a dict of texts for each batch.
+
+    Raises
+    ------
+    StorageError
+        If it is missing or was changed.
+    """
+    columns, rows = read_cells(path)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -24,8 +24,8 @@ from odl import learners
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
 from odl.evaluation.regretbounds import bounds, why_no_bound
-from odl.evaluation.tables import write_table
 from odl.files import checkpoints
+from odl.files.tables import write_table
 from odl.learners.base import widen
 from odl.learners.l1 import ROUNDING
 from odl.learners.online_admm import largest_eigenvalue

@@ -10,6 +10,7 @@ from odl import learners, novelty
 from odl.errors import DataError, ParameterError
 from odl.evaluation import scores
 from odl.files import agentfiles, checkpoints, storage
+from odl.files.tables import write_table
 from odl.jobs import gather
 from odl.learners.base import Held
 from odl.stream import features
@@ -143,9 +144,8 @@ def write_scores(path, data, batch, found, before, after, run, solver):
 
 def write_timings(path, phases, n_documents):
     """Write the CPU seconds of the phases of a job."""
-    with storage.replacing(path) as temporary, open(temporary, "w") as file:
-        file.write("phase\tcpu_s\tdocuments\n")
-        file.writelines(f"{phase}\t{seconds:.6f}\t{n_documents}\n" for phase, seconds in phases.items())
+    rows = [{"phase": phase, "cpu_s": f"{cpu:.6f}", "documents": n_documents} for phase, cpu in phases.items()]
+    write_table(path, rows)
 
 
 def _use(batch, n_atoms):

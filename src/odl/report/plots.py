@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterSciNotation
 
 from odl.files import storage
-from odl.files.documents import visible
+from odl.files.text import visible
 
 COLOURS = [seaborn.color_palette("colorblind")[i] for i in (0, 3, 2, 4, 1, 9, 5, 6)]
 MARKERS = "osD^vPX*"

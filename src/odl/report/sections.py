@@ -7,7 +7,7 @@ import numpy as np
 from odl import trees
 from odl.alerts import emerging
 from odl.evaluation.plan import BASELINE, parameters_text
-from odl.evaluation.tables import read_table
+from odl.files.tables import read_table
 from odl.report import topictree
 from odl.report.page import Markup, details, element, mean_sd, number, table
 from odl.report.selection import REFERENCES, thin, topic_strip

@@ -4,9 +4,10 @@ import os
 
 import numpy as np
 
-from odl.evaluation import study, tables
+from odl.evaluation import study
 from odl.evaluation.plan import BASELINE, choose_shown, score_path
 from odl.evaluation.scores import read_scores
+from odl.files.tables import read_table
 
 REFERENCES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
 MOST_RUNS = 6
@@ -82,7 +83,7 @@ class Selection:
 
     def listed(self):
         """Timesteps in the average of the shown run, else all with an AUC."""
-        rows = tables.read_table(os.path.join(self.shown["folder"], "auc.tsv"))
+        rows = read_table(os.path.join(self.shown["folder"], "auc.tsv"))
         listed = [row["t"] for row in rows if row["listed"]]
         return listed or [row["t"] for row in rows if not np.isnan(row["auc"])]
 

@@ -9,7 +9,8 @@ import numpy as np
 from odl.evaluation import metrics, study
 from odl.evaluation.plan import load_plan
 from odl.files import storage
-from odl.files.documents import visible
+from odl.files.json_files import read_json
+from odl.files.text import visible
 from odl.report import page, sections
 from odl.report.page import Markup, details, element, mean_sd, number
 from odl.report.selection import Selection, thin
@@ -155,8 +156,7 @@ def _parts(chosen, folder, held):
 
 
 def _corpus(chosen, folder):
-    with open(os.path.join(folder, f"{chosen.corpus}-figures.json"), encoding="utf-8") as file:
-        held = json.load(file)
+    held = read_json(os.path.join(folder, f"{chosen.corpus}-figures.json"))
 
     parts = _parts(chosen, folder, held)
     bodies = [

@@ -12,16 +12,16 @@ its text alternative and whether there was anything to draw. Pictures of seconds
 reproducible bytes.
 """
 
-import json
 import os
 import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from odl.evaluation import study, tables
+from odl.evaluation import study
 from odl.evaluation.plan import load_plan
-from odl.files import storage
+from odl.files.json_files import write_json
+from odl.files.tables import read_table
 from odl.report import plots
 from odl.report.selection import Selection
 
@@ -81,7 +81,7 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
     """
     plan, found = load_plan(plan), study.read_tables(tables_folder)
     if regret:
-        found = {**found, "regret": tables.read_table(regret)}
+        found = {**found, "regret": read_table(regret)}
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
         chosen, held = Selection(plan, found, corpus, settings), {}
         for name in (name for name, needed in FIGURES.items() if needed is None or needed in found):
@@ -89,6 +89,4 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
             plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
             place = list(module_of(name).PLACE)
             held[name] = {"place": place, "caption": picture.caption, "alt": picture.alt, "drawn": picture.drawn}
-        path = os.path.join(output_folder, f"{corpus}-figures.json")
-        with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            file.write(json.dumps(held, indent=1) + "\n")
+        write_json(os.path.join(output_folder, f"{corpus}-figures.json"), held)

@@ -20,7 +20,20 @@ from scipy.io import savemat
 from odl import config, corpora, detector, learners, novelty, trees
 from odl.alerts import emerging
 from odl.arguments import parse_map
-from odl.corpora import arxiv_cs, checks, download, lung, matlab, news20, nips, originals, reuters21578, scipydocs, tdt2
+from odl.corpora import (
+    arxiv_cs,
+    checks,
+    download,
+    lung,
+    matlab,
+    news20,
+    nips,
+    originals,
+    reuters21578,
+    scipydocs,
+    tdt2,
+    transfer,
+)
 from odl.corpora import reuters21578_cai as cai
 from odl.corpora.text import token_options
 from odl.distributed import networks
@@ -254,7 +267,7 @@ def _zip(rnd):
 
 def _whole_zip(path):
     """Check it as a download is, then make an archive of it."""
-    with contextlib.suppress(download._Refused):
+    with contextlib.suppress(transfer.Refused):
         download._check_whole(path, "x.zip")
     originals.nips_archive([path], path.with_suffix(".made"))
 

@@ -243,6 +243,7 @@ def _change_attribute(file, rnd):
 def _change_values(file, rnd):
     """Another value inside an array."""
     names = [name for name in _items(file) if isinstance(file[name], h5py.Dataset) and 0 < file[name].size < 10**6]
+    names = [name for name in names if not file[name].external]  # of another file: a value would be written into that
     if names:
         dataset = file[rnd.choice(names)]
         values = dataset[...]

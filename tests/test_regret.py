@@ -12,7 +12,7 @@ from test_cli import odl
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation import regret, regretmeans
+from odl.evaluation import regret, regretbounds, regretmeans
 from odl.evaluation.plan import write_plan
 from odl.files import checkpoints
 from odl.files.tables import read_table
@@ -182,11 +182,13 @@ def test_the_theorems_bound_runs_that_keep_their_conditions(seed):
 
 def test_the_printed_half_of_the_bound_is_none():
     """One document, one atom: the proof's two terms are equal at the best beta, and both count."""
-    found = regret.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=2.0 / 0.5 * 1.5, upsilon=3.0)
+    found = regretbounds.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=2.0 / 0.5 * 1.5, upsilon=3.0)
     assert found.theorem_regret == pytest.approx(2 * 0.5 * 3 / 0.5) == found.bound_regret
     assert found.theorem_violation == pytest.approx(2 * 0.25 / 0.25 + 4 * 3 * 0.5 * 3 / (2 * 0.5))
     assert found.bound_violation == pytest.approx(found.theorem_violation)
-    assert regret.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret > found.bound_regret
+    assert (
+        regretbounds.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret > found.bound_regret
+    )
 
 
 @pytest.mark.parametrize(

@@ -135,10 +135,10 @@ def _figure(name, needed):
 def _stages():
     """Return where the code of each subcommand begins: what it declares (`commands.begins_in`), or what it imports."""
     found = {}
-    for node in ast.parse((sources.PACKAGE / "commands.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            declared = [file.value for call in node.decorator_list for file in call.args]
-            roots = declared or sorted(sources.imported(node))
-            if roots:
-                found[node.name] = roots
+    for path in sorted((sources.PACKAGE / "commands").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            calls = {call.func.id: call for call in getattr(node, "decorator_list", ())}
+            if "command" in calls:
+                declared = [file.value for file in calls["begins_in"].args] if "begins_in" in calls else None
+                found[node.name] = declared or sorted(sources.imported(node))
     return found

@@ -585,7 +585,7 @@ def _checked(path):
         return
     if isinstance(given, dict):
         held = {key: inner for key, inner in given.items() if str(key) not in "abcdefghijklmn"}
-        config.check(merged(dict(DEFAULT), held), SCHEMA)
+        config.check_config(merged(dict(DEFAULT), held), SCHEMA)
 
 
 def _map(path):
@@ -664,11 +664,11 @@ def _indexed(path):
 
 def _checkpoint(world, algorithm, path):
     """Read a checkpoint and go on from it, as an update does."""
-    from odl.jobs import timestep
+    from odl.jobs import runs, update
 
-    chain = run_of(algorithm)
+    run = runs.parse(run_of(algorithm))
     out = [path.with_suffix(f".{name}") for name in ("state", "scores", "timings")]
-    timestep.update(world / "f2.h5", *out, run=chain, previous=path)
+    update.update(world / "f2.h5", *out, run=run, previous=path)
 
 
 def _network_file(world, path):

@@ -35,15 +35,20 @@ class Recorder:
 
 def chain(comm, folder, name, learner):
     """Run the timesteps whose features lie in the folder."""
-    from odl.jobs import rankstep
+    from odl.jobs import ranks, runs
 
     previous = None
     for t in range(len(list(folder.glob("features*.h5")))):
         state = folder / name / f"{t}.h5"
         run = {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
         if not state.exists():
-            rankstep.work(
-                comm, folder / f"features{t}.h5", state, state.with_suffix(".tsv"), run=run, previous=previous
+            ranks.work(
+                comm,
+                folder / f"features{t}.h5",
+                state,
+                state.with_suffix(".tsv"),
+                run=runs.parse(run),
+                previous=previous,
             )
         previous = state
 

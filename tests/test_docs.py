@@ -19,7 +19,7 @@ import odl
 from odl import cli, config, corpora, experiments
 from odl.evaluation import baselines, scores, study, tables
 from odl.files import digests, documents, storage
-from odl.jobs import timestep as jobs
+from odl.jobs import runs, update
 from odl.report import studypage
 from odl.stream import batchfile, batching, features
 
@@ -240,7 +240,7 @@ def write_example(folder):
         (folder / "mine" / name).write_text(lines, encoding="utf-8")
     (folder / "mine.yaml").write_text(blocks(README, "yaml")[0], encoding="utf-8")
     settings = merged(folder / "mine.yaml")
-    config.check(settings, SCHEMA)
+    config.check_config(settings, SCHEMA)
     return settings
 
 
@@ -256,21 +256,15 @@ def example(tmp_path_factory):
     documents.write(root / "documents.h5", corpora.read("documents", sources, corpus["options"]), reader="documents")
     cut = {key: corpus[key] for key in ("batches", "protocol", "topic_entry", "ties")}
     batching.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, **cut)
-    chain = {
-        "corpus": "mine",
-        "seed": 0,
-        "run": "dual-averaging",
-        "atoms": 2,
-        "learner": config.learner_of(settings, "dual-averaging"),
-        "features": config.features_of(settings, "dual-averaging"),
-    }
+    names = {"corpus": "mine", "seed": 0, "run": "dual-averaging", "atoms": 2}
+    chain = config.run_of(settings, "dual-averaging", **names)
     for t in range(len((base / "index.tsv").read_text().splitlines()) - 1):
         batch, link = base / "batches" / f"{t}.h5", base / "features" / f"{t}.h5"
         batchfile.cut(root / "documents.h5", base / "order.h5", batch, t)
         features.advance(link, batch, base / "features" / f"{t - 1}.h5" if t else None)
         before = run / f"{t - 1}.h5" if t else None
         written = (run / f"{t}.h5", run / "scores" / f"{t}.h5", run / "timings" / f"{t}.tsv")
-        jobs.update(link, *written, run=chain, previous=before)
+        update.update(link, *written, run=runs.parse(chain), previous=before)
         if t:
             past = [features.read(base / "features" / f"{earlier}.h5") for earlier in range(t)]
             held = features.read(link)
@@ -295,7 +289,7 @@ def test_the_small_study_of_the_readme_is_valid(tmp_path):
     tdt2 = merged(ROOT / "config" / "tdt2.yaml")
     for key, value in yaml.safe_load((tmp_path / "small.yaml").read_text()).items():
         tdt2[key] = {**tdt2[key], **value} if isinstance(value, dict) else value
-    config.check(tdt2, SCHEMA)
+    config.check_config(tdt2, SCHEMA)
     assert tdt2["report"]["atoms"] in tdt2["atoms"] and tdt2["report"]["seed"] in tdt2["seeds"]
 
 

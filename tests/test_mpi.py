@@ -22,7 +22,8 @@ from odl.distributed.networks import network
 from odl.distributed.ranks import Alone
 from odl.errors import CheckpointError, OdlError, ParameterError, StorageError
 from odl.files import agentfiles, checkpoints, documents
-from odl.jobs import rankstep, timestep
+from odl.jobs import ranks as job
+from odl.jobs import runs, update
 from odl.learners import make
 from odl.stream import batchfile, batching, features
 
@@ -104,7 +105,7 @@ def alone(folder, learner, name="alone"):
         path = folder / name / f"{t}.h5"
         before = folder / name / f"{t - 1}.h5" if t else None
         outputs = (path, path.with_suffix(".scores"), path.with_suffix(".tsv"))
-        timestep.update(folder / f"features{t}.h5", *outputs, run=run_of(learner), previous=before)
+        update.update(folder / f"features{t}.h5", *outputs, run=runs.parse(run_of(learner)), previous=before)
 
 
 def contents(folder):
@@ -154,7 +155,7 @@ def test_plain_dual_variables_give_what_the_span_gives(learner, folder):
         np.testing.assert_allclose(found.codes.toarray(), held.codes.toarray(), atol=1e-10)
         assert found.uncoded == held.uncoded and held.codes.nnz
         outputs = (state, state.with_suffix(".scores"))
-        rankstep.collect(folder / f"features{t}.h5", *outputs, run=run_of(learner), previous=before)
+        job.collect(folder / f"features{t}.h5", *outputs, run=runs.parse(run_of(learner)), previous=before)
         same_numbers(outputs[1], folder / "alone" / f"{t}.scores")
         with h5py.File(outputs[1]) as file:
             score = agentfiles.read_network(state).score
@@ -268,13 +269,13 @@ def test_one_process_goes_on_where_ranks_stopped_and_the_other_way(folder):
     alone(folder, RING)
     last = folder / "ranks" / "1.h5"
     outputs = [folder / f"on.{name}" for name in ("h5", "scores", "tsv")]
-    timestep.update(folder / "features2.h5", *outputs, run=run_of(), previous=last)
+    update.update(folder / "features2.h5", *outputs, run=runs.parse(run_of()), previous=last)
     same_numbers(outputs[1], folder / "alone" / "2.scores")
     assert checkpoints.read(outputs[0]).previous == agentfiles.read_network(last).digest
-    rankstep.work(
+    job.work(
         Alone(),
         *[folder / "features2.h5", folder / "back" / "2.h5", folder / "back" / "2.tsv"],
-        run=run_of(),
+        run=runs.parse(run_of()),
         previous=folder / "alone" / "1.h5",
     )
     found = agentfiles.read(folder / "back" / "2.h5")
@@ -341,7 +342,7 @@ class Asked(Alone):
 )
 def test_what_cannot_go_over_ranks_is_refused(learner, size, message, folder):
     with pytest.raises(ParameterError, match=message) as found:
-        rankstep.prepare(Asked(size), folder / "features0.h5", run=run_of(learner))
+        job.prepare(Asked(size), folder / "features0.h5", run=runs.parse(run_of(learner)))
     assert "\n" not in str(found.value)
 
 
@@ -374,7 +375,7 @@ class TestCommand:
 
     def test_a_missing_launcher(self, folder):
         with pytest.raises(OdlError, match="mpiexecutor"):
-            rankstep.launch([], 2, "mpiexecutor", "0.h5")
+            job.launch([], 2, "mpiexecutor", "0.h5")
 
     def test_a_killed_rank_ends_the_job_and_leaves_the_last_checkpoint(self, folder):
         """kill -9 of one of four ranks in the middle of the exchange."""

@@ -16,7 +16,7 @@ from odl.evaluation import regret, regretbounds, regretmeans
 from odl.evaluation.plan import write_plan
 from odl.files import checkpoints
 from odl.files.tables import read_table
-from odl.jobs import timestep
+from odl.jobs import runs, update
 from odl.learners import State
 from odl.report.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
@@ -253,18 +253,19 @@ def chain(tmp_path_factory):
     cut = {"by": "documents", "documents": 10, "period": "day", "initial": 20, "flush": True}
     batching.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, batches=cut, protocol="by-date",
                    topic_entry={}, ties="source")  # fmt: skip
-    runs = {"pg": {"algorithm": "projected_gradient", "rounds": 2, "eta": 0.05}}
-    runs["theorem"] = {"algorithm": "online_admm", "rounds": 2, "beta": 20.0, "tau": 0.01, "dual_terms": 0}
+    settings = {"pg": {"algorithm": "projected_gradient", "rounds": 2, "eta": 0.05}}
+    settings["theorem"] = {"algorithm": "online_admm", "rounds": 2, "beta": 20.0, "tau": 0.01, "dual_terms": 0}
     for t in range(5):
         batchfile.cut(root / "d.h5", root / "o.h5", root / f"b{t}.h5", t)
         features.advance(root / f"f{t}.h5", root / f"b{t}.h5", root / f"f{t - 1}.h5" if t else None)
-        for name, learner in runs.items():
+        for name, learner in settings.items():
             held = {"corpus": "mine", "seed": 0, "run": name, "atoms": 4, "learner": learner, "features": {}}
             written = [root / name / f"{t}{ending}" for ending in (".h5", "s.h5", ".tsv")]
-            timestep.update(root / f"f{t}.h5", *written, run=held, previous=root / name / f"{t - 1}.h5" if t else None)
+            before = root / name / f"{t - 1}.h5" if t else None
+            update.update(root / f"f{t}.h5", *written, run=runs.parse(held), previous=before)
     entry = {"corpus": "mine", "reader": "documents", "protocol": "by-date", "k": 4, "timesteps": list(range(5))}
     plan = []
-    for name, learner in runs.items():
+    for name, learner in settings.items():
         parameters = {key: value for key, value in learner.items() if key != "algorithm"}
         held = {"run": name, "algorithm": learner["algorithm"], "parameters": parameters, "folder": str(root / name)}
         plan += [{**entry, **held, "seed": seed} for seed in (0, 1)]

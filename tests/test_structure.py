@@ -121,7 +121,7 @@ def test_what_the_workflow_imports_needs_the_standard_library_only():
 
 
 def test_the_timestep_job_imports_light_packages_only():
-    for name in sources.closure("jobs/timestep"):
+    for name in sources.closure("jobs/update"):
         assert outside(name) <= LIGHT | set(sys.stdlib_module_names), name
     for name in ("cli", *(name for name in modules() if room_of(name) == "commands")):
         assert outside(name, top_only=True) <= set(sys.stdlib_module_names)
@@ -170,7 +170,7 @@ class TestSources:
             assert f"learners/{algorithm}" not in update
         shown = sources.closure("corpora/__init__", "report/studypage")
         assert not shown & {f"experiments/{name}" for name in experiments.EXPERIMENTS}
-        flat = sources.closure("jobs/timestep", "learners/flat")
+        flat = sources.closure("jobs/update", "learners/flat")
         assert not any(f"learners/{algorithm}" in flat for algorithm in learners.LEARNERS if algorithm != "flat")
 
     def test_the_rules_ask_for_stages_that_there_are(self):
@@ -182,7 +182,7 @@ class TestSources:
         def digests():
             for cached in (sources.imports, sources.digest, sources._digest_of):
                 cached.cache_clear()
-            return [sources.digest("jobs/timestep"), sources.digest("stream/batching")]
+            return [sources.digest("jobs/update"), sources.digest("stream/batching")]
 
         try:
             shutil.copytree(PACKAGE, tmp_path / "odl", ignore=shutil.ignore_patterns("__pycache__"))

@@ -11,7 +11,6 @@ import time
 import odl
 from odl import commands
 from odl.errors import OdlError
-from odl.jobs import attempts
 
 
 def _end_cleanly():
@@ -57,9 +56,7 @@ def main(words=None):
     args = _parser().parse_args(words)
     if words is None:
         _end_cleanly()
-    with attempts.remembered(args.command, "" if args.command == "attempt" else None) as ended:
-        status, end = _run(args)
-        ended(status, end)
+    status = _run(args)
     if os.environ.get("ODL_COSTS"):
         print(f"odl {args.command}: {time.process_time():.3f} CPU s, {_peak():.1f} MB at most", file=sys.stderr)
     return status
@@ -75,26 +72,26 @@ def _peak():
 
 
 def _run(args):
-    """Run the subcommand; return the exit status, and a word on how it ended."""
+    """Run the subcommand; return the exit status."""
     try:
         args.function(args)
     except OdlError as error:
         print(f"odl {args.command}: {error}", file=sys.stderr)
-        return 1, "refused"
+        return 1
     except KeyboardInterrupt:
-        return 130, "terminated"
+        return 130
     except MemoryError as error:
         reason = " ".join(str(error).split()) or "no more could be had"
         print(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents", file=sys.stderr)
-        return 1, "memory"
+        return 1
     except OSError as error:
         # A full disk, a folder that may not be written: nothing half-written remains (storage.replacing).
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
         where = f" ({error.filename})" if error.filename else ""
         expected = "expected a place to read and write; check space and permissions."
         print(f"odl {args.command}: {reason}{where}; {expected}", file=sys.stderr)
-        return 1, "refused"
-    return 0, "finished"
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

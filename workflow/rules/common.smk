@@ -28,7 +28,7 @@ try:
     ) as defaults:
         study.merge(config, yaml.safe_load(defaults))
     SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
-    study.check(config, SCHEMA)
+    study.check_config(config, SCHEMA)
     # What learners, readers, experiments, figures and commands say of themselves (odl.registry).
     KNOWN = SCHEMA["registry"]
     with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:

@@ -26,11 +26,11 @@ RULE = argument("--topics", choices=["all", "dominant"], default="all", help="wh
 )
 def topics(args):
     from odl.alerts import emerging
-    from odl.jobs import topicstep
+    from odl.jobs import topics
 
     arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
     arguments.check(args.weighting or {}, "--weighting", arguments.FEATURES, optional=True)
-    found, batch = topicstep.find(
+    found, batch = topics.find(
         args.scores,
         args.features,
         settings=args.settings,

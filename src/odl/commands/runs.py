@@ -30,15 +30,15 @@ CHAIN = (
     argument("--shards", nargs="*", default=[], help="what odl score wrote of this batch, in order"),
 )
 def update(args):
-    from odl.jobs import timestep
+    from odl.jobs import runs, update
 
     _check_run(args.run)
-    timestep.update(
+    update.update(
         args.features,
         args.state,
         args.scores,
         args.timings,
-        run=args.run,
+        run=runs.parse(args.run),
         previous=args.previous,
         history=args.history,
         corpus_features=args.corpus_features,
@@ -62,15 +62,17 @@ def _prune(state):
     *CHAIN,
 )
 def score(args):
-    from odl.jobs import shards
+    from odl.jobs import runs, shards
 
     _check_run(args.run)
+    run = runs.parse(args.run)
     shards.score(
-        args.features, args.previous, args.output, rows=args.rows, run=args.run, corpus_features=args.corpus_features
+        args.features, args.previous, args.output, rows=args.rows, run=run, corpus_features=args.corpus_features
     )
 
 
 def _check_run(run):
+    """Refuse a map of other keys, or other kinds of values, than a run has; what they may be is checked in parsing."""
     arguments.check(run, "--run", arguments.RUN)
     arguments.check(run["features"], "--run: features", arguments.FEATURES, optional=True)
     if "algorithm" not in run["learner"]:
@@ -87,17 +89,17 @@ def _check_run(run):
     *CHAIN,
     argument("--launcher", default="mpiexec", help="what starts ranks, before -n (default: mpiexec)"),
 )
-@begins_in("jobs/rankstep", "learners/diffusion")
+@begins_in("jobs/ranks", "learners/diffusion")
 def ranks(args):
-    from odl.jobs import rankstep
+    from odl.jobs import ranks, runs
 
     _check_run(args.run)
-    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
+    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
     words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
     for option in ("previous", "corpus_features"):
         words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
-    rankstep.launch(words, args.n, args.launcher, args.state)
-    rankstep.collect(args.features, args.state, args.scores, **chain)
+    ranks.launch(words, args.n, args.launcher, args.state)
+    ranks.collect(args.features, args.state, args.scores, **chain)
     _prune(args.state)
 
 
@@ -110,11 +112,11 @@ def ranks(args):
     *CHAIN,
 )
 def rank(args):
-    from odl.jobs import rankstep
+    from odl.jobs import ranks, runs
 
     _check_run(args.run)
-    chain = {"run": args.run, "previous": args.previous, "corpus_features": args.corpus_features}
-    sys.exit(rankstep.rank(args.n, args.features, args.state, args.timings, **chain))
+    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
+    sys.exit(ranks.rank(args.n, args.features, args.state, args.timings, **chain))
 
 
 @command(

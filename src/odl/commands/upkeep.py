@@ -1,18 +1,8 @@
-"""The commands around a study: digests, compiled kernels, the schema, failed jobs."""
+"""The commands around a study: digests, compiled kernels, the schema."""
 
 import sys
 
 from odl.commands.declare import argument, command
-
-
-@command(
-    "say whether a submitted job that failed may be run again with more memory",
-    argument("folder", help="what its commands left: logs/attempts/ID"),
-)
-def attempt(args):
-    from odl.jobs import attempts
-
-    attempts.ask(args.folder)
 
 
 @command("hold every file of a finished study to its digests", argument("folder", help="results/STUDY"))
@@ -37,7 +27,7 @@ def verify(args):
 def compile_kernels(args):
     from odl import learners
     from odl.jobs import compile as ahead
-    from odl.jobs import timestep
+    from odl.jobs import update
     from odl.kernels import native
 
     for name in native.FUNCTIONS:
@@ -49,11 +39,11 @@ def compile_kernels(args):
 
             topics.warm_up()
         elif algorithm == "ranks":
-            from odl.jobs import rankstep
+            from odl.jobs import ranks
 
-            rankstep.warm_up()
+            ranks.warm_up()
         else:
-            timestep.warm_up(algorithm)
+            update.warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
 

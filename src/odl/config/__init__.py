@@ -4,7 +4,7 @@ Standard library only: this is the one part of the package that the workflow its
 and tables that it imports).
 """
 
-from odl.config.checks import check, check_each_once
+from odl.config.checks import check_config, check_each_once
 from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
 from odl.config.defaults import merge
 from odl.config.runs import (
@@ -12,12 +12,11 @@ from odl.config.runs import (
     atoms_of,
     emerging_of,
     experiment_of,
-    features_of,
-    learner_of,
     lengths,
     plan,
     read_index,
     regret_of,
+    run_of,
     shard_of,
     study_of,
     whole_experiment_of,
@@ -30,14 +29,12 @@ __all__ = [
     "ConfigError",
     "OdlError",
     "atoms_of",
-    "check",
+    "check_config",
     "check_each_once",
     "check_map",
     "corpora_of",
     "emerging_of",
     "experiment_of",
-    "features_of",
-    "learner_of",
     "lengths",
     "load_schema",
     "merge",
@@ -46,6 +43,7 @@ __all__ = [
     "plan",
     "read_index",
     "regret_of",
+    "run_of",
     "shard_of",
     "sources_of",
     "study_of",

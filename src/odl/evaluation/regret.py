@@ -26,8 +26,8 @@ from odl.errors import DataError, ParameterError
 from odl.evaluation.regretbounds import bounds, why_no_bound
 from odl.files import checkpoints
 from odl.files.tables import write_table
-from odl.learners.base import widen
 from odl.learners.l1 import ROUNDING
+from odl.learners.matrices import widen
 from odl.learners.online_admm import largest_eigenvalue
 from odl.stream import features
 

@@ -257,6 +257,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(
                 f"period is {self.period!r}", f"one of {', '.join(PERIODS)}, or None", "correct period"
             )
+        if self.tf not in ("log", "raw"):
+            raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
         rows.check_share("budget", self.budget)
         if hasattr(self, "detector_"):
             held = ("learner", "settings", "budget", "window")  # `n_atoms` and the seed are of the first batch

@@ -171,6 +171,25 @@ def test_the_adaptive_shares_by_hand():
     assert np.isclose(found.score[0], 1 - 0.36 / 0.8)
 
 
+def test_huber_shares_by_hand():
+    """f is u^2/(2 eta) below eta and |u| - eta/2 above, the word that the document lacks is borne."""
+    learner = learners.make("diffusion", task="nmf_huber", eta=0.2, relative=False)
+    P, A = sparse.csr_array([[0.5, 0.9, 0.0]]), sparse.csc_array([[0.8], [0.0], [0.6]])
+    codes = sparse.csr_array([[0.5]])
+    losses = np.array([0.1**2 / 0.4, 0.9 - 0.1, 0.3 - 0.1])
+    words = learner.shares(learner.fresh(A), P, learners.Scores(codes, np.array([losses.sum()]), np.array([0.04]), 0.0))
+    assert np.allclose(words.toarray(), [[losses[0] + losses[2] + 0.04, losses[1], 0.0]])
+
+
+def test_a_price_that_explains_nothing_is_borne_by_all_words():
+    """As codes may be that are not optimal: the atom has no word of the document."""
+    learner = learners.make("dual_averaging", lam=0.1)
+    P, A = sparse.csr_array([[0.75, 0.25, 0.0]]), sparse.csc_array([[0.0], [0.0], [1.0]])
+    scores = learners.Scores(sparse.csr_array([[0.4]]), np.array([1.4]), np.array([0.04]), 0.0)
+    words = learner.shares(learner.fresh(A), P, scores)
+    assert np.allclose(words.toarray(), [[0.75 * 1.44, 0.25 * 1.44, 0.0]])
+
+
 @pytest.mark.parametrize("learner", ALL)
 def test_nearest_atoms_are_by_cosine(learner, rng):
     detector = fitted(learner, rng)
@@ -327,6 +346,20 @@ class TestWords:
             one.learn_one({"satellite": 1})
             assert one.n_batches_ == 2
         assert (detector.state_.dictionary != loaded.state_.dictionary).nnz == 0
+
+    def test_new_words_come_after_the_columns_of_an_array(self):
+        detector = NoveltyDetector("adaptive", growing=True, batch_size=3).fit(np.eye(4))
+        for document in ({"oil": 1}, {"tanker": 1, "oil": 1}):
+            detector.learn_one(document)
+        assert detector.words_ == {"oil": 4, "tanker": 5} and detector.pending_ == [{4: 1.0}, {5: 1.0, 4: 1.0}]
+        assert detector.learn_one([1, 0, 0, 0]).n_features_in_ == 6
+        assert set(detector.explain(np.eye(6)[[0, 4]])[1].words) == {"oil"}
+
+    def test_a_batch_that_cannot_be_learned_waits_for_more(self):
+        detector = NoveltyDetector("adaptive", batch_size=1)
+        with pytest.raises(ParameterError, match="1 documents without a weight"):
+            detector.learn_one({"oil": 0.0})
+        assert detector.learn_one({"tanker": 1}).n_batches_ == 1 and detector.words_ == {"oil": 0, "tanker": 1}
 
     def test_columns_of_a_fitted_frame_are_words(self):
         frame = pd.DataFrame([[1, 2], [2, 1]], columns=["oil", "tanker"])

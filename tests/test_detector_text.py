@@ -125,6 +125,9 @@ def test_explanations_add_up(rng):
     assert np.allclose([sum(why.words.values()) + why.context for why in explained], judged["score"])
     assert set(explained[-1].words) & set(TOPICS[2].split())
     assert explained[0].atoms[0].words[0][0] in stream.detector_.words_
+    for wrong in ("a text", ["a text", None]):
+        with pytest.raises(ParameterError, match="a list of str"):
+            stream.explain(wrong)
 
 
 def test_a_saved_stream_goes_on(rng, tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -72,7 +73,7 @@ def test_the_first_batch_is_scored_but_flags_nothing(rng):
 
 
 def test_periods_are_batches(rng):
-    whole = pd.concat([frame(rng, day, n=20) for day in ("2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26")])
+    whole = pd.concat([frame(rng, day, n=20) for day in ("2026-01-07", "2026-01-14", "2026-01-21", "2026-01-28")])
     shuffled = whole.sample(frac=1.0, random_state=1)
     found = TextNovelty(n_atoms=8, period="week", initial=21).update(shuffled)
     assert list(found.index) == list(shuffled.index)
@@ -90,22 +91,23 @@ def test_periods_are_batches(rng):
 def test_reasons_are_led_by_shared_words(rng):
     stream = TextNovelty(n_atoms=8, n_reasons=3)
     stream.update(frame(rng))
-    new = pd.DataFrame(
-        {"text": ["rocket orbit unheardofword", "rocket satellite", "orbit satellite", "crude oil tanker"]}
-    )
+    new = pd.DataFrame({"text": ["rocket orbit aardvark", "rocket satellite", "orbit satellite", "crude oil tanker"]})
     found = stream.update(new)
     assert set(found["reasons"][0].split(", ")[:2]) == {"rocket", "orbit"}
-    assert found["reasons"][0].endswith("unheardofword")
+    assert found["reasons"][0].endswith("aardvark")
     assert stream.set_params(n_reasons=1).update(new)["reasons"].str.split(", ").str.len().max() == 1
 
 
 def test_heaviest_words_in_order():
-    words = np.array([[0.1, 0.4, -0.2, 0.4]])
-    from scipy import sparse
-
-    shares = sparse.csr_array(words)
+    shares = sparse.csr_array([[0.1, 0.4, -0.2, 0.4]])
     assert reasons.heaviest(shares, 0) == [(1, 0.4), (3, 0.4), (0, 0.1), (2, -0.2)]
     assert reasons.lead(shares, 0, np.array([True, False, True, True])) == [3, 0, 1]
+
+
+def test_an_atom_that_points_away_is_not_near():
+    P, A = sparse.csr_array([[0.6, 0.8]]), sparse.csc_array([[-1.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
+    ((atoms,),) = (reasons.nearest(P, A, 3),)
+    assert [atom for atom, _ in atoms] == [2, 1] and np.allclose([cosine for _, cosine in atoms], [0.8, 0.6])
 
 
 def test_judging_learns_nothing(rng):

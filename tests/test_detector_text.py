@@ -106,7 +106,7 @@ def test_heaviest_words_in_order():
 
 def test_an_atom_that_points_away_is_not_near():
     P, A = sparse.csr_array([[0.6, 0.8]]), sparse.csc_array([[-1.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
-    ((atoms,),) = (reasons.nearest(P, A, 3),)
+    (atoms,) = reasons.nearest(P, A, 3)
     assert [atom for atom, _ in atoms] == [2, 1] and np.allclose([cosine for _, cosine in atoms], [0.8, 0.6])
 
 

@@ -16,7 +16,7 @@ from odl.cli import main
 from odl.corpora.shingles import Shingler
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files import documents as docs
-from odl.files import storage
+from odl.files import storage, tables
 from odl.stream import batchfile, batching
 
 BATCHES = {"by": "documents", "documents": 40, "period": "month", "initial": 40, "flush": True}
@@ -60,7 +60,7 @@ def run(corpus, folder, window=4):
     docs.write(folder / "documents.h5", readers.read("documents", [corpus], {"duplicates": True}))
     settings = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
     batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, **settings)
-    sums = [line.split("\t")[-1] for line in (folder / "index.tsv").read_text().splitlines()[1:]]
+    sums = [row["sha256"] for row in tables.read_table(folder / "index.tsv")]
     found = []
     for t, digest in enumerate(sums):
         batch, output = folder / "batches" / f"{t}.h5", folder / "duplicates" / f"{t}.h5"

@@ -4,7 +4,7 @@ Nothing here knows files; `odl.alerts.read.alerts_of` makes these of a folder. T
 (UTC), `odl.files.documents.NO_TIME` where unknown. A period is a timestep of the stream.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,12 +36,15 @@ class Near:
         Cosine of document and atom, in [0, 1].
     id : str
         A document of it, the one most like it of the last period that had any; empty where there was none yet.
+    topic : int
+        Number of the topic that the atom holds, 0 for none.
     """
 
     atom: int
     words: tuple
     likeness: float
     id: str = ""
+    topic: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ class Topic:
         (period, state) of each change of state, oldest first; it only grows.
     feedback : str
         One of `VERDICTS`, or empty.
+    atom : int
+        Atom of the dictionary that holds it now; -1: none yet, or no more.
     """
 
     number: int
@@ -139,6 +144,7 @@ class Topic:
     title: str
     history: tuple
     feedback: str = ""
+    atom: int = -1
 
     @property
     def state(self):
@@ -158,9 +164,9 @@ class Withheld:
     Attributes
     ----------
     what : str
-        "topic:12", the id of a document, "source:FILE"; "empty" for documents without a word.
+        "topic:12", the id of a document, "source:FILE"; empty where the verdict is "empty".
     verdict : str
-        "muted" or "known"; "empty".
+        "muted" or "known", which a person said; "empty": documents without a word, which are never alerts.
     items : int
         How many.
     """
@@ -233,6 +239,8 @@ class Watch:
         What a person has said.
     labelled : bool
         Whether some document has topics given: then a study page is worth a link.
+    place : odl.alerts.read.Place
+        Where it lies.
     """
 
     corpus: str
@@ -244,4 +252,4 @@ class Watch:
     topics: dict
     feedback: tuple = ()
     labelled: bool = False
-    paths: dict = field(default_factory=dict)
+    place: object = None

@@ -1,5 +1,92 @@
 """The alerts of a folder as plain values (`odl.alerts.model`), for commands and pages."""
 
+import glob
+import os
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from odl.alerts import feedback, periods
+from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
+from odl.alerts.settings import check_budget, room
+from odl.errors import DataError
+from odl.files.documents import visible
+
+FOLDED = 3  # items of one topic that are shown by themselves
+PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts", "results/*/*/seed*/*/k*/alerts")
+
+
+class Place(NamedTuple):
+    """Where the alerts of a stream lie.
+
+    Attributes
+    ----------
+    home : str
+        The folder that was named: feedback.csv lies here.
+    alerts : str
+        Folder of ``{t}.h5``.
+    stream : str
+        Name of the stream.
+    """
+
+    home: str
+    alerts: str
+    stream: str
+
+    @property
+    def run(self):
+        """Folder of the run: checkpoints, and scores below it."""
+        return os.path.dirname(self.alerts)
+
+    @property
+    def features(self):
+        """Folder of the features of the stream: of its seed, or of seed 0 where nothing is drawn."""
+        seed = os.path.dirname(os.path.dirname(self.run))
+        own = os.path.join(seed, "features")
+        return own if os.path.isdir(own) else os.path.join(os.path.dirname(seed), "seed0", "features")
+
+
+def place_of(folder, stream=None):
+    """Return where the alerts below a folder are.
+
+    Parameters
+    ----------
+    folder : path-like
+        A person's folder with odl.yaml, or a study's results, ``results/STUDY``; also a folder ``.../k{k}/alerts``.
+    stream : str, optional
+        Which stream, where the folder has several.
+
+    Raises
+    ------
+    DataError
+        If there are none, or those of several streams and none was named.
+    """
+    folder = os.fspath(folder)
+    if not os.path.isdir(folder):
+        raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
+    for pattern in PATTERNS:
+        # normpath, and below: a folder may be called anything, also "[1]".
+        found = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
+        found = [path for path in found if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
+        places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(found)}
+        if stream is not None and places:
+            if stream not in places:
+                raise DataError(f"{folder} has no alerts of {stream}", f"one of {', '.join(sorted(places))}", "name one")
+            places = {stream: places[stream]}
+        if len(places) > 1:
+            given = f"{folder} has alerts of the streams {', '.join(sorted(places))}"
+            raise DataError(given, "one of them", f"name it: --stream {min(places)}")
+        if places:
+            ((name, path),) = places.items()
+            return Place(folder, path, name)
+    todo = "run it first, with alerts.run set"
+    raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
+
+
+def _of_alerts(path):
+    return os.path.basename(os.path.abspath(path)) == "alerts"
+
 
 def alerts_of(folder, stream=None, budget=None):
     """Read the alerts of a stream.
@@ -11,7 +98,7 @@ def alerts_of(folder, stream=None, budget=None):
     stream : str, optional
         Which stream, where the folder has several.
     budget : int or float, optional
-        Items (or, below 1, share of the documents) a period, instead of the one that was set.
+        Items (or, below 1, share of the items) a period, instead of the one that was set.
 
     Returns
     -------
@@ -28,4 +115,138 @@ def alerts_of(folder, stream=None, budget=None):
     ParameterError
         If the budget is none.
     """
-    raise NotImplementedError
+    place = place_of(folder, stream)
+    if budget is not None:
+        check_budget(budget)
+    entries = feedback.read(place.home)
+    return watch(records(place), entries, budget, place)
+
+
+def records(place):
+    """Yield the records of a stream, oldest first; those behind a gap are of an earlier, longer run.
+
+    Raises
+    ------
+    StorageError
+        If a file is damaged.
+    """
+    t = 0
+    while os.path.exists(path := os.path.join(place.alerts, f"{t}.h5")):
+        yield periods.read(path)
+        t += 1
+
+
+def watch(held, entries=(), budget=None, place=None):
+    """Put the records of a stream together, and choose what is shown of each period.
+
+    Parameters
+    ----------
+    held : iterable of odl.alerts.periods.Record
+        Oldest first.
+    entries : sequence of odl.alerts.feedback.Entry
+    budget : int or float, optional
+    place : Place, optional
+
+    Returns
+    -------
+    odl.alerts.model.Watch
+    """
+    verdicts, topics, shown, labelled, atoms = feedback.Verdicts(entries), {}, [], False, {}
+    for record in held:
+        _follow(topics, record)
+        chosen = record.settings["budget"] if budget is None else budget
+        shown.append(_period(record, topics, verdicts, chosen, atoms))
+        for alert in shown[-1].alerts:
+            if alert.topic:
+                counts = topics[alert.topic]["alerts"]
+                counts[record.t] = counts.get(record.t, 0) + 1
+        labelled |= bool(record.facts["labelled"])
+        atoms, last = record.atoms, record
+    finished = {
+        number: Topic(number=number, feedback=verdicts.of_topic(number), atom=atoms.get(number, -1), **_frozen(topic))
+        for number, topic in topics.items()
+    }
+    run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
+    return Watch(**run, settings=last.settings, periods=tuple(shown), topics=finished, feedback=tuple(entries),
+                 labelled=labelled, place=place)  # fmt: skip
+
+
+def _follow(topics, record):
+    """Bring the topics to a period."""
+    for number, ident, title in record.born:
+        topics[number] = {
+            "birth": record.t, "sizes": {}, "alerts": {}, "history": [], "name": (),
+            "representative": visible(ident), "title": visible(title),
+        }  # fmt: skip
+    for number, size in record.sizes.items():
+        topics[number]["sizes"][record.t] = size
+    for number, state in record.changes:
+        topics[number]["history"].append((record.t, state))
+    for number, name in record.names.items():
+        topics[number]["name"] = tuple(visible(name).split())
+
+
+def _frozen(topic):
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in topic.items()}
+
+
+def _period(record, topics, verdicts, budget, atoms):
+    """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
+    facts, items = record.facts, len(np.unique(record.item))
+    most, alerts, withheld, of_topic = room(budget, items), [], Counter(), Counter()
+    if facts["empty"]:
+        withheld["", "empty"] = int(facts["empty"])
+    spent = 0
+    for place in range(len(record.pool.rows)):
+        number = int(record.topic[record.pool.rows[place]])
+        state = topics[number]["history"][-1][1] if number else "new"
+        members = tuple(record.pool.members[place].split("\t"))
+        time = int(facts["first"])
+        entry = verdicts.of_item(members, record.pool.sources[place], number, state, time)
+        following = entry is not None and entry.verdict == "follow"
+        if entry is not None and not following:
+            withheld[entry.what, entry.verdict] += spent < most
+            continue
+        folded = number != NONE and of_topic[number] >= FOLDED
+        if spent >= most and not following:
+            continue
+        of_topic[number] += 1
+        spent += not folded and spent < most
+        alerts.append(_alert(record, place, members, number, topics, state, folded, following, atoms))
+    held_back = tuple(
+        Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
+    )
+    return Period(
+        t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
+        warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
+        topics=tuple(sorted(record.sizes)), scores=record.score, tails=record.tail,
+        first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
+    )  # fmt: skip
+
+
+def _alert(record, place, members, number, topics, state, folded, following, atoms):
+    pool, row = record.pool, int(record.pool.rows[place])
+    words = pool.words[place].split()
+    of_atom = {atom: topic for topic, atom in atoms.items()}
+    near = zip(pool.near_words[place].split("\t"), pool.near_ids[place].split("\t"), strict=True)
+    nearest = [
+        Near(int(atom), tuple(visible(names).split()), float(likeness), visible(ident), of_atom.get(int(atom), NONE))
+        for atom, likeness, (names, ident) in zip(record.near[row], record.likeness[row], near, strict=False)
+        if atom >= 0
+    ]
+    return Alert(
+        t=record.t, rank=place + 1, id=visible(pool.ids[place]), members=tuple(map(visible, members)),
+        title=visible(pool.titles[place]), time=int(pool.times[place]), source=visible(pool.sources[place]),
+        line=_line(pool, place), url=visible(pool.urls[place]), score=float(record.score[row]),
+        tail=float(record.tail[row]), topic=number, topic_name=topics[number]["name"] if number else (), state=state,
+        folded=folded, context=float(record.context[row]), nearest=tuple(nearest),
+        reasons=tuple(Reason(visible(word), share) for word, share in zip(words, pool.shares[place].tolist())),
+        feedback="follow" if following else "",
+    )  # fmt: skip
+
+
+def _line(pool, place):
+    """Return the line of a document in its source; an id that the reader made is the file and the line."""
+    name, _, line = pool.ids[place].rpartition(":")
+    made = name and name == pool.sources[place] and line.isdecimal()
+    return int(pool.lines[place]) or (int(line) if made else 0)

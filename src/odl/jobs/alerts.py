@@ -20,6 +20,7 @@ from odl.learners.base import widen
 REASONS = 12  # words of an item that are kept by name
 ATOM_WORDS = 8  # words that stand for an atom
 NEAR = 2  # atoms that a document is said to be near to
+WIDER = 3  # times the level of an alert: items from which topics are made, shown or not
 LINKED = 0.5  # cosine from which on an atom holds a topic
 
 
@@ -134,7 +135,7 @@ def _pool(record, rows, found, chosen):
     """Return the rows of the most novel items, most novel first; none while the stream warms up."""
     if record.facts["warm_up"]:
         return rows[:0]
-    able = rows[(record.tail[rows] <= chosen.level) & ~found.empty[rows]]
+    able = rows[(record.tail[rows] <= WIDER * chosen.level) & ~found.empty[rows]]
     order = able[np.argsort(-found.score[able], kind="stable")]
     return order[: max(chosen.pool, 2 * room(chosen.budget, len(rows)))]
 

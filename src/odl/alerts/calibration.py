@@ -63,6 +63,25 @@ def tail_probability(scores, recent):
     return (1.0 + len(recent) - np.searchsorted(recent, scores, side="left")) / (1.0 + len(recent))
 
 
+def among(scores):
+    """Share of the scores of one batch that are at least as large, the document's own among them.
+
+    Parameters
+    ----------
+    scores : array-like of float, shape (n_documents,)
+        nan for a document that was not scored.
+
+    Returns
+    -------
+    ndarray of float, shape (n_documents,)
+        In (0, 1]; at most a share b of the documents has b or less. 1 where there is no score.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    known = np.sort(scores[~np.isnan(scores)])
+    larger = len(known) - np.searchsorted(known, scores, side="left")
+    return np.where(np.isnan(scores), 1.0, larger / max(len(known), 1))
+
+
 def calibrate(batches, window=2000):
     """Tail probability of every document of a stream against the last `window` documents of the batches before.
 

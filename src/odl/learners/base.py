@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
+from odl.learners import shares
 
 BLOCK = 512  # documents summed at a time: fixed, so that sums do not depend on sharding
 
@@ -268,6 +269,21 @@ class Learner:
         Scores
         """
         raise NotImplementedError
+
+    def word_loss(self, residual):
+        """Return the loss of single entries of p - A x, up to a factor of the document."""
+        return residual**2
+
+    def shares(self, state, P, scores):
+        """Return the part of each word in the scores of documents, entries where P has them.
+
+        What a document has is its score (up to rounding), but for what the rest of its batch adds.
+        """
+        return shares.of_codes(P, widen(state.dictionary, n_rows=P.shape[1]), scores, self.word_loss)
+
+    def with_room(self, state, n_atoms):
+        """Return the state of a dictionary that may grow to so many atoms; of one with a fixed size as it is."""
+        return state
 
     def learn(self, state, P, X, history=()):
         """Return the state after learning a whole batch with the codes X.

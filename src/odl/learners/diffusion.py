@@ -177,6 +177,10 @@ class Diffusion(Learner):
         gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
         return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
 
+    def word_loss(self, residual):
+        """Return f of single entries."""
+        return self.model.residual.value(residual[:, None])
+
     def scale(self, P):
         """Return what the score of each document is multiplied by: 1/f(x) if scores are relative."""
         if not self.relative:

@@ -82,6 +82,10 @@ class L1Learner(Learner):
         penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()
         return Scores(X, objective - penalty, penalty, gap)
 
+    def word_loss(self, residual):
+        """Return |r_i|."""
+        return np.abs(residual)
+
 
 @dataclass(frozen=True)
 class SubgradientLearner(L1Learner):

@@ -9,7 +9,7 @@ import threading
 import time
 
 import odl
-from odl import commands
+from odl import asking, commands
 from odl.arguments import parse_map, parse_span
 from odl.errors import OdlError
 from odl.jobs import attempts
@@ -191,6 +191,21 @@ def _parser():
         ("--json", {"action": "store_true", "help": "print JSON"}),
     )
     command(
+        commands.alerts,
+        "alerts",
+        "continue the chain of alerts by one timestep: items, topics, reasons",
+        ("features", {}),
+        ("scores", {}),
+        ("state", {"help": "checkpoint of the timestep"}),
+        ("output", {"help": "alerts to write"}),
+        chain[0],
+        ("--known", {"help": "checkpoint of the timestep before"}),
+        ("--previous", {"help": "alerts of the timestep before"}),
+        ("--batch", {"help": "batch of the timestep, for the sources of its documents"}),
+        chain[2],
+        ("--settings", {"type": parse_map, "default": {}, "help": "JSON: budget, level, window, ..."}),
+    )
+    command(
         commands.emerging,
         "emerging",
         "table of the emerging topics of one run beside the truth",
@@ -321,6 +336,7 @@ def _parser():
         ("--write", {"action": "store_true", "help": "write it where the workflow reads it"}),
         ("--folder", {"default": "workflow/schemas", "help": "of the part written by hand, base.json"}),
     )
+    asking.add(command)
     return parser
 
 

@@ -151,6 +151,16 @@ def topics(args):
     print((emerging.as_json if args.json else emerging.as_text)(found, batch, args.topics))
 
 
+def alerts(args):
+    from odl.jobs import alerts
+
+    _check_run(args.run)
+    arguments.check(args.settings, "--settings", arguments.ALERTS, optional=True)
+    files = {"known": args.known, "previous": args.previous, "batch": args.batch, "whole": args.corpus_features}
+    chain = {"run": args.run, "settings": args.settings, **files}
+    alerts.follow(args.features, args.scores, args.state, args.output, **chain)
+
+
 def emerging(args):
     from odl.alerts import emerging
     from odl.evaluation import tables

@@ -61,6 +61,7 @@ def registry():
         "figures": list(figures.NAMES),
         "plan": list(arguments.STUDY),
         "emerging": list(arguments.EMERGING),
+        "alerts": list(arguments.ALERTS),
         "stages": _stages(),
     }
 

@@ -121,7 +121,7 @@ def advance(memory, t, Q, pool, ids, vocabulary, settings):
     Memory, Found
     """
     memory = _widened(memory, Q.shape[1])
-    near, likeness = _nearest(Q, memory.sums, memory.reach)
+    near = _nearest(Q, memory.sums, memory.reach)
     topic = np.where(near >= 0, np.append(memory.number, NONE)[near], NONE)
     memory, found = _births(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
     place = {number: row for row, number in enumerate(memory.number.tolist())}
@@ -130,7 +130,7 @@ def advance(memory, t, Q, pool, ids, vocabulary, settings):
     if found.born:
         fresh = np.array([place[number] for number, *_ in found.born])
         free = np.flatnonzero(topic == NONE)
-        near, _ = _nearest(Q[free], memory.sums[fresh], memory.reach[fresh])
+        near = _nearest(Q[free], memory.sums[fresh], memory.reach[fresh])
         topic[free] = np.where(near >= 0, np.append(memory.number[fresh], NONE)[near], NONE)
     memory = _learned(memory, Q, topic, found.born)
     memory, sizes, changes = _counted(memory, t, topic, settings)
@@ -285,7 +285,8 @@ def _remembered(memory, t, Q, rows, ids, settings):
     return replace(
         memory,
         loose=_stacked(memory.loose[kept], more),
-        loose_ids=[name for name, left in zip(memory.loose_ids, kept, strict=True) if left] + [ids[row] for row in rows],
+        loose_ids=[name for name, left in zip(memory.loose_ids, kept, strict=True) if left]
+        + [ids[row] for row in rows],
         loose_t=np.append(memory.loose_t[kept], np.full(len(rows), t)),
     )
 
@@ -303,18 +304,17 @@ def _limited(memory, settings):
 
 
 def _nearest(Q, sums, reach):
-    """Return the topic that each item is most like, relative to its reach, and the cosine; -1 where none reaches."""
-    near, likeness = np.full(Q.shape[0], -1), np.zeros(Q.shape[0])
+    """Return the topic that each item is most like, relative to its reach; -1 where none reaches."""
+    near = np.full(Q.shape[0], -1)
     if not sums.shape[0]:
-        return near, likeness
+        return near
     columns = sparse.csc_array(_unit(sums.astype(np.float64)).T)
     for first in range(0, Q.shape[0], BLOCK):
         cosines = sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray()
         best = np.argmax(cosines / reach, axis=1)
         values = cosines[np.arange(len(best)), best]
         near[first : first + BLOCK] = np.where(values >= reach[best], best, -1)
-        likeness[first : first + BLOCK] = values
-    return near, likeness
+    return near
 
 
 def _unit(matrix):

@@ -159,7 +159,9 @@ def parse_until(text):
     try:
         return text if text in ("", GROWS) else date.fromisoformat(text).isoformat()
     except ValueError as error:
-        raise ParameterError(f"--until {visible(text)}", f"a date such as 2026-12-31, or {GROWS}", "correct it") from error
+        raise ParameterError(
+            f"--until {visible(text)}", f"a date such as 2026-12-31, or {GROWS}", "correct it"
+        ) from error
 
 
 def _day(text, where="feedback"):
@@ -167,5 +169,7 @@ def _day(text, where="feedback"):
     try:
         day = date.fromisoformat(text)
     except ValueError as error:
-        raise DataError(f"{where} says until {text!r}", f"a date such as 2026-12-31, or {GROWS}", "correct it") from error
+        raise DataError(
+            f"{where} says until {text!r}", f"a date such as 2026-12-31, or {GROWS}", "correct it"
+        ) from error
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000

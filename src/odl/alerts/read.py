@@ -72,7 +72,9 @@ def place_of(folder, stream=None):
         places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(found)}
         if stream is not None and places:
             if stream not in places:
-                raise DataError(f"{folder} has no alerts of {stream}", f"one of {', '.join(sorted(places))}", "name one")
+                raise DataError(
+                    f"{folder} has no alerts of {stream}", f"one of {', '.join(sorted(places))}", "name one"
+                )
             places = {stream: places[stream]}
         if len(places) > 1:
             given = f"{folder} has alerts of the streams {', '.join(sorted(places))}"
@@ -226,7 +228,7 @@ def _period(record, topics, verdicts, budget, atoms):
 
 def _alert(record, place, members, number, topics, state, folded, following, atoms):
     pool, row = record.pool, int(record.pool.rows[place])
-    words = pool.words[place].split()
+    words, shares = pool.words[place].split(), pool.shares[place].tolist()
     of_atom = {atom: topic for topic, atom in atoms.items()}
     near = zip(pool.near_words[place].split("\t"), pool.near_ids[place].split("\t"), strict=True)
     nearest = [
@@ -237,16 +239,16 @@ def _alert(record, place, members, number, topics, state, folded, following, ato
     return Alert(
         t=record.t, rank=place + 1, id=visible(pool.ids[place]), members=tuple(map(visible, members)),
         title=visible(pool.titles[place]), time=int(pool.times[place]), source=visible(pool.sources[place]),
-        line=_line(pool, place), url=visible(pool.urls[place]), score=float(record.score[row]),
+        line=int(pool.lines[place]) or line_of(pool.ids[place], pool.sources[place]),
+        url=visible(pool.urls[place]), score=float(record.score[row]),
         tail=float(record.tail[row]), topic=number, topic_name=topics[number]["name"] if number else (), state=state,
         folded=folded, context=float(record.context[row]), nearest=tuple(nearest),
-        reasons=tuple(Reason(visible(word), share) for word, share in zip(words, pool.shares[place].tolist())),
+        reasons=tuple(Reason(visible(word), share) for word, share in zip(words, shares[: len(words)], strict=True)),
         feedback="follow" if following else "",
     )  # fmt: skip
 
 
-def _line(pool, place):
-    """Return the line of a document in its source; an id that the reader made is the file and the line."""
-    name, _, line = pool.ids[place].rpartition(":")
-    made = name and name == pool.sources[place] and line.isdecimal()
-    return int(pool.lines[place]) or (int(line) if made else 0)
+def line_of(ident, source):
+    """Return the line that an id made by the reader names (``posts.csv:12``), 0 for another id."""
+    name, _, line = ident.rpartition(":")
+    return int(line) if name and name == source and line.isdecimal() else 0

@@ -9,6 +9,7 @@ from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
 from odl.config.defaults import merge
 from odl.config.runs import (
     OF_EXPERIMENTS,
+    alerts_of,
     atoms_of,
     emerging_of,
     experiment_of,
@@ -27,6 +28,7 @@ from odl.errors import ConfigError
 __all__ = [
     "OF_EXPERIMENTS",
     "ConfigError",
+    "alerts_of",
     "atoms_of",
     "check",
     "check_each_once",

@@ -102,9 +102,7 @@ def _before(previous, run, chosen, t):
     if t:
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
     none = np.zeros(0, dtype=np.int64)
-    return periods.Carried(
-        -1, named, asdict(chosen), "", candidates.nothing(chosen), np.zeros(0), none, [], none
-    )
+    return periods.Carried(-1, named, asdict(chosen), "", candidates.nothing(chosen), np.zeros(0), none, [], none)
 
 
 def _calibrated(data, found, carried, first, words, run, chosen):
@@ -227,5 +225,3 @@ def _atoms(carried, data, Q, after, memory):
         if pairs and pairs[0][1] >= LINKED:
             held[row] = pairs[0][0]
     return opened.astype(np.int64), documents, held
-
-

@@ -100,7 +100,7 @@ def nothing(settings):
     )  # fmt: skip
 
 
-def advance(memory, t, Q, pool, ids, vocabulary, settings):
+def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
     """Find the topics of one period.
 
     Parameters
@@ -111,6 +111,9 @@ def advance(memory, t, Q, pool, ids, vocabulary, settings):
         The items of the period, rows of unit l2 norm.
     pool : ndarray of int
         Rows of Q that new topics are made of, most novel first; none while it warms up.
+    odd : ndarray of bool, shape (n_items,)
+        Items with scores that recent ones seldom had. A group is no new topic if more than half of the items of the
+        period that belong to it are not: the stream knows it, and a few of its documents are unusual.
     ids : list of str
         Of the items.
     vocabulary : list of str
@@ -123,7 +126,7 @@ def advance(memory, t, Q, pool, ids, vocabulary, settings):
     memory = _widened(memory, Q.shape[1])
     near = _nearest(Q, memory.sums, memory.reach)
     topic = np.where(near >= 0, np.append(memory.number, NONE)[near], NONE)
-    memory, found = _births(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
+    memory, found = _births(memory, t, Q, pool[topic[pool] == NONE], odd, settings)
     place = {number: row for row, number in enumerate(memory.number.tolist())}
     for number, rows, _ in found.born:
         topic[rows] = number
@@ -163,7 +166,7 @@ class _Births(NamedTuple):
     joined: list
 
 
-def _births(memory, t, Q, free, ids, settings):
+def _births(memory, t, Q, free, odd, settings):
     """Put free items of the pool, and loose ones of earlier periods, into new topics."""
     if not len(free):
         return memory, _Births([], [])
@@ -174,6 +177,8 @@ def _births(memory, t, Q, free, ids, settings):
     for first in range(len(free)):  # by the most novel item
         members = np.flatnonzero(owner == owner[first])
         if members[0] != first or len(members) < settings.support:
+            continue
+        if not _is_new(both[members], Q, odd, settings):
             continue
         number = memory.given + len(born) + 1
         now, past = members[members < len(free)], members[members >= len(free)] - len(free)
@@ -193,14 +198,26 @@ def _births(memory, t, Q, free, ids, settings):
     return memory, _Births(born, joined)
 
 
+def _reach(members, settings):
+    """Return the least cosine of an item of a topic that is made of these items."""
+    return max(settings.same, settings.reach * clusters.own_likeness(members))
+
+
+def _is_new(members, Q, odd, settings):
+    """Tell whether at least half of the items that a group reaches are odd ones."""
+    centre = _unit(_sum(members)[0])
+    reached = np.asarray((Q @ centre.T).todense()).ravel() >= _reach(members, settings)
+    return 2 * int(odd[reached].sum()) >= int(reached.sum())
+
+
 def _opened(memory, members, t, n_now, settings):
     """Return the memory with one more topic, made of these items; those of this period are counted later."""
     total, held = _sum(members)
     sums = largest_per_row(total, KEPT)
     held = held.data[np.searchsorted(held.indices, sums.indices)]
     earlier = members.shape[0] - n_now
-    reach = max(settings.same, settings.reach * clusters.own_likeness(members))
-    values = {"number": memory.given + 1, "birth": t, "last": t, "items": earlier, "state": NEW, "reach": reach}
+    values = {"number": memory.given + 1, "birth": t, "last": t, "items": earlier, "state": NEW}
+    values["reach"] = _reach(members, settings)
     grown = {
         name: np.append(getattr(memory, name), value).astype(getattr(memory, name).dtype)
         for name, value in values.items()
@@ -330,7 +347,7 @@ def _sum(items):
     terms, places, occurs = np.unique(items.indices, return_inverse=True, return_counts=True)
     shape, ends = (1, items.shape[1]), np.array([0, len(terms)])
     total = np.bincount(places, items.data, minlength=len(terms))
-    return (sparse.csr_array((values, terms, ends), shape=shape) for values in (total, occurs.astype(np.float64)))
+    return [sparse.csr_array((values, terms, ends), shape=shape) for values in (total, occurs.astype(np.float64))]
 
 
 def _all(rows):

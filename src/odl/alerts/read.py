@@ -206,14 +206,15 @@ def _period(record, topics, verdicts, budget, atoms):
         time = int(facts["first"])
         entry = verdicts.of_item(members, record.pool.sources[place], number, state, time)
         following = entry is not None and entry.verdict == "follow"
+        novel = spent < most and record.tail[record.pool.rows[place]] <= record.settings["level"]
         if entry is not None and not following:
-            withheld[entry.what, entry.verdict] += spent < most
+            withheld[entry.what, entry.verdict] += novel
+            continue
+        if not novel and not following:
             continue
         folded = number != NONE and of_topic[number] >= FOLDED
-        if spent >= most and not following:
-            continue
         of_topic[number] += 1
-        spent += not folded and spent < most
+        spent += novel and not folded
         alerts.append(_alert(record, place, members, number, topics, state, folded, following, atoms))
     held_back = tuple(
         Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count

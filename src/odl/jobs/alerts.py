@@ -20,7 +20,7 @@ from odl.learners.base import widen
 REASONS = 12  # words of an item that are kept by name
 ATOM_WORDS = 8  # words that stand for an atom
 NEAR = 2  # atoms that a document is said to be near to
-WIDER = 3  # times the level of an alert: items from which topics are made, shown or not
+WIDER = 2  # times the level of an alert: items from which topics are made, shown or not
 LINKED = 0.5  # cosine from which on an atom holds a topic
 
 
@@ -65,9 +65,10 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
     first = clusters.near_duplicates(Q)
     record = _calibrated(data, found, carried, first, words, run, chosen)
     rows = np.flatnonzero(first == np.arange(len(first)))
-    pool = _pool(record, rows, found, chosen)
+    odd = _odd(record, rows, found, chosen)
+    pool = _pool(record, rows[odd], found, room(chosen.budget, len(rows)), chosen)
     memory, changed = candidates.advance(
-        carried.memory, data.t, Q[rows], np.searchsorted(rows, pool), [data.ids[row] for row in rows],
+        carried.memory, data.t, Q[rows], np.searchsorted(rows, pool), odd, [data.ids[row] for row in rows],
         data.vocabulary, chosen,
     )  # fmt: skip
     record.topic = changed.topic[np.searchsorted(rows, first)]
@@ -129,13 +130,15 @@ def _calibrated(data, found, carried, first, words, run, chosen):
     )  # fmt: skip
 
 
-def _pool(record, rows, found, chosen):
-    """Return the rows of the most novel items, most novel first; none while the stream warms up."""
-    if record.facts["warm_up"]:
-        return rows[:0]
-    able = rows[(record.tail[rows] <= WIDER * chosen.level) & ~found.empty[rows]]
+def _odd(record, rows, found, chosen):
+    """Return which items topics are made of; none while the stream warms up."""
+    return (record.tail[rows] <= WIDER * chosen.level) & ~found.empty[rows] & (not record.facts["warm_up"])
+
+
+def _pool(record, able, found, budget, chosen):
+    """Return the rows of the most novel items, most novel first."""
     order = able[np.argsort(-found.score[able], kind="stable")]
-    return order[: max(chosen.pool, 2 * room(chosen.budget, len(rows)))]
+    return order[: max(chosen.pool, 2 * budget)]
 
 
 def _find_near(record, Q, A):

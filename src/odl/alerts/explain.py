@@ -67,7 +67,9 @@ def document(place, t, row, watch):
     words = sparse.csr_array((record.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     held = data.frequencies + np.bincount(counts[firsts].indices, minlength=counts.shape[1])
-    terms = reasons.lead(words, row, held >= 2, counts.shape[1])
+    shared = held >= 2
+    terms = reasons.lead(words, row, shared, counts.shape[1])
+    led = int(shared[terms].sum())
     span = slice(counts.indptr[row], counts.indptr[row + 1])
     shares = dict(zip(counts.indices[span].tolist(), words.data[span].tolist(), strict=True))
     terms += sorted(shares.keys() - set(terms), key=lambda term: -shares[term])
@@ -81,7 +83,8 @@ def document(place, t, row, watch):
         title=visible(data.titles[row]), time=int(data.times[row]), **origin, score=float(record.score[row]),
         tail=float(record.tail[row]), topic=number, topic_name=topic.name if topic else (), state=state, folded=False,
         reasons=tuple(Reason(visible(data.vocabulary[term]), shares[term]) for term in terms),
-        context=float(record.context[row]), nearest=_nearest(place, record, row, watch),
+        context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=led,
+        own=sum(share for term, share in shares.items() if not shared[term]),
     )  # fmt: skip
     return alert, earlier(place, data, row)
 
@@ -113,7 +116,7 @@ def _nearest(place, record, row, watch):
     if not pairs or not os.path.exists(before):
         return ()
     documents, linked = periods.read_carried(before).documents, periods.read(before).atoms
-    of_atom = {atom: number for number, atom in linked.items()}
+    of_atom = {atom: number for number, atom in reversed(linked)}
     words = [entry[0] for entry in read_scores(os.path.join(place.run, "scores", f"{record.t - 1}.h5")).atoms]
     return tuple(
         Near(

@@ -78,7 +78,8 @@ class Alert:
     folded : bool
         Whether three more novel items of its topic are shown already: to be listed under them, not by itself.
     reasons : tuple of Reason
-        Words that explain the score, the most important first; words that no other document has come last.
+        Words that explain the score, the most important first: `led` of them that other documents have as well, then
+        words that no other document had up to then.
     context : float
         Rest of the score: what the other documents of the batch gave it. Shares of *all* words of the document and
         this add up to the score; `reasons` holds the largest.
@@ -86,6 +87,10 @@ class Alert:
         Most alike first, at most two.
     feedback : str
         "follow", or empty.
+    led : int
+        Reasons that other documents have as well.
+    own : float
+        Share of the score of all words that no other document had up to then.
     """
 
     t: int
@@ -107,6 +112,8 @@ class Alert:
     context: float
     nearest: tuple
     feedback: str = ""
+    led: int = 0
+    own: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -11,42 +11,43 @@ from odl.errors import StorageError
 from odl.files import storage
 
 KIND = "alerts"
-LISTS = ("ids", "titles", "members", "sources", "urls", "words", "near_words", "near_ids")  # of the pool
-ARRAYS = {"rows": "i", "times": "i", "lines": "i", "shares": "f"}
+ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
+CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
+FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty")
+RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
 @dataclass
-class Pool:
-    """The r most novel items of a period, the most novel first.
+class Item:
+    """One of the most novel items of a period, with what is shown of it.
 
     Attributes
     ----------
-    rows, times, lines : ndarray of int64, shape (r,)
-        Of the first document: row of the batch, time, line of its source (0: not known).
-    ids, titles, sources, urls : list of str
-        Likewise.
+    row, id, title, time, source, line, url
+        Of its first document; the row of the batch, the line 0 where it is not known.
     members : list of str
-        Ids of all documents of the item, separated by tabs.
-    words : list of str
-        Leading words of its reasons, separated by spaces.
-    shares : ndarray of float32, shape (r, words at most)
-        Their shares; 0 where there are fewer.
-    near_words, near_ids : list of str
-        Words of the nearest atoms and a document of each, separated by tabs.
+        Ids of all its documents.
+    words : list of (str, float)
+        Its reasons: words and shares, `led` of them of other documents as well.
+    led : int
+    own : float
+        Share of all words that no other document has.
+    near : list of (str, str)
+        Words of the nearest atoms, separated by spaces, and the id of a document of each.
     """
 
-    rows: np.ndarray
-    ids: list
-    titles: list
-    times: np.ndarray
+    row: int
+    id: str
+    title: str
+    time: int
+    source: str
+    line: int
+    url: str
     members: list
-    sources: list
-    lines: np.ndarray
-    urls: list
     words: list
-    shares: np.ndarray
-    near_words: list
-    near_ids: list
+    led: int
+    own: float
+    near: list
 
 
 @dataclass
@@ -70,13 +71,14 @@ class Record:
         Nearest atoms before learning (-1: none) and their cosines.
     shares : ndarray of float32
         Words' shares of the score, in the order of the entries of the counts in the features; None where not read.
-    pool : Pool
-    sizes, changes, born, joined
+    pool : list of Item
+        The most novel first.
+    sizes, changes, born, joined : list of tuple
         As in `odl.alerts.candidates.Found`; of `born` the id and the title of the document.
-    names : dict of int to str
-        Words of the topics that are remembered, by number, separated by spaces.
-    atoms : dict of int to int
-        Topic to the atom that holds it now.
+    names : list of (int, str)
+        Topics that have another name from now on; its words are separated by spaces.
+    atoms : list of (int, int)
+        Topics, and the atoms that hold them now.
     """
 
     t: int
@@ -91,13 +93,13 @@ class Record:
     near: np.ndarray
     likeness: np.ndarray
     shares: np.ndarray
-    pool: Pool
-    sizes: dict
-    changes: list
-    born: list
-    joined: list
-    names: dict = field(default_factory=dict)
-    atoms: dict = field(default_factory=dict)
+    pool: list = field(default_factory=list)
+    sizes: list = field(default_factory=list)
+    changes: list = field(default_factory=list)
+    born: list = field(default_factory=list)
+    joined: list = field(default_factory=list)
+    names: list = field(default_factory=list)
+    atoms: list = field(default_factory=list)
 
 
 @dataclass
@@ -143,30 +145,12 @@ def write(path, record, carried):
     """
     attributes = {**record.run, "t": record.t, "settings": json.dumps(record.settings, sort_keys=True)}
     with storage.writing(path, KIND, **attributes, **record.facts, previous=carried.digest) as file:
-        for name in ("score", "tail", "context", "shares", "item", "topic", "near", "likeness"):
+        for name in (*ARRAYS, "shares"):
             storage.write_array(file, name, getattr(record, name))
-        pool = file.create_group("pool")
-        for name in LISTS:
-            storage.write_strings(pool, name, getattr(record.pool, name))
-        for name in ARRAYS:
-            storage.write_array(pool, name, getattr(record.pool, name))
-        _write_pairs(file, "sizes", sorted(record.sizes.items()))
-        for name in ("changes", "joined"):
-            _write_pairs(file, name, getattr(record, name))
-        _write_pairs(file, "born", [(number, ident) for number, ident, _ in record.born])
-        storage.write_strings(file["born"], "titles", [title for *_, title in record.born])
+        storage.write_strings(file, "pool", [json.dumps(vars(item), ensure_ascii=False) for item in record.pool])
+        changes = {name: getattr(record, name) for name in CHANGES}
+        storage.write_strings(file, "topics", [json.dumps(changes, ensure_ascii=False)])
         _write_memory(file.create_group("memory"), carried)
-
-
-def _write_pairs(file, name, pairs):
-    """Store topics with a number or a text each."""
-    group = file.create_group(name)
-    storage.write_array(group, "topics", np.array([number for number, _ in pairs], dtype=np.int64))
-    values = [value for _, value in pairs]
-    if name == "sizes":
-        storage.write_array(group, "values", np.array(values, dtype=np.int64))
-    else:
-        storage.write_strings(group, "values", values)
 
 
 def _write_memory(group, carried):
@@ -186,7 +170,7 @@ def _write_memory(group, carried):
 
 
 def read(path, shares=False):
-    """Read a period; of what is carried only the names of the topics.
+    """Read a period, but for what the next one goes on from.
 
     Parameters
     ----------
@@ -200,35 +184,22 @@ def read(path, shares=False):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        names = storage.read_strings(file, "memory/names")
-        numbers, atoms = (storage.read_array(file, f"memory/{name}", "i").tolist() for name in ("number", "linked"))
-        born = _read_pairs(file, "born")
-        titles = storage.read_strings(file, "born/titles")
+        (changes,) = storage.read_strings(file, "topics")
+        pool = [Item(**json.loads(line)) for line in storage.read_strings(file, "pool")]
         record = Record(
             **_heading(file),
             facts={name: file.attrs[name].item() for name in FACTS},
-            **{name: storage.read_array(file, name) for name in ("score", "tail", "context")},
-            **{name: storage.read_array(file, name, "i") for name in ("item", "topic")},
-            near=storage.read_array(file, "near", "i", ndim=2),
-            likeness=storage.read_array(file, "likeness", "f", ndim=2),
+            **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
             shares=storage.read_array(file, "shares", "f") if shares else None,
-            pool=_read_pool(file),
-            sizes=dict(_read_pairs(file, "sizes")),
-            **{name: _read_pairs(file, name) for name in ("changes", "joined")},
-            born=[(number, ident, title) for (number, ident), title in zip(born, titles, strict=True)],
-            names=dict(zip(numbers, names, strict=True)),
-            atoms={number: atom for number, atom in zip(numbers, atoms, strict=True) if atom >= 0},
+            pool=pool,
+            **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
         )
-        parts = (record.tail, record.context, record.item, record.topic, record.near, record.likeness)
-        if any(len(part) != len(record.score) for part in parts):
+        n = len(record.score)
+        if any(len(getattr(record, name)) != n for name in ARRAYS) or record.near.ndim != 2:
             raise ValueError("its parts are of different documents")
-        if len(record.pool.rows) and not 0 <= record.pool.rows.min() <= record.pool.rows.max() < len(record.score):
+        if not all(0 <= item.row < n and item.members and 0 <= item.led <= len(item.words) for item in pool):
             raise ValueError("an item is none of its documents")
     return record
-
-
-FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty")
-RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
 def _heading(file):
@@ -237,25 +208,6 @@ def _heading(file):
     if not isinstance(settings, dict):
         raise ValueError("its settings are none")
     return {"t": int(file.attrs["t"]), "run": run, "settings": settings}
-
-
-def _read_pairs(file, name):
-    topics = storage.read_array(file, f"{name}/topics", "i").tolist()
-    if name == "sizes":
-        values = storage.read_array(file, f"{name}/values", "i").tolist()
-    else:
-        values = storage.read_strings(file, f"{name}/values")
-    return list(zip(topics, values, strict=True))
-
-
-def _read_pool(file):
-    pool = Pool(
-        **{name: storage.read_strings(file, f"pool/{name}") for name in LISTS},
-        **{name: storage.read_array(file, f"pool/{name}", kind, ndim=None) for name, kind in ARRAYS.items()},
-    )
-    if {len(getattr(pool, name)) for name in (*LISTS, *ARRAYS)} != {len(pool.rows)}:
-        raise ValueError("its items differ in number")
-    return pool
 
 
 def read_carried(path, run=None, settings=None, t=None):

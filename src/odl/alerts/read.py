@@ -163,9 +163,10 @@ def watch(held, entries=(), budget=None, place=None):
                 counts = topics[alert.topic]["alerts"]
                 counts[record.t] = counts.get(record.t, 0) + 1
         labelled |= bool(record.facts["labelled"])
-        atoms, last = record.atoms, record
+        atoms, last = {atom: number for number, atom in reversed(record.atoms)}, record
+    held_in = dict(last.atoms)
     finished = {
-        number: Topic(number=number, feedback=verdicts.of_topic(number), atom=atoms.get(number, -1), **_frozen(topic))
+        number: Topic(number=number, feedback=verdicts.of_topic(number), atom=held_in.get(number, -1), **_frozen(topic))
         for number, topic in topics.items()
     }
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
@@ -180,11 +181,11 @@ def _follow(topics, record):
             "birth": record.t, "sizes": {}, "alerts": {}, "history": [], "name": (),
             "representative": visible(ident), "title": visible(title),
         }  # fmt: skip
-    for number, size in record.sizes.items():
+    for number, size in record.sizes:
         topics[number]["sizes"][record.t] = size
     for number, state in record.changes:
         topics[number]["history"].append((record.t, state))
-    for number, name in record.names.items():
+    for number, name in record.names:
         topics[number]["name"] = tuple(visible(name).split())
 
 
@@ -199,14 +200,13 @@ def _period(record, topics, verdicts, budget, atoms):
     if facts["empty"]:
         withheld["", "empty"] = int(facts["empty"])
     spent = 0
-    for place in range(len(record.pool.rows)):
-        number = int(record.topic[record.pool.rows[place]])
+    for place, item in enumerate(record.pool):
+        number = int(record.topic[item.row])
         state = topics[number]["history"][-1][1] if number else "new"
-        members = tuple(record.pool.members[place].split("\t"))
         time = int(facts["first"])
-        entry = verdicts.of_item(members, record.pool.sources[place], number, state, time)
+        entry = verdicts.of_item(item.members, item.source, number, state, time)
         following = entry is not None and entry.verdict == "follow"
-        novel = spent < most and record.tail[record.pool.rows[place]] <= record.settings["level"]
+        novel = spent < most and bool(record.tail[item.row] <= record.settings["level"])
         if entry is not None and not following:
             withheld[entry.what, entry.verdict] += novel
             continue
@@ -215,37 +215,33 @@ def _period(record, topics, verdicts, budget, atoms):
         folded = number != NONE and of_topic[number] >= FOLDED
         of_topic[number] += 1
         spent += novel and not folded
-        alerts.append(_alert(record, place, members, number, topics, state, folded, following, atoms))
+        alerts.append(_alert(record, item, place, number, topics, state, folded, following, atoms))
     held_back = tuple(
         Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
     )
     return Period(
         t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
         warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
-        topics=tuple(sorted(record.sizes)), scores=record.score, tails=record.tail,
+        topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
         first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
     )  # fmt: skip
 
 
-def _alert(record, place, members, number, topics, state, folded, following, atoms):
-    pool, row = record.pool, int(record.pool.rows[place])
-    words, shares = pool.words[place].split(), pool.shares[place].tolist()
-    of_atom = {atom: topic for topic, atom in atoms.items()}
-    near = zip(pool.near_words[place].split("\t"), pool.near_ids[place].split("\t"), strict=True)
+def _alert(record, item, place, number, topics, state, folded, following, atoms):
+    row, near = item.row, zip(record.near[item.row].tolist(), record.likeness[item.row].tolist(), strict=True)
+    near = [(atom, likeness) for atom, likeness in near if atom >= 0]
     nearest = [
-        Near(int(atom), tuple(visible(names).split()), float(likeness), visible(ident), of_atom.get(int(atom), NONE))
-        for atom, likeness, (names, ident) in zip(record.near[row], record.likeness[row], near, strict=False)
-        if atom >= 0
+        Near(atom, tuple(visible(words).split()), likeness, visible(ident), atoms.get(atom, NONE))
+        for (atom, likeness), (words, ident) in zip(near, item.near, strict=True)
     ]
     return Alert(
-        t=record.t, rank=place + 1, id=visible(pool.ids[place]), members=tuple(map(visible, members)),
-        title=visible(pool.titles[place]), time=int(pool.times[place]), source=visible(pool.sources[place]),
-        line=int(pool.lines[place]) or line_of(pool.ids[place], pool.sources[place]),
-        url=visible(pool.urls[place]), score=float(record.score[row]),
+        t=record.t, rank=place + 1, id=visible(item.id), members=tuple(map(visible, item.members)),
+        title=visible(item.title), time=item.time, source=visible(item.source),
+        line=item.line or line_of(item.id, item.source), url=visible(item.url), score=float(record.score[row]),
         tail=float(record.tail[row]), topic=number, topic_name=topics[number]["name"] if number else (), state=state,
         folded=folded, context=float(record.context[row]), nearest=tuple(nearest),
-        reasons=tuple(Reason(visible(word), share) for word, share in zip(words, shares[: len(words)], strict=True)),
-        feedback="follow" if following else "",
+        reasons=tuple(Reason(visible(word), share) for word, share in item.words),
+        feedback="follow" if following else "", led=item.led, own=item.own,
     )  # fmt: skip
 
 

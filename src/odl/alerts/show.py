@@ -11,12 +11,12 @@ from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 
 WIDTH = 110
-WORDS = 6  # reasons of an item that are shown
+WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has
 FORMATS = ("text", "jsonl", "csv", "md")
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
-    "topic", "topic_name", "state", "folded", "reasons", "context", "nearest", "feedback",
+    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback",
 )  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def as_map(alert, period, earlier=None):
         "state": alert.state,
         "folded": alert.folded,
         "reasons": [[reason.word, reason.share] for reason in alert.reasons],
+        "own": alert.own,
         "context": alert.context,
         "nearest": [
             {
@@ -178,9 +179,12 @@ def closing(watch, period):
 
 
 def reasons(alert, most=WORDS):
-    """Return the leading words of an alert with their shares of the score, in per cent."""
+    """Return the words of an alert with their shares of the score in per cent; what only it has comes last."""
     total = alert.score or 1.0
-    parts = [f"{reason.word} {100 * reason.share / total:.0f} %" for reason in alert.reasons[:most]]
+    parts = [f"{reason.word} {100 * reason.share / total:.0f} %" for reason in alert.reasons[: min(most, alert.led)]]
+    own = [reason.word for reason in alert.reasons[alert.led :]][:OWN]
+    if own and alert.own > 0.005 * total:
+        parts.append(f"words of its own {100 * alert.own / total:.0f} % ({' '.join(own)})")
     if abs(alert.context) > 0.005 * total:
         parts.append(f"(context {100 * alert.context / total:.0f} %)")
     return ", ".join(parts)

@@ -72,14 +72,20 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
         data.vocabulary, chosen,
     )  # fmt: skip
     record.topic = changed.topic[np.searchsorted(rows, first)]
-    record.sizes, record.changes, record.joined = changed.sizes, changed.changes, changed.joined
+    record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
+    named = dict(zip(carried.memory.number.tolist(), carried.memory.names, strict=True))
+    after_names = zip(memory.number.tolist(), memory.names, strict=True)
+    record.names = [(number, name) for number, name in after_names if named.get(number) != name]
     record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changed.born]
     _find_near(record, Q, current.dictionary if known else None)
     record.pool = _named_pool(record, pool, words, data, Q, current.dictionary, carried, batch)
-    after_atoms = _atoms(carried, data, Q, after, memory)
+    opened, documents, linked = _atoms(carried, data, Q, after, memory)
+    held = zip(memory.number.tolist(), linked.tolist(), strict=True)
+    record.atoms = [(number, atom) for number, atom in held if atom >= 0]
     recent = carried.recent if data.t == 0 else np.append(carried.recent, found.score[~found.empty])
     periods.write(output, record, periods.Carried(
-        data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], *after_atoms,
+        data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], opened,
+        documents, linked,
     ))  # fmt: skip
 
 
@@ -125,8 +131,7 @@ def _calibrated(data, found, carried, first, words, run, chosen):
     context = found.score - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
     return periods.Record(
         data.t, carried.run, carried.settings, facts, found.score, tail, context, first,
-        np.zeros(n, dtype=np.int64), np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data, None,
-        {}, [], [], [],
+        np.zeros(n, dtype=np.int64), np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data,
     )  # fmt: skip
 
 
@@ -154,30 +159,33 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
     """Return the pool with everything that a reader is shown, so that no other file is needed for it."""
     groups = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[groups], pool), np.searchsorted(record.item[groups], pool, side="right")
-    members = [groups[low:high] for low, high in zip(*spans, strict=True)]
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    held = data.frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1])
-    leading = [reasons.lead(words, row, held >= 2, REASONS) for row in pool]
-    parts = np.zeros((len(pool), REASONS), dtype=np.float32)
-    for place, (row, terms) in enumerate(zip(pool, leading, strict=True)):
-        span = slice(words.indptr[row], words.indptr[row + 1])
-        of_term = dict(zip(words.indices[span].tolist(), words.data[span].tolist(), strict=True))
-        parts[place, : len(terms)] = [of_term[term] for term in terms]
+    shared = data.frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
-    near = [[atom for atom in record.near[row].tolist() if atom >= 0] for row in pool]
-    origin = _origins(batch, pool)
-    return periods.Pool(
-        rows=pool.astype(np.int64),
-        ids=[data.ids[row] for row in pool],
-        titles=[data.titles[row] for row in pool],
-        times=data.times[pool],
-        members=["\t".join(data.ids[row] for row in group) for group in members],
-        words=[" ".join(data.vocabulary[term] for term in terms) for terms in leading],
-        shares=parts,
-        near_words=["\t".join(tops[atom] for atom in atoms) for atoms in near],
-        near_ids=["\t".join(_at(carried.documents, atom) for atom in atoms) for atoms in near],
-        **origin,
-    )
+    items = []
+    for row, low, high, origin in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):
+        terms, parts = reasons.lead(words, row, shared, REASONS), _shares(words, row)
+        items.append(
+            periods.Item(
+                row=row,
+                id=data.ids[row],
+                title=data.titles[row],
+                time=int(data.times[row]),
+                **origin,
+                members=[data.ids[other] for other in groups[low:high]],
+                words=[(data.vocabulary[term], parts[term]) for term in terms],
+                led=int(shared[terms].sum()),
+                own=float(sum(part for term, part in parts.items() if not shared[term])),
+                near=[(tops[atom], _at(carried.documents, atom)) for atom in record.near[row].tolist() if atom >= 0],
+            )
+        )
+    return items
+
+
+def _shares(words, row):
+    """Return the share of each term of a document."""
+    span = slice(words.indptr[row], words.indptr[row + 1])
+    return dict(zip(words.indices[span].tolist(), words.data[span].tolist(), strict=True))
 
 
 def _at(values, place):
@@ -194,18 +202,15 @@ def _atom_words(A, atoms, vocabulary):
 
 def _origins(path, rows):
     """Return the source file, line and address of documents, as far as the batch has them."""
-    nowhere = {"sources": [""] * len(rows), "lines": np.zeros(len(rows), dtype=np.int64), "urls": [""] * len(rows)}
-    if path is None or not len(rows):
-        return nowhere
-    with storage.reading(path, "batch") as file:
-        names = set(storage.names_in(file, "/"))
-        for key, name in (("sources", "files"), ("urls", "urls")):
-            if name in names:
-                held = storage.read_strings(file, name)
-                nowhere[key] = [held[row] for row in rows]
-        if "lines" in names:
-            nowhere["lines"] = storage.read_array(file, "lines", "i")[rows]
-    return nowhere
+    held, n = {"source": [], "line": [], "url": []}, len(rows)
+    if path is not None and n:
+        with storage.reading(path, "batch") as file:
+            names = set(storage.names_in(file, "/"))
+            for key, name in (("source", "files"), ("url", "urls")):
+                held[key] = storage.read_strings(file, name) if name in names else []
+            held["line"] = storage.read_array(file, "lines", "i").tolist() if "lines" in names else []
+    blank = {"source": "", "line": 0, "url": ""}
+    return [{key: held[key][row] if held[key] else blank[key] for key in held} for row in rows]
 
 
 def _atoms(carried, data, Q, after, memory):

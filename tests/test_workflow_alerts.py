@@ -74,7 +74,7 @@ def test_what_a_change_reruns(whole, tmp_path):
         ({"run": "da"}, "odl: alerts.run names 'da'; expected one of ad"),
         ({"run": "ad", "atoms": 9}, "odl: alerts.atoms is 9; expected one of 8"),
         ({"run": "ad", "budget": 2.5}, "odl: alerts.budget is 2.5; expected a whole number of items"),
-        ({"run": "ad", "level": 2}, "odl: alerts.level is 2; expected a number above 0 and at most 1"),
+        ({"run": "ad", "level": 2}, "odl: alerts.level is 2; expected a number above 0 at most 1"),
         ({"run": "ad", "bugdet": 2}, "did you mean 'budget'?"),
     ],
 )

@@ -23,8 +23,8 @@ from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.documents import CONTROLS
-from odl.jobs import alerts
+from odl.files.text import CONTROLS
+from odl.jobs import alerts, runs
 from odl.stream import features
 
 
@@ -352,7 +352,7 @@ class TestRefused:
     """A chain goes on from its own files only."""
 
     def test_other_settings_or_timesteps(self, made):
-        run = watched.run_of(atoms=20)
+        run = runs.parse(watched.run_of(atoms=20))
         named = {"corpus": "made", "seed": 0, "run": "it", "atoms": 20, "algorithm": "adaptive"}
         path = made[1] / "4.h5"
         with pytest.raises(StorageError, match=r"4.h5 is of timestep 4; expected timestep 5"):

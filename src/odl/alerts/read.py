@@ -11,7 +11,7 @@ from odl.alerts import feedback, periods
 from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
 from odl.alerts.settings import check_budget, room
 from odl.errors import DataError
-from odl.files.documents import visible
+from odl.files.text import visible
 
 FOLDED = 3  # items of one topic that are shown by themselves
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts", "results/*/*/seed*/*/k*/alerts")

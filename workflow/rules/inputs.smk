@@ -153,6 +153,13 @@ def alert_files(wildcards):
     ]
 
 
+def duplicates_of(wildcards):
+    """The near-duplicates of a timestep, of corpora that are read for them."""
+    if not config["corpora"][wildcards.corpus]["options"].get("duplicates"):
+        return []
+    return f"{stream_of(wildcards)}/duplicates/{wildcards.t}.h5"
+
+
 def alerts_before(wildcards):
     """Where old checkpoints are deleted: the alerts that need the one which an update deletes."""
     chain = wildcards.run, int(wildcards.k), int(wildcards.seed)
@@ -285,3 +292,15 @@ def shown():
             "topics": config["evaluate"]["topics"],
         }
     )
+
+
+def near_duplicates(wildcards):
+    """The ends of the chains of the streams that ask for them."""
+    return [
+        f"{stream_of(chain)}/duplicates/{len(index(chain)) - 1}.h5"
+        for name in config["streams"]
+        if config["corpora"][name]["options"].get("duplicates")
+        for chain in (
+            SimpleNamespace(corpus=name, seed=seed) for seed in config["seeds"]
+        )
+    ]

@@ -197,8 +197,7 @@ def _period(record, topics, verdicts, budget, atoms):
     """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
     facts, items = record.facts, len(np.unique(record.item))
     most, alerts, withheld, of_topic = room(budget, items), [], Counter(), Counter()
-    if facts["empty"]:
-        withheld["", "empty"] = int(facts["empty"])
+    withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
     spent = 0
     for place, item in enumerate(record.pool):
         number = int(record.topic[item.row])

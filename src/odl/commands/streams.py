@@ -5,6 +5,7 @@ import os
 from odl import arguments
 from odl.arguments import parse_map
 from odl.commands.declare import argument, command
+from odl.errors import ParameterError
 
 
 @command(
@@ -33,6 +34,8 @@ def read(args):
     found = corpora.read(args.reader, args.source, args.options)
     documents.write(args.output, found, reader=args.reader)
     print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
+    for sentence in documents.losses(found):
+        print(f"odl read: {sentence}")
 
 
 @command(
@@ -78,3 +81,19 @@ def features(args):
     from odl.stream import features
 
     features.advance(args.output, args.batch, args.previous)
+
+
+@command(
+    "group the near-duplicates of one timestep, with those of the timesteps before",
+    argument("output"),
+    argument("batch", help="those before it lie beside it"),
+    argument("previous", nargs="?", help="groups of the timestep before"),
+    argument("--window", type=int, default=4, help="compare with so many timesteps before (default: 4)"),
+)
+def duplicates(args):
+    from odl.alerts import duplicates
+
+    if args.window < 0:
+        raise ParameterError(f"--window is {args.window}", "a number of timesteps from 0", "correct it")
+    groups = duplicates.advance(args.output, args.batch, args.previous, args.window)
+    print(f"odl duplicates: {groups.sentence()}")

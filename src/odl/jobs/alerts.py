@@ -7,6 +7,7 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.alerts import candidates, clusters, periods, reasons
+from odl.alerts import duplicates as near
 from odl.alerts.calibration import tail_probability
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError
@@ -25,7 +26,20 @@ WIDER = 2  # times the level of an alert: items from which topics are made, show
 LINKED = 0.5  # cosine from which on an atom holds a topic
 
 
-def follow(source, scores, state, output, *, run, settings=None, known=None, previous=None, batch=None, whole=None):
+def follow(
+    source,
+    scores,
+    state,
+    output,
+    *,
+    run,
+    settings=None,
+    known=None,
+    previous=None,
+    batch=None,
+    duplicates=None,
+    whole=None,
+):
     """Continue the chain of alerts by one period.
 
     Parameters
@@ -43,6 +57,8 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
         The period before; none for timestep 0.
     batch : path-like, optional
         Batch of the timestep, for the sources of its documents.
+    duplicates : path-like, optional
+        Near-duplicates of the timestep; without, documents with nearly the same words are.
     whole : path-like, optional
         Last features of the stream, for ``idf: corpus``.
 
@@ -63,10 +79,11 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
     counts = data.counts[:]
     words = shares.with_data(counts, shares.entries(novelty.shares(learner, current, P, found)[0], counts))
     words = words.astype(np.float32)
-    first = clusters.near_duplicates(Q)
+    first, repeats = _groups(duplicates, data, Q)
     record = _calibrated(data, found, carried, first, words, chosen)
     rows = np.flatnonzero(first == np.arange(len(first)))
-    odd = _odd(record, rows, found, chosen)
+    record.facts["repeats"] = int(repeats[rows].sum())
+    odd = _odd(record, rows, found, chosen) & ~repeats[rows]
     pool = _pool(record, rows[odd], found, room(chosen.budget, len(rows)), chosen)
     memory, changed = candidates.advance(
         carried.memory, data.t, Q[rows], np.searchsorted(rows, pool), odd, [data.ids[row] for row in rows],
@@ -88,6 +105,18 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
         data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], opened,
         documents, linked,
     ))  # fmt: skip
+
+
+def _groups(path, data, Q):
+    """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
+    if path is None:
+        return clusters.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
+    groups = near.read(path)
+    names, born = groups.own(), groups.born[groups.starts[-2] :, 0]
+    if groups.t != data.t or len(names) != len(data.ids):
+        raise DataError(f"{path} is of other documents than the features", "both of one timestep", "make it again")
+    rows = {}
+    return np.array([rows.setdefault(name, row) for row, name in enumerate(names)], dtype=np.int64), born < data.t
 
 
 def _novelty(path, data, codes):

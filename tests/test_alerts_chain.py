@@ -251,14 +251,14 @@ class TestClusters:
         """An item that was alone waits for its like; with too many topics the one that ended first goes."""
         words, chosen = [f"w{term}" for term in range(30)], Settings(support=2, silence=2, topics=1)
         memory, history = candidates.nothing(chosen), []
-        for t, terms in enumerate([0, 0, 10, 10, 10]):
+        for t, terms in enumerate([0, 20, 0, 10, 10]):
             Q = np.zeros((1, 30))
             Q[0, [terms, terms + 1, terms + 2 + t]] = 3**-0.5
             ids, every = [f"d{t}"], np.array([0])
             memory, found = candidates.advance(memory, t, sparse.csr_array(Q), every, every == 0, ids, words, chosen)
             history.append((found.joined, [number for number, _ in found.born], memory.number.tolist()))
-        assert history[:2] == [([], [], []), ([(1, "d0")], [1], [1])]
-        assert history[3] == ([(2, "d2")], [2], [2]) and memory.given == 2
+        assert history[:3] == [([], [], []), ([], [], []), ([(1, "d0")], [1], [1])]
+        assert history[4] == ([(2, "d3")], [2], [2]) and memory.given == 2
 
     def test_the_cosine_with_the_others(self, rng):
         Q = rng.random((6, 9))

@@ -27,7 +27,9 @@ rule alerts:
         runtime=minutes(0.2),
     params:
         code=lambda wildcards: code("alerts", f"learners/{algorithm(wildcards)}"),
-        run=run_of,
+        run=lambda wildcards: json.dumps(
+            study.run_of(config, wildcards.run, **chain_of(wildcards))
+        ),
         settings=json.dumps({name: config["alerts"][name] for name in KNOWN["alerts"]}),
         known=option("--known", "known"),
         previous=option("--previous", "previous"),

@@ -61,6 +61,7 @@ def registry():
         "figures": {name: _figure(name, needed) for name, needed in figures.FIGURES.items()},
         "plan": list(arguments.STUDY),
         "emerging": list(arguments.EMERGING),
+        "alerts": list(arguments.ALERTS),
         "stages": _stages(),
     }
 

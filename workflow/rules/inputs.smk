@@ -140,6 +140,36 @@ def emerging_files(wildcards):
     ]
 
 
+def alert_files(wildcards):
+    """The alerts of every timestep of the streams; none where no run is named for them."""
+    followed = study.alerts_of(config)
+    if not followed:
+        return []
+    run, k, seed = followed
+    return [
+        f"{ROOT}/{corpus}/seed{seed}/{run}/k{k}/alerts/{t}.h5"
+        for corpus in config["streams"]
+        for t in timesteps(SimpleNamespace(corpus=corpus, seed=seed))
+    ]
+
+
+def duplicates_of(wildcards):
+    """The near-duplicates of a timestep, of corpora that are read for them."""
+    if not config["corpora"][wildcards.corpus]["options"].get("duplicates"):
+        return []
+    return f"{stream_of(wildcards)}/duplicates/{wildcards.t}.h5"
+
+
+def alerts_before(wildcards):
+    """Where old checkpoints are deleted: the alerts that need the one which an update deletes."""
+    chain = wildcards.run, int(wildcards.k), int(wildcards.seed)
+    if not int(wildcards.t) or not config["checkpoints"]["keep"]:
+        return []
+    if study.alerts_of(config) != chain:
+        return []
+    return before(RUN + "/alerts/{t}.h5")(wildcards)
+
+
 def evaluation(wildcards):
     return json.dumps(
         {

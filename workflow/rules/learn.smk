@@ -59,6 +59,7 @@ rule update:
         shards=shards,
         corpus=last_features,
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
+        alerts=ancient(alerts_before),
     output:
         state=RUN + "/{t}.h5",
         scores=RUN + "/scores/{t}.h5",

@@ -87,7 +87,8 @@ rule page:
             {
                 key: value
                 for key, value in config.items()
-                if key not in ("mirror", "ranks", "block", "shards", "checkpoints")
+                if key
+                not in ("mirror", "ranks", "block", "shards", "checkpoints", "alerts")
             }
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],

@@ -3,7 +3,7 @@
 A subcommand is declared beside its function (`odl.commands.declare`), in the file of its subject.
 """
 
-from odl.commands import streams, runs, results, pages, upkeep  # isort: skip  (the order of the help)
+from odl.commands import asking, streams, runs, results, pages, upkeep  # isort: skip  (the order of the help)
 from odl.commands.declare import COMMANDS
 
-__all__ = ["COMMANDS", "pages", "results", "runs", "streams", "upkeep"]
+__all__ = ["COMMANDS", "asking", "pages", "results", "runs", "streams", "upkeep"]

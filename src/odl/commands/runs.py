@@ -120,6 +120,31 @@ def rank(args):
 
 
 @command(
+    "continue the chain of alerts by one timestep: items, topics, reasons",
+    argument("features"),
+    argument("scores"),
+    argument("state", help="checkpoint of the timestep"),
+    argument("output", help="alerts to write"),
+    CHAIN[0],
+    argument("--known", help="checkpoint of the timestep before"),
+    argument("--previous", help="alerts of the timestep before"),
+    argument("--batch", help="batch of the timestep, for the sources of its documents"),
+    argument("--duplicates", help="near-duplicates of the timestep; by default documents of nearly the same words are"),
+    CHAIN[2],
+    argument("--settings", type=parse_map, default={}, help="JSON: budget, level, window, ..."),
+)
+def alerts(args):
+    from odl.jobs import alerts, runs
+
+    _check_run(args.run)
+    arguments.check(args.settings, "--settings", arguments.ALERTS, optional=True)
+    files = {"known": args.known, "previous": args.previous, "batch": args.batch, "whole": args.corpus_features}
+    files["duplicates"] = args.duplicates
+    chain = {"run": runs.parse(args.run), "settings": args.settings, **files}
+    alerts.follow(args.features, args.scores, args.state, args.output, **chain)
+
+
+@command(
     "score one timestep by nearest neighbours, unknown words and length",
     argument("output"),
     argument("features"),

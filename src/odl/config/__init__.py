@@ -9,6 +9,7 @@ from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
 from odl.config.defaults import merge
 from odl.config.runs import (
     OF_EXPERIMENTS,
+    alerts_of,
     atoms_of,
     emerging_of,
     experiment_of,
@@ -28,6 +29,7 @@ __all__ = [
     "OF_EXPERIMENTS",
     "ConfigError",
     "OdlError",
+    "alerts_of",
     "atoms_of",
     "check_config",
     "check_each_once",

@@ -98,6 +98,7 @@ def _check_names(config, algorithms):
     _check_shards(config)
     _check_regret(config, [name for name, facts in algorithms.items() if facts["has_regret"]])
     _check_emerging(config)
+    _check_alerts(config)
 
 
 def _check_known(config, where, names, table):
@@ -212,6 +213,23 @@ def _check_regret(config, algorithms):
         raise ConfigError(given, "all checkpoints where regret is computed", "set one of them to 0 or false")
     _check_runs(config, "regret.runs", settings["runs"], algorithms)
     _check_sizes(config, "regret", settings["runs"])
+
+
+def _check_alerts(config):
+    """Refuse alerts of what is not run, or a budget that is neither a number of items nor a share."""
+    settings = config["alerts"]
+    if settings["run"]:
+        _check_runs(config, "alerts.run", [settings["run"]])
+        if settings["run"] in config["ranks"]:
+            given = f"alerts.run names '{settings['run']}', whose agents live on ranks of their own"
+            raise ConfigError(given, "a run whose atoms one process may see", "name another run")
+        sizes = atoms_of(config, settings["run"])
+        if settings["atoms"] is not None and settings["atoms"] not in sizes:
+            expected = f"one of {', '.join(map(str, sizes))}"
+            raise ConfigError(f"alerts.atoms is {settings['atoms']}", expected, "correct it or add it to atoms")
+    if settings["budget"] > 1 and settings["budget"] != int(settings["budget"]):
+        given = f"alerts.budget is {settings['budget']}"
+        raise ConfigError(given, "a whole number of items, or a share below 1", "correct it")
 
 
 def _check_emerging(config):

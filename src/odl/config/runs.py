@@ -40,6 +40,12 @@ def shard_of(config):
     return -(-config["shards"]["documents"] // BLOCK) * BLOCK
 
 
+def alerts_of(config):
+    """Return run, atoms and seed whose alerts are followed, or None: the most atoms of the run if none are named."""
+    run, k = config["alerts"]["run"], config["alerts"]["atoms"]
+    return (run, k or max(atoms_of(config, run)), config["report"]["seed"]) if run and config["streams"] else None
+
+
 def regret_of(config, run):
     """Return the sizes of a run whose regret is measured: those named, or all."""
     regret = config["regret"]

@@ -154,6 +154,19 @@ def _read_learner(path):
         return batch
 
 
+def read_parts(path):
+    """Return the arrays score, residual, penalty and empty of a learner's score file.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, "scores") as file:
+        parts = [storage.read_array(file, name) for name in ("score", "residual", "penalty")]
+        return *parts, storage.read_array(file, "empty", "iu").astype(bool)
+
+
 def _read_baselines(path):
     with storage.reading(path, "baselines") as file:
         batch = Scores(

@@ -1,0 +1,365 @@
+"""Candidate topics of a stream: found among the most novel items, numbered for ever, counted period by period.
+
+Nothing here looks back further than what `Memory` carries, so that a period costs as much as its batch.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.alerts import clusters
+from odl.alerts.model import NONE, STATES
+from odl.learners.batches import BLOCK
+from odl.learners.matrices import largest_per_row, widen
+
+KEPT = 100  # terms of a topic, and of an item that is remembered
+FULL = 50  # items from which on a new one counts as much as one of the last so many
+NAMED = 10  # items up to which a topic's name is made again
+NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is carried from period to period: m topics, r items that have no topic yet.
+
+    Attributes
+    ----------
+    given : int
+        Topics numbered so far.
+    number, birth, last, items : ndarray of int64, shape (m,)
+        Number, period of birth, last period with an item, items so far.
+    state : ndarray of int8, shape (m,)
+        Position in `odl.alerts.model.STATES`.
+    reach : ndarray of float64, shape (m,)
+        Least cosine of an item of the topic.
+    names : list of str
+        Words of each name, separated by spaces.
+    sums : csr_array of float32, shape (m, n_terms)
+        Weighted sum of the items, its heaviest terms.
+    held : csr_array of float32, shape (m, n_terms)
+        Items that have the term, where `sums` has an entry.
+    counts : ndarray of int64, shape (m, past)
+        Items in each of the last periods, the newest last.
+    totals : ndarray of int64, shape (past,)
+        Items of the stream in these periods.
+    loose : csr_array of float32, shape (r, n_terms)
+        Items without a topic of the last periods.
+    loose_ids : list of str
+    loose_t : ndarray of int64, shape (r,)
+    """
+
+    given: int
+    number: np.ndarray
+    birth: np.ndarray
+    last: np.ndarray
+    items: np.ndarray
+    state: np.ndarray
+    reach: np.ndarray
+    names: list
+    sums: sparse.csr_array
+    held: sparse.csr_array
+    counts: np.ndarray
+    totals: np.ndarray
+    loose: sparse.csr_array
+    loose_ids: list
+    loose_t: np.ndarray
+
+
+class Found(NamedTuple):
+    """What a period changed.
+
+    Attributes
+    ----------
+    topic : ndarray of int64
+        Number of the topic of every item, 0 for none.
+    sizes : dict of int to int
+        Topic to its items in the period.
+    changes : list of (int, str)
+        Topic and its new state.
+    born : list of (int, int)
+        Topic and the item that is most like it.
+    joined : list of (int, str)
+        Topic and the id of an item of an earlier period that became part of it.
+    """
+
+    topic: np.ndarray
+    sizes: dict
+    changes: list
+    born: list
+    joined: list
+
+
+def nothing(settings):
+    """Return the memory before the first period."""
+    whole, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0), dtype=np.float32)
+    return Memory(
+        0, whole, whole, whole, whole, whole.astype(np.int8), np.zeros(0), [], none, none,
+        np.zeros((0, settings.past), dtype=np.int64), np.zeros(settings.past, dtype=np.int64), none, [], whole,
+    )  # fmt: skip
+
+
+def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
+    """Find the topics of one period.
+
+    Parameters
+    ----------
+    memory : Memory
+    t : int
+    Q : csr_array, shape (n_items, n_terms)
+        The items of the period, rows of unit l2 norm.
+    pool : ndarray of int
+        Rows of Q that new topics are made of, most novel first; none while it warms up.
+    odd : ndarray of bool, shape (n_items,)
+        Items with scores that recent ones seldom had. A group is no new topic if more than half of the items of the
+        period that belong to it are not: the stream knows it, and a few of its documents are unusual.
+    ids : list of str
+        Of the items.
+    vocabulary : list of str
+    settings : odl.alerts.settings.Settings
+
+    Returns
+    -------
+    Memory, Found
+    """
+    memory = _widened(memory, Q.shape[1])
+    near = _nearest(Q, memory.sums, memory.reach)
+    topic = np.where(near >= 0, np.append(memory.number, NONE)[near], NONE)
+    memory, found = _births(memory, t, Q, pool[topic[pool] == NONE], odd, settings)
+    place = {number: row for row, number in enumerate(memory.number.tolist())}
+    for number, rows, _ in found.born:
+        topic[rows] = number
+    if found.born:
+        fresh = np.array([place[number] for number, *_ in found.born])
+        free = np.flatnonzero(topic == NONE)
+        near = _nearest(Q[free], memory.sums[fresh], memory.reach[fresh])
+        topic[free] = np.where(near >= 0, np.append(memory.number[fresh], NONE)[near], NONE)
+    memory = _learned(memory, Q, topic, found.born)
+    memory, sizes, changes = _counted(memory, t, topic, settings)
+    memory = _named(memory, vocabulary, settings)
+    memory = _remembered(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
+    born = [(number, best) for number, _, best in found.born]
+    return _limited(memory, settings), Found(topic, sizes, changes, born, found.joined)
+
+
+def growth_chance(count, total, before, total_before):
+    """Return the probability of at least `count` items of `total`, given `before` of `total_before` in the past.
+
+    If the rate had stayed the same, the new items would be a binomial part of all of them (the conditional test of
+    two Poisson rates).
+    """
+    if not (count and before and total_before):
+        return 1.0
+    share, n = total / (total + total_before), count + before
+    part = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(before + 1)
+    part = math.exp(part + count * math.log(share) + before * math.log1p(-share))
+    chance = 0.0
+    for number in range(count, n + 1):
+        chance += part
+        part *= (n - number) / (number + 1) * share / (1.0 - share)
+    return min(chance, 1.0)
+
+
+class _Births(NamedTuple):
+    born: list  # number, rows of Q, the row most like it
+    joined: list
+
+
+def _births(memory, t, Q, free, odd, settings):
+    """Put free items of the pool, and loose ones of earlier periods, into new topics."""
+    if not len(free):
+        return memory, _Births([], [])
+    both = sparse.csr_array(sparse.vstack([Q[free], memory.loose.astype(np.float64)], format="csr"))
+    both = _unit(both)
+    owner = clusters.alike((both @ both.T).toarray(), settings.same)
+    born, joined, gone, parts = [], [], np.zeros(len(memory.loose_ids), dtype=bool), []
+    for first in range(len(free)):  # by the most novel item
+        members = np.flatnonzero(owner == owner[first])
+        if members[0] != first or len(members) < settings.support:
+            continue
+        if not _is_new(both[members], Q, odd, settings):
+            continue
+        number = memory.given + len(born) + 1
+        now, past = members[members < len(free)], members[members >= len(free)] - len(free)
+        parts.append((both[members], t, len(now)))
+        centre = np.asarray(both[members].sum(axis=0)).ravel()
+        born.append((number, free[now], int(free[now[np.argmax(both[now] @ centre)]])))
+        joined += [(number, memory.loose_ids[at]) for at in past]
+        gone[past] = True
+    memory = replace(
+        memory,
+        loose=memory.loose[~gone],
+        loose_ids=[name for name, left in zip(memory.loose_ids, gone, strict=True) if not left],
+        loose_t=memory.loose_t[~gone],
+    )
+    for part in parts:
+        memory = _opened(memory, *part, settings)
+    return memory, _Births(born, joined)
+
+
+def _reach(members, settings):
+    """Return the least cosine of an item of a topic that is made of these items."""
+    return max(settings.same, settings.reach * clusters.own_likeness(members))
+
+
+def _is_new(members, Q, odd, settings):
+    """Tell whether at least half of the items that a group reaches are odd ones."""
+    centre = _unit(_sum(members)[0])
+    reached = np.asarray((Q @ centre.T).todense()).ravel() >= _reach(members, settings)
+    return 2 * int(odd[reached].sum()) >= int(reached.sum())
+
+
+def _opened(memory, members, t, n_now, settings):
+    """Return the memory with one more topic, made of these items; those of this period are counted later."""
+    total, held = _sum(members)
+    sums = largest_per_row(total, KEPT)
+    held = held.data[np.searchsorted(held.indices, sums.indices)]
+    earlier = members.shape[0] - n_now
+    values = {"number": memory.given + 1, "birth": t, "last": t, "items": earlier, "state": NEW}
+    values["reach"] = _reach(members, settings)
+    grown = {
+        name: np.append(getattr(memory, name), value).astype(getattr(memory, name).dtype)
+        for name, value in values.items()
+    }
+    counts = np.vstack([memory.counts, np.zeros((1, memory.counts.shape[1]), dtype=np.int64)])
+    held = sparse.csr_array((held.astype(np.float32), sums.indices, sums.indptr), shape=sums.shape)
+    return replace(
+        memory,
+        given=memory.given + 1,
+        names=[*memory.names, ""],
+        sums=_stacked(memory.sums, sums.astype(np.float32)),
+        held=_stacked(memory.held, held),
+        counts=counts,
+        **grown,
+    )
+
+
+def _learned(memory, Q, topic, born):
+    """Add the items of each topic to its sum; those that a new topic was made of are in it."""
+    made = {number: set(rows.tolist()) for number, rows, _ in born}
+    sums, held = [], []
+    for row, number in enumerate(memory.number.tolist()):
+        rows = [item for item in np.flatnonzero(topic == number).tolist() if item not in made.get(number, ())]
+        total, count = memory.sums[[row]].astype(np.float64), memory.held[[row]].astype(np.float64)
+        if rows:
+            # From so many items on it forgets as much as it learns.
+            kept = FULL / (FULL + len(rows)) if memory.items[row] > FULL else 1.0
+            more, occurs = _sum(Q[rows])
+            total = sparse.csr_array(total * kept + more)
+            count = sparse.csr_array(count * kept + occurs).sorted_indices()
+        total = largest_per_row(total, KEPT).astype(np.float32)
+        counted = count.data[np.searchsorted(count.indices, total.indices)].astype(np.float32)
+        sums.append(total)
+        held.append(sparse.csr_array((counted, total.indices, total.indptr), shape=total.shape))
+    if not sums:
+        return memory
+    return replace(memory, sums=_all(sums), held=_all(held))
+
+
+def _counted(memory, t, topic, settings):
+    """Count the items of every topic and tell its state."""
+    count = np.array([int((topic == number).sum()) for number in memory.number.tolist()], dtype=np.int64)
+    state, last, changes = memory.state.copy(), memory.last.copy(), []
+    total, totals = len(topic), memory.totals
+    for row, number in enumerate(memory.number.tolist()):
+        was = int(state[row])
+        if memory.birth[row] == t:
+            changes.append((number, STATES[NEW]))
+        else:
+            span = min(t - int(memory.birth[row]), settings.past)
+            before, total_before = int(memory.counts[row, -span:].sum()), int(totals[-span:].sum())
+            if count[row] and was == ENDED:
+                state[row] = RETURNING
+            elif count[row]:
+                chance = growth_chance(int(count[row]), total, before, total_before)
+                state[row] = GROWING if chance <= settings.growth else ONGOING
+            elif t - last[row] >= settings.silence:
+                state[row] = ENDED
+            if state[row] != was:
+                changes.append((number, STATES[state[row]]))
+        last[row] = t if count[row] else last[row]
+    counts = np.hstack([memory.counts[:, 1:], count[:, None]])
+    sizes = {number: size for number, size in zip(memory.number.tolist(), count.tolist(), strict=True) if size}
+    after = replace(memory, state=state, last=last, items=memory.items + count, counts=counts)
+    return replace(after, totals=np.append(totals[1:], total)), sizes, changes
+
+
+def _named(memory, vocabulary, settings):
+    """Name the topics that are new, and again those of few items."""
+    names = list(memory.names)
+    for row, items in enumerate(memory.items.tolist()):
+        if not names[row] or items <= NAMED:
+            held = memory.held[[row]].data
+            names[row] = " ".join(clusters.name(memory.sums[[row]], held, items, vocabulary, settings.terms))
+    return replace(memory, names=names)
+
+
+def _remembered(memory, t, Q, rows, ids, settings):
+    """Remember the items of the pool that have no topic; forget those of long ago."""
+    kept = memory.loose_t > t - settings.silence
+    more = largest_per_row(Q[rows], KEPT).astype(np.float32)
+    return replace(
+        memory,
+        loose=_stacked(memory.loose[kept], more),
+        loose_ids=[name for name, left in zip(memory.loose_ids, kept, strict=True) if left]
+        + [ids[row] for row in rows],
+        loose_t=np.append(memory.loose_t[kept], np.full(len(rows), t)),
+    )
+
+
+def _limited(memory, settings):
+    """Forget the topics that ended longest ago where there are too many."""
+    over = len(memory.number) - settings.topics
+    if over <= 0:
+        return memory
+    order = np.lexsort((memory.number, memory.last, memory.state != ENDED))
+    kept = np.sort(order[over:])
+    rows = {name: getattr(memory, name)[kept] for name in ("number", "birth", "last", "items", "state", "reach")}
+    rows |= {name: getattr(memory, name)[kept] for name in ("sums", "held", "counts")}
+    return replace(memory, names=[memory.names[row] for row in kept], **rows)
+
+
+def _nearest(Q, sums, reach):
+    """Return the topic that each item is most like, relative to its reach; -1 where none reaches."""
+    near = np.full(Q.shape[0], -1)
+    if not sums.shape[0]:
+        return near
+    columns = sparse.csc_array(_unit(sums.astype(np.float64)).T)
+    for first in range(0, Q.shape[0], BLOCK):
+        cosines = sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray()
+        best = np.argmax(cosines / reach, axis=1)
+        values = cosines[np.arange(len(best)), best]
+        near[first : first + BLOCK] = np.where(values >= reach[best], best, -1)
+    return near
+
+
+def _unit(matrix):
+    """Return the rows scaled to unit l2 norm."""
+    sizes = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    scaled = sparse.csr_array(matrix, copy=True)
+    scaled.data = scaled.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(scaled.indptr))
+    return scaled
+
+
+def _sum(items):
+    """Return the sum of the items and, for the same terms, the number of items that have them, as matrices of a row."""
+    terms, places, occurs = np.unique(items.indices, return_inverse=True, return_counts=True)
+    shape, ends = (1, items.shape[1]), np.array([0, len(terms)])
+    total = np.bincount(places, items.data, minlength=len(terms))
+    return [sparse.csr_array((values, terms, ends), shape=shape) for values in (total, occurs.astype(np.float64))]
+
+
+def _all(rows):
+    stacked = sparse.csr_array(sparse.vstack(rows, format="csr"))
+    return stacked.sorted_indices()
+
+
+def _stacked(matrix, more):
+    return _all([matrix, more]).astype(np.float32)
+
+
+def _widened(memory, n_terms):
+    wide = {name: widen(getattr(memory, name), n_columns=n_terms) for name in ("sums", "held", "loose")}
+    return replace(memory, **wide)

@@ -1,0 +1,207 @@
+"""Why one document has its score, or what a topic is: looked up when it is asked, from what every run leaves."""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.alerts import periods, read, reasons, show
+from odl.alerts.model import NONE, Alert, Near, Reason
+from odl.evaluation.scores import read_scores
+from odl.files import storage
+from odl.files.text import visible
+from odl.stream import features
+from odl.stream.weighting import weigh
+
+MEMBERS = 20  # documents of a topic that are listed
+ROUNDING = 1e-6  # shares are stored in single precision
+ROWS = 20  # words of a document that are listed in text
+
+
+class Earlier(NamedTuple):
+    """The most similar document before another one: its id, title, time, period and cosine."""
+
+    id: str
+    title: str
+    time: int
+    t: int
+    likeness: float
+
+
+def find(place, ident):
+    """Return the period and the row of a document, newest period first; None if there is none of this id."""
+    ts = sorted((int(name[:-3]) for name in os.listdir(place.alerts) if name[:-3].isdecimal()), reverse=True)
+    for t in ts:
+        path = os.path.join(place.features, f"{t}.h5")
+        ids = features.read(path).ids
+        if ident in ids:
+            return t, ids.index(ident)
+    return None
+
+
+def document(place, t, row, watch):
+    """Explain the score of a document.
+
+    Parameters
+    ----------
+    place : odl.alerts.read.Place
+    t, row : int
+        Period, and row of its batch.
+    watch : odl.alerts.model.Watch
+
+    Returns
+    -------
+    alert : odl.alerts.model.Alert
+        As if it were one (`rank` is its place among all documents of the period); `reasons` are all its words.
+    earlier : Earlier or None
+
+    Raises
+    ------
+    StorageError
+        If a file is missing or damaged.
+    """
+    record = periods.read(os.path.join(place.alerts, f"{t}.h5"), shares=True)
+    data = features.read(os.path.join(place.features, f"{t}.h5"))
+    counts = data.counts[:]
+    words = sparse.csr_array((record.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
+    held = data.frequencies + np.bincount(counts[firsts].indices, minlength=counts.shape[1])
+    shared = held >= 2
+    terms = reasons.lead(words, row, shared, counts.shape[1])
+    led = int(shared[terms].sum())
+    span = slice(counts.indptr[row], counts.indptr[row + 1])
+    shares = dict(zip(counts.indices[span].tolist(), words.data[span].tolist(), strict=True))
+    terms += sorted(shares.keys() - set(terms), key=lambda term: -shares[term])
+    number = int(record.topic[row])
+    topic = watch.topics.get(number)
+    state = [found for at, found in topic.history if at <= t][-1] if topic else "new"
+    origin = _origin(place, t, row)
+    alert = Alert(
+        t=t, rank=int((record.score > record.score[row]).sum()) + 1, id=visible(data.ids[row]),
+        members=tuple(visible(data.ids[other]) for other in np.flatnonzero(record.item == record.item[row])),
+        title=visible(data.titles[row]), time=int(data.times[row]), **origin, score=float(record.score[row]),
+        tail=float(record.tail[row]), topic=number, topic_name=topic.name if topic else (), state=state, folded=False,
+        reasons=tuple(Reason(visible(data.vocabulary[term]), shares[term]) for term in terms),
+        context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=led,
+        own=sum(share for term, share in shares.items() if not shared[term]),
+    )  # fmt: skip
+    return alert, earlier(place, data, row)
+
+
+def _origin(place, t, row):
+    path = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
+    origin = {"source": "", "line": 0, "url": ""}
+    if os.path.exists(path):
+        with storage.reading(path, "batch") as file:
+            names = set(storage.names_in(file, "/"))
+            ident = storage.read_strings(file, "ids")[row]
+            for key, name in (("source", "files"), ("url", "urls")):
+                if name in names:
+                    origin[key] = visible(storage.read_strings(file, name)[row])
+            if "lines" in names:
+                origin["line"] = int(storage.read_array(file, "lines", "i")[row])
+            origin["line"] = origin["line"] or read.line_of(ident, origin["source"])
+    return origin
+
+
+def _nearest(place, record, row, watch):
+    """Return the nearest known atoms, with the words that they had when the document was scored."""
+    pairs = [
+        (int(atom), float(cosine))
+        for atom, cosine in zip(record.near[row], record.likeness[row], strict=True)
+        if atom >= 0
+    ]
+    before = os.path.join(place.alerts, f"{record.t - 1}.h5")
+    if not pairs or not os.path.exists(before):
+        return ()
+    documents, linked = periods.read_carried(before).documents, periods.read(before).atoms
+    of_atom = {atom: number for number, atom in reversed(linked)}
+    words = [entry[0] for entry in read_scores(os.path.join(place.run, "scores", f"{record.t - 1}.h5")).atoms]
+    return tuple(
+        Near(
+            atom, tuple(visible(words[atom]).split()) if atom < len(words) else (), cosine,
+            visible(documents[atom]) if atom < len(documents) else "", of_atom.get(atom, NONE),
+        )
+        for atom, cosine in pairs
+    )  # fmt: skip
+
+
+def earlier(place, data, row):
+    """Look through everything before a document for the one most like it (log tf, idf as it was then, cosine).
+
+    Parameters
+    ----------
+    place : odl.alerts.read.Place
+    data : odl.stream.features.Features
+        Of its period.
+    row : int
+
+    Returns
+    -------
+    Earlier or None
+    """
+    n_documents = data.n_before or data.counts.shape[0]
+    frequencies = data.frequencies if data.t else data.frequencies_after()
+    document, best = weigh(data.counts.take([row]), frequencies, n_documents, tf="log", norm="l2"), None
+    for t in range(data.t + 1):
+        batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
+        counts = batch.counts[:row] if t == data.t else batch.counts[:]
+        others = weigh(counts, frequencies[: counts.shape[1]], n_documents, tf="log", norm="l2")
+        cosines = np.asarray((others @ document[:, : counts.shape[1]].T).todense()).ravel()
+        if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
+            at = int(np.argmax(cosines))
+            names = visible(batch.ids[at]), visible(batch.titles[at])
+            best = Earlier(*names, int(batch.times[at]), t, float(cosines[at]))
+    return best
+
+
+def document_text(alert, found, warm_up):
+    """Return an explanation as a person reads it."""
+    lines = [alert.title or alert.id, f"  id: {alert.id}  ({show.place(alert) or 'no date'})"]
+    calibrated = (
+        "warm-up: not compared with anything" if warm_up else f"as high or higher: {100 * alert.tail:.2g} % of recent"
+    )
+    lines.append(f"  score {alert.score:.4f}, number {alert.rank} of period {alert.t}; {calibrated}")
+    if len(alert.members) > 1:
+        lines.append(f"  one of {len(alert.members)} near-duplicates: {', '.join(alert.members[:10])}")
+    if alert.topic:
+        lines.append(f"  topic {alert.topic} [{alert.state}] {' '.join(alert.topic_name)}")
+    lines += ["", "  share of the score   word"]
+    for reason in alert.reasons[:ROWS]:
+        lines.append(f"  {reason.share:8.4f}  {100 * reason.share / (alert.score or 1):5.1f} %   {reason.word}")
+    rest = alert.reasons[ROWS:]
+    if rest:
+        part = sum(reason.share for reason in rest)
+        lines.append(f"  {part:8.4f}  {100 * part / (alert.score or 1):5.1f} %   ({len(rest)} more words)")
+    if abs(alert.context) > ROUNDING:
+        share = f"  {alert.context:8.4f}  {100 * alert.context / (alert.score or 1):5.1f} %"
+        lines.append(f"{share}   (context: what no word of it has)")
+    for near in alert.nearest:
+        topic = f", topic {near.topic}" if near.topic else ""
+        sample = f", e.g. {near.id}" if near.id else ""
+        lines.append(
+            f"  known and near: atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample}): {' '.join(near.words)}"
+        )
+    if found:
+        where = ", ".join(part for part in (show.date_of(found.time), f"period {found.t}") if part)
+        lines.append(f"  most similar before: {found.id} (cosine {found.likeness:.2f}, {where}) {found.title[:80]}")
+    return "\n".join(lines)
+
+
+def topic_text(watch, number):
+    """Return what is known of a topic as a person reads it."""
+    topic = watch.topics[number]
+    lines = [f"Topic {number} [{topic.state}] {' '.join(topic.name)}"]
+    lines.append(f"  first in period {topic.birth}; {topic.size} documents so far; e.g. {topic.representative}")
+    lines.append(f"      {topic.title[:100]}")
+    if topic.feedback:
+        lines.append(f"  you said: {topic.feedback}")
+    if topic.atom >= 0:
+        lines.append(f"  the dictionary holds it in atom {topic.atom}")
+    lines.append("  history: " + ", ".join(f"{state} in {t}" for t, state in topic.history))
+    lines.append("  documents by period: " + ", ".join(f"{t}: {size}" for t, size in sorted(topic.sizes.items())))
+    alerts = [alert for period in watch.periods for alert in period.alerts if alert.topic == number]
+    for alert in alerts[-MEMBERS:]:
+        lines.append(f"  period {alert.t}, rank {alert.rank}: {alert.title[:80] or alert.id}  (id: {alert.id})")
+    return "\n".join(lines)

@@ -1,0 +1,176 @@
+"""What a person says of topics, documents and sources: a small table that changes what is shown, and nothing else."""
+
+import csv
+import os
+import re
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+
+from odl.alerts.model import NONE, VERDICTS
+from odl.errors import DataError, ParameterError
+from odl.files import atomic
+from odl.files.documents import NO_TIME
+from odl.files.text import visible
+
+FILE = "feedback.csv"
+COLUMNS = ("what", "verdict", "until", "note")
+GROWS = "grows"
+TOPIC = re.compile(r"topic:([1-9]\d{0,8})")
+
+
+class Entry(NamedTuple):
+    """One line of feedback.csv.
+
+    Attributes
+    ----------
+    what : str
+        "topic:12", "source:FILE" or the id of a document, which speaks for all its near-duplicates.
+    verdict : str
+        "known" or "muted" hold back, "follow" shows always.
+    until : str
+        A date from which it no longer holds; "grows": not in periods in which the topic is growing; or empty.
+    note : str
+    """
+
+    what: str
+    verdict: str
+    until: str = ""
+    note: str = ""
+
+    @property
+    def topic(self):
+        """Number of the topic, 0 if it is about none."""
+        found = TOPIC.fullmatch(self.what)
+        return int(found[1]) if found else NONE
+
+
+def check(entry, where="feedback"):
+    """Refuse a line that says nothing.
+
+    Raises
+    ------
+    DataError
+    """
+    if not entry.what.strip():
+        raise DataError(f"{where} names nothing", "topic:NUMBER, source:FILE or the id of a document", "correct it")
+    if entry.verdict not in VERDICTS:
+        raise DataError(f"{where} has the verdict {entry.verdict!r}", f"one of {', '.join(VERDICTS)}", "correct it")
+    if entry.until and entry.until != GROWS:
+        _day(entry.until, where)
+    if entry.until == GROWS and not entry.topic:
+        given = f"{where} says until {GROWS} of {entry.what!r}"
+        raise DataError(given, "a topic: documents and sources do not grow", "give a date or leave it empty")
+    return entry
+
+
+def read(folder):
+    """Return the lines of feedback.csv in a folder, none if there is no such file.
+
+    Raises
+    ------
+    DataError
+        Naming the line that is wrong.
+    """
+    path = os.path.join(folder, FILE)
+    if not os.path.exists(path):
+        return ()
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            table = csv.DictReader(file)
+            if not set(COLUMNS[:2]) <= set(table.fieldnames or ()):
+                given = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
+                raise DataError(given, ", ".join(COLUMNS), "correct its first line")
+            entries = []
+            for row in table:
+                values = {name: " ".join((row.get(name) or "").split()) for name in COLUMNS}
+                if any(values.values()):
+                    entries.append(check(Entry(**values), f"{path} line {table.line_num}"))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as such") from error
+    return tuple(entries)
+
+
+def add(folder, entry):
+    """Write a line into feedback.csv of a folder, instead of one about the same thing.
+
+    Raises
+    ------
+    DataError
+        If the line, or one that is there, is wrong.
+    """
+    check(entry)
+    entries = [held for held in read(folder) if held.what != entry.what] + [entry]
+    path = os.path.join(folder, FILE)
+    with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(entries)
+    return path
+
+
+class Verdicts:
+    """The lines of feedback as they are asked of items.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    """
+
+    def __init__(self, entries):
+        self.of = {entry.what: entry for entry in entries}
+
+    def of_item(self, members, source, topic, state, time):
+        """Return the line that an item falls under, None for none; a parent's before that of the item itself.
+
+        Parameters
+        ----------
+        members : sequence of str
+            Ids of its documents.
+        source : str
+        topic : int
+        state : str
+            Of the topic, in the period.
+        time : int
+            Of the period.
+        """
+        names = [f"source:{source}", f"topic:{topic}", *members]
+        found = [self.of[name] for name in names if name in self.of and self._holds(self.of[name], state, time)]
+        kept = [entry for entry in found if entry.verdict == "follow"]
+        return (kept or found or [None])[0]
+
+    def of_topic(self, number):
+        """Return what is said of a topic, empty for nothing."""
+        entry = self.of.get(f"topic:{number}")
+        return entry.verdict if entry else ""
+
+    @staticmethod
+    def _holds(entry, state, time):
+        if entry.until == GROWS:
+            return state != "growing"
+        return not entry.until or time == NO_TIME or time < _day(entry.until)
+
+
+def parse_until(text):
+    """Return what `--until` says, as it is written into the file.
+
+    Raises
+    ------
+    ParameterError
+    """
+    try:
+        return text if text in ("", GROWS) else date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise ParameterError(
+            f"--until {visible(text)}", f"a date such as 2026-12-31, or {GROWS}", "correct it"
+        ) from error
+
+
+def _day(text, where="feedback"):
+    """Return the first millisecond of a day."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError as error:
+        raise DataError(
+            f"{where} says until {text!r}", f"a date such as 2026-12-31, or {GROWS}", "correct it"
+        ) from error
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000

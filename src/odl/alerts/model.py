@@ -1,0 +1,263 @@
+"""What a reader of a stream gets, as plain values: alerts, topics, periods, and what was held back.
+
+Nothing here knows files; `odl.alerts.read.alerts_of` makes these of a folder. Times are milliseconds since 1970
+(UTC), `odl.files.documents.NO_TIME` where unknown. A period is a timestep of the stream.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+VERSION = 1  # of an alert as JSON: fields are only ever added
+STATES = ("new", "ongoing", "growing", "returning", "ended")
+VERDICTS = ("known", "muted", "follow")
+NONE = 0  # number of no topic
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A word and its share of a score; shares and the alert's `context` add up to the score."""
+
+    word: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Near:
+    """What was known and most like a document.
+
+    Attributes
+    ----------
+    atom : int
+        Number of the atom in the dictionary that the period was scored with.
+    words : tuple of str
+        Its heaviest words.
+    likeness : float
+        Cosine of document and atom, in [0, 1].
+    id : str
+        A document of it, the one most like it of the last period that had any; empty where there was none yet.
+    topic : int
+        Number of the topic that the atom holds, 0 for none.
+    """
+
+    atom: int
+    words: tuple
+    likeness: float
+    id: str = ""
+    topic: int = 0
+
+
+@dataclass(frozen=True)
+class Alert:
+    """An item within the budget of its period: a document, or a group of near-duplicates.
+
+    Attributes
+    ----------
+    t : int
+        Period.
+    rank : int
+        1 is the most novel item of its period. Items that are held back keep theirs.
+    id : str
+        Of the first document by position in the stream.
+    members : tuple of str
+        Ids of all documents of the item, the first one included.
+    title : str
+        Text to show; may be empty, then show the id. Holds no control character.
+    time : int
+        Of the first document, ms; `NO_TIME` where unknown.
+    source, line, url : str, int, str
+        File, line (0: not known) and address of the first document; empty where not known.
+    score : float
+    tail : float
+        Calibrated probability of such a score under recent documents; small is novel.
+    topic : int
+        Number of its topic, 0 for none.
+    topic_name : tuple of str
+    state : str
+        State of the topic in this period, one of `STATES`; "new" without a topic.
+    folded : bool
+        Whether three more novel items of its topic are shown already: to be listed under them, not by itself.
+    reasons : tuple of Reason
+        Words that explain the score, the most important first: `led` of them that other documents have as well, then
+        words that no other document had up to then.
+    context : float
+        Rest of the score: what the other documents of the batch gave it. Shares of *all* words of the document and
+        this add up to the score; `reasons` holds the largest.
+    nearest : tuple of Near
+        Most alike first, at most two.
+    feedback : str
+        "follow", or empty.
+    led : int
+        Reasons that other documents have as well.
+    own : float
+        Share of the score of all words that no other document had up to then.
+    """
+
+    t: int
+    rank: int
+    id: str
+    members: tuple
+    title: str
+    time: int
+    source: str
+    line: int
+    url: str
+    score: float
+    tail: float
+    topic: int
+    topic_name: tuple
+    state: str
+    folded: bool
+    reasons: tuple
+    context: float
+    nearest: tuple
+    feedback: str = ""
+    led: int = 0
+    own: float = 0.0
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Items of one or several periods that belong together.
+
+    Attributes
+    ----------
+    number : int
+        From 1 on, in the order of birth; never changes, never given twice.
+    name : tuple of str
+        Words that several of its documents share, the most telling first.
+    birth : int
+        Period in which it was found.
+    sizes : dict of int to int
+        Period to its documents there (not only alerts); periods without any are left out.
+    alerts : dict of int to int
+        Period to its items within the budget there.
+    representative, title : str, str
+        Id and title of the document that is most like the topic, of those it was found with.
+    history : tuple of (int, str)
+        (period, state) of each change of state, oldest first; it only grows.
+    feedback : str
+        One of `VERDICTS`, or empty.
+    atom : int
+        Atom of the dictionary that holds it now; -1: none yet, or no more.
+    """
+
+    number: int
+    name: tuple
+    birth: int
+    sizes: dict
+    alerts: dict
+    representative: str
+    title: str
+    history: tuple
+    feedback: str = ""
+    atom: int = -1
+
+    @property
+    def state(self):
+        """The state in the last period."""
+        return self.history[-1][1]
+
+    @property
+    def size(self):
+        """Documents so far."""
+        return sum(self.sizes.values())
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """What was not shown of a period although it would have been, and why.
+
+    Attributes
+    ----------
+    what : str
+        "topic:12", the id of a document, "source:FILE"; empty where nobody said so.
+    verdict : str
+        "muted" or "known", which a person said. "empty": documents without a word, and "repeated": near-duplicates
+        of a document of an earlier period, which are never alerts.
+    items : int
+        How many.
+    """
+
+    what: str
+    verdict: str
+    items: int
+
+
+@dataclass(frozen=True)
+class Period:
+    """A timestep, as a reader sees it.
+
+    Attributes
+    ----------
+    t : int
+    first, last : int
+        Times of its earliest and latest document, ms; `NO_TIME` where unknown.
+    documents : int
+    items : int
+        Documents with each group of near-duplicates counted once.
+    warm_up : bool
+        Whether too little came before for an alert; such a period has none.
+    budget : int
+        Items at most.
+    alerts : tuple of Alert
+        Most novel first; may be empty: nothing new.
+    withheld : tuple of Withheld
+    topics : tuple of int
+        Topics with documents in it.
+    scores, tails : ndarray of float, shape (documents,)
+        Of all documents, in the order of the stream; tails are 1 in a warm-up.
+    first_seen : float
+        Share of the terms of its documents that were never seen before.
+    atoms : int
+        Atoms of the dictionary that some document of the period was nearest to.
+    """
+
+    t: int
+    first: int
+    last: int
+    documents: int
+    items: int
+    warm_up: bool
+    budget: int
+    alerts: tuple
+    withheld: tuple
+    topics: tuple
+    scores: np.ndarray
+    tails: np.ndarray
+    first_seen: float
+    atoms: int
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A stream with its alerts.
+
+    Attributes
+    ----------
+    corpus, run, atoms, seed
+        Whose scores.
+    settings : dict
+        As `odl.alerts.settings.Settings`.
+    periods : tuple of Period
+        Oldest first, warm-up included.
+    topics : dict of int to Topic
+        By number, all that ever were.
+    feedback : tuple of odl.alerts.feedback.Entry
+        What a person has said.
+    labelled : bool
+        Whether some document has topics given: then a study page is worth a link.
+    place : odl.alerts.read.Place
+        Where it lies.
+    """
+
+    corpus: str
+    run: str
+    atoms: int
+    seed: int
+    settings: dict
+    periods: tuple
+    topics: dict
+    feedback: tuple = ()
+    labelled: bool = False
+    place: object = None

@@ -1,0 +1,253 @@
+"""The file of one period: what its documents are called, what the next period goes on from. HDF5, kind "alerts"."""
+
+import json
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from scipy import sparse
+
+from odl.alerts.candidates import Memory
+from odl.errors import StorageError
+from odl.files import storage
+
+KIND = "alerts"
+ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
+CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
+FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
+RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
+
+
+@dataclass
+class Item:
+    """One of the most novel items of a period, with what is shown of it.
+
+    Attributes
+    ----------
+    row, id, title, time, source, line, url
+        Of its first document; the row of the batch, the line 0 where it is not known.
+    members : list of str
+        Ids of all its documents.
+    words : list of (str, float)
+        Its reasons: words and shares, `led` of them of other documents as well.
+    led : int
+    own : float
+        Share of all words that no other document has.
+    near : list of (str, str)
+        Words of the nearest atoms, separated by spaces, and the id of a document of each.
+    """
+
+    row: int
+    id: str
+    title: str
+    time: int
+    source: str
+    line: int
+    url: str
+    members: list
+    words: list
+    led: int
+    own: float
+    near: list
+
+
+@dataclass
+class Record:
+    """One period: n documents, most of them never shown.
+
+    Attributes
+    ----------
+    t : int
+    run : dict
+        corpus, seed, run, atoms, algorithm.
+    settings : dict
+        As `odl.alerts.settings.Settings`.
+    facts : dict
+        first, last (times), first_seen, labelled, warm_up, empty (documents without a word), repeats (items that
+        repeat one of an earlier period).
+    score, tail, context : ndarray of float64, shape (n,)
+        Score; its probability under recent ones; the part of it that is no word's.
+    item, topic : ndarray of int64, shape (n,)
+        Row of the first near-duplicate; number of the topic, 0 for none.
+    near, likeness : ndarray of int64 and float32, shape (n, 2)
+        Nearest atoms before learning (-1: none) and their cosines.
+    shares : ndarray of float32
+        Words' shares of the score, in the order of the entries of the counts in the features; None where not read.
+    pool : list of Item
+        The most novel first.
+    sizes, changes, born, joined : list of tuple
+        As in `odl.alerts.candidates.Found`; of `born` the id and the title of the document.
+    names : list of (int, str)
+        Topics that have another name from now on; its words are separated by spaces.
+    atoms : list of (int, int)
+        Topics, and the atoms that hold them now.
+    """
+
+    t: int
+    run: dict
+    settings: dict
+    facts: dict
+    score: np.ndarray
+    tail: np.ndarray
+    context: np.ndarray
+    item: np.ndarray
+    topic: np.ndarray
+    near: np.ndarray
+    likeness: np.ndarray
+    shares: np.ndarray
+    pool: list = field(default_factory=list)
+    sizes: list = field(default_factory=list)
+    changes: list = field(default_factory=list)
+    born: list = field(default_factory=list)
+    joined: list = field(default_factory=list)
+    names: list = field(default_factory=list)
+    atoms: list = field(default_factory=list)
+
+
+@dataclass
+class Carried:
+    """What the next period goes on from.
+
+    Attributes
+    ----------
+    t : int
+    run, settings : dict
+    digest : str
+        Of the file.
+    memory : odl.alerts.candidates.Memory
+    recent : ndarray of float64
+        Last scores.
+    opened, documents : ndarray of int64, list of str
+        Of each atom the number of the document that opened it (its own number for learners that do not say), and the
+        id of the document that is most like it.
+    linked : ndarray of int64
+        Atom of each topic of the memory, -1 for none.
+    """
+
+    t: int
+    run: dict
+    settings: dict
+    digest: str
+    memory: Memory
+    recent: np.ndarray
+    opened: np.ndarray
+    documents: list
+    linked: np.ndarray
+
+
+def write(path, record, carried):
+    """Write a period, atomically and with reproducible bytes.
+
+    Parameters
+    ----------
+    path : path-like
+    record : Record
+    carried : Carried
+        Its `digest` is that of the file before.
+    """
+    attributes = {**record.run, "t": record.t, "settings": json.dumps(record.settings, sort_keys=True)}
+    with storage.writing(path, KIND, **attributes, **record.facts, previous=carried.digest) as file:
+        for name in (*ARRAYS, "shares"):
+            storage.write_array(file, name, getattr(record, name))
+        storage.write_strings(file, "pool", [json.dumps(vars(item), ensure_ascii=False) for item in record.pool])
+        changes = {name: getattr(record, name) for name in CHANGES}
+        storage.write_strings(file, "topics", [json.dumps(changes, ensure_ascii=False)])
+        _write_memory(file.create_group("memory"), carried)
+
+
+def _write_memory(group, carried):
+    memory = carried.memory
+    group.attrs["given"] = memory.given
+    for entry in fields(Memory):
+        value = getattr(memory, entry.name)
+        if sparse.issparse(value):
+            storage.write_csr(group, entry.name, value)
+        elif isinstance(value, list):
+            storage.write_strings(group, entry.name, value)
+        elif entry.name != "given":
+            storage.write_array(group, entry.name, value)
+    for name in ("recent", "opened", "linked"):
+        storage.write_array(group, name, getattr(carried, name))
+    storage.write_strings(group, "documents", carried.documents)
+
+
+def read(path, shares=False):
+    """Read a period, but for what the next one goes on from.
+
+    Parameters
+    ----------
+    path : path-like
+    shares : bool
+        Whether the shares of all words are read.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, KIND) as file:
+        (changes,) = storage.read_strings(file, "topics")
+        pool = [Item(**json.loads(line)) for line in storage.read_strings(file, "pool")]
+        record = Record(
+            **_heading(file),
+            facts={name: file.attrs[name].item() for name in FACTS},
+            **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
+            shares=storage.read_array(file, "shares", "f") if shares else None,
+            pool=pool,
+            **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
+        )
+        n = len(record.score)
+        if any(len(getattr(record, name)) != n for name in ARRAYS) or record.near.ndim != 2:
+            raise ValueError("its parts are of different documents")
+        if not all(0 <= item.row < n and item.members and 0 <= item.led <= len(item.words) for item in pool):
+            raise ValueError("an item is none of its documents")
+    return record
+
+
+def _heading(file):
+    run = {name: kind(file.attrs[name]) for name, kind in RUN.items()}
+    settings = json.loads(file.attrs["settings"])
+    if not isinstance(settings, dict):
+        raise ValueError("its settings are none")
+    return {"t": int(file.attrs["t"]), "run": run, "settings": settings}
+
+
+def read_carried(path, run=None, settings=None, t=None):
+    """Read what a period hands to the next one, refused where it is of another chain.
+
+    Raises
+    ------
+    StorageError
+        If the file is damaged, or of another run, other settings or another timestep.
+    """
+    with storage.reading(path, KIND) as file:
+        held, heading = file["memory"], _heading(file)
+        values = {"given": int(held.attrs["given"])}
+        for entry in fields(Memory):
+            if entry.type is list:
+                values[entry.name] = storage.read_strings(held, entry.name)
+            elif entry.type is sparse.csr_array:
+                values[entry.name] = storage.read_csr(held, entry.name)
+            elif entry.name != "given":
+                values[entry.name] = storage.read_array(held, entry.name, "if", ndim=None)
+        carried = Carried(
+            **heading,
+            digest=str(file.attrs["digest"]),
+            memory=Memory(**values),
+            **{name: storage.read_array(held, name, "if") for name in ("recent", "opened", "linked")},
+            documents=storage.read_strings(held, "documents"),
+        )
+        memory = carried.memory
+        if len({len(memory.number), *(len(getattr(memory, name)) for name in ("birth", "last", "items", "state"))}) > 1:
+            raise ValueError("its topics differ in number")
+        if memory.sums.shape != memory.held.shape or memory.sums.nnz != memory.held.nnz:
+            raise ValueError("its topics have words of different number")
+    for name, given, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
+        if wanted is not None and given != wanted:
+            raise _other(path, f"{name} {given}", f"{wanted}")
+    if t is not None and carried.t != t:
+        raise _other(path, f"timestep {carried.t}", f"timestep {t}")
+    return carried
+
+
+def _other(path, given, expected):
+    return StorageError(f"{path} is of {given}", expected, f"delete {path} and run the same command again")

@@ -1,0 +1,250 @@
+"""The alerts of a folder as plain values (`odl.alerts.model`), for commands and pages."""
+
+import glob
+import os
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from odl.alerts import feedback, periods
+from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
+from odl.alerts.settings import check_budget, room
+from odl.errors import DataError
+from odl.files.text import visible
+
+FOLDED = 3  # items of one topic that are shown by themselves
+PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts", "results/*/*/seed*/*/k*/alerts")
+
+
+class Place(NamedTuple):
+    """Where the alerts of a stream lie.
+
+    Attributes
+    ----------
+    home : str
+        The folder that was named: feedback.csv lies here.
+    alerts : str
+        Folder of ``{t}.h5``.
+    stream : str
+        Name of the stream.
+    """
+
+    home: str
+    alerts: str
+    stream: str
+
+    @property
+    def run(self):
+        """Folder of the run: checkpoints, and scores below it."""
+        return os.path.dirname(self.alerts)
+
+    @property
+    def features(self):
+        """Folder of the features of the stream: of its seed, or of seed 0 where nothing is drawn."""
+        seed = os.path.dirname(os.path.dirname(self.run))
+        own = os.path.join(seed, "features")
+        return own if os.path.isdir(own) else os.path.join(os.path.dirname(seed), "seed0", "features")
+
+
+def place_of(folder, stream=None):
+    """Return where the alerts below a folder are.
+
+    Parameters
+    ----------
+    folder : path-like
+        A person's folder with odl.yaml, or a study's results, ``results/STUDY``; also a folder ``.../k{k}/alerts``.
+    stream : str, optional
+        Which stream, where the folder has several.
+
+    Raises
+    ------
+    DataError
+        If there are none, or those of several streams and none was named.
+    """
+    folder = os.fspath(folder)
+    if not os.path.isdir(folder):
+        raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
+    for pattern in PATTERNS:
+        # normpath, and below: a folder may be called anything, also "[1]".
+        found = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
+        found = [path for path in found if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
+        places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(found)}
+        if stream is not None and places:
+            if stream not in places:
+                raise DataError(
+                    f"{folder} has no alerts of {stream}", f"one of {', '.join(sorted(places))}", "name one"
+                )
+            places = {stream: places[stream]}
+        if len(places) > 1:
+            given = f"{folder} has alerts of the streams {', '.join(sorted(places))}"
+            raise DataError(given, "one of them", f"name it: --stream {min(places)}")
+        if places:
+            ((name, path),) = places.items()
+            return Place(folder, path, name)
+    todo = "run it first, with alerts.run set"
+    raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
+
+
+def _of_alerts(path):
+    return os.path.basename(os.path.abspath(path)) == "alerts"
+
+
+def alerts_of(folder, stream=None, budget=None):
+    """Read the alerts of a stream.
+
+    Parameters
+    ----------
+    folder : path-like
+        A person's folder with odl.yaml, or a study's results, ``results/STUDY``; also a folder ``.../k{k}/alerts``.
+    stream : str, optional
+        Which stream, where the folder has several.
+    budget : int or float, optional
+        Items (or, below 1, share of the items) a period, instead of the one that was set.
+
+    Returns
+    -------
+    odl.alerts.model.Watch
+        Periods, alerts with their reasons, topics; what `feedback.csv` in the folder says is respected: held back
+        items are counted in `Period.withheld`.
+
+    Raises
+    ------
+    DataError
+        If the folder has no alerts, or several streams and none was named.
+    StorageError
+        If a file is damaged.
+    ParameterError
+        If the budget is none.
+    """
+    place = place_of(folder, stream)
+    if budget is not None:
+        check_budget(budget)
+    entries = feedback.read(place.home)
+    return watch(records(place), entries, budget, place)
+
+
+def records(place):
+    """Yield the records of a stream, oldest first; those behind a gap are of an earlier, longer run.
+
+    Raises
+    ------
+    StorageError
+        If a file is damaged.
+    """
+    t = 0
+    while os.path.exists(path := os.path.join(place.alerts, f"{t}.h5")):
+        yield periods.read(path)
+        t += 1
+
+
+def watch(held, entries=(), budget=None, place=None):
+    """Put the records of a stream together, and choose what is shown of each period.
+
+    Parameters
+    ----------
+    held : iterable of odl.alerts.periods.Record
+        Oldest first.
+    entries : sequence of odl.alerts.feedback.Entry
+    budget : int or float, optional
+    place : Place, optional
+
+    Returns
+    -------
+    odl.alerts.model.Watch
+    """
+    verdicts, topics, shown, labelled, atoms = feedback.Verdicts(entries), {}, [], False, {}
+    for record in held:
+        _follow(topics, record)
+        chosen = record.settings["budget"] if budget is None else budget
+        shown.append(_period(record, topics, verdicts, chosen, atoms))
+        for alert in shown[-1].alerts:
+            if alert.topic:
+                counts = topics[alert.topic]["alerts"]
+                counts[record.t] = counts.get(record.t, 0) + 1
+        labelled |= bool(record.facts["labelled"])
+        atoms, last = {atom: number for number, atom in reversed(record.atoms)}, record
+    held_in = dict(last.atoms)
+    finished = {
+        number: Topic(number=number, feedback=verdicts.of_topic(number), atom=held_in.get(number, -1), **_frozen(topic))
+        for number, topic in topics.items()
+    }
+    run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
+    return Watch(**run, settings=last.settings, periods=tuple(shown), topics=finished, feedback=tuple(entries),
+                 labelled=labelled, place=place)  # fmt: skip
+
+
+def _follow(topics, record):
+    """Bring the topics to a period."""
+    for number, ident, title in record.born:
+        topics[number] = {
+            "birth": record.t, "sizes": {}, "alerts": {}, "history": [], "name": (),
+            "representative": visible(ident), "title": visible(title),
+        }  # fmt: skip
+    for number, size in record.sizes:
+        topics[number]["sizes"][record.t] = size
+    for number, state in record.changes:
+        topics[number]["history"].append((record.t, state))
+    for number, name in record.names:
+        topics[number]["name"] = tuple(visible(name).split())
+
+
+def _frozen(topic):
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in topic.items()}
+
+
+def _period(record, topics, verdicts, budget, atoms):
+    """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
+    facts, items = record.facts, len(np.unique(record.item))
+    most, alerts, withheld, of_topic = room(budget, items), [], Counter(), Counter()
+    withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
+    spent = 0
+    for place, item in enumerate(record.pool):
+        number = int(record.topic[item.row])
+        state = topics[number]["history"][-1][1] if number else "new"
+        time = int(facts["first"])
+        entry = verdicts.of_item(item.members, item.source, number, state, time)
+        following = entry is not None and entry.verdict == "follow"
+        novel = spent < most and bool(record.tail[item.row] <= record.settings["level"])
+        if entry is not None and not following:
+            withheld[entry.what, entry.verdict] += novel
+            continue
+        if not novel and not following:
+            continue
+        folded = number != NONE and of_topic[number] >= FOLDED
+        of_topic[number] += 1
+        spent += novel and not folded
+        alerts.append(_alert(record, item, place, number, topics, state, folded, following, atoms))
+    held_back = tuple(
+        Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
+    )
+    return Period(
+        t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
+        warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
+        topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
+        first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
+    )  # fmt: skip
+
+
+def _alert(record, item, place, number, topics, state, folded, following, atoms):
+    row, near = item.row, zip(record.near[item.row].tolist(), record.likeness[item.row].tolist(), strict=True)
+    near = [(atom, likeness) for atom, likeness in near if atom >= 0]
+    nearest = [
+        Near(atom, tuple(visible(words).split()), likeness, visible(ident), atoms.get(atom, NONE))
+        for (atom, likeness), (words, ident) in zip(near, item.near, strict=True)
+    ]
+    return Alert(
+        t=record.t, rank=place + 1, id=visible(item.id), members=tuple(map(visible, item.members)),
+        title=visible(item.title), time=item.time, source=visible(item.source),
+        line=item.line or line_of(item.id, item.source), url=visible(item.url), score=float(record.score[row]),
+        tail=float(record.tail[row]), topic=number, topic_name=topics[number]["name"] if number else (), state=state,
+        folded=folded, context=float(record.context[row]), nearest=tuple(nearest),
+        reasons=tuple(Reason(visible(word), share) for word, share in item.words),
+        feedback="follow" if following else "", led=item.led, own=item.own,
+    )  # fmt: skip
+
+
+def line_of(ident, source):
+    """Return the line that an id made by the reader names (``posts.csv:12``), 0 for another id."""
+    name, _, line = ident.rpartition(":")
+    return int(line) if name and name == source and line.isdecimal() else 0

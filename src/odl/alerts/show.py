@@ -1,0 +1,257 @@
+"""What is new, in the forms in which it leaves: text for a terminal, JSON lines, CSV, Markdown."""
+
+import csv
+import io
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+from odl.alerts.model import NONE, VERSION
+from odl.errors import ParameterError
+from odl.files.documents import NO_TIME
+
+WIDTH = 110
+WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has
+UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
+FORMATS = ("text", "jsonl", "csv", "md")
+MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
+COLUMNS = (
+    "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
+    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback",
+)  # fmt: skip
+
+
+def date_of(time, exact=False):
+    """Return a time as text, empty where it is unknown; a day, or to the second."""
+    if time == NO_TIME:
+        return ""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(time))
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if exact else moment.strftime("%Y-%m-%d")
+
+
+def since(watch, text=None):
+    """Return the periods from a date on; by default the last one.
+
+    Raises
+    ------
+    ParameterError
+        If the text is no date, or the documents have none.
+    """
+    if text is None:
+        return watch.periods[-1:]
+    try:
+        day = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ParameterError(f"--since {text}", "a date such as 2026-03-01", "correct it") from error
+    first = day if day.tzinfo else day.replace(tzinfo=UTC)
+    if all(period.last == NO_TIME for period in watch.periods):
+        raise ParameterError(f"--since {text} for documents without dates", "documents with dates", "leave it out")
+    start = (first - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return tuple(period for period in watch.periods if period.last != NO_TIME and period.last >= start)
+
+
+def as_map(alert, period, earlier=None):
+    """Return an alert as a map of version 1; fields are only ever added."""
+    return {
+        "version": VERSION,
+        "period": alert.t,
+        "first": date_of(period.first, exact=True) or None,
+        "last": date_of(period.last, exact=True) or None,
+        "id": alert.id,
+        "members": list(alert.members),
+        "title": alert.title,
+        "time": date_of(alert.time, exact=True) or None,
+        "source": {"file": alert.source or None, "line": alert.line or None},
+        "url": alert.url or None,
+        "score": alert.score,
+        "tail": alert.tail,
+        "rank": alert.rank,
+        "topic": alert.topic or None,
+        "topic_name": " ".join(alert.topic_name) or None,
+        "state": alert.state,
+        "folded": alert.folded,
+        "reasons": [[reason.word, reason.share] for reason in alert.reasons],
+        "own": alert.own,
+        "context": alert.context,
+        "nearest": [
+            {
+                "atom": near.atom,
+                "topic": near.topic or None,
+                "words": list(near.words),
+                "likeness": near.likeness,
+                "id": near.id or None,
+            }
+            for near in alert.nearest
+        ],
+        "earlier": earlier,
+        "feedback": alert.feedback or None,
+    }
+
+
+def topic_map(watch, number):
+    """Return a topic as a map of version 1."""
+    topic = watch.topics[number]
+    return {
+        "version": VERSION,
+        "topic": number,
+        "topic_name": " ".join(topic.name),
+        "state": topic.state,
+        "birth": topic.birth,
+        "sizes": {str(t): size for t, size in sorted(topic.sizes.items())},
+        "alerts": {str(t): count for t, count in sorted(topic.alerts.items())},
+        "history": [list(change) for change in topic.history],
+        "representative": topic.representative,
+        "title": topic.title,
+        "feedback": topic.feedback or None,
+    }
+
+
+def as_jsonl(watch, periods):
+    """Return a line of JSON for each alert, folded ones included."""
+    maps = [as_map(alert, period) for period in periods for alert in period.alerts]
+    return "\n".join(json.dumps(entry, ensure_ascii=False) for entry in maps)
+
+
+def as_csv(watch, periods):
+    """Return the alerts as a table; lists are separated by spaces, ids by tabs."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    for period in periods:
+        for alert in period.alerts:
+            row = as_map(alert, period)
+            row |= {"source": alert.source, "line": alert.line or "", "members": "\t".join(alert.members)}
+            row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in alert.reasons)
+            row["nearest"] = " ".join(alert.nearest[0].words) if alert.nearest else ""
+            writer.writerow(row)
+    return text.getvalue().rstrip("\n")
+
+
+def as_text(watch, periods):
+    """Return the alerts as a person reads them."""
+    lines = []
+    for period in periods:
+        lines += [heading(watch, period), ""]
+        for number, alerts in _by_topic(period):
+            if number:
+                lines.append(topic_line(watch.topics[number], period.t))
+            else:
+                lines.append("Alone" if any(alert.topic for alert in period.alerts) else "Items")
+            for alert in alerts:
+                lines += _item(alert, shown=not alert.folded)
+            folded = sum(alert.folded for alert in alerts)
+            lines += [f"    and {folded} more (odl explain FOLDER {number})"] * (folded > 0) + [""]
+        lines += [*closing(watch, period), ""]
+    return "\n".join(lines).rstrip("\n")
+
+
+def heading(watch, period):
+    """Return what a period is, in a line."""
+    first, last = date_of(period.first), date_of(period.last)
+    dates = f"{first} to {last}" if first != last else first
+    return f"{watch.corpus}, period {period.t}" + (f", {dates}" if dates else "") + f": {period.documents} documents"
+
+
+def topic_line(topic, t):
+    """Return name, number, state and sizes of a topic in a period."""
+    state = [held for at, held in topic.history if at <= t][-1]
+    now, past = topic.sizes.get(t, 0), sum(size for at, size in topic.sizes.items() if at < t)
+    size = f"{now} document{'s' * (now != 1)}" + (f", {past} before" if past else "")
+    return f"Topic {topic.number} [{state}] {' '.join(topic.name)} ({size})"
+
+
+def closing(watch, period):
+    """Return what is to be known of a period beside its alerts, a line each."""
+    if period.warm_up:
+        return ["Warm-up: too little came before for an alert."]
+    shown = len(period.alerts)
+    lines = [f"{shown} alert{'s' * (shown != 1)} of {period.items} items; room for {period.budget}."]
+    if not shown:
+        lines = ["Nothing new."]
+    others = [number for number in period.topics if watch.topics[number].birth == period.t]
+    others = [number for number in others if number not in {alert.topic for alert in period.alerts}]
+    if others:
+        names = ", ".join(f"{number} {' '.join(watch.topics[number].name[:3])}" for number in others[:8])
+        lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))
+    for held in period.withheld:
+        what = UNSAID.get(held.verdict, f"{held.verdict} {held.what}")
+        lines.append(f"Held back: {held.items} ({what}).")
+    return lines
+
+
+def reasons(alert, most=WORDS):
+    """Return the words of an alert with their shares of the score in per cent; what only it has comes last."""
+    total = alert.score or 1.0
+    parts = [f"{reason.word} {100 * reason.share / total:.0f} %" for reason in alert.reasons[: min(most, alert.led)]]
+    own = [reason.word for reason in alert.reasons[alert.led :]][:OWN]
+    if own and alert.own > 0.005 * total:
+        parts.append(f"words of its own {100 * alert.own / total:.0f} % ({' '.join(own)})")
+    if abs(alert.context) > 0.005 * total:
+        parts.append(f"(context {100 * alert.context / total:.0f} %)")
+    return ", ".join(parts)
+
+
+def place(alert):
+    """Return date, source and address of a document, as far as they are known."""
+    source = alert.source + (f":{alert.line}" if alert.source and alert.line else "")
+    return ", ".join(part for part in (date_of(alert.time), source, alert.url) if part)
+
+
+def _by_topic(period):
+    """Return (number, alerts) of a period: topics by their most novel item, items without one last."""
+    groups = {}
+    for alert in period.alerts:
+        groups.setdefault(alert.topic, []).append(alert)
+    return sorted(groups.items(), key=lambda group: (group[0] == NONE, group[1][0].rank))
+
+
+def _item(alert, shown):
+    if not shown:
+        return []
+    more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
+    mark = " [followed]" if alert.feedback == "follow" else ""
+    where = place(alert)
+    return [
+        _cut(f"{alert.rank:4d}  {alert.title or alert.id}", WIDTH - len(more + mark)) + more + mark,
+        _cut(f"      because: {reasons(alert)}", WIDTH),
+        f"      id: {alert.id}" + (f"  ({where})" if where else ""),
+    ]
+
+
+def _cut(text, width):
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def as_markdown(watch, periods):
+    """Return the alerts as Markdown, for a comment or a mail; text of the documents is escaped."""
+    lines = []
+    for period in periods:
+        lines += [f"### {escaped(heading(watch, period))}", ""]
+        for number, alerts in _by_topic(period):
+            if number:
+                lines += [f"**{escaped(topic_line(watch.topics[number], period.t))}**", ""]
+            for alert in [alert for alert in alerts if not alert.folded]:
+                more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
+                where = place(alert)
+                lines.append(f"{alert.rank}. {_linked(alert)}{more}  ")
+                lines.append(f"   because: {escaped(reasons(alert))}  ")
+                lines.append(f"   {escaped(alert.id)}" + (f" ({escaped(where)})" if where else ""))
+            folded = sum(alert.folded for alert in alerts)
+            lines += [f"   and {folded} more"] * (folded > 0) + [""]
+        lines += [escaped(line) + "  " for line in closing(watch, period)] + [""]
+    return "\n".join(lines).rstrip("\n")
+
+
+def escaped(text):
+    """Return text in which Markdown finds no markup and no one is mentioned."""
+    return MARKUP.sub(r"\\\1", text).replace("@", "@&#8203;")
+
+
+def _linked(alert):
+    title = escaped(alert.title or alert.id)
+    if not re.fullmatch(r"https?://[^\s<>]+", alert.url):
+        return title
+    return f"[{title}](<{alert.url}>)"
+
+
+SHOWN = {"text": as_text, "jsonl": as_jsonl, "csv": as_csv, "md": as_markdown}

@@ -1,0 +1,265 @@
+"""One job of alerts: calibrate the scores of a timestep, find its items and topics, say why, write the period."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+from scipy import sparse
+
+from odl import learners, novelty
+from odl.alerts import candidates, clusters, periods, reasons
+from odl.alerts import duplicates as near
+from odl.alerts.calibration import tail_probability
+from odl.alerts.settings import Settings, room
+from odl.errors import DataError
+from odl.evaluation.scores import read_parts
+from odl.files import agentfiles, storage
+from odl.files.documents import NO_TIME
+from odl.jobs import runs
+from odl.learners import shares
+from odl.learners.matrices import widen
+from odl.stream.weighting import Weighed
+
+REASONS = 12  # words of an item that are kept by name
+ATOM_WORDS = 8  # words that stand for an atom
+NEAR = 2  # atoms that a document is said to be near to
+WIDER = 2  # times the level of an alert: items from which topics are made, shown or not
+LINKED = 0.5  # cosine from which on an atom holds a topic
+
+
+def follow(
+    source,
+    scores,
+    state,
+    output,
+    *,
+    run,
+    settings=None,
+    known=None,
+    previous=None,
+    batch=None,
+    duplicates=None,
+    whole=None,
+):
+    """Continue the chain of alerts by one period.
+
+    Parameters
+    ----------
+    source, scores, state : path-like
+        Features, scores and checkpoint of the timestep.
+    output : path-like
+        Written: the period.
+    run : odl.jobs.runs.Run
+    settings : dict, optional
+        Of `odl.alerts.settings.Settings`.
+    known : path-like, optional
+        Checkpoint of the timestep before, whose dictionary gave the scores; none for timestep 0.
+    previous : path-like, optional
+        The period before; none for timestep 0.
+    batch : path-like, optional
+        Batch of the timestep, for the sources of its documents.
+    duplicates : path-like, optional
+        Near-duplicates of the timestep; without, documents with nearly the same words are.
+    whole : path-like, optional
+        Last features of the stream, for ``idf: corpus``.
+
+    Raises
+    ------
+    DataError, StorageError, CheckpointError
+        If a file is missing, damaged, or of another timestep or run.
+    """
+    chosen = Settings(**(settings or {}))
+    learner, step = run.learner, runs.open_timestep(source, run, known, whole)
+    data, P, current = step.data, step.P[:], step.state
+    after = agentfiles.read(state, run.chain, data.t)
+    if current is None:
+        current = learner.fit_terms(learners.resume(learner, after, P.shape[1], run.atoms, state), P.shape[1])
+    found = _novelty(scores, data, after.codes)
+    carried = _before(previous, run, chosen, data.t)
+    Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
+    counts = data.counts[:]
+    words = shares.with_data(counts, shares.entries(novelty.shares(learner, current, P, found)[0], counts))
+    words = words.astype(np.float32)
+    first, repeats = _groups(duplicates, data, Q)
+    record = _calibrated(data, found, carried, first, words, chosen)
+    rows = np.flatnonzero(first == np.arange(len(first)))
+    record.facts["repeats"] = int(repeats[rows].sum())
+    odd = _odd(record, rows, found, chosen) & ~repeats[rows]
+    pool = _pool(record, rows[odd], found, room(chosen.budget, len(rows)), chosen)
+    memory, changed = candidates.advance(
+        carried.memory, data.t, Q[rows], np.searchsorted(rows, pool), odd, [data.ids[row] for row in rows],
+        data.vocabulary, chosen,
+    )  # fmt: skip
+    record.topic = changed.topic[np.searchsorted(rows, first)]
+    record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
+    named = dict(zip(carried.memory.number.tolist(), carried.memory.names, strict=True))
+    after_names = zip(memory.number.tolist(), memory.names, strict=True)
+    record.names = [(number, name) for number, name in after_names if named.get(number) != name]
+    record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changed.born]
+    _find_near(record, Q, current.dictionary if known else None)
+    record.pool = _named_pool(record, pool, words, data, Q, current.dictionary, carried, batch)
+    opened, documents, linked = _atoms(carried, data, Q, after, memory)
+    held = zip(memory.number.tolist(), linked.tolist(), strict=True)
+    record.atoms = [(number, atom) for number, atom in held if atom >= 0]
+    recent = carried.recent if data.t == 0 else np.append(carried.recent, found.score[~found.empty])
+    periods.write(output, record, periods.Carried(
+        data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], opened,
+        documents, linked,
+    ))  # fmt: skip
+
+
+def _groups(path, data, Q):
+    """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
+    if path is None:
+        return clusters.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
+    groups = near.read(path)
+    names, born = groups.own(), groups.born[groups.starts[-2] :, 0]
+    if groups.t != data.t or len(names) != len(data.ids):
+        raise DataError(f"{path} is of other documents than the features", "both of one timestep", "make it again")
+    rows = {}
+    return np.array([rows.setdefault(name, row) for row, name in enumerate(names)], dtype=np.int64), born < data.t
+
+
+def _novelty(path, data, codes):
+    """Return the scores of the timestep as the learner gave them."""
+    score, residual, penalty, empty = read_parts(path)
+    with storage.reading(path, "scores") as file:
+        if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
+            given = f"{path} is of other documents than {data.file.filename}"
+            raise DataError(given, "scores and features of one timestep and seed", "name files that belong together")
+    uncoded = float(np.mean(np.diff(codes.indptr) == 0)) if len(score) else 0.0
+    return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0)
+
+
+def _before(previous, run, chosen, t):
+    """Return what is carried from the period before."""
+    named = {name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")}
+    named["algorithm"] = run.learner.algorithm
+    if previous:
+        return periods.read_carried(previous, named, asdict(chosen), t - 1)
+    if t:
+        raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
+    none = np.zeros(0, dtype=np.int64)
+    return periods.Carried(-1, named, asdict(chosen), "", candidates.nothing(chosen), np.zeros(0), none, [], none)
+
+
+def _calibrated(data, found, carried, first, words, chosen):
+    """Return the record of the period with what is known before its topics are."""
+    n = len(found.score)
+    warm_up = len(carried.recent) < chosen.warm_up
+    tail = np.ones(n) if warm_up else tail_probability(found.score, carried.recent)
+    tail[found.empty] = 1.0
+    times = data.times[data.times != NO_TIME]
+    unseen = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
+    facts = {
+        "first": int(times.min(initial=np.iinfo(np.int64).max)) if len(times) else int(NO_TIME),
+        "last": int(times.max()) if len(times) else int(NO_TIME),
+        "first_seen": unseen if data.t else 1.0,
+        "labelled": any(data.topics),
+        "warm_up": warm_up,
+        "empty": int(found.empty.sum()),
+    }
+    context = found.score - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
+    return periods.Record(
+        data.t, carried.run, carried.settings, facts, found.score, tail, context, first,
+        np.zeros(n, dtype=np.int64), np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data,
+    )  # fmt: skip
+
+
+def _odd(record, rows, found, chosen):
+    """Return which items topics are made of; none while the stream warms up."""
+    return (record.tail[rows] <= WIDER * chosen.level) & ~found.empty[rows] & (not record.facts["warm_up"])
+
+
+def _pool(record, able, found, budget, chosen):
+    """Return the rows of the most novel items, most novel first."""
+    order = able[np.argsort(-found.score[able], kind="stable")]
+    return order[: max(chosen.pool, 2 * budget)]
+
+
+def _find_near(record, Q, A):
+    """Fill in the nearest known atoms of every document."""
+    if A is None:
+        return
+    for row, pairs in enumerate(reasons.nearest(Q, widen(A, n_rows=Q.shape[1]), NEAR)):
+        for place, (atom, cosine) in enumerate(pairs):
+            record.near[row, place], record.likeness[row, place] = atom, cosine
+
+
+def _named_pool(record, pool, words, data, Q, A, carried, batch):
+    """Return the pool with everything that a reader is shown, so that no other file is needed for it."""
+    groups = np.argsort(record.item, kind="stable")
+    spans = np.searchsorted(record.item[groups], pool), np.searchsorted(record.item[groups], pool, side="right")
+    firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
+    shared = data.frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
+    tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
+    items = []
+    for row, low, high, origin in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):
+        terms, parts = reasons.lead(words, row, shared, REASONS), _shares(words, row)
+        items.append(
+            periods.Item(
+                row=row,
+                id=data.ids[row],
+                title=data.titles[row],
+                time=int(data.times[row]),
+                **origin,
+                members=[data.ids[other] for other in groups[low:high]],
+                words=[(data.vocabulary[term], parts[term]) for term in terms],
+                led=int(shared[terms].sum()),
+                own=float(sum(part for term, part in parts.items() if not shared[term])),
+                near=[(tops[atom], _at(carried.documents, atom)) for atom in record.near[row].tolist() if atom >= 0],
+            )
+        )
+    return items
+
+
+def _shares(words, row):
+    """Return the share of each term of a document."""
+    span = slice(words.indptr[row], words.indptr[row + 1])
+    return dict(zip(words.indices[span].tolist(), words.data[span].tolist(), strict=True))
+
+
+def _at(values, place):
+    return values[place] if place < len(values) else ""
+
+
+def _atom_words(A, atoms, vocabulary):
+    """Return the words of some atoms, separated by spaces."""
+    atoms = [int(atom) for atom in atoms if atom >= 0]
+    tops = novelty.top_terms(sparse.csc_array(A[:, atoms]), ATOM_WORDS) if atoms else []
+    texts = [" ".join(vocabulary[term] for term, _ in pairs) for pairs in tops]
+    return dict(zip(atoms, texts, strict=True))
+
+
+def _origins(path, rows):
+    """Return the source file, line and address of documents, as far as the batch has them."""
+    held, n = {"source": [], "line": [], "url": []}, len(rows)
+    if path is not None and n:
+        with storage.reading(path, "batch") as file:
+            names = set(storage.names_in(file, "/"))
+            for key, name in (("source", "files"), ("url", "urls")):
+                held[key] = storage.read_strings(file, name) if name in names else []
+            held["line"] = storage.read_array(file, "lines", "i").tolist() if "lines" in names else []
+    blank = {"source": "", "line": 0, "url": ""}
+    return [{key: held[key][row] if held[key] else blank[key] for key in held} for row in rows]
+
+
+def _atoms(carried, data, Q, after, memory):
+    """Return of every atom after learning who opened it and the document most like it, and the atom of each topic."""
+    A = widen(after.dictionary, n_rows=Q.shape[1])
+    k = A.shape[1]
+    opened = after.arrays["birth"] if "birth" in after.arrays else np.arange(k)
+    documents = [
+        name if place < k and carried.opened[place] == opened[place] else ""
+        for place, name in enumerate(carried.documents)
+    ][:k]
+    documents += [""] * (k - len(documents))
+    best = np.zeros(k)
+    for row, pairs in enumerate(reasons.nearest(Q, A, 1)):
+        for atom, cosine in pairs:
+            if cosine > best[atom]:
+                best[atom], documents[atom] = cosine, data.ids[row]
+    held = np.full(len(memory.number), -1)
+    for row, pairs in enumerate(reasons.nearest(memory.sums.astype(np.float64), A, 1)):
+        if pairs and pairs[0][1] >= LINKED:
+            held[row] = pairs[0][0]
+    return opened.astype(np.int64), documents, held

@@ -1,0 +1,453 @@
+"""Alerts of a made stream: budget, topics and their states, names, reasons that add up, feedback, what is refused."""
+
+import contextlib
+import io
+import json
+import re
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+import watched
+from fuzzing import reseal
+from scipy import sparse
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+from scipy.stats import binom
+
+from odl import cli, learners
+from odl.alerts import candidates, clusters, duplicates, explain, feedback, periods, read, show
+from odl.alerts.settings import Settings, room
+from odl.errors import DataError, ParameterError, StorageError
+from odl.evaluation.scores import read_scores
+from odl.files import storage
+from odl.files.text import CONTROLS
+from odl.jobs import alerts, runs
+from odl.stream import features
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The results of a made stream, and the folder of its alerts."""
+    root = tmp_path_factory.mktemp("made")
+    return root, watched.follow(root, watched.run_of(atoms=20))
+
+
+@pytest.fixture
+def watch(made):
+    return read.alerts_of(made[0])
+
+
+@pytest.fixture
+def said(made):
+    """Says something in feedback.csv, which is removed afterwards."""
+    root = made[0]
+
+    def say(*entries):
+        (root / feedback.FILE).unlink(missing_ok=True)
+        for entry in entries:
+            feedback.add(root, feedback.Entry(*entry))
+        return read.alerts_of(root)
+
+    yield say
+    (root / feedback.FILE).unlink(missing_ok=True)
+
+
+def odl(*words):
+    """What a command prints, and its status; in this process, which saves the start of another one."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = cli.main([*map(str, words)])
+        except SystemExit as left:
+            status = left.code
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
+def launch_of(watch):
+    """The topic that enters in period 3."""
+    (topic,) = [topic for topic in watch.topics.values() if {"rocket", "launch", "mission"} & set(topic.name)]
+    return topic
+
+
+class TestStream:
+    """What a reader gets of a stream with a topic that enters, grows, ends and returns."""
+
+    def test_states_follow_the_stream(self, watch):
+        topic = launch_of(watch)
+        states = [(3, "new"), (4, "ongoing"), (6, "growing"), (7, "ongoing"), (10, "ended"), (12, "returning")]
+        assert list(topic.history) == states and topic.birth == 3 and topic.state == "returning"
+        true = {t: count for t, count in enumerate(watched.LAUNCHES) if count}
+        assert topic.sizes.keys() == true.keys()
+        assert all(0.7 * true[t] <= size <= true[t] for t, size in topic.sizes.items())
+
+    def test_periods_keep_to_the_budget(self, watch):
+        assert [period.warm_up for period in watch.periods] == [True] * 3 + [False] * 10
+        for period in watch.periods:
+            assert len([alert for alert in period.alerts if not alert.folded]) <= period.budget == 5
+            assert not (period.warm_up and period.alerts)
+            assert [alert.rank for alert in period.alerts] == sorted(alert.rank for alert in period.alerts)
+            assert all(alert.tail <= watch.settings["level"] for alert in period.alerts)
+            scores = [alert.score for alert in period.alerts]
+            assert scores == sorted(scores, reverse=True)
+
+    def test_near_duplicates_are_one_item(self, watch):
+        found = {alert.members for period in watch.periods for alert in period.alerts if len(alert.members) > 1}
+        assert ("wire.jsonl:248", "wire.jsonl:252") in found
+        shown = [name for period in watch.periods for alert in period.alerts for name in alert.members]
+        assert len(shown) == len(set(shown))
+
+    def test_words_of_one_document_neither_name_nor_lead(self, watch):
+        for topic in watch.topics.values():
+            assert not any(word.startswith(("odd", "copy")) for word in topic.name) and topic.name
+        odd = next(alert for alert in watch.periods[3].alerts if alert.id == "wire.jsonl:246")
+        assert odd.led == 0 and odd.own > 0.9 * odd.score and odd.reasons[0].word.startswith("odd")
+        twins = next(alert for alert in watch.periods[3].alerts if len(alert.members) == 2)
+        assert twins.led == 0 and twins.own > 0.8 * twins.score  # that a word stands in a copy makes it no shared one
+        assert "% (odd3x0 odd3x1 odd3x10)" in show.as_text(watch, watch.periods[3:4])
+        for alert in [alert for period in watch.periods for alert in period.alerts]:
+            assert not any(reason.word.startswith(("odd", "copy")) for reason in alert.reasons[: alert.led])
+
+    def test_a_topic_has_a_source_a_date_and_near_atoms(self, watch):
+        alert = next(alert for alert in watch.periods[3].alerts if alert.topic)
+        name, _, line = alert.id.rpartition(":")
+        assert (alert.source, alert.line) == (name, int(line)) and show.date_of(alert.time) == "1998-01-22"
+        assert alert.nearest[0].likeness >= alert.nearest[1].likeness > 0 and alert.nearest[0].words
+        assert alert.nearest[0].id
+
+    def test_at_most_three_of_a_topic_are_shown_and_the_others_cost_nothing(self, made):
+        for budget in (5, 12):
+            watch = read.alerts_of(made[0], budget=budget)
+            shown = [alert for alert in watch.periods[3].alerts if alert.topic == launch_of(watch).number]
+            assert [alert.folded for alert in shown] == [False] * 3 + [True] * (len(shown) - 3)
+        assert len(shown) > 3 and watch.periods[3].budget == 12
+
+    def test_what_is_folded_costs_no_budget(self, made, watch):
+        whole, before = read.alerts_of(made[0], budget=1000), 0
+        for t, period in enumerate(whole.periods):
+            folded = [alert.folded for alert in period.alerts]
+            single = folded.count(False)
+            if single:
+                again = read.alerts_of(made[0], budget=single).periods[t].alerts
+                assert [alert.folded for alert in again].count(False) == single
+                before += sum(folded[: len(folded) - folded[::-1].index(False)])
+        assert before > 0
+
+    def test_the_dictionary_takes_a_topic_over(self, made, watch):
+        topic = launch_of(watch)
+        atoms = read_scores(made[1].parent / "scores" / "12.h5").atoms
+        assert len({*atoms[topic.atom][0].split()} & {"rocket", "launch", "mission", "orbit", "pad", "crew"}) >= 3
+
+    def test_texts_of_the_stream_move_no_cursor_and_mark_nothing_up(self, watch):
+        for form in show.FORMATS:
+            text = show.SHOWN[form](watch, watch.periods)
+            assert not CONTROLS.search(text.replace("\n", "")) and "Title 3" in text.replace("\\", "")
+        assert show.escaped("[a](b) <i> @me *x*") == r"\[a\]\(b\) \<i\> @&#8203;me \*x\*"
+        lines = [json.loads(line) for line in show.as_jsonl(watch, watch.periods).splitlines()]
+        assert {line["version"] for line in lines} == {1} and lines[0]["period"] == 3
+        assert len(lines) == sum(len(period.alerts) for period in watch.periods)
+
+
+def test_near_duplicates_of_the_stream(made, tmp_path):
+    """Groups of a chain of near-duplicates: one item each, and what repeats an earlier period is no alert."""
+    base, folder = made[0] / "made" / "seed0", made[1]
+    names, born = [str(row) for row in range(watched.SIZE)], np.array([[3, row] for row in range(watched.SIZE)])
+    names[20], born[20] = "7", (3, 7)
+    names[5], born[5] = "old", (1, 0)  # the oddest document
+    groups = tmp_path / "groups.h5"
+    duplicates.write(groups, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born), 4)
+    files = [base / "features" / "3.h5", folder.parent / "scores" / "3.h5", folder.parent / "3.h5", tmp_path / "3.h5"]
+    chain = {"run": runs.parse(watched.run_of(atoms=20)), "known": folder.parent / "2.h5", "previous": folder / "2.h5"}
+    alerts.follow(*files, **chain, settings=watched.SETTINGS, duplicates=groups)
+    record, before = periods.read(tmp_path / "3.h5"), periods.read(folder / "3.h5")
+    assert record.item[20] == 7 and record.item[11] == 11 and record.facts["repeats"] == 1
+    assert before.pool[0].row == 5 and 5 not in {item.row for item in record.pool}
+    shown = read.watch([*map(periods.read, [folder / f"{t}.h5" for t in range(3)]), record]).periods[3]
+    assert [(held.verdict, held.items) for held in shown.withheld] == [("repeated", 1)]
+    assert "Held back: 1 (repeat documents of earlier periods)" in "".join(show.closing(read.watch([before]), shown))
+    duplicates.write(groups, duplicates.Groups(2, np.array([0, watched.SIZE]), names, born), 4)
+    with pytest.raises(DataError, match=r"groups.h5 is of other documents"):
+        alerts.follow(*files, **chain, settings=watched.SETTINGS, duplicates=groups)
+
+
+class TestCalibration:
+    """Scores that are all alike: alerts are as rare as the level says."""
+
+    def test_exchangeable_scores_keep_to_the_level(self, made, tmp_path):
+        batches, rng = [], np.random.default_rng(1)
+        record = periods.read(made[1] / "3.h5")
+        recent, n = rng.random(400), 200
+        for _ in range(60):
+            record.score, record.tail = rng.random(n), np.zeros(n)
+            batches.append(alerts.tail_probability(record.score, recent))
+            recent = np.append(recent, record.score)[-2000:]
+        assert abs(np.mean(np.concatenate(batches) <= 0.1) - 0.1) < 0.01
+
+    @pytest.mark.parametrize(("count", "total", "before", "past"), [(5, 70, 3, 210), (20, 700, 30, 2100), (1, 7, 3, 7)])
+    def test_growth_is_the_tail_of_a_binomial(self, count, total, before, past):
+        expected = binom.sf(count - 1, count + before, total / (total + past))
+        assert np.isclose(candidates.growth_chance(count, total, before, past), expected, rtol=1e-10)
+
+    def test_a_budget_is_a_number_or_a_share(self):
+        assert [room(20, 5), room(0.07, 100), room(0.001, 10)] == [20, 7, 1]
+        for budget in (0, -1, 2.5, True, "3", float("nan")):
+            with pytest.raises(ParameterError, match="alerts: budget"):
+                Settings(budget=budget)
+
+
+class TestClusters:
+    """Groups against their definitions."""
+
+    def test_average_linkage(self, rng):
+        Q = rng.random((40, 12)) * (rng.random((40, 12)) < 0.3)
+        Q /= np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), 1e-9)
+        cosines = Q @ Q.T
+        tree = hierarchy.average(squareform(1.0 - cosines - np.diag(1.0 - np.diag(cosines)), checks=False).clip(0))
+        for least in (0.2, 0.5, 0.8):
+            expected = hierarchy.fcluster(tree, 1.0 - least, "distance")
+            owner = clusters.alike(cosines, least)
+            same = owner[:, None] == owner
+            assert np.array_equal(same, expected[:, None] == expected) and (owner <= np.arange(40)).all()
+
+    def test_near_duplicates(self, rng, monkeypatch):
+        Q = np.repeat(rng.random((10, 30)), 3, axis=0)[rng.permutation(30)] + 0.001 * rng.random((30, 30))
+        Q = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True) * (Q > 0.2))
+        first = clusters.near_duplicates(Q)
+        monkeypatch.setattr(clusters, "BLOCK", 7)
+        assert np.array_equal(clusters.near_duplicates(Q), first)
+        cosines = (Q @ Q.T).toarray()
+        for row in range(30):
+            earlier = [other for other in range(row) if cosines[row, other] >= clusters.ALIKE]
+            assert first[row] == (first[earlier[0]] if earlier else row)
+        assert len(np.unique(first)) < 30
+
+    def test_a_name_is_of_words_that_items_share(self):
+        sums = sparse.csr_array(np.array([[9.0, 0.0, 2.0, 1.0, 0.5]]))
+        words, held = ["own", "none", "some", "most", "few"], np.array([1, 2, 4, 1])
+        assert clusters.name(sums, held, 5, words, 3) == ("some", "most")
+        assert clusters.name(sums, held, 20, words, 3) == ()  # a quarter of them, five, share none
+
+    def test_a_group_that_the_stream_knows_is_no_new_topic(self, rng):
+        """Three odd items with ordinary ones like them, and three without."""
+        Q = np.zeros((20, 40))
+        for row in range(13):
+            Q[row, rng.choice(10, 6, replace=False)] = 1.0
+        for row in range(13, 16):
+            Q[row, 10 + rng.choice(8, 6, replace=False)] = 1.0
+        for row in range(16, 20):
+            Q[row, 20 + 5 * (row - 16) : 25 + 5 * (row - 16)] = 1.0
+        Q = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True))
+        pool, names = np.array([0, 1, 2, 13, 14, 15]), [f"d{row}" for row in range(20)]
+        odd, words = np.isin(np.arange(20), pool), [f"w{term}" for term in range(40)]
+        memory = candidates.nothing(Settings())
+        found = candidates.advance(memory, 3, Q, pool, odd, names, words, Settings())[1]
+        assert [number for number, _ in found.born] == [1] and set(np.flatnonzero(found.topic)) == {13, 14, 15}
+        found = candidates.advance(memory, 3, Q, pool, odd | True, names, words, Settings())[1]
+        assert len(found.born) == 2 and set(np.flatnonzero(found.topic)) == set(range(16))
+
+    def test_items_of_two_periods_make_a_topic_and_the_oldest_are_forgotten(self):
+        """An item that was alone waits for its like; with too many topics the one that ended first goes."""
+        words, chosen = [f"w{term}" for term in range(30)], Settings(support=2, silence=2, topics=1)
+        memory, history = candidates.nothing(chosen), []
+        for t, terms in enumerate([0, 20, 0, 10, 10]):
+            Q = np.zeros((1, 30))
+            Q[0, [terms, terms + 1, terms + 2 + t]] = 3**-0.5
+            ids, every = [f"d{t}"], np.array([0])
+            memory, found = candidates.advance(memory, t, sparse.csr_array(Q), every, every == 0, ids, words, chosen)
+            history.append((found.joined, [number for number, _ in found.born], memory.number.tolist()))
+        assert history[:3] == [([], [], []), ([], [], []), ([(1, "d0")], [1], [1])]
+        assert history[4] == ([(2, "d3")], [2], [2]) and memory.given == 2
+
+    def test_the_cosine_with_the_others(self, rng):
+        Q = rng.random((6, 9))
+        Q /= np.linalg.norm(Q, axis=1, keepdims=True)
+        others = [Q.sum(axis=0) - row for row in Q]
+        expected = np.mean([row @ rest / np.linalg.norm(rest) for row, rest in zip(Q, others, strict=True)])
+        assert np.isclose(clusters.own_likeness(sparse.csr_array(Q)), expected)
+
+
+@pytest.mark.parametrize("algorithm", learners.LEARNERS)
+def test_reasons_add_up_to_the_score(algorithm, tmp_path):
+    """For every learner and every document, from the files alone; only a score of the batch has context."""
+    settings = {"adaptive": {"context": 0.4, "contrast": 0.3}, "hierarchical": {"rounds": 2}, "flat": {"rounds": 2}}
+    run = watched.run_of(algorithm, 7, **settings.get(algorithm, {}))
+    folder = watched.follow(tmp_path, run, launches=(0, 3, 9), settings={"warm_up": 40})
+    watch = read.alerts_of(tmp_path)
+    for t in range(3):
+        score = read_scores(folder.parent / "scores" / f"{t}.h5").scores["it"]
+        record = periods.read(folder / f"{t}.h5", shares=True)
+        counts = features.read(read.place_of(tmp_path).features + f"/{t}.h5").counts[:]
+        assert len(record.shares) == counts.nnz
+        sums = np.add.reduceat(record.shares.astype(np.float64), counts.indptr[:-1])
+        assert np.allclose(sums + record.context, score, rtol=0, atol=1e-12)
+        assert (np.abs(record.context).max() > 0.01) == (algorithm == "adaptive")
+    for row in (0, 5, 79):
+        alert, earlier = explain.document(watch.place, 2, row, watch)
+        total = sum(reason.share for reason in alert.reasons) + alert.context
+        assert np.isclose(total, score[row], atol=1e-12) and 0 < earlier.likeness <= 1 + 1e-9
+        assert f"{score[row]:.4f}" in explain.document_text(alert, earlier, False)
+
+
+def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
+    root, folder = made
+    alert = watch.periods[6].alerts[0]
+    before = odl("explain", root, alert.id).stdout
+    kept = {path: path.rename(tmp_path / path.name) for path in folder.parent.glob("*.h5")}
+    try:
+        after = odl("explain", root, alert.id)
+    finally:
+        for path, moved in kept.items():
+            moved.rename(path)
+    assert after.stdout == before and "known and near" in before and "most similar before" in before, after.stderr
+    shares = [float(share) for share in re.findall(r"^ +(-?0\.\d{4}) +-?[\d.]+ %", before, re.M)]
+    assert np.isclose(sum(shares), alert.score, atol=2e-3)
+
+
+def test_the_most_similar_earlier_document_is_earlier(made, watch):
+    place = watch.place
+    earlier = explain.document(place, 4, 11, watch)[1]
+    assert earlier.id == "wire.jsonl:328" and earlier.t == 4 and earlier.likeness > 0.95  # its twin of the same period
+    data = features.read(f"{place.features}/4.h5")
+    assert explain.earlier(place, features.read(f"{place.features}/0.h5"), 0) is None
+    assert explain.find(place, data.ids[11]) == (4, 11) and explain.find(place, "nobody") is None
+
+
+class TestFeedback:
+    """What a person says changes what is shown, and nothing else."""
+
+    def test_a_muted_topic_is_held_back_and_counted(self, watch, said):
+        number = launch_of(watch).number
+        muted = said((f"topic:{number}", "muted", "", "seen"))
+        shown = [alert for period in muted.periods for alert in period.alerts if alert.topic == number]
+        assert not shown and muted.topics[number].feedback == "muted"
+        held = muted.periods[3].withheld
+        assert [(entry.what, entry.verdict) for entry in held] == [(f"topic:{number}", "muted")] and held[0].items >= 3
+        assert muted.topics[number].sizes == watch.topics[number].sizes  # counted on
+        assert "Held back" in show.as_text(muted, muted.periods)
+
+    def test_until_it_grows(self, watch, said):
+        number = launch_of(watch).number
+        muted = said((f"topic:{number}", "muted", "grows", ""))
+        periods = {alert.t for period in muted.periods for alert in period.alerts if alert.topic == number}
+        assert periods == {6}
+
+    def test_until_a_date(self, watch, said):
+        day = show.date_of(watch.periods[5].first)
+        muted = said(("source:wire.jsonl", "muted", day, ""))
+        sources = [{alert.source for alert in period.alerts} for period in muted.periods]
+        assert all("wire.jsonl" not in held for held in sources[:5]) and "wire.jsonl" in sources[5]
+
+    def test_a_document_speaks_for_its_duplicates(self, watch, said):
+        muted = said(("wire.jsonl:252", "known"))
+        assert not any("wire.jsonl:248" in alert.members for period in muted.periods for alert in period.alerts)
+        assert [(entry.verdict, entry.items) for entry in muted.periods[3].withheld] == [("known", 1)]
+
+    def test_what_is_followed_is_shown_beyond_the_budget(self, made, watch, said):
+        number = launch_of(watch).number
+        followed = said((f"topic:{number}", "follow"))
+        before = sum(alert.topic == number for period in watch.periods for alert in period.alerts)
+        shown = [alert for period in followed.periods for alert in period.alerts if alert.topic == number]
+        assert len(shown) > before and {alert.feedback for alert in shown} == {"follow"}
+
+    def test_room_that_is_freed_goes_to_others(self, watch, said):
+        first = watch.periods[3].alerts[0]
+        muted = said((first.id, "muted"))
+        assert {alert.id for alert in watch.periods[3].alerts} - {first.id} <= {
+            alert.id for alert in muted.periods[3].alerts
+        }
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("what,verdict\ntopic:1,maybe\n", "line 2 has the verdict 'maybe'; expected one of known, muted, follow"),
+            ("what,verdict,until\ntopic:1,muted,soon\n", "line 2 says until 'soon'"),
+            ("what,verdict,until\na,muted,grows\n", "line 2 says until grows of 'a'"),
+            ("who\nx\n", "has the columns who"),
+            ("what,verdict\n,muted\n", "names nothing"),
+        ],
+    )
+    def test_a_wrong_line_is_named(self, tmp_path, text, reason):
+        (tmp_path / feedback.FILE).write_text(text)
+        with pytest.raises(DataError, match=reason):
+            feedback.read(tmp_path)
+
+
+class TestCommands:
+    """The words of `odl`, as a person or a job of cron uses them."""
+
+    def test_new_and_its_status(self, made, said):
+        root = made[0]
+        done = odl("new", root)
+        assert done.returncode == 0 and done.stdout.startswith("made, period 12, 1998-03-26: 80 documents")
+        called = subprocess.run([sys.executable, "-m", "odl", "new", str(root), "--fail"], stdout=subprocess.DEVNULL)
+        assert called.returncode == 10
+        all_of_it = odl("new", root, "--since", "1998-01-01", "--format", "jsonl").stdout.splitlines()
+        assert {json.loads(line)["period"] for line in all_of_it} == set(range(3, 13))
+        assert odl("new", root, "--since", "1999-01-01", "--fail").returncode == 0
+        said(("source:wire.jsonl", "muted"), ("source:desk.jsonl", "muted"))
+        quiet = odl("new", root, "--fail")
+        assert quiet.returncode == 0 and "Nothing new." in quiet.stdout
+
+    def test_mute_by_number_and_by_id(self, made, watch, said):
+        root, number = made[0], launch_of(watch).number
+        done = odl("mute", root, number, "--until", "grows", "--note", "my own")
+        assert (
+            done.returncode == 0 and f"topic:{number} is muted until grows (feedback.csv); it holds back" in done.stdout
+        )
+        odl("follow", root, "wire.jsonl:246")
+        lines = (root / feedback.FILE).read_text().splitlines()
+        assert lines[1:] == [f"topic:{number},muted,grows,my own", "wire.jsonl:246,follow,,"]
+        assert odl("mute", root, f"topic:{number}").returncode == 0
+        assert len((root / feedback.FILE).read_text().splitlines()) == 3  # it replaces what was said before
+        done = odl("mute", root, "9999")
+        assert done.returncode == 1 and done.stderr.startswith("odl mute: 9999 is no document or topic")
+
+    def test_explain_a_topic(self, made, watch):
+        topic = launch_of(watch)
+        done = odl("explain", made[0], topic.number)
+        assert done.stdout.startswith(f"Topic {topic.number} [returning]") and "growing in 6" in done.stdout
+        told = json.loads(odl("explain", made[0], topic.number, "--format", "jsonl").stdout)
+        assert told["history"][0] == [3, "new"] and told["sizes"]["3"] == topic.sizes[3]
+
+    def test_a_folder_without_alerts(self, tmp_path):
+        done = odl("new", tmp_path)
+        assert (
+            done.returncode == 1 and "has no alerts; expected a folder with odl.yaml, or results/STUDY" in done.stderr
+        )
+
+
+class TestRefused:
+    """A chain goes on from its own files only."""
+
+    def test_other_settings_or_timesteps(self, made):
+        run = runs.parse(watched.run_of(atoms=20))
+        named = {"corpus": "made", "seed": 0, "run": "it", "atoms": 20, "algorithm": "adaptive"}
+        path = made[1] / "4.h5"
+        with pytest.raises(StorageError, match=r"4.h5 is of timestep 4; expected timestep 5"):
+            periods.read_carried(path, named, t=5)
+        with pytest.raises(StorageError, match=r"4.h5 is of run .* expected"):
+            periods.read_carried(path, {**named, "seed": 1})
+        with pytest.raises(StorageError, match=r"4.h5 is of settings"):
+            periods.read_carried(path, named, {"budget": 7})
+        files = [made[0] / "made" / "seed0" / "features" / "5.h5", made[1].parent / "scores" / "5.h5"]
+        files += [made[1].parent / "5.h5", made[0] / "out.h5"]
+        with pytest.raises(DataError, match="timestep 5 without the alerts before it"):
+            alerts.follow(*files, run=run, known=made[1].parent / "4.h5")
+        files[1] = made[1].parent / "scores" / "4.h5"
+        with pytest.raises(DataError, match=r"scores/4.h5 is of other documents"):
+            alerts.follow(*files, run=run, known=made[1].parent / "4.h5", previous=path)
+
+    def test_a_changed_file(self, made, tmp_path):
+        path = tmp_path / "4.h5"
+        path.write_bytes((made[1] / "4.h5").read_bytes())
+
+        with h5py.File(path, "r+") as file:
+            items = [json.loads(line) for line in storage.read_strings(file, "pool")]
+            items[0]["row"] = 10**6
+            del file["pool"]
+            storage.write_strings(file, "pool", [json.dumps(item) for item in items])
+            reseal(file)
+        with pytest.raises(StorageError, match="an item is none of its documents"):
+            periods.read(path)

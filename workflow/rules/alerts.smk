@@ -1,0 +1,41 @@
+# Alerts: one job a timestep turns the scores of one run into items, topics and reasons (docs/alerts.md).
+# REQUIRED INPUTS: features/{t}.h5, batches/{t}.h5, {run}/k{k}/scores/{t}.h5, {t-1}.h5, {t}.h5, alerts/{t-1}.h5
+# duplicates/{t}.h5 where the corpus is read for near-duplicates
+# OUTPUTS: {run}/k{k}/alerts/{t}.h5, of the run that `alerts` names and the seed of the report
+
+
+rule alerts:
+    input:
+        features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
+        batch=lambda wildcards: f"{stream_of(wildcards)}/batches/{wildcards.t}.h5",
+        scores=RUN + "/scores/{t}.h5",
+        state=RUN + "/{t}.h5",
+        known=before(RUN + "/{t}.h5"),
+        previous=before(RUN + "/alerts/{t}.h5"),
+        duplicates=duplicates_of,
+        corpus=last_features,
+    output:
+        RUN + "/alerts/{t}.h5",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/alerts/{t}.log",
+    benchmark:
+        RUN + "/benchmarks/alerts/{t}.tsv"
+    group:
+        block("learn")
+    resources:
+        mem_mb=memory(40),
+        runtime=minutes(0.2),
+    params:
+        code=lambda wildcards: code("alerts", f"learners/{algorithm(wildcards)}"),
+        run=lambda wildcards: json.dumps(
+            study.run_of(config, wildcards.run, **chain_of(wildcards))
+        ),
+        settings=json.dumps({name: config["alerts"][name] for name in KNOWN["alerts"]}),
+        known=option("--known", "known"),
+        previous=option("--previous", "previous"),
+        duplicates=option("--duplicates", "duplicates"),
+        corpus=option("--corpus-features", "corpus"),
+    shell:
+        "odl alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
+        " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
+        " > {log:q} 2>&1"

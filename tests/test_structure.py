@@ -25,7 +25,7 @@ ROOMS = {
     "__init__": set(),
     "errors": set(),
     "trees": {"errors"},
-    "config": {"errors", "trees"},
+    "config": {"errors", "files", "trees"},
     "kernels": KERNELS,
     "prox": PROX,
     "coding": CODING,

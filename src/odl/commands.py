@@ -28,7 +28,7 @@ def read(args):
 
     found = corpora.read(args.reader, args.source, args.options)
     documents.write(args.output, found, reader=args.reader)
-    print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
+    print("; ".join([f"odl read: {len(found)} documents, {len(found.vocabulary)} terms", *found.notes]))
 
 
 def index(args):

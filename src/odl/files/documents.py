@@ -35,6 +35,10 @@ class Documents:
         A line to show to a person; may be empty.
     files : list of str, optional
         Name of the source file of each document, for batches of one file each.
+    urls : list of str, optional
+        Address of each document on the web, "" for none; empty where no document has one, and then not stored.
+    notes : list of str, optional
+        What the reader says of what it left out; not stored.
     """
 
     counts: sparse.csr_array
@@ -44,6 +48,8 @@ class Documents:
     topics: list
     titles: list
     files: list = field(default_factory=list)
+    urls: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
 
     def __post_init__(self):
         self.counts = sparse.csr_array(self.counts)
@@ -53,7 +59,7 @@ class Documents:
         if not self.files:
             self.files = [""] * len(self.ids)
         n_documents, n_terms = self.counts.shape
-        for name in ("ids", "times", "topics", "titles", "files"):
+        for name in ("ids", "times", "topics", "titles", "files", *(["urls"] if self.urls else [])):
             if len(getattr(self, name)) != n_documents:
                 raise DataError(
                     f"{len(getattr(self, name))} {name} for {n_documents} documents",
@@ -86,6 +92,7 @@ class Documents:
             topics=[self.topics[row] for row in rows],
             titles=[self.titles[row] for row in rows],
             files=[self.files[row] for row in rows],
+            urls=[self.urls[row] for row in rows] if self.urls else [],
         )
 
     def digests(self):
@@ -104,6 +111,7 @@ class Documents:
             order = np.argsort(terms)
             head = "\n".join(
                 [self.ids[row], str(self.times[row]), "\t".join(self.topics[row]), self.titles[row], self.files[row]]
+                + [url for url in self.urls[row : row + 1] if url]
             )
             digest = hashlib.sha256(head.encode())
             digest.update(terms[order].tobytes())
@@ -127,6 +135,8 @@ def write_fields(file, documents):
     storage.write_csr(file, "counts", documents.counts.astype(np.int32))
     for name in ("vocabulary", "ids", "titles", "files"):
         storage.write_strings(file, name, getattr(documents, name))
+    if documents.urls:
+        storage.write_strings(file, "urls", documents.urls)
     write_topics(file, documents.topics)
     storage.write_array(file, "times", documents.times)
 
@@ -136,6 +146,7 @@ def read_fields(file):
     return Documents(
         counts=storage.read_csr(file, "counts"),
         **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles", "files")},
+        urls=storage.read_strings(file, "urls") if "urls" in file else [],
         topics=read_topics(file),
         times=storage.read_array(file, "times", "i"),
     )

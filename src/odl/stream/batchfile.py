@@ -54,6 +54,8 @@ def write(source, order, output, t):
             storage.write_strings(batch, "vocabulary", words)
             for name in ("ids", "titles", "files", "topics"):
                 _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)
+            if "urls" in file:
+                _write_strings(storage.dataset_of(file, "urls", "u"), order, batch, "urls", optional=True)
             storage.write_array(batch, "times", times)
             storage.write_array(batch, "digests", digests)
 
@@ -90,13 +92,15 @@ def _picked(dataset, order):
     return dataset[low : int(order.max()) + 1][order - low]
 
 
-def _write_strings(source, order, file, name):
-    """Copy some of the strings of one file to another, as bytes."""
+def _write_strings(source, order, file, name, optional=False):
+    """Copy some of the strings of one file to another, as bytes; where `optional`, not those that are all empty."""
     block = source[:]
     ends = np.append(np.flatnonzero(block == ord("\n")), len(block))
     starts = np.append(0, ends[:-1] + 1)[order]
     ends = ends[order]
     length = int((ends - starts).sum()) + len(order) - 1
+    if optional and length == len(order) - 1:
+        return
 
     def parts():
         for first in range(0, len(order), rows.PART):

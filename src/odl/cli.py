@@ -13,6 +13,7 @@ from odl import commands
 from odl.arguments import parse_map, parse_span
 from odl.errors import OdlError
 from odl.jobs import attempts
+from odl.project import commands as project
 
 
 def _end_cleanly():
@@ -51,6 +52,7 @@ def _parser():
         for flags, options in inputs:
             inner.add_argument(*flags.split(), **options)
 
+    project.add(subparsers)
     command(
         commands.download,
         "download",

@@ -45,7 +45,7 @@ def index(args):
 def batch(args):
     from odl.stream import batchfile
 
-    batchfile.cut(args.documents, args.order, args.output, args.t)
+    print("odl batch:", batchfile.cut(args.documents, args.order, args.output, args.t))
 
 
 def features(args):

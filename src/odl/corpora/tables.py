@@ -118,7 +118,7 @@ def _rows(path, form, name):
     if kind == "parquet":
         yield from _parquet_rows(path)
         return
-    with _open(path) as file:
+    with opened(path) as file:
         if kind == "csv":
             tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
             yield from _csv_rows(file, path, form.delimiter or tab, form.encoding)
@@ -132,13 +132,14 @@ def _rows(path, form, name):
             yield from _json_rows(file, path, form.encoding)
 
 
-def _open(path):
+def opened(path):
+    """Open a file for reading bytes, unpacked if its name ends in .gz."""
     return unpacked(path) if str(path).lower().endswith(".gz") else open(path, "rb")
 
 
 def _located(path, encoding, error):
     """Return the error of bytes that do not fit the encoding, with their line."""
-    with _open(path) as file:
+    with opened(path) as file:
         for number, line in enumerate(lines(file, path), start=1):
             try:
                 encoding.text(line)

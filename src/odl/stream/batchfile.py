@@ -7,13 +7,14 @@ from scipy import sparse
 
 from odl.errors import DataError
 from odl.files import rows, storage
+from odl.files.documents import NO_TIME
 from odl.stream import batching
 
 SPAN = 4 * rows.PART  # rows of the corpus held at a time, of which a batch may need a few only
 
 
 def cut(source, order, output, t):
-    """Write the documents of one batch, with nothing in the file that depends on other documents."""
+    """Write the documents of one batch (`write`), and return their number and the days they span, as text."""
     with storage.reading(order, "order") as file:
         starts = storage.read_array(file, "starts", "i")
         ordered = storage.dataset_of(file, "rows", "i")
@@ -22,7 +23,7 @@ def cut(source, order, output, t):
         if not 0 <= t < len(starts) - 1:
             raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
         chosen = ordered[int(starts[t]) : int(starts[t + 1])]
-    write(source, chosen, output, t)
+    return said_of(write(source, chosen, output, t))
 
 
 def write(source, order, output, t):
@@ -37,6 +38,11 @@ def write(source, order, output, t):
     output : path-like
         Written: as `odl.files.documents.write` writes them, with the terms that occur in the batch.
     t : int
+
+    Returns
+    -------
+    ndarray of int64
+        The times of the documents.
     """
     with storage.reading(source, "documents") as file:
         counts = rows.Matrix(file, "counts")
@@ -58,6 +64,16 @@ def write(source, order, output, t):
                 _write_strings(storage.dataset_of(file, "urls", "u"), order, batch, "urls", optional=True)
             storage.write_array(batch, "times", times)
             storage.write_array(batch, "digests", digests)
+    return times
+
+
+def said_of(times):
+    """Return how many documents there are, and from which day to which."""
+    said = f"{len(times)} documents"
+    if times.min() == NO_TIME:
+        return said
+    first, last = (str(np.datetime64(int(end), "ms").astype("datetime64[D]")) for end in (times.min(), times.max()))
+    return f"{said}, {first}" + (f" to {last}" if last != first else "")
 
 
 def picked(matrix, order):

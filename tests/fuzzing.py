@@ -267,7 +267,7 @@ def _change_array(file, rnd):
     elif how == 7:
         file[name] = h5py.ExternalLink(rnd.choice(("secret.h5", "/etc/passwd", os.path.basename(file.filename))), "/")
     elif how == 8:
-        file.create_dataset(name, (16,), "u1", external=[("/etc/passwd", 0, 16)])
+        file.create_dataset(name, (16,), "u1", external=[("/tmp/fuzz-outside", 0, 16)])
     else:
         file.create_group(name)
     if name in file and how not in (6, 7):

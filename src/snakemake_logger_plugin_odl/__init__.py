@@ -37,10 +37,14 @@ class LogHandler(LogHandlerBase):
             self.progress.finished(record.job_id)
         elif event == LogEvent.JOB_ERROR:
             self.progress.error(record.jobid)
+        elif str(record.msg).startswith("Terminating processes on user request"):
+            self.progress.stopped = True
         elif str(record.msg).startswith("Nothing to be done"):
             self.progress.say("nothing new: all results are up to date", failed=False)
         elif record.levelno >= logging.ERROR and not self.progress.failed:
-            self.progress.say(str(record.getMessage()).strip())
+            text = str(record.getMessage()).strip()
+            if not text.startswith("RuleException"):  # of a job that failed, which is said by itself
+                self.progress.say(text)
 
     def close(self):
         """Write the last lines."""

@@ -130,13 +130,22 @@ def _time(columns, n_rows, dates):
     texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MOST]
     best = max(named or texts, key=lambda column: (column.rank("time"), column.filled), default=None)
     if best is None:
-        return None, "no column holds dates; the order is drawn"
+        best = max(filter(_nearly_dates, columns), key=lambda column: column.rank("time"), default=None)
+        if best is None:
+            return None, "no column holds dates; the order is drawn"
+        wrong = next(value for value in best.values if not is_time(value))
+        given = f"the column {best.name!r} holds {wrong!r}, which is no date"
+        raise ConfigError(given, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
+    if best.filled < n_rows / 2:
+        return None, f"{best.name!r} is mostly empty; the order is drawn"
     if best.filled < n_rows:
-        return (
-            None,
-            f"{n_rows - best.filled} of {n_rows} rows of the column {best.name!r} have none; the order is drawn",
-        )
+        given = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}"
+        raise ConfigError(given, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
     return best, "holds dates" + ("" if best.rank("time") else ", whatever its name")
+
+
+def _nearly_dates(column):
+    return column.values and column.rank("time") and 0.3 < column.share(is_time) < MOST
 
 
 def _numeric(value):

@@ -19,6 +19,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 LABELS = {"jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet", "mail": "mail", "feed": "feed", "text": "text"}
 TABULAR = ("jsonl", "csv", "parquet")
 KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
+DISTINCT = 5  # of its stop words that have to occur
 CLEAN = {  # an option of `odl.corpora.documents`, and where it is needed: in so many of the texts there is such a thing
     "html": (re.compile(r"</?(?:p|br|div|a|b|i|span|img|li|ul|table)\b[^<>]*>|&(?:amp|lt|gt|nbsp|quot|#\d+);"), 0.05),
     "headers": (re.compile(r"\A(?:[A-Z][\w-]*: .*\n){2,}"), 0.05),
@@ -116,7 +117,7 @@ def _names(text):
 
 
 def _rows(found, files):
-    """Yield (is it a row of a table, row) of the documents that are looked at."""
+    """Yield (path of a table or None, row) of the documents that are looked at."""
     form, seen = documents.check_form(found.options), 0
     for name, path in files:
         tabular = form.of(path) in TABULAR
@@ -124,21 +125,21 @@ def _rows(found, files):
             seen += 1
             if seen > MOST:
                 return
-            yield tabular, row
+            yield path if tabular else None, row
 
 
 def _read(found, files):
-    """Return the columns of tables, and a sample of (is it a row of a table, row)."""
+    """Return the columns of tables, and a sample of (path of a table or None, row)."""
     columns, sample, n_rows, draw = {}, [], 0, random.Random(0)
-    for n, (tabular, row) in enumerate(_rows(found, files)):
+    for n, (table, row) in enumerate(_rows(found, files)):
         found.n_documents = n + 1
-        n_rows += tabular
-        for name, value in row.items() if tabular else ():
+        n_rows += table is not None
+        for name, value in row.items() if table else ():
             columns.setdefault(str(name), roles.Column(str(name))).add(value)
         if n < SAMPLE:
-            sample.append((tabular, row))
+            sample.append((table, row))
         elif (place := draw.randrange(n + 1)) < SAMPLE:
-            sample[place] = (tabular, row)
+            sample[place] = (table, row)
     for column in columns.values():
         column.n_rows = n_rows
     return columns, sample
@@ -166,9 +167,12 @@ def _columns(found, columns, given):
 def _times(found, files, given):
     """Return the times of the documents that are looked at; refuse those that have some but not all."""
     columns = documents.check_columns(found.options.get("columns"))
-    times, dates = [], found.options.get("dates") or given.get("dates")
-    for number, (tabular, row) in enumerate(_rows(found, files), start=1):
-        value = row.get(columns.get("time") if tabular else "time")
+    times, dates, checked = [], found.options.get("dates") or given.get("dates"), None
+    for number, (table, row) in enumerate(_rows(found, files), start=1):
+        if table != checked and table:
+            documents.check_first_row(table, row, columns)
+        checked = table
+        value = row.get(columns.get("time") if table else "time")
         try:
             times.append(fields.parse_time(value, dates))
         except (ValueError, OverflowError) as error:
@@ -191,7 +195,7 @@ def _day(milliseconds):
 def _texts(found, sample):
     """Return the texts of the sample, and say how long they are."""
     name = documents.check_columns(found.options.get("columns")).get("text")
-    texts = [str(row.get(name if tabular else "text") or "") for tabular, row in sample]
+    texts = [str(row.get(name if table else "text") or "") for table, row in sample]
     lengths = sorted(len(WORD.findall(text)) for text in texts)
     if lengths and lengths[-1]:
         ends = [lengths[int(share * (len(lengths) - 1))] for share in (0.1, 0.5, 0.9)]
@@ -212,7 +216,7 @@ def _language(found, texts, given=None):
         if given not in ("none", *lists):
             raise ConfigError(f"--stop-words is {given!r}", f"one of none, {', '.join(lists)}", "correct it")
         best, why = None if given == "none" else given, "as you say"
-    elif shares[best] < KNOWN:
+    elif shares[best] < KNOWN or sum(word in words for word in lists[best]) < DISTINCT:
         best, why = None, "not known (--stop-words names one); no words are left out"
     if best != "english":
         found.options["tokens"] = {"stop_words": best}

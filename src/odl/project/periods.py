@@ -46,7 +46,9 @@ def batches_of(times, period=None):
     if period:
         raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
     size = min(500, max(1, (n - initial) // 5))
-    said = f"of {size} documents; the first has {initial}" + ("" if dated else ", since not all have times")
+    said = f"of {size} document{'s' * (size > 1)}; the first has {initial}" + (
+        "" if dated else ", since not all have times"
+    )
     return {"by": "documents", "documents": size, "initial": initial}, said
 
 

@@ -1,5 +1,6 @@
 """What is seen of a run: one line a stage, with a bar, the period that is worked on and the time that is left."""
 
+import os
 import re
 import shutil
 import time
@@ -51,6 +52,7 @@ class Progress:
     def __init__(self, stream, live, clock=time.monotonic):
         self.stream, self.live, self.clock = stream, live, clock
         self.stages, self.jobs, self.shown, self.drawn, self.printed = {}, {}, 0, 0.0, {}
+        self.wrong, self.stopped = [], False
         self.failed, self.steps, self.waits, self.indexed = False, None, False, 0
 
     def expect(self, counts):
@@ -97,11 +99,11 @@ class Progress:
         self.draw()
 
     def error(self, job):
-        """A job has failed: say why, and where more is said."""
+        """A job has failed: why, and where more is said, is written at the end, unless a person stopped it."""
         rule, _, _, log = self.jobs.get(job, ("", {}, [], []))
-        self.say(_last_line(log) or f"the step {rule} failed")
-        for path in log:
-            self.say(f"log: {path}")
+        self.failed = True
+        self.wrong.append(_last_line(log) or f"the step {rule} failed")
+        self.wrong += [f"log: {os.path.relpath(path, os.environ.get('ODL_FROM') or os.curdir)}" for path in log]
 
     def say(self, text, failed=True):
         """Write a line for good."""
@@ -114,10 +116,12 @@ class Progress:
     def close(self):
         """Write what is left of the lines."""
         self._clear()
-        for stage in self.stages.values():
+        for stage in self._ordered():
             if stage.began and self.printed.get(stage.title) != stage.done:
                 self._print(stage)
         self.stages = {}
+        for text in () if self.stopped else dict.fromkeys(self.wrong):
+            self.say(text)
 
     def draw(self, now=False):
         """Show the stages as they are, on a terminal."""
@@ -125,7 +129,7 @@ class Progress:
             return
         self.drawn = self.clock()
         width = shutil.get_terminal_size((100, 24)).columns - 1
-        lines = [self.line(stage)[:width] for stage in self.stages.values() if stage.began]
+        lines = [self.line(stage)[:width] for stage in self._ordered() if stage.began]
         self._clear()
         self.stream.write("".join(line + "\n" for line in lines))
         self.stream.flush()
@@ -152,6 +156,9 @@ class Progress:
             self.stream.write(f"\x1b[{self.shown}A\x1b[J")
             self.shown = 0
 
+    def _ordered(self):
+        return [self.stages[title] for title in (*STAGES, LAST) if title in self.stages]
+
     def _stage(self, rule):
         title = next((title for title, rules in STAGES.items() if rule in rules), LAST)
         return self.stages.setdefault(title, Stage(title))
@@ -166,7 +173,7 @@ class Progress:
             stage.expected = max(stage.expected, known + (stage.title == "batches" and self.indexed))
 
     def _is_over(self, stage):
-        waits = self.waits and stage.title != "reading"
+        waits = stage.title != "reading" and (self.waits or (stage.title == "batches" and not stage.first))
         return stage.done > 0 and stage.done >= stage.expected and not waits
 
 

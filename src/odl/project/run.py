@@ -93,7 +93,7 @@ def _wait(command, folder, heard):
             cwd=folder,
             stdout=heard,
             stderr=heard,
-            env={**os.environ, "ODL_PROGRESS": str(progress), "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "ODL_PROGRESS": str(progress), "ODL_FROM": os.getcwd(), "PYTHONUNBUFFERED": "1"},
             pass_fds=(progress,),
         )
     finally:
@@ -115,7 +115,7 @@ def _wait(command, folder, heard):
 
 def _explain(printed, folder):
     """Say in a few lines why Snakemake ended badly, where the progress has not said it."""
-    lines = [line for line in printed.splitlines() if line.strip()]
+    lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("Using workflow specific")]
     if LOCKED in printed:
         sentence = f"{folder} is locked: another run is under way; if not, one was killed: odl run {folder} -- --unlock"
         print(f"odl run: {sentence}", file=sys.stderr)

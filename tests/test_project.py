@@ -87,11 +87,16 @@ class TestColumns:
 
     def test_a_column_is_not_what_its_name_alone_says(self):
         found = roles(
-            3, column("id", "a", "a", "b"), column("link", "x", "y", "z"), column("text", "p q", "r s", "t u")
+            3, column("id", "a", "a", "b"), column("link", "x y", "y z", "z x"), column("text", "p q", "r s", "t u")
         )
         assert found == {"text": "text"}  # ids repeat, links are none
         assert "time" not in roles(2, column("count", 2025, 2026), column("text", "p q", "r s"))
         assert roles(2, column("wann", "2026-01-03", "2026-01-04"), column("body", "p q", "r s"))["time"] == "wann"
+
+    def test_a_column_with_a_word_of_its_own_in_each_row_is_the_id(self):
+        columns = column("post", "p-1", "p-2"), column("size", "11", "12"), column("body", "p q r", "r s t")
+        assert roles(2, *columns)["id"] == "post"
+        assert "id" not in roles(2, *columns[1:])
 
     def test_what_a_person_says_comes_first(self):
         columns = column("a", "x y z w", "z x y w"), column("text", "p", "r"), column("time", "2026", "2027")
@@ -215,6 +220,14 @@ class TestLook:
         assert not found.options.keys() & {"columns", "dates", "encoding", "delimiter", "kind", "tokens"}
         found = look([jsonl(tmp_path / "d.jsonl", [{**row, "id": 1, "topics": row["id"]} for row in rows])], {})
         assert found.options["columns"] == {"id": None, "topics": None}  # repeated, and one for each document
+
+    def test_items_that_were_fetched_twice_count_once(self, tmp_path):
+        item = "<item><guid>g{0}</guid><pubDate>0{0} Jan 2026 10:00 GMT</pubDate><title>one two</title></item>"
+        for name, numbers in (("a.xml", (1, 2)), ("b.xml", (2, 3))):
+            items = "".join(item.format(number) for number in numbers)
+            (tmp_path / name).write_text(f"<rss><channel>{items}</channel></rss>")
+        found = look([str(tmp_path)], {})
+        assert (found.n_documents, found.repeated, found.span) == (3, 1, "2026-01-01 to 2026-01-03")
 
     def test_bad_input_is_one_sentence(self, tmp_path):
         refused("does not exist", str(tmp_path / "absent"))

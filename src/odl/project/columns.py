@@ -181,8 +181,17 @@ def _id(columns, n_rows, dates):
     best = _best(whole, "id", lambda column: len(column.distinct) == n_rows and column.share(_may_be_id) == 1)
     if best:
         return best, "each once"
+    best = next((column for column in columns if column.filled == n_rows and _may_all_be_ids(column, n_rows)), None)
+    if best:
+        return best, "each once, whatever its name"
     repeated = max(whole, key=lambda column: column.rank("id"), default=None)
     return None, (f"{repeated.name!r} repeats; file and line" if repeated else "none; file and line") + " are the ids"
+
+
+def _may_all_be_ids(column, n_rows):
+    """Say whether a column has a word of its own for each row, and not a number, which may be a measurement."""
+    word = column.share(lambda value: isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80) == 1
+    return word and column.share(_numeric) < 1 and len(column.distinct) == n_rows and n_rows > 1
 
 
 def _may_be_id(value):

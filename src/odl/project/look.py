@@ -19,7 +19,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 LABELS = {"jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet", "mail": "mail", "feed": "feed", "text": "text"}
 TABULAR = ("jsonl", "csv", "parquet")
 KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
-DISTINCT = 5  # of its stop words that have to occur
+DISTINCT = 3  # of its stop words that have to occur
 CLEAN = {  # an option of `odl.corpora.documents`, and where it is needed: in so many of the texts there is such a thing
     "html": (re.compile(r"</?(?:p|br|div|a|b|i|span|img|li|ul|table)\b[^<>]*>|&(?:amp|lt|gt|nbsp|quot|#\d+);"), 0.05),
     "headers": (re.compile(r"\A(?:[A-Z][\w-]*: .*\n){2,}"), 0.05),
@@ -41,6 +41,8 @@ class Look:
         Of the reader `odl.corpora.documents`; what is not needed is left out.
     batches : dict
     n_documents : int
+    repeated : int
+        Messages or items that occur once more, which are left out.
     span : str
         First and last day, "" where there are no times.
     said : list of (str, str)
@@ -51,6 +53,7 @@ class Look:
     options: dict = field(default_factory=dict)
     batches: dict = field(default_factory=dict)
     n_documents: int = 0
+    repeated: int = 0
     span: str = ""
     said: list = field(default_factory=list)
 
@@ -103,6 +106,8 @@ def look(given_sources, given):
     if columns:
         _columns(found, columns, given)
     times = _times(found, files, given)
+    if found.repeated:
+        found.say("repeated", f"{found.repeated} with an id that occurred before are left out")
     texts = _texts(found, sample)
     _language(found, texts, given.get("stop_words"))
     _needs(found, texts)
@@ -118,10 +123,15 @@ def _names(text):
 
 def _rows(found, files):
     """Yield (path of a table or None, row) of the documents that are looked at."""
-    form, seen = documents.check_form(found.options), 0
+    form, seen, ids = documents.check_form(found.options), 0, set()
+    found.repeated = 0
     for name, path in files:
-        tabular = form.of(path) in TABULAR
+        tabular, once = form.of(path) in TABULAR, form.of(path) in documents.REPEATED
         for _, row in tables.rows(path, form, name):
+            if once and row.get("id") in ids:
+                found.repeated += 1
+                continue
+            ids.update([row["id"]] if once and row.get("id") else [])
             seen += 1
             if seen > MOST:
                 return

@@ -121,12 +121,12 @@ def encoding_of(files, kind=None):
                 good += 1
             except UnicodeDecodeError as error:
                 near = line[max(0, error.start - 12) : error.start + 12].decode("cp1252", "replace").strip()
-                first = first or f"the first is {path}:{number}, {near!r} as it would be"
+                first = first or f"the first, {path}:{number}, reads {near!r} so"
                 wrong += 1
     if not wrong:
         return None, ""
-    name, others = (["utf-8", "cp1252"], f"; {good} others are") if good else ("cp1252", "")
-    return name, f"cp1252: {wrong} lines are not UTF-8, {first}{others}"
+    name, others = (["utf-8", "cp1252"], f"; {good} others are UTF-8") if good else ("cp1252", "")
+    return name, f"cp1252: {wrong} lines are not UTF-8; {first}{others}"
 
 
 def _lines(path):

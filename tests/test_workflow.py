@@ -124,7 +124,7 @@ class TestEditedSources:
         assert study.run("-n").names("algorithm", "run", "t") == both | chain("da") | chain("pg") | SHOWN
 
     def test_pictures_and_page_are_drawn_again(self, study):
-        study.edit("report/plots.py")
+        study.edit("report/figures/roc.py")
         assert study.run("-n").names("run", "t") == {"figures", "page"}
 
     def test_an_edited_reader_that_finds_the_same_stops_at_the_batches(self, study):
@@ -140,7 +140,7 @@ class TestEditedSources:
         assert jobs == {"index", *(f"{job} {t}" for job in ("batch", "features", "update da") for t in (0, 1))}
 
     def test_what_no_result_depends_on(self, study):
-        for module in ("cli.py", "__init__.py", "detector.py", "corpora/download.py", "corpora/tdt2.py"):
+        for module in ("cli.py", "__init__.py", "detector/estimator.py", "corpora/download.py", "corpora/tdt2.py"):
             study.edit(module)
         study.configure({**study.config, "mirror": str(study.folder)})
         assert study.run("-n", ODL_MIRROR="https://example.org").jobs == []

@@ -6,9 +6,10 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "NoveltyDetector": "odl.detector",
+    "TextNovelty": "odl.detector",
     "sparse_code": "odl.coding",
 }
-__all__ = ["NoveltyDetector", "__version__", "sparse_code"]
+__all__ = ["NoveltyDetector", "TextNovelty", "__version__", "sparse_code"]
 
 
 def __getattr__(name):

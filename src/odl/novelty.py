@@ -9,6 +9,7 @@ from scipy import sparse
 from odl.learners.base import Scores
 
 EMPTY_SCORE = 1.0  # a document without a known term is unexplained: the largest score
+ROUNDING = 1e-12  # parts of a score below this are none
 
 
 class Novelty(NamedTuple):
@@ -100,3 +101,27 @@ def top_terms(dictionary, most=10):
         order = np.lexsort((terms, -weights))[:most]
         lists.append([(int(terms[at]), float(weights[at])) for at in order])
     return lists
+
+
+def shares(learner, state, P, found):
+    """Return what each word has in the score of its document, and what no word has.
+
+    Parameters
+    ----------
+    learner : odl.learners.Learner
+    state : odl.learners.State
+    P : csr_array, shape (n_documents, n_terms)
+    found : Novelty
+        Of the documents, by this state.
+
+    Returns
+    -------
+    words : csr_array, shape (n_documents, n_terms)
+        Entries where P has them; the formula is the learner's (docs/method.md, "Shares of the words").
+    context : ndarray, shape (n_documents,)
+        The rest: what comes from the other documents of the batch, the whole score of an empty document, and what
+        lifts a score to 0. A document's words and this add up to its score.
+    """
+    words = learner.shares(state, P, Scores(found.codes, found.residual, found.penalty, found.gap))
+    context = found.score - np.asarray(words.sum(axis=1)).ravel()
+    return words, np.where(np.abs(context) < ROUNDING, 0.0, context)

@@ -36,23 +36,19 @@ def contents(wildcards):
     return digest.hexdigest()
 
 
-def run_of(wildcards):
-    """Everything that the chain of a run depends on; nothing that only says where or how fast it runs."""
-    return json.dumps(
-        {
-            "corpus": wildcards.corpus,
-            "seed": int(wildcards.seed),
-            "run": wildcards.run,
-            "atoms": int(wildcards.k),
-            "learner": study.learner_of(config, wildcards.run),
-            "features": study.features_of(config, wildcards.run),
-        }
-    )
+def chain_of(wildcards):
+    """Names of a chain. With the settings of its run: all that it depends on, nothing that only says where it runs."""
+    return {
+        "corpus": wildcards.corpus,
+        "seed": int(wildcards.seed),
+        "run": wildcards.run,
+        "atoms": int(wildcards.k),
+    }
 
 
 def last_features(wildcards):
     """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
-    if study.features_of(config, wildcards.run)["idf"] != "corpus":
+    if study.run_of(config, wildcards.run)["features"]["idf"] != "corpus":
         return []
     return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
 

@@ -10,19 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.errors import ParameterError
+from odl.evaluation.metrics import check_labelled
 
 C_MISS, C_FALSE_ALARM, P_TARGET = 1.0, 0.1, 0.02  # of the TDT evaluations
 
 
 def _checked(scores, labels):
     """Return the scores and labels of the labelled documents."""
-    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
-    if scores.ndim != 1 or scores.shape != labels.shape:
-        raise ParameterError(
-            f"scores of shape {scores.shape} and labels of shape {labels.shape}",
-            "one score and one label for each document",
-            "pass two lists of one length",
-        )
+    scores, labels = check_labelled(scores, labels)
     if np.isnan(scores[labels != -1]).any():
         raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
     return scores[labels != -1], labels[labels != -1]
@@ -61,6 +56,25 @@ def tail_probability(scores, recent):
     if np.isnan(scores).any() or np.isnan(recent).any():
         raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
     return (1.0 + len(recent) - np.searchsorted(recent, scores, side="left")) / (1.0 + len(recent))
+
+
+def among(scores):
+    """Share of the scores of one batch that are at least as large, the document's own among them.
+
+    Parameters
+    ----------
+    scores : array-like of float, shape (n_documents,)
+        nan for a document that was not scored.
+
+    Returns
+    -------
+    ndarray of float, shape (n_documents,)
+        In (0, 1]; at most a share b of the documents has b or less. 1 where there is no score.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    known = np.sort(scores[~np.isnan(scores)])
+    larger = len(known) - np.searchsorted(known, scores, side="left")
+    return np.where(np.isnan(scores), 1.0, larger / max(len(known), 1))
 
 
 def calibrate(batches, window=2000):

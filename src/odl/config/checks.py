@@ -11,7 +11,7 @@ from odl.errors import ConfigError, ParameterError
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 
 
-def check(config, schema):
+def check_config(config, schema):
     """Check a configuration against the schema (`odl.config.schema.check_map`) and against itself.
 
     Raises

@@ -1,7 +1,6 @@
 """The one internal form of a corpus: counts, vocabulary, ids, times, topics."""
 
 import hashlib
-import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,8 +10,6 @@ from odl.errors import DataError
 from odl.files import storage
 
 NO_TIME = np.iinfo(np.int64).min
-# All that moves a cursor or turns the direction of writing, but for tabs and line breaks.
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass
@@ -123,11 +120,6 @@ class Documents:
 def one_line(text, length=200):
     """Collapse white space and cut to at most `length` characters."""
     return " ".join(text.split())[:length]
-
-
-def visible(text):
-    """Spell control characters as ``\\u001b``, for whatever a person or a terminal reads (also inside JSON)."""
-    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def write_fields(file, documents):

@@ -13,8 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from odl.kernels import native
-from odl.learners.base import BLOCK, Held, Learner, Scores, State, check_atoms, largest_per_row, widen
+from odl.learners.atoms import check_atoms
+from odl.learners.base import Learner, Scores, State
+from odl.learners.batches import BLOCK, InMemory
 from odl.learners.kept import Kept
+from odl.learners.matrices import largest_per_row, widen
+from odl.learners.shares import entries, with_data
 
 clusters = native.Kernels("clusters")
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.clusters
@@ -136,11 +140,7 @@ class Adaptive(Learner):
         """
         A = widen(state.dictionary, n_rows=P.shape[1])
         P = sparse.csr_array(P).sorted_indices()
-        flat = sparse.csc_array((A.data**self.flatten, A.indices, A.indptr), shape=A.shape)
-        sizes = np.sqrt(np.bincount(_columns(flat), flat.data**2, minlength=A.shape[1]))
-        flat.data = flat.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(flat.indptr))
-        cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
-        scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+        flat, scale = self._flat(state, A)
         explained, codes = np.zeros(P.shape[0]), []
         for first in range(0, P.shape[0], BLOCK):
             part = P[first : first + BLOCK]
@@ -153,6 +153,45 @@ class Adaptive(Learner):
         X = sparse.vstack(codes, format="csr") if codes else sparse.csr_array((0, A.shape[1]))
         return Scores(sparse.csr_array(X), np.maximum(residual, 0.0), penalty, 0.0)
 
+    def shares(self, state, P, scores):
+        """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
+
+        Below 0 for a word that the atoms have more of than the document. Of the batch as context, only the weight of
+        the document's own part is counted.
+        """
+        P = sparse.csr_array(P)
+        flat, scale = self._flat(state, widen(state.dictionary, n_rows=P.shape[1]))
+        likeness = []
+        for first in range(0, P.shape[0], BLOCK):
+            values = sparse.csr_array(P[first : first + BLOCK] @ flat).toarray() * scale
+            chosen = self._nearest(values)[1]
+            rows, ranks = np.nonzero(chosen >= 0)
+            atoms = chosen[rows, ranks]
+            weights = self._weights[ranks] * scale[atoms]
+            likeness.append(sparse.csr_array((weights, (rows, atoms)), shape=values.shape))
+        nearest = sparse.csr_array(sparse.vstack(likeness, format="csr") @ flat.T) if likeness else P
+        own = (1.0 - self.context) / (1.0 + self.contrast)
+        return with_data(P, own * P.data * (P.data - entries(nearest, P)))
+
+    def with_room(self, state, n_atoms):
+        """Return the state with a higher limit of atoms."""
+        limit = np.maximum(state.arrays["limit"], n_atoms)
+        return replace(state, arrays={**state.arrays, "limit": limit})
+
+    def _flat(self, state, A):
+        """Return the atoms with their weights raised to `flatten`, of unit norm, and 1 / rho_j^cohesion."""
+        flat = sparse.csc_array((A.data**self.flatten, A.indices, A.indptr), shape=A.shape)
+        sizes = np.sqrt(np.bincount(_columns(flat), flat.data**2, minlength=A.shape[1]))
+        flat.data = flat.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(flat.indptr))
+        cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
+        return flat, np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+
+    @property
+    def _weights(self):
+        """The weights w_r of the nearest atoms."""
+        weights = 1.0 / np.arange(1, self.nearest + 1)
+        return weights / weights.sum()
+
     def _nearest(self, values):
         """Return the weighted mean of the largest values of each row, and the atoms that they belong to."""
         most = min(self.nearest, values.shape[1])
@@ -162,12 +201,11 @@ class Adaptive(Learner):
         largest = np.take_along_axis(values, chosen, axis=1)
         order = np.argsort(-largest, axis=1, kind="stable")
         chosen, largest = np.take_along_axis(chosen, order, axis=1), np.take_along_axis(largest, order, axis=1)
-        weights = 1.0 / np.arange(1, self.nearest + 1)
-        return largest @ (weights / weights.sum())[:most], np.where(largest > 0, chosen, -1)
+        return largest @ self._weights[:most], np.where(largest > 0, chosen, -1)
 
     def learn(self, state, P, X, history=()):
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
-        return self.learn_parts(self.fit_terms(state, P.shape[1]), Held(sparse.csr_array(P)), history)
+        return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
 
     def learn_parts(self, state, batch, history=()):
         """As `learn`: once through the batch for its terms, once to learn."""

@@ -8,7 +8,9 @@ import numpy as np
 
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import average
-from odl.learners.base import Learner, Scores, State, draw_atoms, widen
+from odl.learners.atoms import draw_atoms
+from odl.learners.base import Learner, Scores, State
+from odl.learners.matrices import widen
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,10 @@ class Diffusion(Learner):
             score[silent] = 1.0  # ties tie, whatever the rounding
         gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
         return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
+
+    def word_loss(self, residual):
+        """Return f of single entries."""
+        return self.model.residual.value(residual[:, None])
 
     def scale(self, P):
         """Return what the score of each document is multiplied by: 1/f(x) if scores are relative."""

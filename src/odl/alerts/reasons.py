@@ -1,0 +1,132 @@
+"""Why a document was flagged: the words' shares of its score and the atoms nearest to it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl import novelty
+from odl.learners.matrices import widen
+
+
+class Atom(NamedTuple):
+    """An atom near a document.
+
+    Attributes
+    ----------
+    number : int
+        Row of the dictionary.
+    cosine : float
+        Of the document and the atom.
+    code : float
+        Weight of the atom in the document's code; 0 where it is not used.
+    words : list of (str, float)
+        Heaviest words of the atom and their weights.
+    """
+
+    number: int
+    cosine: float
+    code: float
+    words: list
+
+
+class Explanation(NamedTuple):
+    """Why a document has its score.
+
+    Attributes
+    ----------
+    score : float
+    words : dict of str to float
+        Share of each word of the document, largest first.
+    context : float
+        What is no word's (`odl.novelty.shares`); it and the shares of all words add up to the score.
+    atoms : list of Atom
+        The nearest known atoms, nearest first.
+    """
+
+    score: float
+    words: dict
+    context: float
+    atoms: list
+
+
+def explain(learner, state, P, found, names, *, n_words=None, n_atoms=3, atom_words=8):
+    """Explain the scores of documents.
+
+    Parameters
+    ----------
+    learner : odl.learners.Learner
+    state : odl.learners.State
+        That scored the documents.
+    P : csr_array, shape (n_documents, n_terms)
+    found : odl.novelty.Novelty
+        Their scores.
+    names : sequence of str
+        Word of each term.
+    n_words : int, optional
+        Words at most; all by default.
+    n_atoms : int
+        Nearest atoms at most.
+    atom_words : int
+        Words of each.
+
+    Returns
+    -------
+    list of Explanation
+    """
+    words, context = novelty.shares(learner, state, P, found)
+    near, tops = nearest(P, widen(state.dictionary, n_rows=P.shape[1]), n_atoms), {}
+    explanations = []
+    for row, (score, rest) in enumerate(zip(found.score.tolist(), context.tolist(), strict=True)):
+        atoms = []
+        for atom, cosine in near[row]:
+            if atom not in tops:
+                top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]]), atom_words)[0]
+                tops[atom] = [(names[term], weight) for term, weight in top]
+            atoms.append(Atom(atom, cosine, float(found.codes[row, atom]), tops[atom]))
+        chosen = heaviest(words, row, n_words)
+        explanations.append(Explanation(score, {names[term]: part for term, part in chosen}, rest, atoms))
+    return explanations
+
+
+def heaviest(words, row, most=None):
+    """Return the terms of a document with the largest shares, largest first, equal ones in the order of the terms."""
+    span = slice(words.indptr[row], words.indptr[row + 1])
+    terms, parts = words.indices[span], words.data[span]
+    order = np.lexsort((terms, -parts))[:most]
+    return [(int(terms[at]), float(parts[at])) for at in order]
+
+
+def nearest(P, A, most):
+    """Return, for each document, up to `most` pairs of atom and cosine, nearest first; none without a common word."""
+    sizes = np.sqrt(np.asarray(A.multiply(A).sum(axis=0))).ravel()
+    lengths = np.sqrt(np.asarray(P.multiply(P).sum(axis=1))).ravel()
+    products, lists = sparse.csr_array(P @ A), []
+    for row in range(P.shape[0]):
+        span = slice(products.indptr[row], products.indptr[row + 1])
+        atoms = products.indices[span]
+        cosines = products.data[span] / np.maximum(lengths[row] * sizes[atoms], 1e-300)
+        order = [at for at in np.lexsort((atoms, -cosines))[:most] if cosines[at] > 0]
+        lists.append([(int(atoms[at]), float(cosines[at])) for at in order])
+    return lists
+
+
+def lead(words, row, shared, most=5):
+    """Return the terms that tell why a document is flagged, heaviest first.
+
+    Parameters
+    ----------
+    words : csr_array
+        Shares of the words (`odl.novelty.shares`).
+    row : int
+    shared : ndarray of bool, shape (n_terms,)
+        Terms of at least two documents so far: one that a single document has says nothing of a topic, so it comes
+        after them.
+    most : int
+
+    Returns
+    -------
+    list of int
+    """
+    terms = [term for term, part in heaviest(words, row) if part > 0]
+    return sorted(terms, key=lambda term: not shared[term])[:most]

@@ -1,0 +1,325 @@
+"""NoveltyDetector: the mechanism as a scikit-learn estimator, for use without the workflow."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
+
+from odl.alerts.calibration import among
+from odl.detector import rows
+from odl.detector.saved import Saved
+from odl.detector.single import OneByOne
+from odl.errors import ParameterError
+from odl.evaluation import metrics
+
+
+class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Score documents by how badly a dictionary learned from the earlier ones explains them, and flag a share of them.
+
+    **High means novel** (scikit-learn's outlier detectors have it the other way round), and `predict` gives 1 for novel
+    and 0 for known. With the L1 learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near
+    lam for a document of known topics, 1 for one that no atom explains. The others have objectives of their own.
+
+    Parameters
+    ----------
+    learner : str, default="dual_averaging"
+        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`, such as "adaptive".
+        "batch" and "batch_l2" keep all documents, in memory and in the file of `save`.
+    n_atoms : int, default=100
+        Atoms at most, at the start (see the learner's class for how it goes on). A first batch of fewer documents
+        gives a smaller dictionary, `n_atoms_`.
+    settings : dict, optional
+        Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``. Each is a parameter
+        of its own too: ``set_params(settings__gamma=4.0)``, or "settings__gamma" in the grid of a search.
+    growing : bool, default=False
+        Whether later batches may have more columns (new terms are appended on the right).
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the documents that the dictionary starts from, or what to draw it from (None: numpy's own state).
+    budget : float, default=0.05
+        Share of known documents that may be flagged. May be changed at any time.
+    window : int, default=2000
+        Scores that a new one is compared with: those of the last documents, as they were before they were learned.
+    folds : int, default=3
+        The first batch has no dictionary before it, so each of so many parts of it, drawn at random, is scored by a
+        dictionary learned from the others: these scores are the first of the window. 0 leaves the window empty, and
+        nothing is flagged before the second batch has been scored. Costs folds - 1 times as much as the fit alone.
+    batch_size : int, default=256
+        Documents that `learn_one` gathers before it learns them.
+
+    Attributes
+    ----------
+    components_ : csr_array, shape (n_atoms_, n_features)
+        Atoms in rows, non-negative, of mass at most 1.
+    n_atoms_ : int
+        Size of the dictionary.
+    window_ : ndarray
+        Scores that calibrate, oldest first.
+    state_ : odl.learners.State
+        Everything of the learner that changes.
+    history_ : list of csr_array
+        Documents learned so far, for learners that need them (`odl.learners.Learner.needs_history`).
+    seed_ : int
+        Seed that was used.
+    n_features_in_ : int
+    n_batches_ : int
+        Batches learned from, the first included.
+
+    Notes
+    -----
+    Input rows are non-negative weights (TF-IDF, counts) and are scaled to the learner's norm here. With known documents
+    that are exchangeable with those of the window, a share of at most `budget` of them is flagged
+    (`odl.alerts.calibration.tail_probability`). They are not where the dictionary itself moves fast: the first steps
+    of dual averaging raise all scores, and more is flagged for a batch or two. Scores that tie count against each
+    other: where more than that share of the recent documents has the largest score, as may be with L1 learners, none
+    is flagged.
+    Source: ICASSP 2013, mechanism GENNVL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl import NoveltyDetector
+    >>> known = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
+    >>> detector = NoveltyDetector(n_atoms=2).partial_fit(known).partial_fit(known)
+    >>> new = np.array([[1, 2, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 2, 1, 1]])
+    >>> detector.score_samples(new).argmax()
+    np.int64(1)
+    >>> detector.predict(new)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        learner="dual_averaging",
+        n_atoms=100,
+        settings=None,
+        growing=False,
+        random_state=0,
+        *,
+        budget=0.05,
+        window=2000,
+        folds=3,
+        batch_size=256,
+    ):
+        self.learner = learner
+        self.n_atoms = n_atoms
+        self.settings = settings
+        self.growing = growing
+        self.random_state = random_state
+        self.budget = budget
+        self.window = window
+        self.folds = folds
+        self.batch_size = batch_size
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.requires_fit = True
+        return tags
+
+    def fit(self, X, y=None):
+        """Forget everything, learn the first dictionary from a batch, and calibrate on parts of it held out in turn.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+        y : ignored
+
+        Returns
+        -------
+        NoveltyDetector
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from odl import NoveltyDetector
+        >>> NoveltyDetector().fit(np.eye(4)).n_atoms_  # fewer documents than n_atoms: a smaller dictionary
+        4
+        """
+        self._fit(X)
+        return self
+
+    def partial_fit(self, X, y=None):
+        """Score one more batch for the window, then learn from it; the first call is `fit`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+        y : ignored
+
+        Returns
+        -------
+        NoveltyDetector
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from odl import NoveltyDetector
+        >>> NoveltyDetector().partial_fit(np.eye(4)).partial_fit(np.eye(4)).n_batches_
+        2
+        """
+        if not hasattr(self, "state_"):
+            return self.fit(X)
+        model = self._model_as_fitted()
+        names = self._grown_names(X)
+        P = self._rows(X, model, reset=False)
+        self._learn(P, model, self._scored(P, model))
+        if names is not None:
+            self.feature_names_in_ = names
+        return self
+
+    def score_samples(self, X):
+        """Return the novelty score of each document; high means novel, an empty document has 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_documents,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from odl import NoveltyDetector
+        >>> detector = NoveltyDetector(n_atoms=1).fit([[2, 1, 0], [2, 1, 0], [2, 1, 0], [1, 2, 0]])
+        >>> detector.score_samples([[2, 1, 0], [0, 0, 1]]).round(2)
+        array([0.35, 1.  ])
+        """
+        return self._judged(X)[1].score
+
+    def decision_function(self, X):
+        """Return log(budget / p): at least 0 for what is novel within the budget, the larger the rarer.
+
+        p is the share of the scores of the window, the document's own included, that are at least as large as that of
+        the document (`odl.alerts.calibration.tail_probability`). Documents above all of the window tie;
+        `score_samples` tells them apart.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_documents,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from odl import NoveltyDetector
+        >>> known = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
+        >>> detector = NoveltyDetector(n_atoms=2).fit(known)
+        >>> (detector.decision_function(known[:1] + [0, 0, 0, 0, 9, 9, 9, 9]) > 0).item()
+        True
+        """
+        scores = self.score_samples(X)
+        rows.check_share("budget", self.budget)
+        return np.log(self.budget / self._tail(scores))
+
+    def predict(self, X):
+        """Return 1 for each novel document, 0 for each known one: `decision_function` at least 0.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray of int, shape (n_documents,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from odl import NoveltyDetector
+        >>> known = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
+        >>> NoveltyDetector(n_atoms=2).fit(known).predict([[0, 0, 0, 0, 1, 2, 1, 1], [1, 2, 1, 1, 0, 0, 0, 0]])
+        array([1, 0])
+        """
+        return (self.decision_function(X) >= 0.0).astype(np.int64)
+
+    def fit_predict(self, X, y=None):
+        """Fit, and return 1 for the documents of the batch that the others of it explain worst, within the budget.
+
+        Unlike `fit` and then `predict`, each document is judged by a dictionary that has not learned it: by the scores
+        of the parts held out in turn (`folds`), each among all of them. Without folds nothing is novel.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+        y : ignored
+
+        Returns
+        -------
+        ndarray of int, shape (n_documents,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from odl import NoveltyDetector
+        >>> batch = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
+        >>> batch[7] = [0, 0, 0, 0, 1, 2, 1, 1]
+        >>> NoveltyDetector("adaptive", budget=1 / 60).fit_predict(batch).nonzero()[0]
+        array([7])
+        """
+        return (among(self._fit(X)) <= self.budget).astype(np.int64)
+
+    def transform(self, X):
+        """Return the codes of the documents: the weight of each atom.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+
+        Returns
+        -------
+        csr_array, shape (n_documents, n_atoms_)
+            A data frame after ``set_output(transform="pandas")``.
+
+        Examples
+        --------
+        >>> from odl import NoveltyDetector
+        >>> detector = NoveltyDetector(n_atoms=2).set_output(transform="pandas").fit([[1, 2, 0], [0, 1, 2]])
+        >>> list(detector.transform([[1, 2, 0]]).columns)
+        ['noveltydetector0', 'noveltydetector1']
+        """
+        codes = self._judged(X)[1].codes
+        return codes if _get_output_config("transform", self)["dense"] == "default" else codes.toarray()
+
+    def score(self, X, y=None):
+        """Return how well the scores tell novel from known documents: the area under the ROC curve, ties half.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+        y : array-like, shape (n_documents,)
+            Above 0 (novel), 0 (known) or below 0 (not known which: ignored).
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ParameterError
+            Without y, or where y does not have both novel and known documents.
+
+        Examples
+        --------
+        >>> from odl import NoveltyDetector
+        >>> detector = NoveltyDetector(n_atoms=1).fit([[2, 1, 0], [2, 1, 0], [2, 1, 0], [1, 2, 0]])
+        >>> detector.score([[2, 1, 0], [0, 0, 1]], [0, 1])
+        1.0
+        """
+        scores = self.score_samples(X)
+        if y is None:
+            raise ParameterError("score without y", "1 (novel) or 0 (known) for each document", "pass labels as y")
+        labels = np.asarray(y)
+        value = metrics.auc(scores, np.sign(labels) if labels.dtype.kind in "iuf" else labels)
+        if np.isnan(value):
+            given = f"y has the values {np.unique(labels)[:5].tolist()}"
+            raise ParameterError(given, "documents with 1 (novel) and with 0 (known)", "pass labels of both kinds")
+        return value
+
+    @property
+    def _n_features_out(self):
+        return self.n_atoms_

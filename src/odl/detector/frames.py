@@ -1,0 +1,109 @@
+"""Data frames of documents: their texts, times and ids, the batches of a period, and the table of what was found."""
+
+import numpy as np
+
+from odl.corpora import fields
+from odl.errors import ParameterError
+from odl.files.documents import NO_TIME
+from odl.stream.batching import PERIODS
+
+
+def read(frame, text, time=None, id=None):
+    """Return what is said of documents in a data frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    text : str
+        Column of the texts.
+    time, id : str, optional
+        Columns; by default "time" and "id" where there are such.
+
+    Returns
+    -------
+    ids : list
+        The index of the frame where there are none.
+    times : ndarray of int64 or None
+        Milliseconds since 1970.
+    texts : list of str
+
+    Raises
+    ------
+    ParameterError
+        If a column or a value is missing, naming the document.
+    """
+    names = {}
+    for name, wanted in {"text": text, "time": time, "id": id}.items():
+        if wanted in frame.columns or (wanted is None and name in frame.columns):
+            names[name] = name if wanted is None else wanted
+        elif wanted is not None:
+            columns = ", ".join(map(str, frame.columns[:20]))
+            raise ParameterError(f"no column {wanted!r} for {name}", f"one of {columns}", f"pass {name}=...")
+    values = {name: frame[column].tolist() for name, column in names.items()}
+    ids = values.get("id", frame.index.tolist())
+    times, texts = [], []
+    for row, value in enumerate(values["text"]):
+        try:
+            if value is None or value != value:
+                raise ValueError("the text is missing")
+            texts.append(fields.parse_text(value))
+            if "time" in values:
+                times.append(fields.parse_time(values["time"][row]))
+                if times[-1] == NO_TIME:
+                    raise ValueError("the time is missing")
+        except ValueError as error:
+            given = f"document {ids[row]!r} of the frame: {error}"
+            expected = "a text and a time for every document" if "time" in values else "a text for every document"
+            raise ParameterError(given, expected, "correct or drop it") from error
+    if not texts:
+        raise ParameterError("a frame without documents", "at least one", "pass documents")
+    return ids, np.array(times, dtype=np.int64) if "time" in values else None, texts
+
+
+def batches(times, n_documents, period=None, initial=0):
+    """Return the rows of each batch, in the order of time.
+
+    Parameters
+    ----------
+    times : ndarray of int64 or None
+        Milliseconds since 1970.
+    n_documents : int
+    period : {"day", "week", "month", "year"}, optional
+        Without one, all documents are one batch.
+    initial : int
+        Documents of the first batch at least: whole periods.
+    """
+    if times is None:
+        if period is not None:
+            given = f"period={period!r} for a frame without times"
+            raise ParameterError(given, "a column of times", "pass time=..., or period=None")
+        return [np.arange(n_documents)]
+    order = np.argsort(times, kind="stable")
+    if period is None:
+        return [order]
+    # Weeks of numpy start on Thursday 1970-01-01: move them to Monday.
+    stamps = times[order] + (3 * 86_400_000 if period == "week" else 0)
+    keys = stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]")
+    cuts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    return np.split(order, cuts[cuts >= initial])
+
+
+def table(frame, ids, times, parts):
+    """Return what was found, as a data frame in the order and with the index of the one that was passed.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    ids : list
+    times : ndarray or None
+    parts : list of dict
+        Of each batch the columns; "row" is the place in the frame.
+    """
+    import pandas as pd
+
+    found = pd.concat([pd.DataFrame(part) for part in parts]).sort_values("row").drop(columns="row")
+    found.index = frame.index
+    found.insert(0, "id", ids)
+    if times is not None:
+        found.insert(1, "time", times)
+    return found

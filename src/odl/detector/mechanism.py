@@ -1,0 +1,183 @@
+"""Score, explain, calibrate, learn: what an estimator does with rows of unit norm, whatever its face."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from odl import novelty
+from odl.alerts import reasons
+from odl.alerts.calibration import tail_probability
+from odl.detector import rows
+from odl.detector.settings import LearnerSettings
+from odl.errors import ParameterError
+
+
+class Mechanism(LearnerSettings):
+    """State of a detector and its steps; the parameters are those of `odl.detector.NoveltyDetector`."""
+
+    @property
+    def components_(self):
+        check_is_fitted(self, "state_")
+        return sparse.csr_array(self.state_.dictionary.T)
+
+    @property
+    def n_atoms_(self):
+        check_is_fitted(self, "state_")
+        return self.state_.dictionary.shape[1]
+
+    def explain(self, X, *, n_words=None, n_atoms=3, feature_names=None):
+        """Say why documents have their scores: each word's share, and the nearest known atoms.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+        n_words : int, optional
+            Words at most; all by default.
+        n_atoms : int, default=3
+            Atoms at most.
+        feature_names : sequence of str, optional
+            Word of each column; by default as in the data frame that was fitted, or x0, x1, ...
+
+        Returns
+        -------
+        list of odl.alerts.reasons.Explanation
+            The shares of all words of a document and `context` add up to its score (docs/method.md has the formula of
+            each learner).
+
+        Examples
+        --------
+        >>> from odl import NoveltyDetector
+        >>> detector = NoveltyDetector(n_atoms=1).fit([[2, 1, 0], [2, 1, 0], [2, 1, 0], [1, 2, 0]])
+        >>> why = detector.explain([[2, 1, 1]], feature_names=["oil", "tanker", "orbit"])[0]
+        >>> {word: round(share, 3) for word, share in why.words.items()}
+        {'orbit': 0.25, 'tanker': 0.214, 'oil': 0.05}
+        >>> round(sum(why.words.values()) + why.context, 3), round(why.score, 3)
+        (0.514, 0.514)
+        >>> why.atoms[0].number, round(why.atoms[0].cosine, 2)
+        (0, 0.85)
+        """
+        P, found = self._judged(X)
+        model = self._model()
+        names = self._names(P.shape[1]) if feature_names is None else feature_names
+        if len(names) != P.shape[1]:
+            given = f"{len(names)} feature_names for {P.shape[1]} columns"
+            raise ParameterError(given, "one for each", "pass the names of all columns")
+        state = model.fit_terms(self.state_, P.shape[1])
+        return reasons.explain(model, state, P, found, names, n_words=n_words, n_atoms=n_atoms)
+
+    def _fit(self, X):
+        """Start from a batch as it was passed; return what `_begin` does."""
+        model = self._model()
+        self._check_parameters()
+        return self._begin(self._rows(X, model, reset=True), model)
+
+    def _check_parameters(self):
+        for name, least in {"n_atoms": 1, "window": 1, "folds": 0, "batch_size": 1}.items():
+            rows.check_whole(name, getattr(self, name), least)
+        rows.check_share("budget", self.budget)
+
+    def _begin(self, P, model):
+        """Learn the first dictionary and calibrate on the batch.
+
+        Returns
+        -------
+        ndarray
+            Score of each document by a dictionary that has not learned it; nan where there is none.
+        """
+        seed = rows.seed_of(self.random_state)
+        state = self._start(P, model, seed)
+        scores = self._held_out(P, model, seed)
+        self.state_, self.seed_ = state, seed
+        self.learner_, self.most_atoms_ = model.algorithm, int(self.n_atoms)
+        self.history_ = [P] if model.needs_history else []
+        self.window_ = scores[~np.isnan(scores)][-self.window :]
+        self.pending_, self.words_ = [], {}
+        self.n_batches_ = 1
+        return scores
+
+    def _start(self, P, model, seed):
+        """Return the state of a first dictionary of as many atoms as there are documents for, `n_atoms` at most."""
+        n_filled = np.count_nonzero(np.diff(P.indptr))
+        if not n_filled:
+            given = f"{P.shape[0]} documents without a weight above 0"
+            raise ParameterError(given, "at least one with a weight to start from", "pass more documents")
+        todo = "change n_atoms or settings, or pass more documents at first"
+        with rows.named(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
+            state = model.start(P, min(int(self.n_atoms), n_filled), novelty.generator(seed, "start"))
+        return model.with_room(state, int(self.n_atoms))
+
+    def _held_out(self, P, model, seed):
+        """Score each part of a batch by a dictionary learned from the others; nan where there is none."""
+        scores = np.full(P.shape[0], np.nan)
+        folds = min(self.folds, np.count_nonzero(np.diff(P.indptr)))
+        part = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
+        for number in range(folds if folds > 1 else 0):
+            held = part == number
+            try:
+                state = self._start(P[~held], model, seed)
+            except ParameterError:  # too few documents, e.g. for a tree of a given size: the batch itself was enough
+                continue
+            scores[held] = novelty.score(model, state, P[held]).score
+        return scores
+
+    def _model_as_fitted(self):
+        """Return the learner, refused if it is another one than has learned so far."""
+        model = self._model()
+        self._check_parameters()
+        if model.algorithm != self.learner_:
+            expected = f"{self.learner_}, which learned so far"
+            raise ParameterError(f"learner is {model.algorithm}", expected, "fit again to change it")
+        return model
+
+    def _learn(self, P, model, found):
+        """Learn from rows that are scored, and keep the scores for the next ones to be compared with."""
+        state = model.learn(model.fit_terms(self.state_, P.shape[1]), P, found.codes, self.history_)
+        self.state_ = state
+        if model.needs_history:
+            self.history_ = [*self.history_, P]
+        self.window_ = np.concatenate([self.window_, found.score])[-self.window :]
+        self.n_features_in_ = P.shape[1]
+        self.n_batches_ += 1
+
+    def _scored(self, P, model):
+        return novelty.score(model, model.fit_terms(self.state_, P.shape[1]), P)
+
+    def _judged(self, X):
+        """Return what was passed as rows, and their novelty."""
+        check_is_fitted(self, "state_")
+        model = self._model()
+        P = self._rows(X, model, reset=False)
+        return P, self._scored(P, model)
+
+    def _tail(self, scores):
+        return tail_probability(scores, self.window_)
+
+    def _rows(self, X, model, reset):
+        """Check the input and scale its rows to unit norm; a growing vocabulary may be wider than before."""
+        checks = {"accept_sparse": "csr", "dtype": np.float64}
+        if self.growing and not reset:
+            self._grown_names(X)
+            X = check_array(X, **checks)
+            if X.shape[1] < self.n_features_in_:
+                raise ValueError(f"X has {X.shape[1]} features, but NoveltyDetector knows {self.n_features_in_}.")
+        else:
+            X = validate_data(self, X, reset=reset, **checks)
+        return rows.scaled(X, model.norm)
+
+    def _grown_names(self, X):
+        """Return the columns of a data frame that is wider than before; refused unless the known ones come first."""
+        known = getattr(self, "feature_names_in_", None)
+        if not self.growing or known is None or not hasattr(X, "columns"):
+            return None
+        names = np.asarray(X.columns, dtype=object)
+        if names[: len(known)].tolist() != known.tolist():
+            given = f"columns {names[:3].tolist()} ..."
+            raise ParameterError(given, f"first the {len(known)} known ones, in their order", "append the new ones")
+        return names
+
+    def _names(self, n_features):
+        """Return the name of every column."""
+        known = getattr(self, "feature_names_in_", ())
+        names = [*known, *(f"x{column}" for column in range(len(known), n_features))]
+        known = {column: word for word, column in self.words_.items()}
+        return [known.get(column, name) for column, name in enumerate(names)]

@@ -1,0 +1,84 @@
+"""Hyper-parameters of the learner as nested parameters, `settings__NAME`, that grid searches and pipelines reach."""
+
+import difflib
+
+from odl import learners
+from odl.detector.rows import named
+from odl.errors import ParameterError
+from odl.learners.base import parameters
+
+PREFIX = "settings__"
+
+
+class LearnerSettings:
+    """Parameters `learner` and `settings` of an estimator, with each hyper-parameter as `settings__NAME` as well.
+
+    `settings` is what the constructor takes and `clone` copies: a dict of what differs from the defaults. With
+    `deep=True` every hyper-parameter of the learner has an entry of its own, which `set_params` writes into a new dict.
+    """
+
+    def get_params(self, deep=True):
+        """Return the parameters; with `deep`, those of the learner too, as `settings__NAME`.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from odl import NoveltyDetector
+        >>> NoveltyDetector(settings={"lam": 0.2}).get_params()["settings__lam"]
+        0.2
+        """
+        params = super().get_params(deep=False)
+        if deep:
+            given = self.settings if isinstance(self.settings, dict) else {}
+            default = {name: entry.default for name, entry in self._known().items()}
+            params |= {f"{PREFIX}{name}": value for name, value in {**default, **given}.items()}
+        return params
+
+    def set_params(self, **params):
+        """Set parameters, those of the learner as `settings__NAME`; a learner comes before its settings.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        The estimator.
+
+        Examples
+        --------
+        >>> from odl import NoveltyDetector
+        >>> NoveltyDetector().set_params(learner="adaptive", settings__nearest=3).settings
+        {'nearest': 3}
+        """
+        nested = {key.removeprefix(PREFIX): params.pop(key) for key in [*params] if key.startswith(PREFIX)}
+        super().set_params(**params)
+        if nested:
+            known = self._known()
+            for name in nested.keys() - known.keys():
+                near = difflib.get_close_matches(name, known, n=1)
+                todo = f"did you mean '{PREFIX}{near[0]}'?" if near else "choose one of these"
+                raise ParameterError(f"{PREFIX}{name} for the learner {self.learner!r}", ", ".join(known), todo)
+            self.settings = {**(self.settings or {}), **nested}
+        return self
+
+    def _known(self):
+        """Return the hyper-parameters of the learner; none where it is not known, which `fit` refuses."""
+        known = isinstance(self.learner, str) and self.learner in learners.LEARNERS
+        return parameters(learners.learner_class(self.learner)) if known else {}
+
+    def _model(self):
+        """Return the learner, checked."""
+        if not isinstance(self.settings, dict | None):
+            raise ParameterError(f"settings is {self.settings!r}", "a dict of hyper-parameters", "pass a dict")
+        with named(f"learner={self.learner!r}", None):
+            learners.learner_class(self.learner)
+        with named(f"learner={self.learner!r}, settings={self.settings!r}", "correct settings"):
+            return learners.make(self.learner, **(self.settings or {}))

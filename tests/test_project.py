@@ -261,7 +261,7 @@ class TestInit:
         lines = yaml.safe_load(text)
         assert lines["study"] == "my-news" and lines["sources"] == ["../posts/a.jsonl"]
         whole = config.merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))
-        config.check(whole, config.load_schema(places.SCHEMAS / "config.schema.json"))
+        config.check_config(whole, config.load_schema(places.SCHEMAS / "config.schema.json"))
         assert whole["streams"] == whole["corpora"].keys() & {"my-news"} or whole["streams"] == ["my-news"]
         assert whole["runs"] == ["adaptive"] and not whole["baselines"]["enabled"]
         profile = tmp_path / "My News" / "profiles" / "default" / "config.yaml"

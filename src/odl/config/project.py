@@ -48,7 +48,7 @@ def expand(config):
     name = str(given.get("study") or name_of(Path.cwd().name))
     if not config.get("sources"):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
-    _check(given)
+    _check_keys(given)
     stream = {key: config[key] for key in OWN if key in config}
     atoms = given.get("atoms") or [min(500, _initial(stream))]
     atoms = atoms if isinstance(atoms, list) else [atoms]
@@ -94,7 +94,7 @@ KEYS = (
 )
 
 
-def _check(given):
+def _check_keys(given):
     """Refuse a key that is neither of a person's stream nor of a configuration."""
     for key in given:
         if key not in KEYS:

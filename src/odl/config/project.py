@@ -35,7 +35,7 @@ def expand(config):
     Returns
     -------
     dict
-        One stream without labels, one run of the learner `LEARNER`, no baselines; what the default configuration has
+        One stream without labels, one run of the learner `LEARNER` and its alerts, no baselines; what the default configuration has
         beside these is filled in by the workflow. An empty configuration stays so: Snakemake looks at a Snakefile
         without one as well.
 
@@ -61,6 +61,7 @@ def expand(config):
         "baselines": {"enabled": False},
         "evaluate": {"bootstrap": 0},
         "emerging": {"runs": [LEARNER]},
+        "alerts": {"run": LEARNER, "atoms": atoms[0]},
         "report": {"runs": [LEARNER], "run": LEARNER, "atoms": atoms[0], "seed": 0},
     }
     return merge({**given, "atoms": atoms}, whole)
@@ -88,6 +89,7 @@ KEYS = (
         "shards",
         "checkpoints",
         "emerging",
+        "alerts",
         "experiments",
         "report",
     ),

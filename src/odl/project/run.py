@@ -76,11 +76,14 @@ def read(folder):
 
 
 def ending(folder, config, seconds):
-    """Return what a run ends with: the page to open."""
+    """Return what a run ends with: what is new, and the page to open."""
+    from odl.alerts import read, show
     from odl.project.progress import duration
 
+    watch = read.alerts_of(folder)
+    news = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
     page = folder / config.get("results", "results") / config["study"] / "report.html"
-    return f"done in {duration(seconds)}; open {page}"
+    return f"{news}\n\ndone in {duration(seconds)}; open {page}"
 
 
 def _wait(command, folder, heard):

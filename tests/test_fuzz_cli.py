@@ -19,6 +19,7 @@ EVALUATE = '{"min_novel": 1, "min_known": 1}'
 COMMANDS = {
     "download": ["tdt2/a.mat", "out/a.mat", "--registry", "{registry.csv}"],
     "read": ["documents", "out/d.h5", "--source", "{mine.jsonl}"],
+    "init": ["out/n", "{mine.jsonl}"],
     "index": ["{documents.h5}", "out/i.tsv", "out/o.h5", "--seed", "0", "--stream", json.dumps(STREAM)],
     "batch": ["{documents.h5}", "{order.h5}", "out/b.h5", "--t", "1"],
     "features": ["out/f.h5", "{b1.h5}", "{f0.h5}"],
@@ -44,7 +45,7 @@ COMMANDS = {
     "verify": ["{past}"],
 }  # fmt: skip
 UNREAD = {("regret", "{f0.h5}"), ("summarise", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
-NOT_READING = {"plan", "compile", "schema", "ranks"}  # ranks starts rank, by another program
+NOT_READING = {"plan", "compile", "schema", "ranks", "run"}  # ranks starts rank, and run Snakemake, which read
 
 
 @pytest.fixture(scope="module")

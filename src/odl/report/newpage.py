@@ -77,12 +77,11 @@ def text(watch, others=(), study=None):
     return page.page(
         f"{title}, {when}",
         element("h1", title, element("span", when + (f" (period {last.t})" if dates(last) else ""), class_="when")),
-        element("main", newparts.latest(watch), element("nav", element("ul", *links), aria_label="Parts of the page"),
-                *bodies.values()),
+        element("nav", element("ul", *links), aria_label="Parts of the page"),
+        element("main", newparts.latest(watch), *bodies.values()),
         _closing(watch, study),
         Markup(newscript.scripts()),
         style=newscript.STYLE,
-        head=newscript.head(),
     )  # fmt: skip
 
 

@@ -12,13 +12,14 @@ from odl.report.newtext import (
     name_of,
     percent,
     plural,
+    reasons,
     title_of,
-    unfolded,
     where,
 )
 from odl.report.page import Markup, details, element, escape
 
 ORDER = {"new": 0, "returning": 1, "growing": 2, "ongoing": 3, "ended": 4}
+SAID = {"follow": "followed", "muted": "muted", "known": "known"}  # verdicts of feedback.csv, as marks
 OPENED = 26  # periods before the latest that list their items
 LISTED = 3  # items of a group in them
 SHARED = 6  # words that say what the items of a topic have in common
@@ -53,8 +54,12 @@ def latest(watch):
     return element(
         "section",
         element("p", headline(watch, period, held), class_="lead"),
-        *[_topic(topic, alerts, watch, period) for topic, alerts in held if topic],
-        *[_alone(alerts, bool(len(held) > 1)) for topic, alerts in held if topic is None],
+        element(
+            "div",
+            *[_topic(topic, alerts, watch, period) for topic, alerts in held if topic],
+            *[_alone(alerts, len(held) > 1) for topic, alerts in held if topic is None],
+            class_="cards",
+        ),
         _moving(watch, period, {topic.number for topic, _ in held if topic}),
         _withheld(period),
         id="new",
@@ -78,7 +83,7 @@ def headline(watch, period, held):
         key = topic and state_in(topic, period.t)
         counts[key] = counts.get(key, 0) + 1
     parts = [plural(counts["new"], "new topic")] if "new" in counts else []
-    parts += [f"{counts[state]} {state}" for state in ("returning", "growing") if state in counts]
+    parts += [plural(counts[state], f"{state} topic") for state in ("returning", "growing") if state in counts]
     parts += [plural(counts["ongoing"], "known topic") + " with surprising documents"] if "ongoing" in counts else []
     lone = sum(len(alerts) for topic, alerts in held if topic is None)
     parts += [plural(lone, "surprising document") + (" that stands alone" if lone == 1 else " that stand alone")] * (
@@ -109,13 +114,12 @@ def _topic(topic, alerts, watch, period):
         " ",
         element("a", name_words(topic), href=f"#topic-{topic.number}"),
         element("span", f" topic {topic.number}", class_="number"),
-        *[element("span", f" {topic.feedback}", class_="mark")] * bool(topic.feedback),
+        *[element("span", f" {SAID[topic.feedback]}", class_="mark")] * bool(topic.feedback),
     )
     return element(
         "article",
         heading,
-        element("p", facts, class_="facts"),
-        element("p", element("b", "Why: "), words, class_="why") if words else Markup(""),
+        element("p", facts, "." * bool(words), *([element("b", " Why: "), words] if words else []), class_="facts"),
         element("ol", *map(item, shown)),
         more,
         class_="topic",
@@ -222,7 +226,7 @@ def topics(watch):
     order = sorted(watch.topics.values(), key=lambda topic: (-last[topic.number], -topic.size, topic.number))
     rows = [_topic_row(topic, watch) for topic in order[:DRAWN]]
     heads = ["topic", "state", "since", "documents", "alerts"]
-    head = [element("th", name, scope="col") for name in heads]
+    head = [element("th", name, scope="col", class_="" if place else "text") for place, name in enumerate(heads)]
     span = f"{day_of(watch.periods[0])} to {day_of(watch.periods[-1])}"
     head.append(element("th", f"documents a period, {span}", scope="col", class_="text"))
     left = len(order) - len(rows)
@@ -237,7 +241,7 @@ def topics(watch):
 def _topic_row(topic, watch):
     name = element("th", element("span", name_words(topic), class_="name"),
                    element("span", f" {topic.number}", class_="number"),
-                   *[element("span", f" {topic.feedback}", class_="mark")] * bool(topic.feedback),
+                   *[element("span", f" {SAID[topic.feedback]}", class_="mark")] * bool(topic.feedback),
                    scope="row", class_="text")  # fmt: skip
     cells = [badge(topic.state), day_of(watch.periods[topic.birth]), f"{topic.size}", f"{sum(topic.alerts.values())}"]
     cells = [element("td", cell) for cell in cells] + [element("td", course(topic, watch.periods))]
@@ -269,7 +273,8 @@ def alerts(watch):
         f'<table id="alerts"><caption>{escape(caption)}</caption><thead><tr>{"".join(head)}</tr></thead>\n'
         f"<tbody>\n{chr(10).join(rows)}\n</tbody></table>"
     )
-    box = element("div", table, class_="scroll", id="alerts-box")
+    # Ten thousand rows are no elements until they are looked at: a browser that runs scripts takes them for text.
+    box = element("div", element("noscript", table, id="alerts-text"), class_="scroll", id="alerts-box")
     return element("section", element("h2", "All alerts", id="all-alerts"), controls, box)
 
 
@@ -280,11 +285,13 @@ def _alert_row(alert, period, topic):
     place = f'<div class="meta">{escape(where(alert))}</div>' if where(alert) else ""
     label = f'<a href="#topic-{topic.number}">{escape(name_words(topic))}</a>' if topic else ""
     days = dates(period)
-    return (
+    lines = "<br>".join(f"{term}: {escape(text)}" for term, text in reasons(alert))
+    row = (
         f'<tr{" class=f" if alert.folded else ""}><td data-order="{alert.t}">{alert.t}'
         f"{f'<div class=meta>{days[:10]}</div>' if days else ''}</td>"
         f"<td>{title_of(alert)}{more}{place}<details><summary>{escape(leading(alert))}</summary>"
-        f"{unfolded(alert)}</details></td>"
+        f"<p>{lines}</p></details></td>"
         f"<td>{label}</td><td>{alert.state}</td><td>{alert.score:.3f}</td>"
         f'<td data-order="{alert.tail:.3g}">{escape(chance(alert.tail))}</td></tr>'
     )
+    return row.replace("\n", " ")  # the script takes a line for a row

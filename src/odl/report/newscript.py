@@ -16,13 +16,17 @@ STYLE = """
 :root { --new: #b3470b; --growing: #1a7f37; --returning: #7a3fb8; }
 @media (prefers-color-scheme: dark) { :root { --new: #ffa657; --growing: #56d364; --returning: #d2a8ff; } }
 .when { color: var(--soft); font-weight: 400; font-size: 1.05rem; display: block; }
-.topic { border: 1px solid var(--line); border-left: 4px solid var(--line); border-radius: 4px; margin: .8rem 0;
+.cards { display: grid; gap: .8rem; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr));
+  align-items: start; } #alerts details p { margin: .2rem 0 .4rem; font-size: .85rem; }
+nav ul { font-size: .9rem; margin: .3rem 0; }
+.topic { border: 1px solid var(--line); border-left: 4px solid var(--line); border-radius: 4px; margin: 0;
   padding: .5rem .9rem .6rem; } .topic:has(.state.new) { border-left-color: var(--new); }
 .topic:has(.state.growing) { border-left-color: var(--growing); }
 .topic:has(.state.returning) { border-left-color: var(--returning); }
 .topic h2 { border: 0; margin: 0; padding: 0; font-size: 1.15rem; line-height: 1.35; overflow-wrap: anywhere; }
 .topic h2 a { text-decoration: none; color: inherit; } .topic h2 a:hover { text-decoration: underline; }
 .topic p { margin: .15rem 0; max-width: none; } .number { font-weight: 400; }
+.topic.alone { grid-column: 1 / -1; } .alone ol { columns: 22rem 2; column-gap: 2.5rem; } .alone li { break-inside: avoid; }
 .topic ol { margin: .3rem 0 .2rem; padding-left: 1.6rem; } .topic li { max-width: none; margin: .35rem 0; }
 .title { overflow-wrap: anywhere; } .topic li details, #alerts details { border: 0; margin: 0; padding: 0; }
 .topic li summary, #alerts summary { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
@@ -67,7 +71,7 @@ button { cursor: pointer; } button:disabled, button.disabled { opacity: .45; cur
 .course .returning { fill: var(--returning); } .course .birth { stroke: var(--new); stroke-width: 2; }
 .course .end { stroke: var(--ink); stroke-width: 2; } #topic-table th.text { white-space: normal; min-width: 10rem; }
 #topic-table td:nth-child(2), #topic-table tr > :nth-child(6) { text-align: left; }
-tr:target { background: var(--shade); } html:not(.js) .needs-script, html.js.loading #alerts-box { display: none; }
+tr:target { background: var(--shade); } html:not(.js) .needs-script { display: none; }
 .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; align-items: center; margin: .5rem 0; }
 #alerts { width: 100%; } #alerts td { white-space: normal; } #alerts td:nth-child(-n+4) { text-align: left; }
 #alerts td:nth-child(1) { white-space: nowrap; } #alerts td:nth-child(2) { overflow-wrap: anywhere; min-width: 12rem; }
@@ -84,7 +88,9 @@ th .dt-column-order::after { content: "\\2195"; color: var(--soft); } th.dt-orde
   padding-top: .6rem; } footer code { overflow-wrap: anywhere; }
 @media (max-width: 40rem) { body { padding: 1rem .8rem 3rem; } h1 { font-size: 1.4rem; } .topic { padding: .4rem .6rem; }
   dl div { grid-template-columns: 1fr; margin-bottom: .3rem; } .axis span:nth-child(even) { display: none; }
-  #alerts tr > :nth-child(n+4) { display: none; } #alerts td:nth-child(2) { min-width: 0; }
+  #alerts tr > :nth-child(n+4), #topic-table tr > :nth-child(3), #topic-table tr > :nth-child(4),
+  #topic-table tr > :nth-child(5) { display: none; } #topic-table th.text { min-width: 0; }
+  #alerts td:nth-child(2) { min-width: 0; }
   #alerts th, #alerts td { padding: .25rem .4rem; } .course { width: 9rem; } .plot { height: 11rem; }
   .topic ol { padding-left: 1.3rem; } button, select, input[type=search] { min-height: 2.6rem; }
   input[type=range] { width: 9rem; } .dt-layout-row { justify-content: flex-start; } }
@@ -92,26 +98,39 @@ th .dt-column-order::after { content: "\\2195"; color: var(--soft); } th.dt-orde
   .topic { break-inside: avoid; } :root { --soft: #333; --line: #bbb; } #alerts tr > * { display: table-cell; } }
 """
 
-# An old browser, or a script that fails, leaves the plain page.
-FIRST = (
-    "if('noModule' in HTMLScriptElement.prototype){const h=document.documentElement;h.classList.add('js','loading');"
-    "setTimeout(()=>h.classList.remove('loading'),8000)}"
-)
+# A browser that is too old for the module shows the plain table.
+OLD = "var b=document.getElementById('alerts-box'),t=document.getElementById('alerts-text');if(t)b.innerHTML=t.textContent"
 
 SCRIPT = """
 const $ = (id) => document.getElementById(id), root = document.documentElement;
 const words = {search: "Search", lengthMenu: "_MENU_ a page", info: "_START_ to _END_ of _TOTAL_",
   infoFiltered: "(of _MAX_)", infoEmpty: "none", zeroRecords: "Nothing fits; widen the search, the state or the periods."};
 const span = [-Infinity, Infinity];
-let alerts, topics;
+let alerts, topics, DataTable;
+
+// The rows of the table as text: a line each, cells without attributes but data-order, by which they sort.
+function rowsOf(text) {
+  const start = text.indexOf("<tbody>") + 7, end = text.lastIndexOf("</tbody>");
+  $("alerts-box").innerHTML = text.slice(0, start) + text.slice(end);
+  return text.slice(start, end).trim().split("\\n").map((line) => {
+    const cells = line.slice(line.indexOf("<td"), -10).split("</td>").map((cell) => {
+      const at = cell.indexOf(">"), order = cell.startsWith("<td d") ? +cell.slice(16, at - 1) : null;
+      return {shown: cell.slice(at + 1), order: order ?? cell.slice(at + 1)};
+    });
+    cells.folded = line.startsWith("<tr class=f");
+    return cells;
+  });
+}
 
 function tables() {
-  if ($("alerts")) {
-    const rows = [...$("alerts").tBodies[0].rows];
-    const periods = rows.map((row) => +row.cells[0].dataset.order), folded = rows.map((row) => row.className === "f");
-    alerts = new DataTable($("alerts"), {order: [], pageLength: 25, lengthMenu: [10, 25, 100, 500], autoWidth: false,
-      orderClasses: false, language: words, layout: {topStart: "search", topEnd: "info", bottomStart: "pageLength",
-      bottomEnd: "paging"}, columns: ["num", "html", "html", "string", "num", "num"].map((type) => ({type}))});
+  if ($("alerts-text")) {
+    const rows = rowsOf($("alerts-text").textContent);
+    const periods = rows.map((row) => row[0].order), folded = rows.map((row) => row.folded);
+    alerts = new DataTable($("alerts"), {data: rows, order: [], pageLength: 25, lengthMenu: [10, 25, 100, 500],
+      autoWidth: false, deferRender: true, orderClasses: false, language: words, layout: {topStart: "search",
+      topEnd: "info", bottomStart: "pageLength", bottomEnd: "paging"},
+      columns: ["html-num", "html", "html", "string", "num", "num"].map((type, data) =>
+        ({type, data, render: {_: "shown", sort: "order", type: "order"}}))});
     alerts.search.fixed("shown", (text, data, at) => periods[at] >= span[0] && periods[at] <= span[1]
       && !(folded[at] && $("lead").checked));
     $("lead").addEventListener("change", () => alerts.draw());
@@ -176,7 +195,14 @@ function brushing() {
 }
 
 try {
-  tables();
+  try {
+    DataTable = (await import("LIBRARY")).default;
+    tables();
+    root.classList.add("js");
+  } catch (error) {
+    if ($("alerts-text")) $("alerts-box").innerHTML = $("alerts-text").textContent;
+    throw error;
+  }
   if ($("plot")) brushing();
   addEventListener("hashchange", () => unfoldTo(location.hash));
   unfoldTo(location.hash);
@@ -184,7 +210,7 @@ try {
   addEventListener("beforeprint", () => { if (alerts) { length = alerts.page.len(); alerts.page.len(500).draw(); } });
   addEventListener("afterprint", () => { if (alerts) alerts.page.len(length).draw(); });
 } finally {
-  root.classList.remove("loading");
+  root.dataset.ready = "yes";
 }
 """
 
@@ -206,11 +232,7 @@ def library():
         return "data:text/javascript;base64," + base64.b64encode(file.read()).decode("ascii")
 
 
-def head():
-    """Return what stands in the head of the page."""
-    return f"<script>{FIRST}</script>\n"
-
-
 def scripts():
-    """Return the module at the end of the page."""
-    return f'<script type="module">import DataTable from "{library()}";{SCRIPT}</script>'
+    """Return the scripts at the end of the page."""
+    module = SCRIPT.replace("LIBRARY", library())
+    return f'<script nomodule>{OLD}</script>\n<script type="module">{module}</script>'

@@ -90,8 +90,8 @@ def words(alert, most=8):
     return ", ".join(parts)
 
 
-def unfolded(alert):
-    """Return everything about an item that is known beside its title."""
+def reasons(alert):
+    """Return (term, text) of everything about an item that is known beside its title."""
     total, lines = alert.score or 1.0, []
     if text := words(alert):
         lines.append(("Words that others share", text))
@@ -107,22 +107,21 @@ def unfolded(alert):
     if len(alert.members) > 1:
         few = ", ".join(alert.members[1:6]) + (" …" if len(alert.members) > 6 else "")
         lines.append((f"Nearly the same ({len(alert.members) - 1})", few))
-    lines.append(("Id", alert.id))
-    rows = [element("div", element("dt", term), element("dd", text)) for term, text in lines]
-    return element("dl", *rows)
+    return [*lines, ("Id", alert.id)]
 
 
 def item(alert):
-    """Return an item as a line of a list: title, place, why, and the rest folded away."""
+    """Return an item as a line of a list: title; place and why, which unfold to all that is known."""
     marks = [f"+ {len(alert.members) - 1} alike"] if len(alert.members) > 1 else []
     marks += ["followed"] if alert.feedback == "follow" else []
     notes = [element("span", f" {mark}", class_="mark") for mark in marks]
-    place = where(alert)
+    why = [element("b", "Why: "), leading(alert)] if alert.reasons else [element("b", "More")]
+    place = [where(alert), " · "] if where(alert) else []
+    rows = [element("div", element("dt", term), element("dd", text)) for term, text in reasons(alert)]
     return element(
         "li",
         element("div", title_of(alert), *notes, class_="title"),
-        element("div", place, class_="meta") if place else Markup(""),
-        details(element("span", element("b", "Why: "), leading(alert)), unfolded(alert)),
+        details(element("span", *place, *why), element("dl", *rows)),
     )
 
 

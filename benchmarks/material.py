@@ -117,12 +117,10 @@ class Material:
         return self.chains[name, atoms]
 
     def _learn(self, name, atoms):
-        chosen = config.learner_of(self.settings, RUNS[name])
+        run = config.run_of(self.settings, RUNS[name], corpus="tdt2", seed=SEED, run=RUNS[name], atoms=atoms)
+        chosen, weighting = run["learner"], run["features"]
         if self.size.rounds is not None:
             chosen["rounds"] = self.size.rounds
-        weighting = config.features_of(self.settings, RUNS[name])
-        run = {"corpus": "tdt2", "seed": SEED, "run": RUNS[name], "atoms": atoms}
-        run |= {"learner": chosen, "features": weighting}
         learner = learners.make(**chosen)
         P = [batch.weighed(**weighting, norm=learner.norm)[:] for batch in self.batches]
         state = learner.start(P[0], atoms, novelty.generator(SEED, "start"))

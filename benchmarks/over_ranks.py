@@ -62,14 +62,14 @@ def rows_of_ranks(material):
 def rank(folder):
     """Do the share of one rank; the first one writes what it cost."""
     from odl import learners
-    from odl.distributed import ranks
+    from odl.distributed import messages, ranks
 
-    comm = ranks.world()
+    comm = messages.world()
     learner = learners.make("diffusion", **SETTINGS)
     P, A = (sparse.load_npz(Path(folder) / f"{name}.npz") for name in "PA")
     P, A = sparse.csr_array(P), sparse.csc_array(A)
     owner, network = learner.agents_of(A.shape[1])
-    among = ranks.Ranks(comm, network)
+    among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
     agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
     agents.infer(P[:1])  # compiles

@@ -30,7 +30,7 @@ import squared  # noqa: E402
 
 from odl import learners  # noqa: E402
 from odl.files import storage  # noqa: E402
-from odl.jobs import timestep  # noqa: E402
+from odl.jobs import update  # noqa: E402
 
 PARTS = {
     "coder": inside.coder,
@@ -99,7 +99,7 @@ def main(arguments=None):
     """Measure, print the table, write it; return the exit status."""
     options, facts = parse(arguments), measure.facts()
     for algorithm in learners.LEARNERS:
-        timestep.warm_up(algorithm)
+        update.warm_up(algorithm)
     size = material.QUICK if options.quick else material.FULL
     subject = material.Material(size, material.find_corpora(options.corpora))
     facts.append(("stream", f"{subject.name}, {len(subject.batches)} batches of {size.batch}"))

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import cli
+from odl.evaluation.plan import write_plan
 from odl.files import agentfiles, checkpoints
 
 TOPICS = {"grain": "wheat harvest grain farmers", "oil": "crude oil tanker refinery", "space": "rocket orbit crew"}
@@ -100,7 +101,7 @@ def build(root):
             "timesteps": list(STEPS),
         }
     ]
-    (root / "plan.json").write_text(json.dumps(plan))
+    write_plan(root / "plan.json", plan)
     _done("summarise", root / "plan.json", root / "tables", "--emerging", run / "emerging.tsv")
     _done("regrets", root / "plan.json", root / "tables/regret.tsv", "--options",
           '{"runs": ["dual-averaging"], "sizes": []}')  # fmt: skip

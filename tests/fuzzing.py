@@ -16,7 +16,7 @@ import tarfile
 import h5py
 import numpy as np
 
-from odl.files import digests
+from odl.files import digests, json_files, tables
 
 NUMBERS = [0, 1, -1, 2, 7, 255, 256, 2**15, 2**16 - 1, 2**31 - 1, -(2**31), 2**32 - 1, 2**40, 2**63 - 1, -(2**63)]
 WORDS = ["", " ", "a", "wheat", "nan", "inf", "-0", "1e999", "9" * 5000, "-1", "0", "3.5", "1_0", "٣", "²", "é", "\0"]
@@ -146,6 +146,20 @@ def json_text(rnd, made=None):
     return nested(rnd) if rnd.random() < 0.02 else text
 
 
+def sealed_map(content):
+    """Give a map of JSON the digest that fits it."""
+    return {**content, json_files.DIGEST: json_files.digest_of(content)}
+
+
+def sealed_table(data):
+    """Give a table without digests those that fit what it holds; as it is where it is no text."""
+    try:
+        lines = [line.split("\t") for line in data.decode().removesuffix("\n").split("\n")]
+    except UnicodeDecodeError:
+        return data
+    return tables.sealed(lines[0], lines[1:]).encode()
+
+
 def encoded(text):
     return text.encode("utf-8", "surrogatepass")
 
@@ -229,6 +243,7 @@ def _change_attribute(file, rnd):
 def _change_values(file, rnd):
     """Another value inside an array."""
     names = [name for name in _items(file) if isinstance(file[name], h5py.Dataset) and 0 < file[name].size < 10**6]
+    names = [name for name in names if not file[name].external]  # of another file: a value would be written into that
     if names:
         dataset = file[rnd.choice(names)]
         values = dataset[...]
@@ -267,7 +282,11 @@ def _change_array(file, rnd):
     elif how == 7:
         file[name] = h5py.ExternalLink(rnd.choice(("secret.h5", "/etc/passwd", os.path.basename(file.filename))), "/")
     elif how == 8:
-        file.create_dataset(name, (16,), "u1", external=[("/tmp/fuzz-outside", 0, 16)])
+        # A file of its own: a later change of values is written there.
+        outside = os.path.join(os.path.dirname(os.path.abspath(file.filename)), "outside")
+        with open(outside, "ab") as stored:
+            stored.truncate(64)
+        file.create_dataset(name, (16,), "u1", external=[(outside, 0, 16)])
     else:
         file.create_group(name)
     if name in file and how not in (6, 7):

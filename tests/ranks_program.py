@@ -1,6 +1,6 @@
 """What the tests start by mpiexec: a chain of timesteps, or one batch with every message recorded.
 
-mpiexec -n R python ranks_program.py chain FOLDER NAME SETTINGS
+mpiexec -n R python ranks_program.py chain FOLDER NAME SETTINGS [LONGEST]
 mpiexec -n R python ranks_program.py record FOLDER SETTINGS
 """
 
@@ -33,30 +33,43 @@ class Recorder:
         return self._comm.Iallgatherv(mine, everyone)
 
 
+class Nothing:
+    """The window of a rank that is alone on its host."""
+
+    def __init__(self, comm):
+        self.ranks, self.longest = frozenset(), 0
+
+
 def chain(comm, folder, name, learner):
     """Run the timesteps whose features lie in the folder."""
-    from odl.jobs import rankstep
+    from odl.jobs import ranks, runs
 
     previous = None
     for t in range(len(list(folder.glob("features*.h5")))):
         state = folder / name / f"{t}.h5"
         run = {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
         if not state.exists():
-            rankstep.work(
-                comm, folder / f"features{t}.h5", state, state.with_suffix(".tsv"), run=run, previous=previous
+            ranks.work(
+                comm,
+                folder / f"features{t}.h5",
+                state,
+                state.with_suffix(".tsv"),
+                run=runs.parse(run),
+                previous=previous,
             )
         previous = state
 
 
 def record(comm, folder, learner):
     """Infer one batch and learn from it with every message kept."""
-    from odl.distributed import ranks
+    from odl.distributed import messages, ranks
     from odl.learners import make
 
+    messages.Window = Nothing
     learner, comm = make(**learner), Recorder(comm)
     P, A = sparse.csr_array(np.load(folder / "P.npy")), sparse.csc_array(np.load(folder / "A.npy"))
     owner, network = learner.agents_of(A.shape[1])
-    among = ranks.Ranks(comm, network)
+    among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
     agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
     found = agents.infer(P)
@@ -79,10 +92,14 @@ def record(comm, folder, learner):
 
 
 if __name__ == "__main__":
-    from odl.distributed.ranks import world
+    from odl.distributed.messages import world
 
     what, place = sys.argv[1], Path(sys.argv[2])
     if what == "chain":
+        if sys.argv[5:]:
+            from odl.distributed import windows
+
+            windows.LONGEST = int(sys.argv[5])
         chain(world(), place, sys.argv[3], json.loads(sys.argv[4]))
     else:
         record(world(), place, json.loads(sys.argv[3]))

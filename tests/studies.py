@@ -8,6 +8,7 @@ from scipy import sparse
 from odl.evaluation import baselines, scores, tables
 from odl.evaluation.plan import score_path
 from odl.files.documents import NO_TIME, Documents
+from odl.jobs import update
 from odl.stream import features
 
 TOPICS = {
@@ -90,8 +91,7 @@ def write_jobs(folder, t, rng, k):
         (folder / name).mkdir(parents=True, exist_ok=True)
     seconds = 0.01 + k * rng.uniform(0.9, 1.1) / 1000
     phases = {"start": 2.0 if t == 0 else 0.0, "score": seconds, "learn": 2 * seconds, "job": 0.6 + 3 * seconds}
-    lines = ["phase\tcpu_s\tdocuments", *(f"{name}\t{value:.6f}\t60" for name, value in phases.items())]
-    (folder / "timings" / f"{t}.tsv").write_text("\n".join(lines) + "\n")
+    update.write_timings(folder / "timings" / f"{t}.tsv", phases, 60)
     memory = "-" if t == 1 else f"{150 + k:.2f}"
     (folder / "benchmarks" / f"{t}.tsv").write_text(f"s\th:m:s\tmax_rss\tcpu_time\n0.91\t0:00:00\t{memory}\t0.8\n")
 

@@ -18,13 +18,13 @@ from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
 from odl import cli, learners
-from odl.alerts import candidates, clusters, explain, feedback, periods, read, show
+from odl.alerts import candidates, clusters, duplicates, explain, feedback, periods, read, show
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.documents import CONTROLS
-from odl.jobs import alerts
+from odl.files.text import CONTROLS
+from odl.jobs import alerts, runs
 from odl.stream import features
 
 
@@ -137,6 +137,28 @@ class TestStream:
         lines = [json.loads(line) for line in show.as_jsonl(watch, watch.periods).splitlines()]
         assert {line["version"] for line in lines} == {1} and lines[0]["period"] == 3
         assert len(lines) == sum(len(period.alerts) for period in watch.periods)
+
+
+def test_near_duplicates_of_the_stream(made, tmp_path):
+    """Groups of a chain of near-duplicates: one item each, and what repeats an earlier period is no alert."""
+    base, folder = made[0] / "made" / "seed0", made[1]
+    names, born = [str(row) for row in range(watched.SIZE)], np.array([[3, row] for row in range(watched.SIZE)])
+    names[20], born[20] = "7", (3, 7)
+    names[5], born[5] = "old", (1, 0)  # the oddest document
+    groups = tmp_path / "groups.h5"
+    duplicates.write(groups, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born), 4)
+    files = [base / "features" / "3.h5", folder.parent / "scores" / "3.h5", folder.parent / "3.h5", tmp_path / "3.h5"]
+    chain = {"run": runs.parse(watched.run_of(atoms=20)), "known": folder.parent / "2.h5", "previous": folder / "2.h5"}
+    alerts.follow(*files, **chain, settings=watched.SETTINGS, duplicates=groups)
+    record, before = periods.read(tmp_path / "3.h5"), periods.read(folder / "3.h5")
+    assert record.item[20] == 7 and record.item[11] == 11 and record.facts["repeats"] == 1
+    assert before.pool[0].row == 5 and 5 not in {item.row for item in record.pool}
+    shown = read.watch([*map(periods.read, [folder / f"{t}.h5" for t in range(3)]), record]).periods[3]
+    assert [(held.verdict, held.items) for held in shown.withheld] == [("repeated", 1)]
+    assert "Held back: 1 (repeat documents of earlier periods)" in "".join(show.closing(read.watch([before]), shown))
+    duplicates.write(groups, duplicates.Groups(2, np.array([0, watched.SIZE]), names, born), 4)
+    with pytest.raises(DataError, match=r"groups.h5 is of other documents"):
+        alerts.follow(*files, **chain, settings=watched.SETTINGS, duplicates=groups)
 
 
 class TestCalibration:
@@ -352,7 +374,7 @@ class TestRefused:
     """A chain goes on from its own files only."""
 
     def test_other_settings_or_timesteps(self, made):
-        run = watched.run_of(atoms=20)
+        run = runs.parse(watched.run_of(atoms=20))
         named = {"corpus": "made", "seed": 0, "run": "it", "atoms": 20, "algorithm": "adaptive"}
         path = made[1] / "4.h5"
         with pytest.raises(StorageError, match=r"4.h5 is of timestep 4; expected timestep 5"):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from odl.errors import CheckpointError, DataError, OdlError, StorageError
 from odl.files import checkpoints, digests, documents, storage
-from odl.jobs import timestep
+from odl.jobs import runs, update
 from odl.stream import batchfile, batching, features
 
 CHAIN = {"corpus": "toy", "seed": 0, "run": "pg", "atoms": 4}
@@ -164,8 +164,12 @@ class TestChain:
         folder.mkdir(exist_ok=True)
         previous = previous or (folder / f"{t - 1}.h5" if t else None)
         outputs = folder / f"{t}.h5", folder / f"scores{t}.h5", folder / f"timings{t}.tsv"
-        timestep.update(
-            stream / "features" / f"{t}.h5", *outputs, run=run, previous=previous, history=stream / "features"
+        update.update(
+            stream / "features" / f"{t}.h5",
+            *outputs,
+            run=runs.parse(run),
+            previous=previous,
+            history=stream / "features",
         )
         return [output.read_bytes() for output in outputs[:2]]
 
@@ -210,4 +214,4 @@ class TestChain:
             run = {"corpus": "toy", "seed": 1, "run": "x", "atoms": 99, "features": {}}
             run["learner"] = {"algorithm": "dual_averaging"}
             outputs = [stream / name for name in ("0.h5", "s.h5", "t.tsv")]
-            timestep.update(stream / "features" / "0.h5", *outputs, run=run)
+            update.update(stream / "features" / "0.h5", *outputs, run=runs.parse(run))

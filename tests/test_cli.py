@@ -10,6 +10,8 @@ import time
 import pytest
 from conftest import ROOT
 
+from odl import cli
+
 STREAM = json.dumps(
     {
         "batches": {"by": "documents", "documents": 2, "period": "day", "initial": 2, "flush": True},
@@ -177,6 +179,13 @@ def test_a_job_ends_when_its_workflow_is_gone(tmp_path):
     workflow.wait()
     assert process.wait(timeout=120) == 143
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_memory_left_is_one_sentence(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("odl.commands.table", lambda args: bytearray(1 << 62))
+    assert cli.main(["table", str(tmp_path)]) == 1
+    said = "odl table: out of memory (no more could be had); give it more, or fewer documents"
+    assert said in capsys.readouterr().err
 
 
 def test_what_a_killed_job_left_is_removed_by_the_next(tmp_path):

@@ -132,9 +132,9 @@ def test_refused_in_one_sentence(change, message, solver):
 
 def test_indices_out_of_range_are_refused(rng, solver):
     P, A = sparse.csr_array(rng.random((3, 12))), sparse.csr_array(rng.random((12, 4)))
-    for name in ("P", "A"):
+    for name, index in [("P", 99), ("P", 12), ("A", 99), ("A", 4), ("A", -1)]:
         arguments = {"P": P.copy(), "A": A.copy()}
-        arguments[name].indices[0] = 99
+        arguments[name].indices[0] = index
         with pytest.raises(ParameterError, match=f"{name} is a sparse matrix with entries outside its shape"):
             odl.sparse_code(**arguments, lam=0.1, solver=solver)
 

@@ -42,7 +42,7 @@ def broken(keys, value):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
 def test_committed_configurations_are_valid(path):
-    config.check(merged(path), SCHEMA)
+    config.check_config(merged(path), SCHEMA)
 
 
 def test_studies_have_results_of_their_own():
@@ -88,7 +88,7 @@ def test_studies_have_results_of_their_own():
 )
 def test_wrong_values_are_named(keys, value, message):
     with pytest.raises(ConfigError) as caught:
-        config.check(broken(keys, value), SCHEMA)
+        config.check_config(broken(keys, value), SCHEMA)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -96,9 +96,9 @@ def test_wrong_values_are_named(keys, value, message):
 @pytest.mark.parametrize("folder", ["a{b}", "a\nb", "a\x1bb", "-a", "s3://a", " a", "a "])
 def test_a_folder_that_cannot_work_is_refused(folder):
     with pytest.raises(ConfigError, match="expected a folder's name without braces") as caught:
-        config.check(broken(["results"], folder), SCHEMA)
+        config.check_config(broken(["results"], folder), SCHEMA)
     assert str(caught.value).isprintable()
-    config.check(broken(["results"], "../r $(id) ü 'q\" -/x"), SCHEMA)
+    config.check_config(broken(["results"], "../r $(id) ü 'q\" -/x"), SCHEMA)
 
 
 def test_what_is_left_out_is_filled_in():
@@ -118,7 +118,7 @@ def test_names_of_folders_are_no_runs(name):
     changed["learners"][name] = {"algorithm": "online_admm"}
     changed["runs"].append(name)
     with pytest.raises(ConfigError, match="rename the run"):
-        config.check(changed, SCHEMA)
+        config.check_config(changed, SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,11 @@ def test_names_of_folders_are_no_runs(name):
 def test_trees_have_a_node_for_each_atom(tree, message):
     changed = broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": tree})
     with pytest.raises(ConfigError) as caught:
-        config.check(changed, SCHEMA)
+        config.check_config(changed, SCHEMA)
     assert message in str(caught.value) and "\n" not in str(caught.value)
-    config.check(broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": "3,33", "atoms": [103]}), SCHEMA)
+    config.check_config(
+        broken(["learners", "admm"], {"algorithm": "hierarchical", "tree": "3,33", "atoms": [103]}), SCHEMA
+    )
 
 
 def test_what_follows_from_a_run():
@@ -146,11 +148,12 @@ def test_what_follows_from_a_run():
         "features": {"tf": "log"},
     }
     changed["runs"].append("small")
-    config.check(changed, SCHEMA)
+    config.check_config(changed, SCHEMA)
     assert config.atoms_of(changed, "small") == [7]
     assert config.atoms_of(changed, "admm") == changed["atoms"]
-    assert config.learner_of(changed, "small") == {"algorithm": "projected_gradient", "eta": 5.0}
-    assert config.features_of(changed, "small") == {**changed["features"], "tf": "log"}
+    settings = config.run_of(changed, "small", seed=3)
+    assert settings["learner"] == {"algorithm": "projected_gradient", "eta": 5.0} and settings["seed"] == 3
+    assert settings["features"] == {**changed["features"], "tf": "log"}
 
 
 def test_seeds_share_batches_when_nothing_is_drawn():

@@ -13,11 +13,12 @@ import zipfile
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from scipy import sparse
 from scipy.io import savemat
 
 from odl import corpora
-from odl.corpora import arxiv_cs, news20, nips, originals, reuters21578, reuters21578_cai, scipydocs, tdt2
+from odl.corpora import arxiv_cs, download, news20, nips, originals, reuters21578, reuters21578_cai, scipydocs, tdt2
 from odl.corpora.matlab import load_variable
 from odl.corpora.text import analyser, count_words, token_options
 from odl.errors import ConfigError, DataError
@@ -88,22 +89,26 @@ def test_misspelt_option_is_refused(name):
         corpora.read(name, [], {"tokenz": {}})
 
 
-@pytest.mark.parametrize("name", [name for name in corpora.READERS if name not in ("scipydocs", "documents")])
+FILES = {name: len(download.files_of(name, ROOT / "data" / "corpora.csv")) for name in corpora.READERS}
+FETCHED = [name for name in corpora.READERS if FILES[name]]
+
+
+@pytest.mark.parametrize("name", FETCHED)
 def test_wrong_number_of_sources_and_missing_file(name, tmp_path):
     with pytest.raises(DataError, match="0 source files"):
         corpora.read(name, [])
-    sources = [tmp_path / "absent"] * (2 if name == "20news" else 1)
+    sources = [tmp_path / "absent"] * FILES[name]
     with pytest.raises(DataError, match="absent is not a file"):
         corpora.read(name, sources)
 
 
-@pytest.mark.parametrize("name", [name for name in corpora.READERS if name not in ("scipydocs", "documents")])
+@pytest.mark.parametrize("name", FETCHED)
 @pytest.mark.parametrize("content", [b"", b"<html>not found</html>", b"\x1f\x8b\x08\x00garbage", b"\x00" * 1000])
 def test_foreign_content_is_one_sentence(name, content, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(DataError, match="file") as caught:
-        corpora.read(name, [path] * (2 if name == "20news" else 1))
+        corpora.read(name, [path] * FILES[name])
     assert "\n" not in str(caught.value)
 
 

@@ -13,7 +13,7 @@ from odl import cli
 from odl.errors import OdlError, StorageError
 from odl.files import agentfiles, checkpoints, digests, rows, storage
 from odl.files.verify import verify
-from odl.jobs import shards
+from odl.jobs import runs, shards
 
 KINDS = {
     "documents": "documents.h5", "order": "order.h5", "batch": "b1.h5", "features": "f1.h5", "agent": "net.agents/0.h5",
@@ -25,7 +25,7 @@ KINDS = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     root = fuzz_world.build(tmp_path_factory.mktemp("world"))
-    run = fuzz_world.run_of("dual_averaging")
+    run = runs.parse(fuzz_world.run_of("dual_averaging"))
     shards.score(root / "f1.h5", root / "dual_averaging/0.h5", root / "shard.h5", rows=(0, 512), run=run)
     return root
 

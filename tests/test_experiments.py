@@ -6,13 +6,14 @@ import json
 import numpy as np
 import pytest
 from conftest import ROOT
+from fuzzing import sealed_map
 
 from odl import cli, experiments
 from odl.corpora import lung
 from odl.distributed import models, networks
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation import tables
 from odl.experiments import biclustering, convergence, denoising, grouping
+from odl.files import tables
 from odl.report import studypage
 
 SMALL = {
@@ -77,6 +78,11 @@ def edited(**changes):
     return lambda held: json.dumps({**held, **changes})
 
 
+def resealed(**changes):
+    """Return what makes a part of other content whose digest fits."""
+    return lambda held: json.dumps(sealed_map({key: held[key] for key in held if key != "digest"} | changes))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -84,7 +90,7 @@ def edited(**changes):
         lambda held: json.dumps(held)[:-9],
         *(edited(tables=tables) for tables in ({}, [], None, {"test": [3]}, {"../x": []})),
         *(
-            edited(**change)
+            resealed(**change)
             for change in ({"part": 2}, {"experiment": "x"}, {"settings": {}}, {"code": ""}, {"more": 1})
         ),
         lambda held: json.dumps(held).replace('"error": ', '"error": 1'),

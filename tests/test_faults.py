@@ -84,6 +84,21 @@ def test_the_harness_sees_what_is_wrong(base, study):
     assert "differs: /mine/seed0/da/k4/1.h5" in strike.outcome
 
 
+def test_an_edited_index_is_refused_before_any_job(base, study):
+    """The rules read the index themselves; made again, the same bytes."""
+    path = study.stream / "index.tsv"
+    text = path.read_text()
+    path.write_text(text.replace("0", "1", 1))
+    last = study.run("-n", features(study), fails=True).text.splitlines()[-1]
+    name = path.relative_to(study.folder)
+    assert last.startswith(f"odl: {name} was changed after it was written (row 1); expected ")
+    assert last.endswith(f"; delete {name} and run the same command again.")
+    path.unlink()
+    study.run(features(study))
+    assert path.read_text() == text
+    same(study, base[1], features(study))
+
+
 class TestDisks:
     def test_full(self, base, study):
         """Space for the corpus and not for the batches: one sentence; with more space the same bytes."""

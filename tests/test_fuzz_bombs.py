@@ -249,10 +249,10 @@ def test_a_configuration_that_multiplies_itself():
             for key in place[:-1]:
                 inside = inside.setdefault(key, {})
             inside[place[-1]] = value
-            refused("configuration has more|is ", config.check, held, schema, error=ConfigError)
-    refused("more than 256 bits", config.check, {**given, "seeds": [1 << 20_000]}, schema, error=ConfigError)
+            refused("configuration has more|is ", config.check_config, held, schema, error=ConfigError)
+    refused("more than 256 bits", config.check_config, {**given, "seeds": [1 << 20_000]}, schema, error=ConfigError)
     begin = time.process_time()
-    refused("twice", config.check, {**given, "seeds": [*range(50_000), 7]}, schema, error=ConfigError)
+    refused("twice", config.check_config, {**given, "seeds": [*range(50_000), 7]}, schema, error=ConfigError)
     assert time.process_time() - begin < 20
 
 

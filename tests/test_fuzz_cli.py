@@ -44,7 +44,7 @@ COMMANDS = {
     "verify": ["{past}"],
 }  # fmt: skip
 UNREAD = {("regret", "{f0.h5}"), ("summarise", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
-NOT_READING = {"plan", "compile", "schema", "attempt", "ranks"}  # ranks starts rank, by another program
+NOT_READING = {"plan", "compile", "schema", "ranks"}  # ranks starts rank, by another program
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 The long run is ``make fuzz``; `fuzz_targets` lists the readers, `fuzzing` makes the files.
 """
 
+import random
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import sys
 import fuzz
 import fuzz_targets
 import fuzz_world
+import fuzzing
+import h5py
 import pytest
 from conftest import ROOT
 from hypothesis import HealthCheck, Phase, given, settings
@@ -62,6 +65,17 @@ def many(count):
         phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
+
+
+def test_no_other_file_is_written_by_way_of_a_made_one(tmp_path):
+    """A dataset whose values lie in another file (`external`), such as one of the system."""
+    other = tmp_path / "other"
+    other.write_bytes(b"A" * 16)
+    with h5py.File(tmp_path / "made.h5", "w") as file:
+        file.create_dataset("away", (16,), "u1", external=[(str(other), 0, 16)])
+        for seed in range(20):
+            fuzzing._change_values(file, random.Random(seed))
+    assert other.read_bytes() == b"A" * 16
 
 
 @pytest.mark.parametrize("examples", [EXAMPLES, pytest.param(MANY, marks=pytest.mark.long)])

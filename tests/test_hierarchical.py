@@ -11,7 +11,7 @@ from odl.coding import fista
 from odl.dictionary import structured, treestart
 from odl.errors import ParameterError
 from odl.kernels import grams, tree_prox
-from odl.learners import base
+from odl.learners import batches
 from odl.prox import treeprox
 
 
@@ -390,7 +390,7 @@ class TestLearners:
         state = learner.start(P, 7, rng)
         X = learner.score(state, P).codes
         whole = learner.learn(state, P, X)
-        monkeypatch.setattr(base, "BLOCK", 7)
+        monkeypatch.setattr(batches, "BLOCK", 7)
         fine = learner.learn(state, P, X)
         np.testing.assert_allclose(whole.dictionary.toarray(), fine.dictionary.toarray(), atol=1e-9)
 

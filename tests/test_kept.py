@@ -8,7 +8,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.errors import CheckpointError
 from odl.files import checkpoints
-from odl.learners.kept import Kept, check
+from odl.learners.kept import Kept, check_arrays
 
 SIZES = {"terms": 5, "atoms": 3, "start": 4}
 
@@ -80,11 +80,11 @@ def test_a_learner_keeps_what_it_declares(name, batches, tmp_path):
 )
 def test_anything_else_is_refused(kept, value):
     dictionary = sparse.csc_array((5, 3))
-    check({"it": kept}, dictionary, {"it": good(kept)}, 4, "x.h5")
+    check_arrays({"it": kept}, dictionary, {"it": good(kept)}, 4, "x.h5")
     with pytest.raises(CheckpointError, match=r"x\.h5 holds .* as it; expected .*; delete x\.h5"):
-        check({"it": kept}, dictionary, {"it": value}, 4, "x.h5")
+        check_arrays({"it": kept}, dictionary, {"it": value}, 4, "x.h5")
     with pytest.raises(CheckpointError, match="as dictionary; expected csc float64 of 5 terms x 3 atoms"):
-        check({"it": kept}, sparse.csr_array((5, 3)), {"it": good(kept)}, 4, "x.h5")
+        check_arrays({"it": kept}, sparse.csr_array((5, 3)), {"it": good(kept)}, 4, "x.h5")
 
 
 def good(kept):

@@ -13,7 +13,7 @@ from odl.dictionary.l1 import fit_dictionary
 from odl.errors import OdlError
 from odl.files import checkpoints
 from odl.learners import State, batch, widen
-from odl.learners.base import atoms_from
+from odl.learners.atoms import atoms_from
 from odl.learners.batch import Batch, new_atoms
 
 

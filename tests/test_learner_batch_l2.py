@@ -147,7 +147,7 @@ def test_reaches_what_scikit_learn_reaches(P, rng):
         values.append(lars.codes(P, B, 0.1, loss="squared").objective.sum())
     ours = []
     for _ in range(2):
-        A = learners.base.draw_atoms(P, 5, rng, norm="l2")
+        A = learners.atoms.draw_atoms(P, 5, rng, norm="l2")
         ours.append(l2.fit(P, A, 0.1, alternations=300, tolerance=1e-8).trace[-1])
     assert min(ours) <= 1.02 * min(values)
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.errors import ParameterError
-from odl.learners import base
+from odl.learners import base, batches, matrices
 from odl.learners.online_admm import largest_eigenvalue, oiadmm_step
 
 
@@ -151,7 +151,7 @@ class TestL1Learner:
         state = learner.start(P, 6, rng)
         X = learner.score(state, P).codes
         whole = learner.learn(state, P, X)
-        monkeypatch.setattr(base, "BLOCK", 7)
+        monkeypatch.setattr(batches, "BLOCK", 7)
         fine = learner.learn(state, P, X)
         assert np.allclose(whole.dictionary.toarray(), fine.dictionary.toarray(), atol=1e-12)
 
@@ -213,7 +213,9 @@ def dense_subgradient(P, A, X):
 
 
 @pytest.mark.parametrize("per_document", [False, True])
-def test_projected_gradient_is_its_equation(P, rng, per_document):
+@pytest.mark.parametrize("block", [512, 32])
+def test_projected_gradient_is_its_equation(P, rng, monkeypatch, per_document, block):
+    monkeypatch.setattr(base, "BLOCK", block)
     learner, state, other, X = step_of("projected_gradient", P, rng, eta=0.003, per_document=per_document)
     gradient = dense_subgradient(other, state.dictionary, X) / (80 if per_document else 1)
     expected = project(state.dictionary.toarray() - 0.003 * gradient)
@@ -264,15 +266,15 @@ def test_rounding_noise_is_no_subgradient():
     A = sparse.csc_array(np.array([[0.1], [0.2], [0.7]]))
     P = sparse.csr_array(A.T)
     X = sparse.csr_array([[1.0 + 1e-15]])
-    gradient, _ = learner.accumulate(base.State(A), base.Block(P, 0), X)
+    gradient, _ = learner.accumulate(base.State(A), batches.Block(P, 0), X)
     assert abs(gradient).sum() == 0
 
 
 def test_bounds_keep_the_largest(rng):
     matrix = sparse.csr_array(np.array([[3.0, -5.0, 1.0, 4.0], [1.0, 1.0, 1.0, 0.0]]))
-    kept = base.largest_per_row(matrix, 2).toarray()
+    kept = matrices.largest_per_row(matrix, 2).toarray()
     assert np.array_equal(kept, [[0, -5, 0, 4], [1, 1, 0, 0]])
-    assert (base.largest_per_row(matrix, 0) != matrix).nnz == 0
+    assert (matrices.largest_per_row(matrix, 0) != matrix).nnz == 0
     P = documents(rng)
     learner = learners.make("online_admm", dual_terms=5, rounds=2)
     state = learner.start(P, 6, rng)

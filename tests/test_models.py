@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import minimize
 
 from odl.distributed import models
-from odl.distributed.models import (
+from odl.distributed.models import Model
+from odl.distributed.parts import (
     ElasticNet,
     Huber,
     L1Penalty,
     L2Ball,
-    Model,
     NonNegativeElasticNet,
     NonNegativeL2Ball,
     NoPenalty,

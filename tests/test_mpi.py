@@ -17,12 +17,13 @@ from ranks_program import chain
 from scipy import sparse
 from test_diffusion import material
 
-from odl.distributed import coding, inference, models, ranks
+from odl.distributed import coding, inference, messages, models, ranks
+from odl.distributed.messages import Alone
 from odl.distributed.networks import network
-from odl.distributed.ranks import Alone
 from odl.errors import CheckpointError, OdlError, ParameterError, StorageError
 from odl.files import agentfiles, checkpoints, documents
-from odl.jobs import rankstep, timestep
+from odl.jobs import ranks as job
+from odl.jobs import runs, update
 from odl.learners import make
 from odl.stream import batchfile, batching, features
 
@@ -104,7 +105,7 @@ def alone(folder, learner, name="alone"):
         path = folder / name / f"{t}.h5"
         before = folder / name / f"{t - 1}.h5" if t else None
         outputs = (path, path.with_suffix(".scores"), path.with_suffix(".tsv"))
-        timestep.update(folder / f"features{t}.h5", *outputs, run=run_of(learner), previous=before)
+        update.update(folder / f"features{t}.h5", *outputs, run=runs.parse(run_of(learner)), previous=before)
 
 
 def contents(folder):
@@ -154,7 +155,7 @@ def test_plain_dual_variables_give_what_the_span_gives(learner, folder):
         np.testing.assert_allclose(found.codes.toarray(), held.codes.toarray(), atol=1e-10)
         assert found.uncoded == held.uncoded and held.codes.nnz
         outputs = (state, state.with_suffix(".scores"))
-        rankstep.collect(folder / f"features{t}.h5", *outputs, run=run_of(learner), previous=before)
+        job.collect(folder / f"features{t}.h5", *outputs, run=runs.parse(run_of(learner)), previous=before)
         same_numbers(outputs[1], folder / "alone" / f"{t}.scores")
         with h5py.File(outputs[1]) as file:
             score = agentfiles.read_network(state).score
@@ -175,6 +176,43 @@ def test_results_do_not_depend_on_the_ranks(learner, folder):
     on_ranks(4, "chain", folder, "mixed", json.dumps(learner))
     first = contents(folder / "1")
     assert len(first) == 3 * 7 and contents(folder / "2") == first and contents(folder / "mixed") == first
+
+
+@needs_mpi
+def test_long_messages_go_by_mpi(folder):
+    """Where shared memory has room for few terms, some messages lie there and the others are sent; same bytes."""
+    chain(Alone(), folder, "1", RING)
+    on_ranks(3, "chain", folder, "3", json.dumps(RING), 1600)
+    assert contents(folder / "3") == contents(folder / "1")
+
+
+def test_blocks_change_nothing(folder, monkeypatch):
+    learner = {**HUBER, "iterations": 300, "tolerance": 0.3}
+    chain(Alone(), folder, "64", learner)
+    monkeypatch.setattr(ranks, "BLOCK", 3)
+    chain(Alone(), folder, "3", learner)
+    used = agentfiles.read_network(folder / "3" / "1.h5").dual["iterations"]
+    assert len(np.unique(used)) > 2 and used.max() < 300, "documents end one after the other"
+    assert contents(folder / "3") == contents(folder / "64")
+
+
+@needs_mpi
+def test_a_timestep_exchanges_once_an_iteration_of_a_block(folder):
+    """Four ranks on at most two cores: scores of ten documents in 40 exchanges, then each document learned alone."""
+    learner = {**RING, "tolerance": 1e-12}
+    chain(Alone(), folder, "job", learner)
+    shutil.rmtree(agentfiles.folder(folder / "job" / "1.h5"))
+    (folder / "job" / "1.h5").unlink()
+    start = [MPIEXEC, "-n", "4", sys.executable, "-m", "odl", "rank", "4", *map(str, words(folder, 1, learner))]
+    cores = sorted(os.sched_getaffinity(0))
+    try:
+        os.sched_setaffinity(0, cores[:2])
+        done = subprocess.run(start, env=environment(), capture_output=True, text=True, timeout=300)
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert done.returncode == 0, done.stderr
+    # Nine documents take all iterations, the empty one is found not to move at the first look.
+    assert f" {40 + 9 * 40 + 10} exchanges\n" in done.stdout
 
 
 def psi_of(share, x, step, iterations):
@@ -198,7 +236,7 @@ def test_only_dual_variables_leave_a_rank(tmp_path, rng):
     on_ranks(4, "record", tmp_path, json.dumps(settings))
     owner, net = learner.agents_of(9)
     step = coding.safe_step(model, owner, net)
-    starts = ranks.first_agents(6, 4)
+    starts = messages.first_agents(6, 4)
     replayed, W = [], A.toarray()  # the inference of both documents, then again with learning between
     for row, learns in ((0, False), (1, False), (0, True), (1, True)):
         share = inference.share_all(model, net, [W[:, owner == agent] for agent in range(6)])
@@ -224,25 +262,27 @@ def test_only_dual_variables_leave_a_rank(tmp_path, rng):
                 assert message.dtype == float and not np.isin(message, secret).any()
                 theirs = set(range(starts[dest], starts[dest + 1]))
                 shown = [k for k in sorted(own) if theirs & {(k + 1) % 6, (k - 1) % 6}]
-                if tag == ranks.SCORE:
+                if tag == messages.SCORE:
                     assert message.shape == (len(shown) * 2,)
                     continue
-                assert tag == ranks.DUAL
-                document, iteration = divmod(seen[dest], 20)
+                assert tag == messages.DUAL
+                iteration, turn = seen[dest] % 20, seen[dest] // 20  # the score of both, then one after the other
                 seen[dest] += 1
-                if iteration == 0:
-                    names[dest] = np.zeros(0, int)
-                new = int(message[0])
-                names[dest] = np.concatenate([names[dest], message[1 : 1 + new].astype(int)])
-                psi = message[1 + new :].reshape(len(shown), len(names[dest]))
-                wanted = replayed[document][iteration][shown]
-                np.testing.assert_allclose(psi, wanted[:, names[dest]], atol=1e-10)
-                rest = np.delete(wanted, names[dest], axis=1)
-                assert not rest.any(), "a term that a neighbour needs was not sent"
-                total += psi.size
-            assert set(seen.values()) == {80}
-            # Gathered: two numbers an agent in each look at the stopping rule, nothing else.
-            assert set(held["gathered"].tolist()) == {2 * len(own)}
+                for document in (0, 1) if turn == 0 else (1 + turn,):
+                    before = names.get((dest, document), np.zeros(0, int))
+                    new = 1 + int(message[0])
+                    names[dest, document] = np.concatenate([before, message[1:new].astype(int)])
+                    psi, message = np.split(message[new:], [len(shown) * len(names[dest, document])])
+                    wanted = replayed[document][iteration][shown]
+                    psi = psi.reshape(len(shown), -1)
+                    np.testing.assert_allclose(psi, wanted[:, names[dest, document]], atol=1e-10)
+                    rest = np.delete(wanted, names[dest, document], axis=1)
+                    assert not rest.any(), "a term that a neighbour needs was not sent"
+                    total += psi.size
+                assert not len(message)
+            assert set(seen.values()) == {60}
+            # Gathered: two numbers an agent and document in each look at the stopping rule, nothing else.
+            assert sorted(held["gathered"].tolist()) == [2 * len(own)] * 4 + [4 * len(own)] * 2
             for number in range(len(held["gathered"])):
                 assert not np.isin(held[f"gathered{number}"], secret).any()
             assert held["sent"] == held["bytes"] + 3 * held["gathered"].sum() * 8
@@ -268,13 +308,13 @@ def test_one_process_goes_on_where_ranks_stopped_and_the_other_way(folder):
     alone(folder, RING)
     last = folder / "ranks" / "1.h5"
     outputs = [folder / f"on.{name}" for name in ("h5", "scores", "tsv")]
-    timestep.update(folder / "features2.h5", *outputs, run=run_of(), previous=last)
+    update.update(folder / "features2.h5", *outputs, run=runs.parse(run_of()), previous=last)
     same_numbers(outputs[1], folder / "alone" / "2.scores")
     assert checkpoints.read(outputs[0]).previous == agentfiles.read_network(last).digest
-    rankstep.work(
+    job.work(
         Alone(),
         *[folder / "features2.h5", folder / "back" / "2.h5", folder / "back" / "2.tsv"],
-        run=run_of(),
+        run=runs.parse(run_of()),
         previous=folder / "alone" / "1.h5",
     )
     found = agentfiles.read(folder / "back" / "2.h5")
@@ -341,7 +381,7 @@ class Asked(Alone):
 )
 def test_what_cannot_go_over_ranks_is_refused(learner, size, message, folder):
     with pytest.raises(ParameterError, match=message) as found:
-        rankstep.prepare(Asked(size), folder / "features0.h5", run=run_of(learner))
+        job.prepare(Asked(size), folder / "features0.h5", run=runs.parse(run_of(learner)))
     assert "\n" not in str(found.value)
 
 
@@ -374,7 +414,7 @@ class TestCommand:
 
     def test_a_missing_launcher(self, folder):
         with pytest.raises(OdlError, match="mpiexecutor"):
-            rankstep.launch([], 2, "mpiexecutor", "0.h5")
+            job.launch([], 2, "mpiexecutor", "0.h5")
 
     def test_a_killed_rank_ends_the_job_and_leaves_the_last_checkpoint(self, folder):
         """kill -9 of one of four ranks in the middle of the exchange."""
@@ -464,15 +504,15 @@ def wait_for_ranks(psutil, process, n):
 
 
 def test_shares_of_agents():
-    assert ranks.first_agents(6, 4).tolist() == [0, 1, 3, 4, 6]
-    assert np.diff(ranks.first_agents(10, 3)).tolist() == [3, 3, 4]
+    assert messages.first_agents(6, 4).tolist() == [0, 1, 3, 4, 6]
+    assert np.diff(messages.first_agents(10, 3)).tolist() == [3, 3, 4]
     with pytest.raises(ParameterError, match="2 ranks for 1 agents"):
-        ranks.first_agents(1, 2)
+        messages.first_agents(1, 2)
 
 
 def test_a_step_or_share_that_does_not_fit_is_refused():
     model = models.task("nmf", gamma=0.1, delta=0.1)
-    among = ranks.Ranks(Alone(), network("ring", 4, degree=2))
+    among = messages.Ranks(Alone(), network("ring", 4, degree=2))
     A = sparse.csc_array(np.eye(6)[:, :4])
     with pytest.raises(ParameterError, match="mu=-1"):
         ranks.Agents(among, model, np.arange(4), A, mu=-1.0)

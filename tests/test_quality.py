@@ -13,9 +13,9 @@ from odl.alerts import calibration
 from odl.config import load_schema
 from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, metrics
-from odl.evaluation.tables import read_table
 from odl.experiments import quality, qualitypage, qualityplots, qualitystudy
 from odl.files import documents
+from odl.files.tables import read_table
 
 CONFIG = ROOT / "config" / "quality.yaml"
 SCHEMA = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
@@ -58,7 +58,7 @@ def held(settings, corpus):
 def test_the_configuration_is_whole():
     named = yaml.safe_load(CONFIG.read_text())
     settings = whole()
-    config.check(settings, SCHEMA)
+    config.check_config(settings, SCHEMA)
     default = {**named["learners"]["adaptive"]}
     for name, learner in named["learners"].items():
         changed = {key for key in default if learner[key] != default[key]} | ({"features"} & learner.keys())
@@ -88,7 +88,7 @@ def test_the_configuration_is_whole():
 def test_an_experiment_that_cannot_run_is_refused(settings, change, text):
     settings["experiments"] = change
     with pytest.raises(ConfigError, match=text):
-        config.check(settings, SCHEMA)
+        config.check_config(settings, SCHEMA)
 
 
 def test_learners_of_another_kind_are_left_out_or_refused(settings):

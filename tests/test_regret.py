@@ -12,11 +12,13 @@ from test_cli import odl
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation import regret, regretmeans, tables
+from odl.evaluation import regret, regretbounds, regretmeans
+from odl.evaluation.plan import write_plan
 from odl.files import checkpoints
-from odl.jobs import timestep
+from odl.files.tables import read_table
+from odl.jobs import runs, update
 from odl.learners import State
-from odl.report import regretplots
+from odl.report.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
 
 
@@ -180,11 +182,13 @@ def test_the_theorems_bound_runs_that_keep_their_conditions(seed):
 
 def test_the_printed_half_of_the_bound_is_none():
     """One document, one atom: the proof's two terms are equal at the best beta, and both count."""
-    found = regret.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=2.0 / 0.5 * 1.5, upsilon=3.0)
+    found = regretbounds.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=2.0 / 0.5 * 1.5, upsilon=3.0)
     assert found.theorem_regret == pytest.approx(2 * 0.5 * 3 / 0.5) == found.bound_regret
     assert found.theorem_violation == pytest.approx(2 * 0.25 / 0.25 + 4 * 3 * 0.5 * 3 / (2 * 0.5))
     assert found.bound_violation == pytest.approx(found.theorem_violation)
-    assert regret.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret > found.bound_regret
+    assert (
+        regretbounds.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret > found.bound_regret
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,24 +253,25 @@ def chain(tmp_path_factory):
     cut = {"by": "documents", "documents": 10, "period": "day", "initial": 20, "flush": True}
     batching.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, batches=cut, protocol="by-date",
                    topic_entry={}, ties="source")  # fmt: skip
-    runs = {"pg": {"algorithm": "projected_gradient", "rounds": 2, "eta": 0.05}}
-    runs["theorem"] = {"algorithm": "online_admm", "rounds": 2, "beta": 20.0, "tau": 0.01, "dual_terms": 0}
+    settings = {"pg": {"algorithm": "projected_gradient", "rounds": 2, "eta": 0.05}}
+    settings["theorem"] = {"algorithm": "online_admm", "rounds": 2, "beta": 20.0, "tau": 0.01, "dual_terms": 0}
     for t in range(5):
         batchfile.cut(root / "d.h5", root / "o.h5", root / f"b{t}.h5", t)
         features.advance(root / f"f{t}.h5", root / f"b{t}.h5", root / f"f{t - 1}.h5" if t else None)
-        for name, learner in runs.items():
+        for name, learner in settings.items():
             held = {"corpus": "mine", "seed": 0, "run": name, "atoms": 4, "learner": learner, "features": {}}
             written = [root / name / f"{t}{ending}" for ending in (".h5", "s.h5", ".tsv")]
-            timestep.update(root / f"f{t}.h5", *written, run=held, previous=root / name / f"{t - 1}.h5" if t else None)
+            before = root / name / f"{t - 1}.h5" if t else None
+            update.update(root / f"f{t}.h5", *written, run=runs.parse(held), previous=before)
     entry = {"corpus": "mine", "reader": "documents", "protocol": "by-date", "k": 4, "timesteps": list(range(5))}
     plan = []
-    for name, learner in runs.items():
+    for name, learner in settings.items():
         parameters = {key: value for key, value in learner.items() if key != "algorithm"}
         held = {"run": name, "algorithm": learner["algorithm"], "parameters": parameters, "folder": str(root / name)}
         plan += [{**entry, **held, "seed": seed} for seed in (0, 1)]
         files = [[root / name / f"{t}.h5" for t in range(5)], [root / f"f{t}.h5" for t in range(5)]]
         regret.write(root / name / "regret.tsv", *files)
-    (root / "plan.json").write_text(json.dumps(plan))
+    write_plan(root / "plan.json", plan)
     return root
 
 
@@ -279,7 +284,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     found = odl("regret", tmp_path / "r.tsv", "--options", '{"timesteps": 2}', *files(chain))
     assert found.returncode == 0, found.stderr
     assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
-    rows, whole = tables.read_table(tmp_path / "r.tsv"), tables.read_table(chain / "theorem" / "regret.tsv")
+    rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
     assert tuple(rows[0]) == regret.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
     P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
@@ -325,9 +330,9 @@ def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
     options = json.dumps({"runs": ["pg", "theorem"], "sizes": []})
     found = odl("regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options)
     assert found.returncode == 0, found.stderr
-    rows = tables.read_table(tmp_path / "regret.tsv")
+    rows = read_table(tmp_path / "regret.tsv")
     assert len(rows) == 8 and all(row["seeds"] == 2 for row in rows)
-    one = {row["t"]: row for row in tables.read_table(chain / "theorem" / "regret.tsv")}
+    one = {row["t"]: row for row in read_table(chain / "theorem" / "regret.tsv")}
     for row in rows:
         assert np.isnan(row["bound_regret"]) == (row["run"] == "pg")
         if row["run"] == "theorem":

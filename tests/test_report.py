@@ -1,7 +1,7 @@
 """The page: well formed, self-contained, escaped, and saying what the tables say."""
 
-import json
 import re
+import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import studies
 
-from odl.evaluation import study, tables
+from odl.evaluation import study
 from odl.files import documents
-from odl.files.documents import CONTROLS
+from odl.files.json_files import read_json, write_json
+from odl.files.tables import write_table
+from odl.files.text import CONTROLS
 from odl.report import figures, page, sections, selection, studypage
 from odl.stream import batching
 
@@ -160,8 +162,9 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(20,), runs=one, reader="documents", plain=True)
     study.summarise(plan, tmp_path / "tables")
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
-    held = json.loads((tmp_path / "figures" / "wires-figures.json").read_text())
-    assert [name for name in held if held[name]["drawn"]] == ["scores", "topics", "time", "costs"]
+    held = read_json(tmp_path / "figures" / "wires-figures.json")
+    assert all(held[name]["drawn"] for name in ("scores", "topics", "time", "costs"))
+    assert not any(held[name]["drawn"] for name in ("auc", "parameters", "timesteps", "novel", "roc", "tradeoff"))
     studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="plain")
     words = Checker((tmp_path / "r.html").read_text(encoding="utf-8")).words
     assert "unlabelled" in words and "novel" not in words[words.index("rank") :]
@@ -184,8 +187,23 @@ def test_control_characters_are_spelt_out_everywhere(tmp_path, monkeypatch):
     assert text.count(r"harvest\u0000\u001b[31m\u009b\u202e") > 3 and not CONTROLS.search(text)
     pictures = [path.read_text(encoding="utf-8") for path in (tmp_path / "figures").glob("*.svg")]
     assert any(r"\u001b" in picture for picture in pictures) and not any(map(CONTROLS.search, pictures))
-    tables.write_table(tmp_path / "a.tsv", [{"run": evil}])
-    assert (tmp_path / "a.tsv").read_text() == "run\n" + r"\u0000\u001b[31m\u009b\u202e" + "\n"
+    write_table(tmp_path / "a.tsv", [{"run": evil}])
+    assert (tmp_path / "a.tsv").read_text().startswith("run\tdigest\n" + r"\u0000\u001b[31m\u009b\u202e" + "\t")
+
+
+def test_a_figure_stands_where_it_says(made, tmp_path):
+    """Between two tables, and in a section of its own; what `figures.write` wrote is all that the page goes by."""
+    shutil.copytree(made[0] / "figures", tmp_path / "figures")
+    path = tmp_path / "figures" / "small-figures.json"
+    held = read_json(path)
+    held["roc"] |= {"place": ["Timesteps", 1.5], "caption": "Moved."}
+    held["novel"] |= {"place": ["Authors", 0.1], "caption": "New."}
+    write_json(path, held)
+    plan = [entry for entry in made[1] if entry["corpus"] == "small"]
+    studypage.write(tmp_path / "r.html", plan, made[0] / "tables", tmp_path / "figures", title="moved")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    order = ["Batches and AUC per timestep", "Moved.", "AUC with intervals", ">Runs</h3>", ">Authors</h3>", "New."]
+    assert sorted(order, key=text.index) == order
 
 
 def test_pieces_of_the_page():

@@ -58,6 +58,17 @@ def test_a_name_is_defined_in_one_rules_file():
         assert sorted(set(names)) == sorted(names)
 
 
+def test_no_name_of_snakemake_is_defined_anew():
+    """Rules are executed among the names of Snakemake's own module: a function `chain` there ended it."""
+    import snakemake.api  # before the module, which imports it in a circle
+    import snakemake.workflow
+
+    theirs = vars(snakemake.workflow)
+    names = {name for path in RULES for name in defined(path.read_text())[1]}
+    assert "chain" in theirs and snakemake.api
+    assert not names & set(theirs)
+
+
 def test_snakemake_lint_has_only_the_notes_that_are_wrong():
     """Which they are, and why: docs/extending.md."""
     told = subprocess.run(

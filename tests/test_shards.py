@@ -15,8 +15,8 @@ from odl import cli, config, learners, novelty
 from odl.config import checks
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files import rows, storage
-from odl.jobs import gather, shards, timestep
-from odl.learners.base import Held
+from odl.jobs import runs, shards, update
+from odl.learners.batches import InMemory
 from odl.stream import features
 
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}
@@ -40,15 +40,16 @@ def stream(tmp_path_factory):
 
 def chain(stream, folder, run, shard=0, last=1):
     """Run timesteps 0 to `last`, the later ones in shards of so many documents."""
+    run = runs.parse(run)
     for t in range(last + 1):
         previous = folder / f"{t - 1}.h5" if t else None
-        corpus = stream / "2.h5" if run["features"]["idf"] == "corpus" else None
+        corpus = stream / "2.h5" if run.weighting.idf == "corpus" else None
         cuts = range(0, SIZES[t], shard) if shard and t else []
         paths = [folder / f"shard{t}-{first}.h5" for first in cuts]
         for first, path in zip(cuts, paths, strict=True):
             span = (first, first + shard)
             shards.score(stream / f"{t}.h5", previous, path, rows=span, run=run, corpus_features=corpus)
-        timestep.update(
+        update.update(
             stream / f"{t}.h5",
             folder / f"{t}.h5",
             folder / f"scores{t}.h5",
@@ -95,10 +96,10 @@ def test_a_short_batch_after_a_long_one(stream, tmp_path, monkeypatch):
         assert file["arrays/dual"].attrs["shape"][0] == SIZES[1], "the rows that were not reached are lost"
 
 
-class Cut(Held):
+class Cut(InMemory):
     """A batch that comes in runs of 512 documents, and counts how often it is gone through."""
 
-    held, passes = False, []
+    in_memory, passes = False, []
 
     def parts(self):
         self.passes.append(1)
@@ -180,8 +181,8 @@ def made(stream, tmp_path_factory):
 
 class TestRefusals:
     def gathered(self, stream, made, paths, t=1, previous=None, **settings):
-        _, _, P, digest, _, _ = timestep.opened(stream / "1.h5", run_of("projected_gradient"), made / "0.h5")
-        return gather.gather(paths, P, run_of("projected_gradient", **settings), t, previous or digest)
+        step = runs.open_timestep(stream / "1.h5", runs.parse(run_of("projected_gradient")), made / "0.h5")
+        return shards.gather(paths, step.P, run_of("projected_gradient", **settings), t, previous or step.previous)
 
     def test_the_shards_of_a_batch_are_taken(self, stream, made):
         paths = [made / f"shard1-{first}.h5" for first in (0, 512, 1024)]
@@ -196,14 +197,13 @@ class TestRefusals:
 
     def test_shards_that_are_cut_within_a_block(self, stream, made, tmp_path):
         """They make the batch, but its sums would be taken over other blocks."""
-        learner, data, P, digest, state, _ = timestep.opened(
-            stream / "1.h5", run_of("projected_gradient"), made / "0.h5"
-        )
+        run = runs.parse(run_of("projected_gradient"))
+        step = runs.open_timestep(stream / "1.h5", run, made / "0.h5")
         paths = [tmp_path / "a.h5", tmp_path / "b.h5"]
         for path, first, last in zip(paths, (0, 500), (500, SIZES[1]), strict=True):
-            found = novelty.score(learner, state, P[first:last])
-            of = {"t": data.t, "run": run_of("projected_gradient"), "previous": digest}
-            gather.write(path, found, first=first, seconds=0.0, **of)
+            found = novelty.score(run.learner, step.state, step.P[first:last])
+            of = {"t": step.data.t, "chain": run.chain, "previous": step.previous}
+            shards.write(path, found, first=first, seconds=0.0, **of)
         with pytest.raises(DataError, match=r"b\.h5 is of other documents"):
             self.gathered(stream, made, paths)
 
@@ -215,7 +215,8 @@ class TestRefusals:
     @pytest.mark.parametrize("span", [(100, 700), (1536, 2048), (512, 512)])
     def test_a_range_that_is_none(self, stream, made, span):
         with pytest.raises(DataError, match="starts at a multiple of 512"):
-            shards.score(stream / "1.h5", made / "0.h5", made / "no.h5", rows=span, run=run_of("projected_gradient"))
+            run = runs.parse(run_of("projected_gradient"))
+            shards.score(stream / "1.h5", made / "0.h5", made / "no.h5", rows=span, run=run)
         assert not (made / "no.h5").exists()
 
     def test_the_range_on_the_command_line(self, capsys):
@@ -228,7 +229,7 @@ class TestRefusals:
         run = run_of("adaptive", context=0.3)
         chain(stream, tmp_path, run, last=0)
         with pytest.raises(DataError, match="depend on the whole batch"):
-            shards.score(stream / "1.h5", tmp_path / "0.h5", tmp_path / "s.h5", rows=(0, 512), run=run)
+            shards.score(stream / "1.h5", tmp_path / "0.h5", tmp_path / "s.h5", rows=(0, 512), run=runs.parse(run))
 
     @pytest.mark.parametrize("key", ["context", "contrast"])
     def test_such_scores_in_a_configuration(self, key):
@@ -250,8 +251,8 @@ def test_documents_without_known_terms_and_codes(stream, tmp_path):
     P.eliminate_zeros()
     state = learner.fresh(sparse.csc_array(np.eye(4)[:, :1]))
     found = novelty.score(learner, state, P)
-    gather.write(tmp_path / "s.h5", found, first=0, t=1, run={"a": 1}, previous="0", seconds=0.5)
-    again, batch, seconds = gather.gather([tmp_path / "s.h5"], P, {"a": 1}, 1, "0")
+    shards.write(tmp_path / "s.h5", found, first=0, t=1, chain={"a": 1}, previous="0", seconds=0.5)
+    again, batch, seconds = shards.gather([tmp_path / "s.h5"], P, {"a": 1}, 1, "0")
     assert again.score.tolist() == found.score.tolist() and again.empty.tolist() == [False, False, True]
     assert again.uncoded == found.uncoded == pytest.approx(2 / 3) and seconds == 0.5
     assert (batch.together()[1] != found.codes).nnz == 0

@@ -11,7 +11,7 @@ import slurm
 import slurmrun
 from conftest import ROOT
 from test_mpi import needs_mpi
-from workflows import Study, documents, jobs_of, settings
+from workflows import Study, documents, settings
 
 from odl.files import agentfiles
 
@@ -148,33 +148,20 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
         cluster.run("scancel", unwanted)
         late = stopped_at(cluster, study, process, "late", "learn-1")
         cluster.run("scontrol", "update", f"JobId={late}", "EndTime=now")
-        assert process.wait(PATIENCE) == 1, study.printed()
+        assert process.wait(PATIENCE) == 0, study.printed()
     text = study.printed()
-    first = submitted(cluster, study)
-    states = {job["id"]: job["state"] for job in first}
-    assert states[late] == "TIMEOUT" and states[unwanted] == "CANCELLED", text[-5000:]
-    # What Slurm killed for its memory, and what was killed without a word, had a second attempt with twice the memory.
-    for name, command in (("index", "odl index"), ("baselines", "baselines/2.h5")):
+    # Whatever ended a job, it had a second attempt with twice the memory; every byte is that of a run on one machine.
+    ends = {"index": "FAILED", "baselines": "FAILED", "ranks-0": "CANCELLED", "learn-1": "TIMEOUT"}
+    for name, end in ends.items():
         tried = submitted(cluster, study, name)
-        assert [job["state"] for job in tried] == ["FAILED", "COMPLETED"], (name, text[-5000:])
-        assert megabytes(tried[1]) == 2 * megabytes(tried[0]) and len(commands(study, command)) == 2
+        (failed,) = [job for job in tried if job["state"] != "COMPLETED"]
+        again = [job for job in tried if megabytes(job) == 2 * megabytes(failed)]
+        assert failed["state"] == end and again, (name, tried, text[-5000:])
+    for words in (("odl index",), ("odl baselines", "baselines/2.h5")):
+        assert len(commands(study, *words)) == 2
     (log,) = (study.folder / "results" / "logs" / "slurm").rglob(f"{submitted(cluster, study, 'index')[0]['id']}.log")
     assert "exceeded memory limit" in log.read_text()
-    # More memory does not help the others: their second submission did nothing and says why.
-    assert len(commands(study, "odl update", "features/2.h5")) == 1
-    assert len(commands(study, "odl ranks")) == 1
-    for reason in ("TIMEOUT", "CANCELLED"):
-        assert f"a second attempt at a job that had memory enough (Slurm ended it as {reason})" in text
-    # The same command again: nothing is made twice, and every byte is that of a run on one machine.
-    with study.started(TABLES, *SLURM, **place) as process:
-        assert process.wait(PATIENCE) == 0, study.printed()
-    found = [(rule, held) for rule, held in jobs_of(study.printed()) if rule.startswith("update") and held]
-    updates = {(rule, held["run"], held["t"]) for rule, held in found}
-    assert updates == {("update", "da", "2"), *(("update_over_ranks", "ring", f"{t}") for t in range(3))}
     assert study.bytes() == local.bytes()
-    again = submitted(cluster, study)[len(first) :]
-    assert len({job["comment"].split("_wildcards")[0] for job in again}) <= 5
-    assert len(again) <= 5
     # The chain is cut into blocks, each one submission; what it asks for comes from its rules.
     (one,) = submitted(cluster, study, "learn-0")
     assert one["cpus"] == "1" and megabytes(one) >= 600 and one["limit"] != "UNLIMITED"
@@ -185,17 +172,15 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     # Logs of what failed lie in one place; those of what succeeded are removed.
     kept = {path.stem for path in (study.folder / "results" / "logs" / "slurm").rglob("*.log")}
     assert kept == {job["id"] for job in submitted(cluster, study) if job["state"] != "COMPLETED"}
-    assert not any((study.results / "logs" / "attempts").glob("*/*"))
 
 
 @needs_slurm
-def test_bad_input_is_not_tried_again_on_slurm(beside, cluster):
+def test_bad_input_is_tried_once_more_on_slurm_and_then_fails(beside, cluster):
     study, process = beside["bad"]
     assert process.wait(PATIENCE) == 1, study.printed()
     assert [job["partition"] for job in submitted(cluster, study)] == ["long"] * 2  # for it asks for ten minutes
-    assert len(commands(study, "odl read")) == 1
-    text = study.printed()
-    assert "b.jsonl" in text and "(odl read ended by itself with status 1)" in text
+    assert len(commands(study, "odl read")) == 2
+    assert study.printed().count("b.jsonl line 1 is not JSON") == 2  # the log of each attempt
 
 
 @needs_slurm

@@ -11,6 +11,7 @@ from conftest import ROOT
 
 from odl import experiments, learners, registry
 from odl.config import sources
+from odl.report import figures
 
 PACKAGE = ROOT / "src" / "odl"
 # Room (or module beside the rooms) to the rooms it may import from, itself aside. Two stacks meet late: the mathematics
@@ -25,7 +26,7 @@ ROOMS = {
     "__init__": set(),
     "errors": set(),
     "trees": {"errors"},
-    "config": {"errors", "trees"},
+    "config": {"errors", "trees", "files"},
     "kernels": KERNELS,
     "prox": PROX,
     "coding": CODING,
@@ -45,8 +46,7 @@ ROOMS = {
     "arguments": {"errors"},
     "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
     "registry": BOTH | {"arguments", "report", "experiments"},
-    "asking": {"errors", "alerts"},
-    "cli": {"__init__", "errors", "arguments", "asking", "commands", "jobs"},
+    "cli": {"__init__", "errors", "arguments", "commands", "jobs"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms
@@ -121,9 +121,10 @@ def test_what_the_workflow_imports_needs_the_standard_library_only():
 
 
 def test_the_timestep_job_imports_light_packages_only():
-    for name in sources.closure("jobs/timestep"):
+    for name in sources.closure("jobs/update"):
         assert outside(name) <= LIGHT | set(sys.stdlib_module_names), name
-    assert outside("cli", top_only=True) <= set(sys.stdlib_module_names)
+    for name in ("cli", *(name for name in modules() if room_of(name) == "commands")):
+        assert outside(name, top_only=True) <= set(sys.stdlib_module_names)
 
 
 def test_a_learner_imports_light_packages_only():
@@ -139,7 +140,7 @@ class TestSources:
         assert "errors" in sources.imports("files/storage")  # from odl.errors import
         assert "coding/exact" in sources.imports("coding/__init__")
         assert "experiments/classplots" in sources.closure("experiments/classification")
-        assert "jobs/compile" in sources.imports("commands")  # inside a function
+        assert "jobs/compile" in sources.imports("commands/upkeep")  # inside a function
         assert "kernels/clusters" in sources.closure("learners/adaptive")
         assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure("cli")
 
@@ -147,7 +148,8 @@ class TestSources:
         """Each subcommand imports nothing but what the closure of its stage has."""
         functions = {
             node.name: node
-            for node in ast.parse((PACKAGE / "commands.py").read_text()).body
+            for path in (PACKAGE / "commands").glob("*.py")
+            for node in ast.parse(path.read_text()).body
             if isinstance(node, ast.FunctionDef)
         }
         assert STAGES.keys() <= functions.keys()
@@ -168,7 +170,7 @@ class TestSources:
             assert f"learners/{algorithm}" not in update
         shown = sources.closure("corpora/__init__", "report/studypage")
         assert not shown & {f"experiments/{name}" for name in experiments.EXPERIMENTS}
-        flat = sources.closure("jobs/timestep", "learners/flat")
+        flat = sources.closure("jobs/update", "learners/flat")
         assert not any(f"learners/{algorithm}" in flat for algorithm in learners.LEARNERS if algorithm != "flat")
 
     def test_the_rules_ask_for_stages_that_there_are(self):
@@ -180,7 +182,7 @@ class TestSources:
         def digests():
             for cached in (sources.imports, sources.digest, sources._digest_of):
                 cached.cache_clear()
-            return [sources.digest("jobs/timestep"), sources.digest("stream/batching")]
+            return [sources.digest("jobs/update"), sources.digest("stream/batching")]
 
         try:
             shutil.copytree(PACKAGE, tmp_path / "odl", ignore=shutil.ignore_patterns("__pycache__"))
@@ -225,6 +227,19 @@ def test_the_registry_knows_every_experiment_and_its_parts():
         if "part" in known:
             assert (PACKAGE / f"{known['part']['measured_by']}.py").exists()
             assert module.PART in module.SETTINGS and set(module.UNMEASURED) <= module.SETTINGS.keys()
+
+
+def test_every_figure_says_where_it_stands():
+    """A file beside the others that no `PLACE` is found in would be drawn by nobody."""
+    files = {path.stem for path in (PACKAGE / "report" / "figures").glob("*.py")} - {"__init__"}
+    assert files == figures.FIGURES.keys() == SCHEMA["registry"]["figures"].keys()
+    for name in files:
+        module, known = figures.module_of(name), SCHEMA["registry"]["figures"][name]
+        section, number = module.PLACE
+        assert section[0].isupper()
+        assert isinstance(number, float) and number % 1, f"{name} stands where a table does"
+        assert module.__doc__ and callable(module.draw)
+        assert known == {"file": f"report/figures/{name}", "needs": getattr(module, "NEEDS", None)}
 
 
 def test_every_map_of_the_schema_is_closed():

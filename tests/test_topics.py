@@ -21,7 +21,7 @@ from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation import agreement
 from odl.evaluation.scores import read_scores
 from odl.files.documents import CONTROLS
-from odl.jobs import topicstep
+from odl.jobs.topics import find
 
 
 def planted(rng, sizes=(12, 9, 6), known=60, words=12, common=20, n=15):
@@ -211,7 +211,7 @@ def made(tmp_path_factory):
 
 
 def test_a_file_reads_as_it_was_written(made, tmp_path):
-    found, batch = topicstep.find(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
+    found, batch = find(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
     assert found.run == {"corpus": "wires", "seed": 0, "run": "da", "atoms": 5, "algorithm": "dual_averaging"}
     assert len(found.words) >= 2 and found.settings["share"] == 0.4
     for name in ("a.h5", "b.h5"):
@@ -230,7 +230,7 @@ def test_a_file_reads_as_it_was_written(made, tmp_path):
 
 
 def test_nothing_found_is_written_and_read(made, tmp_path):
-    found, batch = topicstep.find(made / "s1.h5", made / "f1.h5", settings={"share": 0.01})
+    found, batch = find(made / "s1.h5", made / "f1.h5", settings={"share": 0.01})
     emerging.write(tmp_path / "a.h5", found)
     back = emerging.read(tmp_path / "a.h5")
     assert len(back.rows) == 1 and back.words == [] and len(back.representative) == 0
@@ -247,17 +247,15 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
         file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
         reseal(file)
     chosen = {"settings": {"share": 0.4}}
-    found = [
-        topicstep.find(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")
-    ]
-    other = topicstep.find(made / "s1.h5", made / "f1.h5", weighting={"tf": "log", "idf": "none"}, **chosen)[0]
+    found = [find(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")]
+    other = find(made / "s1.h5", made / "f1.h5", weighting={"tf": "log", "idf": "none"}, **chosen)[0]
     assert found[0] != found[1] == other.objective
     for text, message in (("[1]", "damaged"), ('{"norm": "l2"}', "damaged")):
         with h5py.File(tmp_path / "s1.h5", "r+") as file:
             file.attrs["weighting"] = text
             reseal(file)
         with pytest.raises(StorageError, match=message):
-            topicstep.find(tmp_path / "s1.h5", made / "f1.h5")
+            find(tmp_path / "s1.h5", made / "f1.h5")
     with h5py.File(tmp_path / "s1.h5", "r+") as file:
         del file.attrs["weighting"]
         reseal(file)
@@ -267,7 +265,7 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
 
 
 def test_control_characters_are_spelt_out_where_a_person_reads(made):
-    found, batch = topicstep.find(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
+    found, batch = find(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
     evil = "a\x00b\x1b[31m\x9bc\u202ed"
     batch.titles = [evil] * len(batch.titles)
     batch.topics = [(evil,) for _ in batch.topics]
@@ -280,8 +278,8 @@ def test_control_characters_are_spelt_out_where_a_person_reads(made):
 
 def test_files_of_different_documents_are_refused(made, tmp_path):
     with pytest.raises(DataError, match="timestep 0"):
-        topicstep.find(made / "s1.h5", made / "f0.h5")
-    found, _ = topicstep.find(made / "s0.h5", made / "f0.h5")
+        find(made / "s1.h5", made / "f0.h5")
+    found, _ = find(made / "s0.h5", made / "f0.h5")
     emerging.write(tmp_path / "a.h5", found)
     with pytest.raises(DataError, match="other documents"):
         emerging.table([(tmp_path / "a.h5", made / "s1.h5")])

@@ -9,6 +9,7 @@ from test_trees import forests
 
 from odl import trees
 from odl.errors import ParameterError
+from odl.kernels import tree_prox
 from odl.prox import treeprox
 
 NORMS = ("l2", "linf")
@@ -76,6 +77,22 @@ def test_one_pass_in_the_wrong_order_is_wrong(norm):
     wrong = dual_ascent(u, tree.groups(), np.ones(7), lam, norm, tree.preorder, 1)
     assert np.abs(found - wrong).max() > 0.01
     assert objective(found, u, tree, np.ones(7), lam, norm) < objective(wrong, u, tree, np.ones(7), lam, norm) - 1e-4
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@given(problem=problems())
+@settings(max_examples=40)
+def test_dual_norm_is_where_the_prox_vanishes(norm, problem):
+    """Omega*(z) <= tau exactly where the prox of tau Omega leaves nothing of z; the bound is within its margin."""
+    tree, z, weights, lam = problem
+    weights = weights + 0.3  # with a group of weight 0 no tau is large enough
+    order, layout = treeprox.layout(tree, weights)
+    work = np.empty(tree.n_nodes), np.empty(tree.n_nodes)
+    bound = tree_prox.dual_norm(z[order], layout, lam, norm == "linf", *work)
+    assert np.isfinite(bound) and bound >= lam
+    assert not treeprox.prox_tree(z, tree, bound * (1 + 1e-9), norm=norm, weights=weights).any()
+    below = lam + 0.9 * (bound - lam)  # the margin is a twentieth of what lies above lam
+    assert bound == lam or treeprox.prox_tree(z, tree, below, norm=norm, weights=weights).any()
 
 
 @pytest.mark.parametrize("norm", NORMS)

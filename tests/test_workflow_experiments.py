@@ -6,7 +6,7 @@ import pytest
 from test_experiments import SMALL, TREES
 from workflows import Study, settings
 
-from odl.evaluation.tables import read_table
+from odl.files.tables import read_table
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-experiments")]
 

@@ -7,7 +7,7 @@ import yaml
 from conftest import ROOT
 from workflows import documents, settings
 
-from odl.evaluation.tables import read_table
+from odl.files.tables import read_table
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-quality")]
 SMALL = {"k": 8, "atoms": [4, 8], "windows": [60, 120], "parts": ["table", "memory", "ablation", "alerts"]}

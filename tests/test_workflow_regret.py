@@ -6,7 +6,7 @@ import pytest
 from test_config import DEFAULT
 from workflows import Study, documents, settings
 
-from odl.evaluation import tables
+from odl.files import tables
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-regret")]
 

@@ -9,7 +9,7 @@ from workflows import SHOWN, Study, documents, environment
 
 from odl.alerts import emerging
 from odl.evaluation.scores import read_scores
-from odl.evaluation.tables import read_table
+from odl.files.tables import read_table
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-topics")]
 STEPS = {f"topics da {t}" for t in (1, 2, 3)}

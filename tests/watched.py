@@ -6,8 +6,8 @@ from studies import COMMON, DAY, TOPICS
 
 from odl.files import documents as docs
 from odl.files.documents import Documents
-from odl.jobs import alerts, timestep
-from odl.stream import batchfile, features  # noqa: F401
+from odl.jobs import alerts, runs, update
+from odl.stream import features
 
 START = 883_612_800_000
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
@@ -58,10 +58,11 @@ def follow(root, run, launches=LAUNCHES, settings=None, first=0):
         state, scores = folder / f"{t}.h5", folder / "scores" / f"{t}.h5"
         known = folder / f"{t - 1}.h5" if t else None
         history = base / "features"
-        timestep.update(data, state, scores, folder / "timings.tsv", run=run, previous=known, history=history)
+        chain = runs.parse(run)
+        update.update(data, state, scores, folder / "timings.tsv", run=chain, previous=known, history=history)
         previous = folder / "alerts" / f"{t - 1}.h5" if t else None
         alerts.follow(
-            data, scores, state, folder / "alerts" / f"{t}.h5", run=run, settings={**SETTINGS, **(settings or {})},
+            data, scores, state, folder / "alerts" / f"{t}.h5", run=chain, settings={**SETTINGS, **(settings or {})},
             known=known, previous=previous, batch=batch,
         )  # fmt: skip
     return folder / "alerts"

@@ -1,5 +1,7 @@
 """Errors a user can cause: each says what was given, what was expected and what to do."""
 
+import os
+
 LONGEST = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
 
 
@@ -49,6 +51,22 @@ class DownloadError(OdlError):
 
 class StorageError(OdlError):
     """A file written by odl is truncated, edited, foreign or of another format."""
+
+
+def changed(path, what="", delete=None):
+    """Return the error for a file that does not hold what was written.
+
+    Parameters
+    ----------
+    path : path-like
+    what : str, optional
+        What of it.
+    delete : path-like, optional
+        What to delete, where that is not the file alone.
+    """
+    given = f"{os.fspath(path)} was changed after it was written{f' ({what})' if what else ''}"
+    todo = f"delete {os.fspath(delete or path)} and run the same command again"
+    return StorageError(given, "the content that its digest was taken of", todo)
 
 
 class CheckpointError(StorageError):

@@ -58,7 +58,7 @@ def registry():
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
         "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},
         "experiments": {name: _experiment(experiments.module_of(name)) for name in experiments.EXPERIMENTS},
-        "figures": list(figures.NAMES),
+        "figures": {name: _figure(name, needed) for name, needed in figures.FIGURES.items()},
         "plan": list(arguments.STUDY),
         "emerging": list(arguments.EMERGING),
         "alerts": list(arguments.ALERTS),
@@ -129,13 +129,17 @@ def _experiment(module):
     return found
 
 
+def _figure(name, needed):
+    return {"file": _file_of(f"{figures.__name__}.{name}"), "needs": needed}
+
+
 def _stages():
     """Return where the code of each subcommand begins: what it declares (`commands.begins_in`), or what it imports."""
     found = {}
-    for node in ast.parse((sources.PACKAGE / "commands.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            declared = [file.value for call in node.decorator_list for file in call.args]
-            roots = declared or sorted(sources.imported(node))
-            if roots:
-                found[node.name] = roots
+    for path in sorted((sources.PACKAGE / "commands").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            calls = {call.func.id: call for call in getattr(node, "decorator_list", ())}
+            if "command" in calls:
+                declared = [file.value for file in calls["begins_in"].args] if "begins_in" in calls else None
+                found[node.name] = declared or sorted(sources.imported(node))
     return found

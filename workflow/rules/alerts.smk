@@ -1,5 +1,6 @@
 # Alerts: one job a timestep turns the scores of one run into items, topics and reasons (docs/alerts.md).
 # REQUIRED INPUTS: features/{t}.h5, batches/{t}.h5, {run}/k{k}/scores/{t}.h5, {t-1}.h5, {t}.h5, alerts/{t-1}.h5
+# duplicates/{t}.h5 where the corpus is read for near-duplicates
 # OUTPUTS: {run}/k{k}/alerts/{t}.h5, of the run that `alerts` names and the seed of the report
 
 
@@ -11,6 +12,7 @@ rule alerts:
         state=RUN + "/{t}.h5",
         known=before(RUN + "/{t}.h5"),
         previous=before(RUN + "/alerts/{t}.h5"),
+        duplicates=duplicates_of,
         corpus=last_features,
     output:
         RUN + "/alerts/{t}.h5",
@@ -29,8 +31,9 @@ rule alerts:
         settings=json.dumps({name: config["alerts"][name] for name in KNOWN["alerts"]}),
         known=option("--known", "known"),
         previous=option("--previous", "previous"),
+        duplicates=option("--duplicates", "duplicates"),
         corpus=option("--corpus-features", "corpus"),
     shell:
         "odl alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
-        " {params.known:q} {params.previous:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
+        " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
         " > {log:q} 2>&1"

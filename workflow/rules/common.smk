@@ -28,7 +28,7 @@ try:
     ) as defaults:
         study.merge(config, yaml.safe_load(defaults))
     SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
-    study.check(config, SCHEMA)
+    study.check_config(config, SCHEMA)
     # What learners, readers, experiments, figures and commands say of themselves (odl.registry).
     KNOWN = SCHEMA["registry"]
     with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:
@@ -73,8 +73,10 @@ def code(stage, *more):
 @functools.cache
 def read_index(path, changed):
     """Rows of an index as it lies there, read once for each time it is changed."""
-    with open(path, newline="") as table:
-        return list(csv.DictReader(table, delimiter="\t"))
+    try:
+        return study.read_index(path)
+    except study.OdlError as error:
+        sys.exit(f"odl: {error}")
 
 
 def index(wildcards):

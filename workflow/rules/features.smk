@@ -1,6 +1,6 @@
-# Features: one chain of vocabulary, counts and document frequencies per corpus and seed.
-# REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5
-# OUTPUTS: features/{t}.h5, features/benchmarks/{t}.tsv
+# Features: one chain of vocabulary, counts and document frequencies per corpus and seed; one of near-duplicates.
+# REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5, duplicates/{t-1}.h5
+# OUTPUTS: features/{t}.h5, features/benchmarks/{t}.tsv, duplicates/{t}.h5
 
 
 rule features:
@@ -22,3 +22,23 @@ rule features:
         code=code("features"),
     shell:
         "odl features {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"
+
+
+# Of corpora with options.duplicates; the batches of the timesteps before, which it reads as well, are there by then.
+rule duplicates:
+    input:
+        batch=STREAM + "/batches/{t}.h5",
+        previous=before(STREAM + "/duplicates/{t}.h5"),
+    output:
+        STREAM + "/duplicates/{t}.h5",
+    log:
+        ROOT + "/logs/{corpus}/seed{seed}/duplicates/{t}.log",
+    group:
+        block("duplicates")
+    resources:
+        mem_mb=memory(100),
+        runtime=minutes(0.1),
+    params:
+        code=code("duplicates"),
+    shell:
+        "odl duplicates {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"

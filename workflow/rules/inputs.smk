@@ -36,23 +36,19 @@ def contents(wildcards):
     return digest.hexdigest()
 
 
-def run_of(wildcards):
-    """Everything that the chain of a run depends on; nothing that only says where or how fast it runs."""
-    return json.dumps(
-        {
-            "corpus": wildcards.corpus,
-            "seed": int(wildcards.seed),
-            "run": wildcards.run,
-            "atoms": int(wildcards.k),
-            "learner": study.learner_of(config, wildcards.run),
-            "features": study.features_of(config, wildcards.run),
-        }
-    )
+def chain_of(wildcards):
+    """Names of a chain. With the settings of its run: all that it depends on, nothing that only says where it runs."""
+    return {
+        "corpus": wildcards.corpus,
+        "seed": int(wildcards.seed),
+        "run": wildcards.run,
+        "atoms": int(wildcards.k),
+    }
 
 
 def last_features(wildcards):
     """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
-    if study.features_of(config, wildcards.run)["idf"] != "corpus":
+    if study.run_of(config, wildcards.run)["features"]["idf"] != "corpus":
         return []
     return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
 
@@ -155,6 +151,13 @@ def alert_files(wildcards):
         for corpus in config["streams"]
         for t in timesteps(SimpleNamespace(corpus=corpus, seed=seed))
     ]
+
+
+def duplicates_of(wildcards):
+    """The near-duplicates of a timestep, of corpora that are read for them."""
+    if not config["corpora"][wildcards.corpus]["options"].get("duplicates"):
+        return []
+    return f"{stream_of(wildcards)}/duplicates/{wildcards.t}.h5"
 
 
 def alerts_before(wildcards):
@@ -289,3 +292,15 @@ def shown():
             "topics": config["evaluate"]["topics"],
         }
     )
+
+
+def near_duplicates(wildcards):
+    """The ends of the chains of the streams that ask for them."""
+    return [
+        f"{stream_of(chain)}/duplicates/{len(index(chain)) - 1}.h5"
+        for name in config["streams"]
+        if config["corpora"][name]["options"].get("duplicates")
+        for chain in (
+            SimpleNamespace(corpus=name, seed=seed) for seed in config["seeds"]
+        )
+    ]

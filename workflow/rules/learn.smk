@@ -42,7 +42,9 @@ rule score:
         runtime=minutes(1),
     params:
         code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
-        run=run_of,
+        run=lambda wildcards: json.dumps(
+            study.run_of(config, wildcards.run, **chain_of(wildcards))
+        ),
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
         corpus=option("--corpus-features", "corpus"),
     shell:
@@ -76,7 +78,9 @@ rule update:
         runtime=minutes(1, times=learned_from),
     params:
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
-        run=run_of,
+        run=lambda wildcards: json.dumps(
+            study.run_of(config, wildcards.run, **chain_of(wildcards))
+        ),
         previous=option("--previous", "previous"),
         history=history,
         shards=option("--shards", "shards"),

@@ -32,7 +32,9 @@ if config["ranks"]:
             tasks=lambda wildcards: config["ranks"][wildcards.run],
         params:
             code=code("ranks"),
-            run=run_of,
+            run=lambda wildcards: json.dumps(
+                study.run_of(config, wildcards.run, **chain_of(wildcards))
+            ),
             previous=option("--previous", "previous"),
             corpus=option("--corpus-features", "corpus"),
         shell:

@@ -1,11 +1,15 @@
 # Report: figures (PNG and SVG) and one page that needs nothing else.
 # REQUIRED INPUTS: plan.json, tables/*.tsv, scores of the runs that are shown
 # OUTPUTS: figures/{corpus}-{name}.{png,svg}, report.html
-FIGURES = KNOWN["figures"]
+FIGURES = [
+    name
+    for name, figure in KNOWN["figures"].items()
+    if figure["needs"] in [None, *MEASURED]
+]
 DRAWN = expand(
     ROOT + "/figures/{corpus}-{name}.{form}",
     corpus=config["streams"],
-    name=FIGURES + MEASURED,
+    name=FIGURES,
     form=["png", "svg"],
 )
 HELD = expand(ROOT + "/figures/{corpus}-figures.json", corpus=config["streams"])
@@ -21,7 +25,7 @@ rule figures:
             expand(
                 ROOT + "/figures/{corpus}-{name}.png",
                 corpus=config["streams"],
-                name=FIGURES + MEASURED,
+                name=FIGURES,
             ),
             category="Figures",
             caption="../report/figures.rst",
@@ -29,7 +33,7 @@ rule figures:
         expand(
             ROOT + "/figures/{corpus}-{name}.svg",
             corpus=config["streams"],
-            name=FIGURES + MEASURED,
+            name=FIGURES,
         ),
         HELD,
     log:
@@ -40,7 +44,7 @@ rule figures:
         mem_mb=memory(20, base=1000),
         runtime=minutes(0.1, base=5),
     params:
-        code=code("figures"),
+        code=code("figures", *[KNOWN["figures"][name]["file"] for name in FIGURES]),
         settings=shown(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),

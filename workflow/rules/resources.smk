@@ -1,9 +1,5 @@
-# Resources of cluster jobs: what a submission asks for, which jobs go into one, and what a second attempt may do.
+# Resources of cluster jobs: what a submission asks for, and which jobs go into one.
 # Nothing here changes a result or runs a job again. Locally, resources count only if limited.
-import argparse
-import hashlib
-import shutil
-import subprocess
 
 # MB that Python and the libraries of a job take before it reads anything. Minutes that no job is below: a submission
 # starts Snakemake twice, which takes minutes of their own on a crowded node or a slow file system.
@@ -49,29 +45,3 @@ def block(name):
     return lambda wildcards: bundle(name)(wildcards) and (
         f"{name}-{int(wildcards.t) // config['block']}"
     )
-
-
-def remember_attempts():
-    """In a submitted job: keep how its commands end; refuse a second attempt that more memory would not help.
-
-    Snakemake counts failures only; it does not ask for their cause before it submits a job again.
-    """
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--mode", default="default")
-    parser.add_argument("--attempt", type=int, default=1)
-    parser.add_argument("--target-jobs", nargs="*", default=[])
-    submitted, _ = parser.parse_known_args(sys.argv[1:])
-    if submitted.mode == "default":
-        return
-    jobs = hashlib.sha256("\n".join(sorted(submitted.target_jobs)).encode())
-    folder = os.path.abspath(f"{ROOT}/logs/attempts/{jobs.hexdigest()[:16]}")
-    if os.path.dirname(os.environ.get("ODL_ATTEMPTS", "")) == os.path.dirname(folder):
-        return  # a step of a submission that has been asked already, with some of its jobs
-    if submitted.attempt == 1:
-        shutil.rmtree(folder, ignore_errors=True)
-    elif subprocess.run([sys.executable, "-m", "odl", "attempt", folder]).returncode:
-        sys.exit(1)
-    os.environ.update(ODL_ATTEMPTS=folder)
-
-
-remember_attempts()

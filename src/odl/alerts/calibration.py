@@ -10,19 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.errors import ParameterError
+from odl.evaluation.metrics import check_labelled
 
 C_MISS, C_FALSE_ALARM, P_TARGET = 1.0, 0.1, 0.02  # of the TDT evaluations
 
 
 def _checked(scores, labels):
     """Return the scores and labels of the labelled documents."""
-    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
-    if scores.ndim != 1 or scores.shape != labels.shape:
-        raise ParameterError(
-            f"scores of shape {scores.shape} and labels of shape {labels.shape}",
-            "one score and one label for each document",
-            "pass two lists of one length",
-        )
+    scores, labels = check_labelled(scores, labels)
     if np.isnan(scores[labels != -1]).any():
         raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
     return scores[labels != -1], labels[labels != -1]

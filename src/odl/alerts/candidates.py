@@ -12,7 +12,8 @@ from scipy import sparse
 
 from odl.alerts import clusters
 from odl.alerts.model import NONE, STATES
-from odl.learners.base import BLOCK, largest_per_row, widen
+from odl.learners.batches import BLOCK
+from odl.learners.matrices import largest_per_row, widen
 
 KEPT = 100  # terms of a topic, and of an item that is remembered
 FULL = 50  # items from which on a new one counts as much as one of the last so many

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import BLOCK
+from odl.learners.batches import BLOCK
 
 ALIKE = 0.9  # cosine of near-duplicates
 SHARED = 0.25  # share of a topic's items that a word of its name is in, two items at least

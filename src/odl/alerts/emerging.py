@@ -9,7 +9,7 @@ from odl.errors import DataError, StorageError
 from odl.evaluation import agreement
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.documents import visible
+from odl.files.text import visible
 
 KIND = "emerging"
 COLUMNS = ("run", "t", "selected", "novel_share", "clusters", "clustered", "purity", "precision", "recall", "f1")

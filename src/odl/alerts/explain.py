@@ -10,7 +10,7 @@ from odl.alerts import periods, read, reasons, show
 from odl.alerts.model import NONE, Alert, Near, Reason
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.documents import visible
+from odl.files.text import visible
 from odl.stream import features
 from odl.stream.weighting import weigh
 

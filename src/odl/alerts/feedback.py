@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from odl.alerts.model import NONE, VERDICTS
 from odl.errors import DataError, ParameterError
-from odl.files import storage
-from odl.files.documents import NO_TIME, visible
+from odl.files import atomic
+from odl.files.documents import NO_TIME
+from odl.files.text import visible
 
 FILE = "feedback.csv"
 COLUMNS = ("what", "verdict", "until", "note")
@@ -100,7 +101,7 @@ def add(folder, entry):
     check(entry)
     entries = [held for held in read(folder) if held.what != entry.what] + [entry]
     path = os.path.join(folder, FILE)
-    with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+    with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(entries)

@@ -171,9 +171,10 @@ class Withheld:
     Attributes
     ----------
     what : str
-        "topic:12", the id of a document, "source:FILE"; empty where the verdict is "empty".
+        "topic:12", the id of a document, "source:FILE"; empty where nobody said so.
     verdict : str
-        "muted" or "known", which a person said; "empty": documents without a word, which are never alerts.
+        "muted" or "known", which a person said. "empty": documents without a word, and "repeated": near-duplicates
+        of a document of an earlier period, which are never alerts.
     items : int
         How many.
     """

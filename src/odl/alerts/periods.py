@@ -13,7 +13,7 @@ from odl.files import storage
 KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
-FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty")
+FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -62,7 +62,8 @@ class Record:
     settings : dict
         As `odl.alerts.settings.Settings`.
     facts : dict
-        first, last (times), first_seen, labelled, warm_up, empty (documents without a word).
+        first, last (times), first_seen, labelled, warm_up, empty (documents without a word), repeats (items that
+        repeat one of an earlier period).
     score, tail, context : ndarray of float64, shape (n,)
         Score; its probability under recent ones; the part of it that is no word's.
     item, topic : ndarray of int64, shape (n,)

@@ -11,7 +11,7 @@ from odl.alerts import feedback, periods
 from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
 from odl.alerts.settings import check_budget, room
 from odl.errors import DataError
-from odl.files.documents import visible
+from odl.files.text import visible
 
 FOLDED = 3  # items of one topic that are shown by themselves
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts", "results/*/*/seed*/*/k*/alerts")
@@ -197,8 +197,7 @@ def _period(record, topics, verdicts, budget, atoms):
     """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
     facts, items = record.facts, len(np.unique(record.item))
     most, alerts, withheld, of_topic = room(budget, items), [], Counter(), Counter()
-    if facts["empty"]:
-        withheld["", "empty"] = int(facts["empty"])
+    withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
     spent = 0
     for place, item in enumerate(record.pool):
         number = int(record.topic[item.row])

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import novelty
-from odl.learners.base import widen
+from odl.learners.matrices import widen
 
 
 class Atom(NamedTuple):

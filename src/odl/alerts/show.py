@@ -12,6 +12,7 @@ from odl.files.documents import NO_TIME
 
 WIDTH = 110
 WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has
+UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
 FORMATS = ("text", "jsonl", "csv", "md")
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 COLUMNS = (
@@ -173,7 +174,7 @@ def closing(watch, period):
         names = ", ".join(f"{number} {' '.join(watch.topics[number].name[:3])}" for number in others[:8])
         lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))
     for held in period.withheld:
-        what = "documents without a word" if held.verdict == "empty" else f"{held.verdict} {held.what}"
+        what = UNSAID.get(held.verdict, f"{held.verdict} {held.what}")
         lines.append(f"Held back: {held.items} ({what}).")
     return lines
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from odl.coding import sparse_code
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ParameterError
-from odl.learners.base import largest_per_row
+from odl.learners.matrices import largest_per_row
 
 NONE = -1  # cluster of a document that belongs to none
 CANDIDATES = 500  # most novel documents that an atom may start from: bounds the start for large batches

@@ -82,7 +82,8 @@ def codes(P, A, lam, *, return_gap=False, iterations=100, phi=5.0, gamma=1.89, b
     ----------
     Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement, Algorithm 2.
     """
-    P, A, lam, _ = exact.check(P, A, lam)
+    P, A, _ = exact.check_matrices(P, A)
+    lam = exact.check_lam(lam)
     _check_options(iterations, phi, gamma, block)
     psi, X = psi_max(A), sparse.csr_array((P.shape[0], A.shape[1]))
     if psi > 0.0 and P.shape[0]:

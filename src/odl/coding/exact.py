@@ -8,7 +8,6 @@ simplex method with a piecewise linear line search, and certified by the dual
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -26,8 +25,8 @@ LARGEST_GAP = 1e-9
 LARGEST_WEIGHT = 1e300
 
 
-def check(P, A, lam):
-    """Return P and A as canonical CSR, lam as float, and the mass of each atom, or refuse them.
+def check_matrices(P, A):
+    """Return P and A as canonical CSR and the mass of each atom, or refuse them.
 
     Parameters
     ----------
@@ -35,8 +34,6 @@ def check(P, A, lam):
         Documents, non-negative.
     A : sparse or dense, shape (n_terms, n_atoms)
         Dictionary, non-negative.
-    lam : float
-        Weight of the penalty, at least 0.
 
     Raises
     ------
@@ -59,14 +56,19 @@ def check(P, A, lam):
     if A.data.min(initial=1.0) == 0.0:
         A = A.copy()
         A.eliminate_zeros()
+    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # whole numbers if A is empty
+    if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
+        raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
+    return P, A, mass
+
+
+def check_lam(lam):
+    """Return the weight of the penalty as float, or refuse it."""
     if isinstance(lam, (bool, np.bool_, str, bytes)) or not np.isscalar(lam) or not np.isreal(lam):
         raise ParameterError(f"lam is {lam!r}", "a real number of at least 0", "set lam, for instance to 0.1")
     if not 0.0 <= lam <= LARGEST_WEIGHT:
         raise ParameterError(f"lam is {lam}", "a finite number of at least 0", "set lam, for instance to 0.1")
-    mass = np.bincount(A.indices, weights=A.data, minlength=A.shape[1]).astype(float)  # whole numbers if A is empty
-    if not mass.max(initial=0.0) <= LARGEST_WEIGHT:
-        raise ParameterError("the mass of an atom exceeds 1e300", "smaller atoms", "rescale A")
-    return P, A, float(lam), mass
+    return float(lam)
 
 
 def check_whole(name, value, least):
@@ -110,7 +112,7 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     Raises
     ------
     ParameterError
-        As `check`, and where codes or objectives leave the range of floating point numbers.
+        As `check_matrices` and `check_lam`, and where codes or objectives leave the range of floating point numbers.
     OdlError
         If no route reaches a gap of 1e-9 times the document's norm.
 
@@ -118,18 +120,45 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     ----------
     Barrodale and Roberts, SIAM J. Numer. Anal. 10 (1973), for the line search.
     """
-    P, A, lam, mass = check(P, A, lam)
+    lam = check_lam(lam)
     check_whole("threads", threads, 1)
     check_whole("max_pivots", 0 if max_pivots is None else max_pivots, 0)
-    limit = -1 if max_pivots is None else int(max_pivots)
-    count, arrays = P.shape[0], (parts(P), parts(A), parts(A.tocsc()), mass, lam, limit)
-    cuts = np.linspace(0, count, max(1, min(int(threads), count)) + 1).astype(np.int64)
+    X, objective, gap = solve(P, A, lam, threads, -1 if max_pivots is None else int(max_pivots))
+    return (X, objective, gap) if return_gap else (X, objective)
+
+
+def solve(P, A, lam, threads=1, limit=-1):
+    """Code every document as `codes` does, with settings that have been checked.
+
+    Parameters
+    ----------
+    P, A
+        As `codes` takes them; they are checked here.
+    lam : float
+    threads : int
+    limit : int
+        Pivots of one document before the next route is taken; -1: a multiple of its size.
+
+    Returns
+    -------
+    X, objective, gap
+    """
+    P, A, mass = check_matrices(P, A)
+    count, documents, settings = P.shape[0], parts(P), np.array(SETTINGS)
+    arrays = documents, parts(A), parts(A.tocsc()), mass
+    cuts = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(np.int64).tolist()
+
+    def code(first, last):
+        given, sizes, filled, work = _space(first, last, *arrays)
+        used = kernels.code_documents(first, last, *given, mass, float(lam), limit, settings, *sizes, *work, *filled)
+        lengths, atoms, values, objective, gaps, failed = filled
+        return lengths, atoms[:used], values[:used], objective, gaps, failed.view(np.bool_)
+
     if len(cuts) == 2:
-        results = [code_span(0, count, *arrays)]
+        results = [code(0, count)]
     else:
         with ThreadPoolExecutor(len(cuts) - 1) as pool:
-            jobs = [pool.submit(code_span, *cut, *arrays) for cut in pairwise(cuts)]
-            results = [job.result() for job in jobs]
+            results = list(pool.map(code, cuts[:-1], cuts[1:]))
     lengths, atoms, values, objective, gap, failed = (np.concatenate(part) for part in zip(*results, strict=True))
     X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(count, A.shape[1]))
     if failed.any():
@@ -138,18 +167,23 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
         raise ParameterError(
             "codes leave the range 1e-300 to 1e300", "documents and atoms of like size", "rescale P or A"
         )
-    return (X, objective, gap) if return_gap else (X, objective)
+    return X, objective, gap
 
 
-def code_span(first, last, documents, by_term, by_atom, mass, lam, limit):
-    """Code documents first..last-1: give the kernel its work space and return what it fills.
+def _space(first, last, documents, by_term, by_atom, mass):
+    """Return the kernel's arrays for documents first..last-1.
 
     Returns
     -------
-    tuple of ndarray
-        Row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
+    given : tuple of ndarray
+        Documents, dictionary by terms and by atoms.
+    sizes : (int, int)
+        Most terms of a document, and most entries of the dictionary on them.
+    filled : tuple of ndarray
+        To fill: row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
+    work : tuple of ndarray
     """
-    first, last, n_atoms = int(first), int(last), len(mass)
+    n_atoms = len(mass)
     starts = documents[0][first : last + 1]
     terms = documents[1][starts[0] : starts[-1]]
     found = np.concatenate(([0], np.cumsum(np.diff(by_term[0])[terms])))[starts - starts[0]]
@@ -167,9 +201,7 @@ def code_span(first, last, documents, by_term, by_atom, mass, lam, limit):
         np.empty(n_atoms * n_atoms),  # edges; only what the document's own atoms need is ever touched
     )
     filled = (lengths, atoms, values, objective, gaps, failed)
-    arrays = (*documents, *by_term, *by_atom, mass, float(lam), limit, np.array(SETTINGS), rows, entries)
-    used = kernels.code_documents(first, last, *arrays, *work, *filled)
-    return lengths, atoms[:used], values[:used], objective, gaps, failed.view(np.bool_)
+    return (*documents, *by_term, *by_atom), (rows, entries), filled, work
 
 
 def _repair(P, A, lam, mass, X, objective, gap, rows):

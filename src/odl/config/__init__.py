@@ -1,10 +1,10 @@
 """The configuration of a study: checked against a closed schema, and what follows from it.
 
-Standard library only: this is the one part of the package that the workflow itself imports (with the errors and trees
-that it imports).
+Standard library only: this is the one part of the package that the workflow itself imports (with the errors, trees
+and tables that it imports).
 """
 
-from odl.config.checks import check, check_each_once
+from odl.config.checks import check_config, check_each_once
 from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
 from odl.config.defaults import merge
 from odl.config.runs import (
@@ -13,38 +13,39 @@ from odl.config.runs import (
     atoms_of,
     emerging_of,
     experiment_of,
-    features_of,
-    learner_of,
     lengths,
     plan,
+    read_index,
     regret_of,
+    run_of,
     shard_of,
     study_of,
     whole_experiment_of,
 )
 from odl.config.schema import check_map, load_schema
-from odl.errors import ConfigError
+from odl.errors import ConfigError, OdlError
 
 __all__ = [
     "OF_EXPERIMENTS",
     "ConfigError",
+    "OdlError",
     "alerts_of",
     "atoms_of",
-    "check",
+    "check_config",
     "check_each_once",
     "check_map",
     "corpora_of",
     "emerging_of",
     "experiment_of",
-    "features_of",
-    "learner_of",
     "lengths",
     "load_schema",
     "merge",
     "mirror_of",
     "order_seed",
     "plan",
+    "read_index",
     "regret_of",
+    "run_of",
     "shard_of",
     "sources_of",
     "study_of",

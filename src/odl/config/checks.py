@@ -8,10 +8,10 @@ from odl.config.runs import atoms_of
 from odl.config.schema import check_map
 from odl.errors import ConfigError, ParameterError
 
-RESERVED = ("baselines", "batches", "features")  # folders beside the runs
+RESERVED = ("baselines", "batches", "duplicates", "features")  # folders beside the runs
 
 
-def check(config, schema):
+def check_config(config, schema):
     """Check a configuration against the schema (`odl.config.schema.check_map`) and against itself.
 
     Raises

@@ -1,10 +1,8 @@
 """The runs and experiments of a study: settings, sizes, shards, and the list of all that it runs."""
 
-import csv
-import os
-
 from odl.config.corpora import order_seed
-from odl.errors import ConfigError, DataError
+from odl.errors import ConfigError
+from odl.files.tables import read_cells
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 BLOCK = 512  # documents of a sum: shards start between two
@@ -15,15 +13,26 @@ def atoms_of(config, run):
     return config["learners"][run].get("atoms", config["atoms"])
 
 
-def learner_of(config, run):
-    """Return the algorithm and hyper-parameters of a run."""
-    extra = ("atoms", "features")
-    return {key: value for key, value in config["learners"][run].items() if key not in extra}
+def run_of(config, run, /, **names):
+    """Return the settings of a run, behind the names given.
 
+    Parameters
+    ----------
+    config : dict
+    run : str
+        Its name.
+    **names
+        Of the chain that has these settings: corpus, seed, run, atoms.
 
-def features_of(config, run):
-    """Return the weighting of a run: the study's, with what the run changes."""
-    return {**config["features"], **config["learners"][run].get("features", {})}
+    Returns
+    -------
+    dict
+        The names; ``learner``: algorithm and hyper-parameters; ``features``: the study's weighting, with what the run
+        changes.
+    """
+    entry = config["learners"][run]
+    learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
+    return {**names, "learner": learner, "features": {**config["features"], **entry.get("features", {})}}
 
 
 def shard_of(config):
@@ -85,10 +94,7 @@ def study_of(config, name):
         return {}
     return {
         "streams": {stream: {key: config["corpora"][stream][key] for key in keys} for stream in entry["streams"]},
-        "learners": {
-            run: {"learner": learner_of(config, run), "features": features_of(config, run)}
-            for run in entry.get("learners") or config["learners"]
-        },
+        "learners": {run: run_of(config, run) for run in entry.get("learners") or config["learners"]},
         "evaluate": config["evaluate"],
     }
 
@@ -109,26 +115,23 @@ def plan(config, lengths):
     """
     root, entries = f"{config['results']}/{config['study']}", []
     for corpus in config["streams"]:
-        settings = config["corpora"][corpus]
-        common = {"corpus": corpus, "reader": settings["reader"], "protocol": settings["protocol"]}
+        stream = config["corpora"][corpus]
+        common = {"corpus": corpus, "reader": stream["reader"], "protocol": stream["protocol"]}
         shortest = min(length for (name, _), length in lengths.items() if name == corpus)
-        if max(settings["timesteps"], default=0) >= shortest:
-            given = f"corpora.{corpus}.timesteps names {max(settings['timesteps'])}"
+        if max(stream["timesteps"], default=0) >= shortest:
+            given = f"corpora.{corpus}.timesteps names {max(stream['timesteps'])}"
             raise ConfigError(given, f"timesteps of the stream, 1 to {shortest - 1}", "remove what does not exist")
         orders = {order_seed(config, corpus, seed) for seed in config["seeds"]}
         for run in config["runs"]:
-            learner = learner_of(config, run)
-            chosen = {
-                "run": run,
-                "algorithm": learner.pop("algorithm"),
-                "parameters": {**learner, "features": features_of(config, run)},
-            }
+            settings = run_of(config, run)
+            parameters = {**settings["learner"], "features": settings["features"]}
+            named = {"run": run, "algorithm": parameters.pop("algorithm"), "parameters": parameters}
             for k in atoms_of(config, run):
                 for seed in config["seeds"]:
                     steps = range(lengths[corpus, order_seed(config, corpus, seed)])
                     folder = f"{root}/{corpus}/seed{seed}/{run}/k{k}"
                     entries.append(
-                        {**common, **chosen, "k": k, "seed": seed, "folder": folder, "timesteps": list(steps)}
+                        {**common, **named, "k": k, "seed": seed, "folder": folder, "timesteps": list(steps)}
                     )
         if config["baselines"]["enabled"]:
             for seed in sorted(orders):
@@ -157,19 +160,24 @@ def lengths(config):
 
     Raises
     ------
-    DataError
-        If an index is missing.
+    StorageError
+        If an index is missing or was changed.
     """
     found = {}
     for corpus in config["streams"]:
         for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
             path = f"{config['results']}/{config['study']}/{corpus}/seed{seed}/index.tsv"
-            if not os.path.exists(path):
-                raise DataError(f"{path} does not exist", "the index of the stream", "make it first")
-            try:
-                with open(path, newline="", encoding="utf-8") as file:
-                    found[corpus, seed] = len(list(csv.DictReader(file, delimiter="\t")))
-            except (UnicodeDecodeError, csv.Error) as error:
-                given = f"{path} is not a whole table ({error})"
-                raise DataError(given, "the index of the stream", f"delete {path} and run again") from error
+            found[corpus, seed] = len(read_index(path))
     return found
+
+
+def read_index(path):
+    """Return the rows of the index of a stream, a dict of texts for each batch.
+
+    Raises
+    ------
+    StorageError
+        If it is missing or was changed.
+    """
+    columns, rows = read_cells(path)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

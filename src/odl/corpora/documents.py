@@ -6,12 +6,13 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from odl.corpora import fields
+from odl.corpora import cleaning, fields
 from odl.corpora.checks import check_options, nearest
+from odl.corpora.shingles import Shingler
 from odl.corpora.tables import check_delimiter, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
 from odl.errors import ConfigError, DataError
-from odl.files.documents import Documents, one_line
+from odl.files.documents import Documents, Dropped, one_line
 
 READER = "documents"
 OWN_FILES = True
@@ -20,6 +21,9 @@ OPTIONS = {
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "minLength": 1},
     "tokens": TOKENS_SCHEMA,
+    "clean": cleaning.SCHEMA,
+    "min_words": {"type": "integer", "minimum": 0},
+    "duplicates": {"type": "boolean"},
 }
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
@@ -37,7 +41,10 @@ def read(sources, options):
         ``columns`` (names of the columns id, time, text, counts, topics, title; null for one that
         is not to be used; a name other than the default has to occur), ``separator`` between the
         topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files
-        (default ","), ``tokens`` (see `odl.corpora.text`; for texts only).
+        (default ","), ``tokens`` (see `odl.corpora.text`; for texts only), ``clean`` (which of
+        `odl.corpora.cleaning.CLEANERS` go over the texts first; default none), ``min_words`` (documents
+        with fewer tokens are left out, and listed; default 0), ``duplicates`` (store the shingles of
+        texts, by which `odl.alerts.duplicates` tells near-duplicates; default false).
 
     Returns
     -------
@@ -59,7 +66,11 @@ def read(sources, options):
     if separator is not None and (not isinstance(separator, str) or not separator):
         raise ConfigError(f"separator is {separator!r}", "a string such as ';', or null", "correct it")
     delimiter = check_delimiter(options.get("delimiter", ","))
-    collection = Collection(columns, separator, token_options(options.get("tokens")))
+    min_words = cleaning.check_min_words(options.get("min_words", 0))
+    tokens, cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
+    if not isinstance(duplicates := options.get("duplicates", False), bool):
+        raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
+    collection = Collection(columns, separator, tokens, cleaner, min_words, Shingler() if duplicates else None)
     for name, path in find_files(sources):
         collection.add_file(name, path, delimiter)
     return collection.finish()
@@ -88,10 +99,16 @@ class Collection:
         Between the topics of a string.
     tokens : dict
         How texts are split (see `odl.corpora.text`).
+    cleaner : odl.corpora.cleaning.Cleaning
+    min_words : int
+        Tokens that a document has at least; others are left out.
+    shingler : odl.corpora.shingles.Shingler, optional
+        Keeps what near-duplicates are told by.
     """
 
-    def __init__(self, columns, separator, tokens):
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None):
         self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
+        self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
         self.ids, self.topics, self.titles, self.files = {}, [], [], []
         self.times, self.numbers = array("q"), {}
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
@@ -120,14 +137,22 @@ class Collection:
             raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
         time = fields.parse_time(given.get("time"))
         topics = fields.parse_topics(given.get("topics"), self.separator)
-        text = ""
+        text, taken = "", [0] * len(self.cleaner.names)
         if not fields.missing(given.get("counts")):
             counts = fields.parse_counts(given["counts"])
         elif given.get("text") is not None:
-            text = fields.parse_text(given["text"])
+            text, taken = self.cleaner.apply(fields.parse_text(given["text"]))
             counts = Counter(self.words_of(text))
         else:
             raise ValueError("it has neither text nor counts")
+        n_words = sum(counts.values())
+        if n_words < self.min_words:
+            self.dropped[identity] = (time, n_words)
+            self.ids[identity] = f"{name} {place}"
+            return
+        self.cleaner.count(taken)
+        if self.shingler is not None:
+            self.shingler.add(text)
         title = given.get("title")
         self.titles.append(one_line(fields.clean(str(text if fields.missing(title) else title))))
         self.ids[identity] = f"{name} {place}"
@@ -141,26 +166,37 @@ class Collection:
 
     def finish(self):
         """Return the documents, the vocabulary sorted by spelling."""
+        if not self.numbers and self.dropped:
+            given = f"all {len(self.ids)} documents have fewer than {self.min_words} words"
+            raise DataError(given, "longer documents", "lower min_words or clean less")
         if not self.numbers:
             raise DataError(
                 f"none of the {len(self.ids)} documents holds a token",
                 "texts that the pattern of tokens fits, or counts",
                 "set tokens.pattern to fit the script of the texts",
             )
+        ids = [identity for identity in self.ids if identity not in self.dropped]
         vocabulary = check_words(sorted(self.numbers), self.tokens)
         column = np.empty(len(vocabulary), dtype=np.int32)
         column[[self.numbers[word] for word in vocabulary]] = np.arange(len(vocabulary))
         indices = column[np.asarray(self.indices)]
-        shape = (len(self.ids), len(vocabulary))
+        shape = (len(ids), len(vocabulary))
         return Documents(
             counts=sparse.csr_array((np.array(self.data), indices, np.array(self.indptr)), shape=shape),
             vocabulary=vocabulary,
-            ids=list(self.ids),
+            ids=ids,
             times=np.array(self.times),
             topics=self.topics,
             titles=self.titles,
             files=self.files,
+            removed=self.cleaner.removed(),
+            dropped=self._dropped() if self.min_words else None,
+            shingles=self.shingler.matrix() if self.shingler is not None else None,
         )
+
+    def _dropped(self):
+        times, words = zip(*self.dropped.values(), strict=True) if self.dropped else ((), ())
+        return Dropped(list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64))
 
 
 def check_first_row(path, row, columns):

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed.inference import CHECK
-from odl.distributed.models import Huber
 from odl.distributed.networks import Network, single
+from odl.distributed.parts import Huber
 from odl.errors import ParameterError
 from odl.kernels import descent, diffusion
 from odl.prox.columns import real_matrix

@@ -71,10 +71,8 @@ def nearest(batch, past, weightings=WEIGHTINGS):
     """
     n_documents, n_terms = batch.counts.shape
 
-    def weigh(counts, form):
-        return weighting.weigh(counts, batch.frequencies, batch.n_before, tf=form, norm="l2")
-
-    today = {name: sparse.csr_array(weigh(batch.counts[:], form)) for name, form in weightings.items()}
+    known = {"frequencies": batch.frequencies, "n_documents": batch.n_before, "norm": "l2"}
+    today = {name: weighting.weigh(batch.counts[:], tf=form, **known) for name, form in weightings.items()}
     best = {name: np.zeros((n_documents, NEIGHBOURS)) for name in weightings}
     n_past = 0
     for earlier in past:
@@ -88,7 +86,7 @@ def nearest(batch, past, weightings=WEIGHTINGS):
         n_past += counts.shape[0]
         for rows in _blocks(counts.shape[0]):
             for name, form in weightings.items():
-                _keep_largest(best[name], today[name], sparse.csr_array(weigh(counts[rows], form)))
+                _keep_largest(best[name], today[name], weighting.weigh(counts[rows], tf=form, **known))
     scores = {}
     for name in weightings:
         cosines = np.minimum(np.sort(best[name], axis=1), 1.0)

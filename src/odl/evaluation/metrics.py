@@ -13,8 +13,8 @@ _PART = 1 << 17  # known documents looked up at once
 _BLOCK = 2_000_000  # resampled documents held at once by the bootstrap
 
 
-def _split(scores, labels):
-    """Return the scores of the novel and of the known documents, checked."""
+def check_labelled(scores, labels):
+    """Return scores and labels as arrays, one of each for every document, or refuse them."""
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if scores.ndim != 1 or scores.shape != labels.shape:
         raise ParameterError(
@@ -22,6 +22,12 @@ def _split(scores, labels):
             "one score and one label for each document",
             "pass two lists of one length",
         )
+    return scores, labels
+
+
+def _split(scores, labels):
+    """Return the scores of the novel and of the known documents, checked."""
+    scores, labels = check_labelled(scores, labels)
     if not np.isin(labels, (-1, 0, 1)).all():
         raise ParameterError(
             f"labels {sorted(set(labels.tolist()))[:5]}",

@@ -15,12 +15,11 @@ each corpus and seed with ``algorithm: baseline``):
 import json
 import os
 import reprlib
-from pathlib import Path
 
 import numpy as np
 
 from odl.errors import ConfigError
-from odl.files import storage
+from odl.files.json_files import read_json, write_json
 
 BASELINE = "baseline"
 
@@ -44,18 +43,17 @@ KEY = ("corpus", "run", "algorithm", "k")
 
 
 def load_plan(plan):
-    """Return a plan given as a list or as the path of a JSON file, checked.
+    """Return a plan given as a list or as the path of what `write_plan` wrote, checked.
 
     Raises
     ------
     ConfigError
-        If it cannot be read, is no list of dicts, is empty, or an entry lacks a key.
+        If it is no list of dicts, is empty, or an entry lacks a key.
+    StorageError
+        If the file is missing, or not as `write_plan` wrote it.
     """
     if isinstance(plan, str | os.PathLike):
-        try:
-            plan = json.loads(Path(plan).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise ConfigError(f"the plan {plan} cannot be read ({error})", "a JSON list", "make it again") from error
+        plan = read_json(plan).get("plan")
     if not isinstance(plan, list | tuple) or not all(isinstance(entry, dict) for entry in plan):
         given = f"a plan that is {reprlib.repr(plan)}"
         raise ConfigError(given, "a list of runs, each with its keys", "make the plan again")
@@ -79,8 +77,7 @@ def parameters_text(parameters):
 
 def write_plan(path, plan):
     """Write a plan as JSON, atomically and with reproducible bytes."""
-    with storage.replacing(path) as temporary:
-        Path(temporary).write_text(json.dumps(load_plan(plan), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_json(path, {"plan": json.loads(json.dumps(load_plan(plan), sort_keys=True))})
 
 
 def score_path(entry, t):

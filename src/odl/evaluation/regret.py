@@ -10,18 +10,8 @@ far. `odl.dictionary.l1.fit_dictionary` bounds it from both sides: its dictionar
 dual from below. So R(T) lies between ``regret`` and ``regret_high``.
 
 For online ADMM with Gamma_{t+1} = soft(P_t - X_t A_t^T + D_t/beta, 1/beta) the sum of
-||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is measured too. Its theory holds for
-one constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is kept whole. With Phi_t^2 the entries of
-P_t - X_t A_t^T that are not zero, Phi >= Phi_t, D >= ||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1 its proofs give,
-for every beta and every T,
-
-    R(T)               <= Phi^2 T / (2 beta) + D^2 beta / (2 tau)         (B.5)
-    sum of violations  <= 2 D^2 / tau + 4 Ups T / beta                    (B.6)
-
-and beta = (Phi/D) sqrt(tau T) turns the first into Phi D sqrt(T/tau), the second into
-2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. The printed B.5 has half of that, which its own proof does not give. The papers
-take A_1 = 0, D >= ||A*||_F; a detector that starts from zero never gets a code. The codes of A* are those revealed,
-so the term ||A* E_t||_1 of B.5 does not occur.
+||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is measured too. What the
+theory bounds both by is in `odl.evaluation.regretbounds`.
 """
 
 import time
@@ -33,10 +23,11 @@ from scipy import sparse
 from odl import learners
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
-from odl.evaluation.tables import write_table
+from odl.evaluation.regretbounds import bounds, why_no_bound
 from odl.files import checkpoints
-from odl.learners.base import widen
+from odl.files.tables import write_table
 from odl.learners.l1 import ROUNDING
+from odl.learners.matrices import widen
 from odl.learners.online_admm import largest_eigenvalue
 from odl.stream import features
 
@@ -58,15 +49,6 @@ class Step(NamedTuple):
     before: sparse.csc_array
     after: sparse.csc_array
     dual: sparse.csr_array | None = None
-
-
-class Bounds(NamedTuple):
-    """Theorems B.5 and B.6 with their beta for the horizon T, and what their proofs give for the beta of the run."""
-
-    theorem_regret: float
-    bound_regret: float
-    theorem_violation: float
-    bound_violation: float
 
 
 def residual(P, X, A):
@@ -91,32 +73,6 @@ def violation(step, beta):
     gamma.data = np.sign(gamma.data) * np.maximum(np.abs(gamma.data) - 1.0 / beta, 0.0)
     difference = sparse.csr_array(gamma - residual(P, X, step.after))
     return float((difference.data**2).sum())
-
-
-def bounds(T, *, phi, distance, tau, beta, upsilon):
-    """Return the right-hand sides of Theorems B.5 and B.6 (see the module for the symbols).
-
-    Parameters
-    ----------
-    T : int
-        Timesteps.
-    phi, distance, upsilon : float
-        Phi, D and Ups.
-    tau, beta : float
-        The constant step and the penalty.
-
-    Returns
-    -------
-    Bounds
-        ``theorem_``: with beta = (Phi/D) sqrt(tau T); ``bound_``: with the beta given.
-    """
-    root = np.sqrt(T / tau)
-    return Bounds(
-        phi * distance * root,
-        phi**2 * T / (2 * beta) + distance**2 * beta / (2 * tau),
-        2 * distance**2 / tau + (4 * upsilon * distance * root / phi if phi else 0.0),
-        2 * distance**2 / tau + 4 * upsilon * T / beta,
-    )
 
 
 def fitted_at(T, most):
@@ -161,28 +117,6 @@ def hindsight(steps, grid, start, *, tolerance=1e-4, iterations=2000):
         dictionary = fit.dictionary
         value = loss(P, X, dictionary)
         yield T, dictionary, value, min(fit.bound, value), fit.iterations
-
-
-def why_no_bound(learner, dual, psi_max):
-    """Say which condition of Theorems B.5 and B.6 a run does not meet; None if it meets all.
-
-    Parameters
-    ----------
-    learner : Learner
-    dual : csr_array or None
-        The dual before the first evaluated timestep.
-    psi_max : float
-        Largest eigenvalue of X_t^T X_t over the timesteps.
-    """
-    if learner.algorithm != "online_admm":
-        return "the theorems are about online ADMM"
-    if learner.tau == 0:
-        return "tau is 0: the step changes from batch to batch"
-    if learner.tau * 2 * psi_max > 1:
-        return f"tau {learner.tau:g} is above 1/(2 Psi_max) = {1 / (2 * psi_max):.6g}"
-    if learner.dual_terms:
-        return f"the dual is cut to {learner.dual_terms} terms a document (dual_terms)"
-    return "the dual is not zero at the start (carry)" if dual.count_nonzero() else None
 
 
 def measure(steps, learner, *, timesteps=0, tolerance=1e-4, iterations=2000):

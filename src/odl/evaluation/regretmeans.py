@@ -7,7 +7,7 @@ import numpy as np
 from odl.errors import ConfigError
 from odl.evaluation.means import STATISTICS, grouped, mean, statistics
 from odl.evaluation.plan import KEY, load_plan
-from odl.evaluation.tables import read_table, write_table
+from odl.files.tables import read_table, write_table
 
 COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "online", "hindsight", "hindsight_low")
 COLUMNS += tuple(f"{name}_{part}" for name in ("regret", "violation") for part in STATISTICS)
@@ -37,8 +37,8 @@ def gather_regret(plan, path, *, runs, sizes=()):
     ------
     ConfigError
         If the plan is not one, or has none of these runs.
-    DataError
-        If a table is missing or not whole.
+    StorageError
+        If the plan or a table is missing or was changed.
     """
     entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not sizes or entry["k"] in sizes)]
     if not entries:

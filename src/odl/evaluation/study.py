@@ -8,8 +8,9 @@ import numpy as np
 
 from odl.evaluation.means import STATISTICS, grouped, mean, statistics
 from odl.evaluation.plan import BASELINE, KEY, load_plan, parameters_text
-from odl.evaluation.tables import AUC_COLUMNS, read_table, write_table
+from odl.evaluation.tables import AUC_COLUMNS
 from odl.evaluation.tables import SUMMARY_COLUMNS as RUN_COLUMNS
+from odl.files.tables import read_table, write_table
 
 # Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).
 _SOURCE = "NIPS 2012, table 1, as recalled, not checked against the paper's print"
@@ -139,16 +140,16 @@ def _emerging(plan, paths):
     return found
 
 
-def _numbers(path, column):
-    """The numbers of one column of a small table; "-", NA and a missing file give none."""
+def _benchmark(path, column):
+    """The numbers of one column of a file that Snakemake wrote; "-", NA and a missing file give none."""
     if not os.path.exists(path):
-        return {}
-    with open(path, encoding="utf-8", newline="") as file:
+        return []
+    with open(path, encoding="utf-8", errors="replace", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    found = {}
-    for position, row in enumerate(rows):
+    found = []
+    for row in rows:
         try:
-            found[row.get("phase", position)] = float(row[column])
+            found.append(float(row[column]))
         except (KeyError, TypeError, ValueError):
             continue
     return found
@@ -156,9 +157,10 @@ def _numbers(path, column):
 
 def _job(entry, t):
     folder = Path(entry["folder"])
-    phases = _numbers(folder / "timings" / f"{t}.tsv", "cpu_s")
-    benchmark = folder / "benchmarks" / f"{t}.tsv"
-    wall, memory = (list(_numbers(benchmark, column).values()) for column in ("s", "max_rss"))
+    timings, benchmark = (folder / name / f"{t}.tsv" for name in ("timings", "benchmarks"))
+    rows = read_table(timings, ("cpu_s",)) if timings.exists() else []
+    phases = {row["phase"]: row["cpu_s"] for row in rows}
+    wall, memory = (_benchmark(benchmark, column) for column in ("s", "max_rss"))
     return {
         **{f"{phase}_cpu_s": phases.get(phase, float("nan")) for phase in ("score", "learn", "job", "start")},
         "wall_s": mean(wall),
@@ -238,8 +240,8 @@ def summarise(plan, output_folder, emerging=()):
     ------
     ConfigError
         If the plan is not one.
-    DataError
-        If a table is missing or not whole.
+    StorageError
+        If the plan or a table is missing or was changed.
     """
     plan = load_plan(plan)
     averages, rows = _collect(plan, "summary.tsv", RUN_COLUMNS), _collect(plan, "auc.tsv", AUC_COLUMNS)

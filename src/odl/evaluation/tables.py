@@ -1,101 +1,21 @@
 """From score files to tables: AUC per timestep, averages per run, means and spread over seeds.
 
-Tables are lists of dicts and are written as tab-separated text with fixed formats, so that equal
-results are equal bytes; times are UTC, undefined numbers are empty cells.
+Tables are lists of dicts; equal results are equal bytes (`odl.files.tables`). Times are UTC, undefined numbers are
+empty cells.
 """
-
-import csv
-import os
 
 import numpy as np
 
 from odl.errors import DataError, ParameterError
 from odl.evaluation import means, metrics
 from odl.evaluation.scores import read_scores
-from odl.files import storage
-from odl.files.documents import NO_TIME, visible
+from odl.files.documents import NO_TIME
+from odl.files.tables import write_table
 
 AUC_COLUMNS = ("run", "t", "first_time", "last_time", "documents", "novel", "known", "unlabelled", "empty")
 AUC_COLUMNS += ("uncoded", "gap", "auc", "low", "high", "listed")
 SUMMARY_COLUMNS = ("run", "timesteps", "average", "low", "high", "timesteps_all", "average_all", "pooled")
 SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded", "gap")
-TEXT_COLUMNS = {"run", "corpus", "protocol", "algorithm", "first_time", "last_time", "parameters", "source"}
-
-
-def _cell(value):
-    if value is None:
-        return ""
-    if isinstance(value, float | np.floating):
-        return "" if np.isnan(value) else f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
-    return " ".join(visible(str(value)).split())
-
-
-def write_table(path, rows, columns=None):
-    """Write rows (dicts) as tab-separated text, atomically and with reproducible bytes.
-
-    Parameters
-    ----------
-    path : path-like
-    rows : list of dict
-        Missing keys and nan become empty cells, floats get six decimals.
-    columns : list of str, optional
-        Needed where there may be no rows; by default the keys of the first row.
-    """
-    columns = list(columns or rows[0])
-    lines = ["\t".join(columns)] + ["\t".join(_cell(row.get(name)) for name in columns) for row in rows]
-    with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
-        file.write("\n".join(lines) + "\n")
-
-
-def _value(text):
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
-
-
-def read_table(path, columns=()):
-    """Read what `write_table` wrote: empty cells are nan, except in the columns `TEXT_COLUMNS`.
-
-    Parameters
-    ----------
-    path : path-like
-    columns : sequence of str, optional
-        Columns that have to be there; what is no text in them has to be numbers.
-
-    Raises
-    ------
-    DataError
-        If the file is missing, empty, not UTF-8, has rows of different lengths, or lacks what `columns` asks for.
-    """
-    path = os.fspath(path)
-    if not os.path.exists(path):
-        raise DataError(f"{path} does not exist", "a table", "make it first")
-    todo = f"delete {path} and run again"
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    except (UnicodeDecodeError, csv.Error, IsADirectoryError) as error:
-        raise DataError(f"{path} is not a table ({error})", "tab-separated UTF-8 text", todo) from error
-    if not lines or any(len(line) != len(lines[0]) for line in lines):
-        raise DataError(f"{path} is not a whole table", "rows of one length", todo)
-    missing = [name for name in columns if name not in lines[0]]
-    if missing:
-        raise DataError(f"{path} has no column {', '.join(missing)}", "a table of this kind", todo)
-    rows = [
-        {
-            name: cell if name in TEXT_COLUMNS else _value(cell) if cell else float("nan")
-            for name, cell in zip(lines[0], line, strict=True)
-        }
-        for line in lines[1:]
-    ]
-    for name in columns:
-        bad = next((row[name] for row in rows if name not in TEXT_COLUMNS and isinstance(row[name], str)), None)
-        if bad is not None:
-            raise DataError(f"{path} has {bad!r} in the column {name}", "a number", todo)
-    return rows
 
 
 def iso(milliseconds):

@@ -22,8 +22,6 @@ measure nothing again. Every setting is given, checked. Equal settings and files
 """
 
 import difflib
-import hashlib
-import json
 import os
 import re
 from importlib import import_module
@@ -31,8 +29,9 @@ from pathlib import Path
 
 from odl import config
 from odl.config import sources
-from odl.errors import ConfigError, DataError
-from odl.files import storage
+from odl.errors import ConfigError, DataError, StorageError
+from odl.files.atomic import filling
+from odl.files.json_files import read_json, write_json
 
 # Files with a title; read, not imported, so that asking for one imports no other.
 EXPERIMENTS = tuple(
@@ -100,9 +99,8 @@ def measure(name, output, part, settings=None, files=()):
     if not hasattr(module, "PART"):
         raise ConfigError(f"the experiment {name!r} has no parts", "one that is measured in parts", "run it as a whole")
     settings = complete(name, {**dict(settings or {}), module.PART: [part]})
-    with storage.replacing(output) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        tables = module.measure(settings, [os.fspath(file) for file in files])
-        file.write(json.dumps({**_head(name, settings, part), **_sealed(tables)}, indent=1) + "\n")
+    tables = module.measure(settings, [os.fspath(file) for file in files])
+    write_json(output, {**_head(name, settings, part), "tables": tables})
 
 
 def _head(name, settings, part):
@@ -111,10 +109,6 @@ def _head(name, settings, part):
     measured = {key: value for key, value in settings.items() if key not in (module.PART, *module.UNMEASURED)}
     code = sources.digest(module.measure.__module__.removeprefix("odl.").replace(".", "/"))
     return {"experiment": name, "part": part, "settings": measured, "code": code}
-
-
-def _sealed(tables):
-    return {"tables": tables, "digest": hashlib.sha256(json.dumps(tables).encode()).hexdigest()}
 
 
 def run(name, folder, settings=None, files=(), study=None, parts=()):
@@ -139,15 +133,14 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     files = [os.fspath(file) for file in files]
     if parts and not hasattr(module, "PART"):
         raise ConfigError(f"parts of the experiment {name!r}, which has none", "no parts", "leave them out")
-    with storage.filling(folder) as place:
+    with filling(folder) as place:
         if hasattr(module, "PART"):
             found = _gathered(name, settings, parts) if parts else module.measure(settings, files)
             module.finish(settings, place, files, found)
         else:
             module.run(settings, place, files, *((study,) if study else ()))
-    with storage.replacing(os.path.join(folder, HELD)) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
-        file.write(json.dumps(held, indent=1) + "\n")
+    held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
+    write_json(os.path.join(folder, HELD), held)
 
 
 def section(folder):
@@ -159,19 +152,18 @@ def section(folder):
         If the folder holds no finished experiment.
     """
     try:
-        with open(os.path.join(folder, HELD), encoding="utf-8") as file:
-            held = json.load(file)
-        if not isinstance(held, dict) or not isinstance(held.get("experiment"), str):
+        held = read_json(os.path.join(folder, HELD))
+        if not isinstance(held.get("experiment"), str):
             raise ValueError("no experiment is named")
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(folder) from error
+    except (StorageError, OSError, ValueError) as error:
+        raise _damaged(folder, error) from error
     module, name = module_of(held["experiment"]), os.path.basename(os.path.normpath(folder))
     if not hasattr(module, "section"):
         return name, module.TITLE, []
     try:
         return name, module.TITLE, module.section(os.fspath(folder))
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise _damaged(folder) from error
+    except (StorageError, OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise _damaged(folder, error) from error
 
 
 def _gathered(name, settings, parts):
@@ -181,12 +173,11 @@ def _gathered(name, settings, parts):
         raise DataError(f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "name them all")
     for path, value in zip(parts, values, strict=True):
         try:
-            with open(path, encoding="utf-8") as file:
-                held = json.load(file)
-            tables = held["tables"]
-            if held != {**_head(name, settings, value), **_sealed(tables)}:
-                raise ValueError("another part, or an edited one")
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            held = read_json(path)
+            tables = held.pop("tables")
+            if held != _head(name, settings, value):
+                raise ValueError("another part")
+        except (StorageError, OSError, ValueError, LookupError) as error:
             wanted = f"part {value} of {name} with the same settings and code, as `odl measure` writes it"
             raise DataError(f"{path} is not what was measured", wanted, "delete it and run it again") from error
         for table, rows in tables.items():
@@ -194,5 +185,8 @@ def _gathered(name, settings, parts):
     return found
 
 
-def _damaged(folder):
-    return DataError(f"{folder} holds no finished experiment", f"{HELD} and its results", "delete it and run it again")
+def _damaged(folder, error):
+    """Return the error for a folder, which is made again as a whole."""
+    what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
+    given = f"{folder} holds no finished experiment ({what})"
+    return DataError(given, f"{HELD} and its results", f"delete {folder} and run it again")

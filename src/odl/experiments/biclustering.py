@@ -13,8 +13,8 @@ from scipy import sparse
 
 from odl.corpora import lung
 from odl.distributed import coding, models, networks
-from odl.evaluation import tables
 from odl.experiments import grouping
+from odl.files import tables
 from odl.report import page
 
 TITLE = "Bi-clustering of lung cancer expression"

@@ -7,10 +7,10 @@ import os
 
 import numpy as np
 
-from odl.evaluation.tables import read_table, write_table
 from odl.experiments import classplots
 from odl.experiments.common import deviation, spread
 from odl.experiments.twogroups import METHODS, PART, RAW, SETTINGS, UNMEASURED, measure
+from odl.files.tables import read_table, write_table
 from odl.report.page import details, element, picture, table
 
 __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]

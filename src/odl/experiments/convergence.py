@@ -16,7 +16,7 @@ from odl.corpora import tdt2
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import consensus_admm, diffuse, share_all
 from odl.errors import ParameterError
-from odl.evaluation import tables
+from odl.files import tables
 from odl.learners.diffusion import Diffusion
 from odl.report import page
 from odl.stream import batching, features

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from odl.distributed import coding, models, networks
 from odl.errors import ParameterError
-from odl.evaluation import tables
 from odl.experiments import patches
+from odl.files import tables
 from odl.report import page
 
 TITLE = "Denoising of image patches"

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from odl.dictionary import structured
-from odl.evaluation.tables import read_table, write_table
 from odl.experiments import patches, patchplots
 from odl.experiments.common import branched, deviation, spread
 from odl.experiments.reconstruction import PART, PENALTIES, SETTINGS, UNMEASURED, measure, problem_of
+from odl.files.tables import read_table, write_table
 from odl.report.page import element, number, picture, table
 
 __all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]

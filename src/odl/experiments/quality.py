@@ -8,9 +8,8 @@ from collections import defaultdict
 
 from odl import config
 from odl.errors import ConfigError
-from odl.evaluation import tables
 from odl.experiments import qualitystudy
-from odl.files import documents
+from odl.files import documents, tables
 
 TITLE = "Quality of a stream"
 TAKES, ALGORITHMS = ("streams", "learners"), ("adaptive",)

@@ -3,8 +3,8 @@
 import os
 
 from odl.errors import DataError
-from odl.evaluation import tables
 from odl.experiments import qualitypage, qualityplots
+from odl.files import tables
 from odl.report import page, plots
 
 TITLE = "Adaptive dictionary and nearest neighbours"

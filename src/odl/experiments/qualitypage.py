@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from odl.evaluation import tables
+from odl.files import tables
 from odl.report import page
 
 TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost")
@@ -17,7 +17,7 @@ def read(folders):
         for name, rows in found.items():
             path = os.path.join(folder, f"{name}.tsv")
             if os.path.exists(path):
-                rows += tables.read_table(path)
+                rows += tables.read_table(path, delete=folder)
     return found
 
 

@@ -11,9 +11,9 @@ from scipy import sparse
 from odl import trees
 from odl.corpora import nips
 from odl.dictionary import structured, treestart
-from odl.evaluation.tables import read_table, write_table
 from odl.experiments.common import branched
 from odl.files import storage
+from odl.files.tables import read_table, write_table
 from odl.report import topictree
 from odl.report.page import Markup, details, element, number, table
 

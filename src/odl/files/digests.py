@@ -6,12 +6,11 @@ and so of everything in the file. It is verified when a file is opened, the piec
 """
 
 import hashlib
-import os
 
 import h5py
 import numpy as np
 
-from odl.errors import StorageError
+from odl.errors import changed
 
 PIECE = 1 << 16  # entries of a piece
 MOST = 1000  # pieces of an array: an attribute holds 64 KiB
@@ -100,13 +99,6 @@ def seal(file):
             mark(item)
     file.attrs["digest"] = digest_of(file)
     return file.attrs["digest"]
-
-
-def changed(path, what=""):
-    """Return the error for a file that does not hold what was written."""
-    given = f"{os.fspath(path)} was changed after it was written{f' ({what})' if what else ''}"
-    todo = f"delete {os.fspath(path)} and run the same command again"
-    return StorageError(given, "the content that its digest was taken of", todo)
 
 
 def check_file(path, file):

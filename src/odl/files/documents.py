@@ -1,8 +1,8 @@
 """The one internal form of a corpus: counts, vocabulary, ids, times, topics."""
 
 import hashlib
-import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +11,15 @@ from odl.errors import DataError
 from odl.files import storage
 
 NO_TIME = np.iinfo(np.int64).min
-# All that moves a cursor or turns the direction of writing, but for tabs and line breaks.
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+SHINGLES = 2**31 - 1  # that there can be
+
+
+class Dropped(NamedTuple):
+    """Documents that a reader left out because they have too few words: their ids, times and words."""
+
+    ids: list
+    times: np.ndarray
+    words: np.ndarray
 
 
 @dataclass
@@ -35,6 +42,12 @@ class Documents:
         A line to show to a person; may be empty.
     files : list of str, optional
         Name of the source file of each document, for batches of one file each.
+    removed : dict of str to ndarray of int32, optional
+        Cleaner (`odl.corpora.cleaning`) to the characters that it took out of each document.
+    dropped : Dropped, optional
+        What was left out, if the reader was asked to.
+    shingles : csr_array of uint8, shape (n_documents, SHINGLES), optional
+        Ones at the shingles of each document (`odl.corpora.shingles`), if the reader was asked for them.
     """
 
     counts: sparse.csr_array
@@ -44,6 +57,9 @@ class Documents:
     topics: list
     titles: list
     files: list = field(default_factory=list)
+    removed: dict = field(default_factory=dict)
+    dropped: Dropped | None = None
+    shingles: sparse.csr_array | None = None
 
     def __post_init__(self):
         self.counts = sparse.csr_array(self.counts)
@@ -60,6 +76,12 @@ class Documents:
                     "one for each document",
                     "correct the reader",
                 )
+        more = {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
+        more |= {} if self.shingles is None else {"sets of shingles": self.shingles.shape[0]}
+        for name, length in more.items():
+            if length != n_documents:
+                given = f"{length} {name} for {n_documents} documents"
+                raise DataError(given, "one for each document", "correct the reader")
         if len(self.vocabulary) != n_terms:
             raise DataError(
                 f"{len(self.vocabulary)} words for {n_terms} terms", "one for each term", "correct the reader"
@@ -86,6 +108,8 @@ class Documents:
             topics=[self.topics[row] for row in rows],
             titles=[self.titles[row] for row in rows],
             files=[self.files[row] for row in rows],
+            removed={name: taken[rows] for name, taken in self.removed.items()},
+            shingles=None if self.shingles is None else self.shingles[rows],
         )
 
     def digests(self):
@@ -108,18 +132,29 @@ class Documents:
             digest = hashlib.sha256(head.encode())
             digest.update(terms[order].tobytes())
             digest.update(counts.data[span][order].astype("<i8").tobytes())
+            for name, taken in self.removed.items():
+                digest.update(f"{name}\0{taken[row]}\0".encode())
+            if self.shingles is not None:
+                first, last = self.shingles.indptr[row : row + 2]
+                digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
+
+
+def losses(documents):
+    """Return what cleaning took out of documents, a sentence for each cleaner and one for what was left out."""
+    found = []
+    for name, taken in documents.removed.items():
+        n_touched, n_taken = int(np.count_nonzero(taken)), int(taken.sum(dtype=np.int64))
+        found.append(f"{name} took {n_taken} characters out of {n_touched} of {len(taken)} documents")
+    if documents.dropped is not None:
+        found.append(f"{len(documents.dropped.ids)} documents were left out for too few words, {len(documents)} kept")
+    return found
 
 
 def one_line(text, length=200):
     """Collapse white space and cut to at most `length` characters."""
     return " ".join(text.split())[:length]
-
-
-def visible(text):
-    """Spell control characters as ``\\u001b``, for whatever a person or a terminal reads (also inside JSON)."""
-    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def write_fields(file, documents):
@@ -129,6 +164,15 @@ def write_fields(file, documents):
         storage.write_strings(file, name, getattr(documents, name))
     write_topics(file, documents.topics)
     storage.write_array(file, "times", documents.times)
+    if documents.removed:
+        write_removed(file, documents.removed)
+    if documents.shingles is not None:
+        storage.write_csr(file, "shingles", documents.shingles)
+    if documents.dropped is not None:
+        group = file.create_group("dropped")
+        storage.write_strings(group, "ids", documents.dropped.ids)
+        for name in ("times", "words"):
+            storage.write_array(group, name, np.asarray(getattr(documents.dropped, name), dtype=np.int64))
 
 
 def read_fields(file):
@@ -138,7 +182,32 @@ def read_fields(file):
         **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles", "files")},
         topics=read_topics(file),
         times=storage.read_array(file, "times", "i"),
+        removed=read_removed(file),
+        dropped=read_dropped(file),
+        shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
     )
+
+
+def write_removed(file, removed):
+    """Store what each cleaner took out of each document."""
+    group = file.create_group("removed")
+    for name, taken in removed.items():
+        storage.write_array(group, name, taken.astype(np.int32))
+
+
+def read_removed(file):
+    """Load what `write_removed` stored; empty where nothing was cleaned."""
+    if "removed" not in file:
+        return {}
+    return {name: storage.read_array(file["removed"], name, "i") for name in storage.names_in(file, "removed")}
+
+
+def read_dropped(file):
+    """Load the documents that were left out; None where none could be."""
+    if "dropped" not in file:
+        return None
+    group = file["dropped"]
+    return Dropped(storage.read_strings(group, "ids"), *(storage.read_array(group, n, "i") for n in ("times", "words")))
 
 
 def write_topics(file, topics):

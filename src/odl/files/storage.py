@@ -8,15 +8,12 @@ than an array of variable-length strings, and it compresses).
 """
 
 import errno
-import glob
 import hashlib
 import io
 import os
-import platform
-import shutil
 import signal
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import h5py
 import numpy as np
@@ -24,84 +21,14 @@ from scipy import sparse
 
 from odl.errors import DataError, OdlError, StorageError
 from odl.files import digests
+from odl.files.atomic import replacing
 
 FORMAT = 2
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 PACKED = 1100  # gzip makes at most 1032 bytes of one
 SMALL = 1 << 24  # bytes that are read without looking at how many are stored
 CACHE = 1 << 20  # bytes that an open array keeps unpacked: one chunk; HDF5 itself keeps eight times as much
 LARGEST = np.iinfo(np.int32).max  # rows and columns of a matrix
-
-
-@contextmanager
-def replacing(path):
-    """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
-
-    The name carries host, process and when that began, so that two writers never share it; what a killed process
-    of this host left behind for the same file is removed, even if its number was given to another one since.
-    """
-    path = os.fspath(path)
-    temporary = _temporary(path)
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    except BaseException as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
-            error.filename = path  # writing into an open file does not say which
-        raise
-
-
-@contextmanager
-def filling(folder):
-    """Yield a temporary folder beside `folder`; move its files there if the block ends well."""
-    folder = os.fspath(folder).rstrip(os.sep) or os.sep
-    temporary = _temporary(folder)
-    try:
-        os.mkdir(temporary)
-        yield temporary
-        os.makedirs(folder, exist_ok=True)
-        for name in sorted(os.listdir(temporary)):
-            os.replace(os.path.join(temporary, name), os.path.join(folder, name))
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _temporary(path):
-    """Return the temporary name of a path, whose folder is made; remove what killed processes left of the same path."""
-    folder, name = os.path.split(path)
-    os.makedirs(folder or ".", exist_ok=True)
-    host = platform.node() or "host"
-    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
-        process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
-        if not _alive(process) or began != _began(process):
-            if os.path.isdir(left):
-                shutil.rmtree(left, ignore_errors=True)
-                continue
-            with suppress(FileNotFoundError):  # another writer of the file was faster
-                os.unlink(left)
-    return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began(os.getpid())}.part")
-
-
-def _began(process):
-    """Return when a process began, in ticks since the machine was started; 0 where /proc does not say."""
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[19]
-    except OSError:
-        return "0"
-
-
-def _alive(process):
-    try:
-        os.kill(int(process), 0)
-    except (ProcessLookupError, ValueError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 @contextmanager

@@ -1,4 +1,8 @@
-"""A finished study held to its digests: every file as a whole, and every checkpoint to what it was made from."""
+"""A finished study held to its digests: every file as a whole, and every checkpoint to what it was made from.
+
+Without digests are what Snakemake measures (benchmarks), logs, pictures, the page, and what else a person puts beside
+them.
+"""
 
 import os
 from pathlib import Path
@@ -7,10 +11,15 @@ import h5py
 
 from odl.errors import DataError, OdlError
 from odl.files import agentfiles, checkpoints, digests, storage
+from odl.files.json_files import read_json
+from odl.files.tables import read_cells
+
+BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a rule with `benchmark`
+LOGS, PLAN = "logs", "plan.json"
 
 
 def verify(folder):
-    """Read every HDF5 file below a folder and return what does not fit.
+    """Read every HDF5 file, table and JSON file below a folder and return what does not fit.
 
     Parameters
     ----------
@@ -28,17 +37,40 @@ def verify(folder):
     DataError
         If there is nothing to verify.
     """
-    paths = sorted(path for path in Path(folder).rglob("*.h5") if not path.name.startswith("."))
+    paths = sorted(path for path in Path(folder).rglob("*") if _has_digest(path, Path(folder)))
     if not paths:
         given = f"{os.fspath(folder)}, which has no file of a study in it"
         raise DataError(given, "the folder results/STUDY", "name the folder of a study that was run")
     found, wrong = {}, []
     for path in paths:
         try:
-            found[path] = _content(path)
+            if path.suffix == ".h5":
+                found[path] = _content(path)
+            else:
+                read = read_json if path.suffix == ".json" else read_cells
+                read(path, _made_with(path, Path(folder)))
         except (OdlError, OSError) as error:
             wrong.append(str(error))
     return len(paths), wrong + [sentence for path in found for sentence in _misfits(path, found)]
+
+
+def _has_digest(path, folder):
+    """Say whether a file is one that odl writes with digests."""
+    inner = path.relative_to(folder).parts
+    if path.name.startswith(".") or not path.is_file() or inner[0] == LOGS:
+        return False
+    if path.suffix != ".h5" and inner[1:] == () and path.name != PLAN:
+        return False  # a person's own, beside the study's
+    if path.suffix == ".tsv":
+        with open(path, "rb") as file:
+            return file.read(len(BENCHMARK)) != BENCHMARK
+    return path.suffix in (".h5", ".json")
+
+
+def _made_with(path, folder):
+    """Return what is to be deleted for a file to be made again: the folder of an experiment is one result."""
+    inner = path.relative_to(folder).parts
+    return folder.joinpath(*inner[:2]) if inner[0] == "experiments" and len(inner) > 2 else path
 
 
 def _content(path):

@@ -1,21 +1,23 @@
 """One job of alerts: calibrate the scores of a timestep, find its items and topics, say why, write the period."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
 from odl.alerts import candidates, clusters, periods, reasons
+from odl.alerts import duplicates as near
 from odl.alerts.calibration import tail_probability
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError
 from odl.evaluation.scores import read_parts
 from odl.files import agentfiles, storage
 from odl.files.documents import NO_TIME
-from odl.jobs import timestep
+from odl.jobs import runs
 from odl.learners import shares
-from odl.learners.base import widen
+from odl.learners.matrices import widen
+from odl.stream.weighting import Weighed
 
 REASONS = 12  # words of an item that are kept by name
 ATOM_WORDS = 8  # words that stand for an atom
@@ -24,7 +26,20 @@ WIDER = 2  # times the level of an alert: items from which topics are made, show
 LINKED = 0.5  # cosine from which on an atom holds a topic
 
 
-def follow(source, scores, state, output, *, run, settings=None, known=None, previous=None, batch=None, whole=None):
+def follow(
+    source,
+    scores,
+    state,
+    output,
+    *,
+    run,
+    settings=None,
+    known=None,
+    previous=None,
+    batch=None,
+    duplicates=None,
+    whole=None,
+):
     """Continue the chain of alerts by one period.
 
     Parameters
@@ -33,8 +48,7 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
         Features, scores and checkpoint of the timestep.
     output : path-like
         Written: the period.
-    run : dict
-        As in `odl.jobs.timestep.update`.
+    run : odl.jobs.runs.Run
     settings : dict, optional
         Of `odl.alerts.settings.Settings`.
     known : path-like, optional
@@ -43,6 +57,8 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
         The period before; none for timestep 0.
     batch : path-like, optional
         Batch of the timestep, for the sources of its documents.
+    duplicates : path-like, optional
+        Near-duplicates of the timestep; without, documents with nearly the same words are.
     whole : path-like, optional
         Last features of the stream, for ``idf: corpus``.
 
@@ -52,20 +68,22 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
         If a file is missing, damaged, or of another timestep or run.
     """
     chosen = Settings(**(settings or {}))
-    learner, data, P, _, current, corpus = timestep.opened(source, run, known, whole)
-    after = agentfiles.read(state, run, data.t)
+    learner, step = run.learner, runs.open_timestep(source, run, known, whole)
+    data, P, current = step.data, step.P[:], step.state
+    after = agentfiles.read(state, run.chain, data.t)
     if current is None:
-        current = learner.fit_terms(learners.resume(learner, after, P.shape[1], run["atoms"], state), P.shape[1])
-    P, found = P[:], _novelty(scores, data, after.codes)
+        current = learner.fit_terms(learners.resume(learner, after, P.shape[1], run.atoms, state), P.shape[1])
+    found = _novelty(scores, data, after.codes)
     carried = _before(previous, run, chosen, data.t)
-    Q = data.weighed(**{**run["features"], "tf": "log"}, norm="l2", corpus=corpus)[:]
+    Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
     counts = data.counts[:]
     words = shares.with_data(counts, shares.entries(novelty.shares(learner, current, P, found)[0], counts))
     words = words.astype(np.float32)
-    first = clusters.near_duplicates(Q)
-    record = _calibrated(data, found, carried, first, words, run, chosen)
+    first, repeats = _groups(duplicates, data, Q)
+    record = _calibrated(data, found, carried, first, words, chosen)
     rows = np.flatnonzero(first == np.arange(len(first)))
-    odd = _odd(record, rows, found, chosen)
+    record.facts["repeats"] = int(repeats[rows].sum())
+    odd = _odd(record, rows, found, chosen) & ~repeats[rows]
     pool = _pool(record, rows[odd], found, room(chosen.budget, len(rows)), chosen)
     memory, changed = candidates.advance(
         carried.memory, data.t, Q[rows], np.searchsorted(rows, pool), odd, [data.ids[row] for row in rows],
@@ -89,6 +107,18 @@ def follow(source, scores, state, output, *, run, settings=None, known=None, pre
     ))  # fmt: skip
 
 
+def _groups(path, data, Q):
+    """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
+    if path is None:
+        return clusters.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
+    groups = near.read(path)
+    names, born = groups.own(), groups.born[groups.starts[-2] :, 0]
+    if groups.t != data.t or len(names) != len(data.ids):
+        raise DataError(f"{path} is of other documents than the features", "both of one timestep", "make it again")
+    rows = {}
+    return np.array([rows.setdefault(name, row) for row, name in enumerate(names)], dtype=np.int64), born < data.t
+
+
 def _novelty(path, data, codes):
     """Return the scores of the timestep as the learner gave them."""
     score, residual, penalty, empty = read_parts(path)
@@ -102,8 +132,8 @@ def _novelty(path, data, codes):
 
 def _before(previous, run, chosen, t):
     """Return what is carried from the period before."""
-    named = {name: run[name] for name in ("corpus", "seed", "run", "atoms")}
-    named["algorithm"] = run["learner"]["algorithm"]
+    named = {name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")}
+    named["algorithm"] = run.learner.algorithm
     if previous:
         return periods.read_carried(previous, named, asdict(chosen), t - 1)
     if t:
@@ -112,7 +142,7 @@ def _before(previous, run, chosen, t):
     return periods.Carried(-1, named, asdict(chosen), "", candidates.nothing(chosen), np.zeros(0), none, [], none)
 
 
-def _calibrated(data, found, carried, first, words, run, chosen):
+def _calibrated(data, found, carried, first, words, chosen):
     """Return the record of the period with what is known before its topics are."""
     n = len(found.score)
     warm_up = len(carried.recent) < chosen.warm_up

@@ -1,11 +1,17 @@
-"""One job of a batch that is scored by several: documents of a range of rows against the dictionary before."""
+"""A large batch in shards: each scored by a job of its own, then read together without holding the batch."""
 
+import json
+import os
 import time
 
+import numpy as np
+from scipy import sparse
+
 from odl import novelty
-from odl.errors import DataError
-from odl.jobs import gather, timestep
-from odl.learners.base import BLOCK
+from odl.errors import DataError, StorageError
+from odl.files import rows, storage
+from odl.jobs.runs import open_timestep
+from odl.learners.batches import BLOCK, RowParts
 
 
 def score(source, previous, output, *, rows, run, corpus_features=None):
@@ -18,26 +24,163 @@ def score(source, previous, output, *, rows, run, corpus_features=None):
     previous : path-like
         Checkpoint of the timestep before.
     output : path-like
-        Written: scores and codes (`odl.jobs.gather.write`).
+        Written: scores and codes (`write`).
     rows : (int, int)
         First document and the one after the last; past the end of the batch, its end.
     run, corpus_features
-        As in `odl.jobs.timestep.update`.
+        As in `odl.jobs.update.update`.
 
     Raises
     ------
     DataError
         If the shard is empty, does not start between two blocks of sums, or the learner needs the whole batch.
     """
-    learner, data, P, digest, state, _ = timestep.opened(source, run, previous, corpus_features)
-    first, last = rows[0], min(rows[1], P.shape[0])
+    step = open_timestep(source, run, previous, corpus_features)
+    first, last = rows[0], min(rows[1], step.P.shape[0])
     if not 0 <= first < last or first % BLOCK:
-        given = f"documents {rows[0]} to {rows[1]} of the {P.shape[0]} of timestep {data.t}"
+        given = f"documents {rows[0]} to {rows[1]} of the {step.P.shape[0]} of timestep {step.data.t}"
         raise DataError(given, f"a range within the batch that starts at a multiple of {BLOCK}", "correct --rows")
-    if learner.in_batch:
-        given = f"a shard of {run['run']!r}, whose scores depend on the whole batch"
+    if run.learner.in_batch:
+        given = f"a shard of {run.run!r}, whose scores depend on the whole batch"
         raise DataError(given, "contrast and context 0", "score the batch in one job")
     start = time.process_time()
-    found = novelty.score(learner, state, P[first:last])
+    found = novelty.score(run.learner, step.state, step.P[first:last])
     seconds = time.process_time() - start
-    gather.write(output, found, first=first, t=data.t, run=run, previous=digest, seconds=seconds)
+    write(output, found, first=first, t=step.data.t, chain=run.chain, previous=step.previous, seconds=seconds)
+
+
+def write(path, found, *, first, t, chain, previous, seconds):
+    """Write the scores and codes of one shard.
+
+    Parameters
+    ----------
+    path : path-like
+    found : odl.novelty.Novelty
+        Of its documents; codes are stored in the order that the coder gave them, which sums depend on.
+    first : int
+        Position of its first document in the batch.
+    t : int
+    chain : dict
+        Of its run.
+    previous : str
+        Digest of the checkpoint that they were scored with.
+    seconds : float
+        CPU time of scoring.
+    """
+    attributes = {"t": t, "first": first, "previous": previous, "chain": json.dumps(chain, sort_keys=True)}
+    with storage.writing(path, "shard", **attributes, gap=found.gap, seconds=seconds) as file:
+        for name in ("score", "residual", "penalty"):
+            storage.write_array(file, name, getattr(found, name))
+        storage.write_array(file, "empty", found.empty.astype(np.uint8))
+        group = file.create_group("codes")
+        group.attrs["shape"] = np.asarray(found.codes.shape, dtype=np.int64)
+        for name in ("data", "indices", "indptr"):
+            storage.write_array(group, name, getattr(found.codes, name))
+
+
+class Shards:
+    """A batch whose documents and codes are read by rows, with the methods of `odl.learners.batches.InMemory`.
+
+    Parameters
+    ----------
+    P : odl.stream.weighting.Weighed
+    paths : list of path-like
+        Shards, in order; one is open at a time.
+    shapes : list of (int, int)
+        Of their codes.
+    """
+
+    in_memory = False
+
+    def __init__(self, P, paths, shapes):
+        self.P, self.paths, self.shape, self.n_atoms = P, paths, P.shape, shapes[0][1]
+        self.starts = np.cumsum([0] + [shape[0] for shape in shapes])
+
+    def matrices(self):
+        """Yield the codes of each shard, as `odl.files.rows.Matrix`."""
+        for path in self.paths:
+            yield rows.Matrix(rows.opened(path), "codes")
+
+    def parts(self):
+        """Yield (documents, codes) of consecutive runs of documents that start at multiples of `BLOCK`."""
+        for start, matrix in zip(self.starts[:-1].tolist(), self.matrices(), strict=True):
+            for first, X in matrix.parts():
+                yield self.P[start + first : start + first + X.shape[0]], X
+
+    def take(self, few):
+        """Return documents and codes of a few rows."""
+        shard = np.searchsorted(self.starts, few, side="right") - 1
+        picked = [
+            rows.Matrix(rows.opened(self.paths[i]), "codes").take([row - self.starts[i]])
+            for i, row in zip(shard, few, strict=True)
+        ]
+        return self.P.take(few), sparse.csr_array(sparse.vstack(picked, format="csr"))
+
+    def together(self):
+        """Return all documents and codes, for a learner that needs the whole batch."""
+        return self.P[:], sparse.csr_array(sparse.vstack([matrix[:] for matrix in self.matrices()], format="csr"))
+
+    def codes(self):
+        """Return the codes as they are written."""
+        shape = (self.shape[0], self.n_atoms)
+        return RowParts(
+            shape, np.dtype(np.float64), lambda: (X for matrix in self.matrices() for _, X in matrix.parts())
+        )
+
+
+def gather(paths, P, chain, t, previous):
+    """Put the shards of a batch together.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        Shards, in order.
+    P : odl.stream.weighting.Weighed
+        Documents of the batch.
+    chain, t, previous
+        As in `write`: what they have to have been scored with.
+
+    Returns
+    -------
+    odl.novelty.Novelty
+        Its codes are a `RowParts`.
+    Shards
+    float
+        CPU seconds that they were scored in.
+
+    Raises
+    ------
+    DataError
+        If they are not the shards of this batch, each once, cut at multiples of `BLOCK`.
+    """
+    shapes, first, gap, seconds, coded = [], 0, 0.0, 0.0, 0
+    found = {name: np.empty(P.shape[0]) for name in ("score", "residual", "penalty")}
+    found["empty"] = np.empty(P.shape[0], dtype=bool)
+    wanted = {"t": t, "previous": previous, "chain": json.dumps(chain, sort_keys=True)}
+    for path in paths:
+        with storage.reading(path, "shard") as file:
+            held = {name: file.attrs[name] for name in wanted}
+            if held != wanted or int(file.attrs["first"]) != first or first % BLOCK:
+                raise _refused(path, f"documents from {first} on of timestep {t}")
+            shapes.append(rows.Matrix(file, "codes").shape)
+            last = first + shapes[-1][0]
+            columns = {name: storage.read_array(file, name) for name in found}
+            if {len(column) for column in columns.values()} != {last - first}:
+                given = f"{os.fspath(path)} does not fit together"
+                raise StorageError(given, "scores of all its documents", "delete it")
+            if last > P.shape[0]:
+                raise _refused(path, f"documents of the {P.shape[0]} of timestep {t}")
+            for name, column in columns.items():
+                found[name][first:last] = column
+            gap, seconds = max(gap, float(file.attrs["gap"])), seconds + float(file.attrs["seconds"])
+            coded += int(np.count_nonzero(np.diff(storage.read_array(file["codes"], "indptr", "i"))))
+        first = last
+    if first != P.shape[0]:
+        raise _refused(paths[-1], f"the last of {P.shape[0]} documents, not of {first}")
+    batch = Shards(P, paths, shapes)
+    return novelty.Novelty(**found, codes=batch.codes(), uncoded=(first - coded) / first, gap=gap), batch, seconds
+
+
+def _refused(path, expected):
+    given = f"{os.fspath(path)} is of other documents or another dictionary"
+    return DataError(given, expected, f"delete {os.fspath(path)} and run the same command again")

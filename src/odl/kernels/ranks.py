@@ -5,6 +5,10 @@ A rank knows its own atoms and what other agents' dual variables it is sent, not
 of the own atoms that have answered, and those that neighbours have sent. ``terms[:listed]`` are their numbers,
 ``where[term]`` their places (-1: not listed, dual variable 0). Columns that are not listed are zero.
 
+Documents of a block take their steps side by side, so that a message holds what is said of all of them: arrays have a
+first axis of places in the block, and ``active`` lists the places whose documents have not ended. ``documents`` are
+the columns (starts, terms, values) of the block's documents, empty where none of the own agents sees them.
+
 Sums run in an order that does not depend on who owns an agent (over terms: ascending, over agents: ascending), so
 that results are the same bytes for every number of ranks. Atoms lie in padded rows, terms ascending.
 """
@@ -15,6 +19,7 @@ import numpy as np
 
 from odl.kernels.compiled import allocating, kernel
 from odl.kernels.padded import clip, soft
+from odl.kernels.windows import await_message, put, span
 
 
 @kernel
@@ -29,7 +34,7 @@ def _answer(term, weight, count, j, k, where, nu):
 
 
 @kernel
-def open_document(indices, values, shares, eta, terms, where, nu):
+def _open(indices, values, shares, eta, terms, where, nu):
     """List the document's terms and set nu_k to the optimum without atoms, or to 0 where x is not seen."""
     for place in range(len(indices)):
         terms[place] = indices[place]
@@ -42,7 +47,7 @@ def open_document(indices, values, shares, eta, terms, where, nu):
 
 
 @kernel
-def screen(values, atoms, own, shares, model, scale, where, kept):
+def _screen(values, atoms, own, shares, model, scale, where, kept):
     """List the atoms that may answer; an agent that sees x leaves out those that it proves silent.
 
     With nothing negative nu is at most that of the empty code, entry by entry, times N/|N_I|.
@@ -66,7 +71,7 @@ def screen(values, atoms, own, shares, model, scale, where, kept):
 
 
 @kernel
-def adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, terms, where, nu, sent):
+def _adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, terms, where, nu, sent):
     """psi_k = nu_k - mu grad J_k(nu_k) for the own agents, into their rows of `sent`; returns the listed terms."""
     term, weight, count = atoms
     gamma, delta, eta, signed = model
@@ -93,27 +98,61 @@ def adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, t
     return listed
 
 
-@kernel
-def unpack(message, rows, places, known, listed, terms, where, sent):
-    """Read a neighbour's message into the rows of its agents; returns the terms it has named and the listed ones."""
-    new = int(message[0])
-    for position in range(new):
-        i = int(message[1 + position])
-        if where[i] < 0:
-            where[i] = listed
-            terms[listed] = i
-            listed += 1
-        places[known + position] = where[i]
-    known += new
-    for position in range(len(rows)):
-        start = 1 + new + position * known
-        for place in range(known):
-            sent[rows[position], places[place]] = message[start + place]
-    return known, listed
+@allocating
+def pack(active, starts, rows, told, listed, terms, sent):
+    """Return what is said to neighbours, one after the other, and where each message ends.
+
+    A message holds, for each document that has not ended: how many terms are new, their numbers, then psi of the
+    agents on all terms named so far. ``rows[starts[i]:starts[i + 1]]`` are the agents that neighbour i is told of.
+    """
+    room = 0
+    for position in range(len(active)):
+        b = active[position]
+        room += (len(starts) - 1) * (1 + listed[b] - told[b]) + len(rows) * listed[b]
+    messages, ends, at = np.empty(room), np.zeros(len(starts), np.int64), 0
+    for neighbour in range(len(starts) - 1):
+        for position in range(len(active)):
+            b = active[position]
+            messages[at] = listed[b] - told[b]
+            at += 1
+            for place in range(told[b], listed[b]):
+                messages[at] = terms[b, place]
+                at += 1
+            for row in rows[starts[neighbour] : starts[neighbour + 1]]:
+                for place in range(listed[b]):
+                    messages[at + place] = sent[b, row, place]
+                at += listed[b]
+        ends[neighbour + 1] = at
+    for position in range(len(active)):
+        told[active[position]] = listed[active[position]]
+    return messages, ends
 
 
 @kernel
-def combine(sent, w_start, w_row, w_value, limit, listed, nu):
+def unpack(message, active, rows, places, known, listed, terms, where, sent):
+    """Read a neighbour's message into the rows of its agents; `known` counts the terms that it has named."""
+    at = 0
+    for position in range(len(active)):
+        b = active[position]
+        new = int(message[at])
+        at += 1
+        for _ in range(new):
+            i = int(message[at])
+            at += 1
+            if where[b, i] < 0:
+                where[b, i] = listed[b]
+                terms[b, listed[b]] = i
+                listed[b] += 1
+            places[b, known[b]] = where[b, i]
+            known[b] += 1
+        for row in rows:
+            for place in range(known[b]):
+                sent[b, row, places[b, place]] = message[at + place]
+            at += known[b]
+
+
+@kernel
+def _combine(sent, w_start, w_row, w_value, limit, listed, nu):
     """nu_k = Proj(sum_l a_lk psi_l), summed by ascending l."""
     for k in range(len(w_start) - 1):
         for place in range(listed):
@@ -128,7 +167,7 @@ def combine(sent, w_start, w_row, w_value, limit, listed, nu):
 
 
 @kernel
-def sizes(nu, old, order, found):
+def _sizes(nu, old, order, found):
     """Set ||nu_k||^2 and ||nu_k - old nu_k||^2, summed by ascending term."""
     for k in range(len(found)):
         size, moved = 0.0, 0.0
@@ -138,6 +177,84 @@ def sizes(nu, old, order, found):
             value -= old[k, order[position]]
             moved += value * value
         found[k, 0], found[k, 1] = size, moved
+
+
+@kernel
+def open_block(documents, atoms, own, shares, model, scale, terms, where, nu, listed, kept, n_kept):
+    """Set the dual variables of a block's documents to where they start, and list the atoms that may answer."""
+    starts, indices, values = documents
+    for b in range(len(starts) - 1):
+        span = slice(starts[b], starts[b + 1])
+        listed[b] = _open(indices[span], values[span], shares, model[2], terms[b], where[b], nu[b])
+        n_kept[b] = _screen(values[span], atoms, own, shares, model, scale, where[b], kept[b])
+
+
+@kernel
+def adapt(
+    active, documents, atoms, own, rows, shares, model, mu, n_agents, kept, n_kept, listed, terms, where, nu, sent
+):
+    """psi_k = nu_k - mu grad J_k(nu_k) for the own agents, into their rows of `sent`."""
+    starts, _, values = documents
+    for position in range(len(active)):
+        b = active[position]
+        seen, may = values[starts[b] : starts[b + 1]], kept[b, : n_kept[b]]
+        fixed = (seen, atoms, own, rows, shares, model, mu, n_agents, may)
+        listed[b] = _adapt(*fixed, listed[b], terms[b], where[b], nu[b], sent[b])
+
+
+@kernel
+def combine(active, keep, sent, w_start, w_row, w_value, limit, listed, nu, old):
+    """nu_k = Proj(sum_l a_lk psi_l); with `keep` the nu_k before are left in `old`."""
+    for position in range(len(active)):
+        b = active[position]
+        if keep:
+            for k in range(nu.shape[1]):
+                for place in range(listed[b]):
+                    old[b, k, place] = nu[b, k, place]
+        _combine(sent[b], w_start, w_row, w_value, limit, listed[b], nu[b])
+
+
+@allocating
+def advance(state, active, fixed, held, mixing, limit, old, told, known, names, window):
+    """Take some iterations with neighbours that share memory: adapt, exchange, combine. Returns whether all are done.
+
+    ``state`` is how many iterations are left, from which neighbour a message is waited for (-1: none was sent) and how
+    many floats were sent; a call that was interrupted is made once more. ``names`` are the rows that neighbours are
+    told of, those that they tell, and the places of their terms; messages are those of `pack`.
+    """
+    starts, rows, their_starts, their_rows, places = names
+    memory, longest, moment, out, into = window
+    _, _, listed, terms, where, nu, sent = held
+    while state[0] > 0:
+        if state[1] < 0:
+            adapt(active, *fixed, *held)
+            messages, ends = pack(active, starts, rows, told, listed, terms, sent)
+            for neighbour in range(len(out)):
+                put(memory, out[neighbour], longest, messages[ends[neighbour] : ends[neighbour + 1]])
+            state[1], state[2] = 0, state[2] + len(messages)
+        while state[1] < len(into):
+            neighbour = state[1]
+            if not await_message(memory, into[neighbour], moment):
+                return False
+            first, length = span(memory, into[neighbour], longest)
+            theirs = their_rows[their_starts[neighbour] : their_starts[neighbour + 1]]
+            message = memory[first : first + length]
+            unpack(message, active, theirs, places[neighbour], known[neighbour], listed, terms, where, sent)
+            state[1] += 1
+        combine(active, state[0] == 1, sent, *mixing, limit, listed, nu, old)
+        state[0] -= 1
+        state[1] = -1
+    return True
+
+
+@allocating
+def sizes(active, nu, old, terms, listed):
+    """Return ||nu_k||^2 and ||nu_k - old nu_k||^2, shape (own, documents, 2)."""
+    found = np.empty((nu.shape[1], len(active), 2))
+    for position in range(len(active)):
+        b = active[position]
+        _sizes(nu[b], old[b], np.argsort(terms[b, : listed[b]]), found[:, position])
+    return found
 
 
 @kernel

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from odl.errors import CheckpointError, ParameterError
 from odl.learners import kept
-from odl.learners.base import Learner, Scores, State, parameters, widen
+from odl.learners.base import Learner, Scores, State, parameters
+from odl.learners.matrices import widen
 
 # Files that define a learner of their name; read, not imported, so that asking for one imports no other.
 LEARNERS = tuple(
@@ -69,9 +70,9 @@ def resume(learner, held, n_terms, start, path):
     Raises
     ------
     CheckpointError
-        If its arrays are not what the learner keeps (`odl.learners.kept.check`), or are of more terms.
+        If its arrays are not what the learner keeps (`odl.learners.kept.check_arrays`), or are of more terms.
     """
-    kept.check(learner.kept, held.dictionary, held.arrays, start, path)
+    kept.check_arrays(learner.kept, held.dictionary, held.arrays, start, path)
     if held.dictionary.shape[0] > n_terms or held.updates < 0:
         given = f"{path} has {held.dictionary.shape[0]} terms and {held.updates} updates"
         expected = f"at most {n_terms} terms, and updates from 0 on"

@@ -13,8 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from odl.kernels import native
-from odl.learners.base import BLOCK, Held, Learner, Scores, State, check_atoms, largest_per_row, widen
+from odl.learners.atoms import check_atoms
+from odl.learners.base import Learner, Scores, State
+from odl.learners.batches import BLOCK, InMemory
 from odl.learners.kept import Kept
+from odl.learners.matrices import largest_per_row, widen
 from odl.learners.shares import entries, with_data
 
 clusters = native.Kernels("clusters")
@@ -202,7 +205,7 @@ class Adaptive(Learner):
 
     def learn(self, state, P, X, history=()):
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
-        return self.learn_parts(self.fit_terms(state, P.shape[1]), Held(sparse.csr_array(P)), history)
+        return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
 
     def learn_parts(self, state, batch, history=()):
         """As `learn`: once through the batch for its terms, once to learn."""

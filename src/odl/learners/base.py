@@ -8,7 +8,6 @@ continues bit for bit.
 
 import numbers
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, NamedTuple
 
@@ -17,8 +16,8 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.learners import shares
-
-BLOCK = 512  # documents summed at a time: fixed, so that sums do not depend on sharding
+from odl.learners.batches import InMemory, blocks
+from odl.learners.matrices import widen, with_terms
 
 
 @dataclass(frozen=True)
@@ -49,55 +48,6 @@ class Scores(NamedTuple):
     gap: float
 
 
-class Block(NamedTuple):
-    """A run of documents of a batch that starts at position `start` in it."""
-
-    P: sparse.csr_array
-    start: int
-
-
-class RowParts(NamedTuple):
-    """A sparse array that is too large to hold: ``parts()`` yields consecutive runs of its rows (CSR)."""
-
-    shape: tuple
-    dtype: np.dtype
-    parts: Callable
-
-
-class Held(NamedTuple):
-    """A batch in memory: documents and their codes (None where a learner needs none)."""
-
-    P: sparse.csr_array
-    codes: sparse.csr_array | None = None
-    held: bool = True  # a batch on disk has False, and the same methods
-
-    @property
-    def shape(self):
-        """Documents and terms."""
-        return self.P.shape
-
-    def parts(self):
-        """Yield (documents, codes) of consecutive runs of documents that start at multiples of `BLOCK`."""
-        yield self.P, self.codes
-
-    def take(self, rows):
-        """Return documents and codes of a few rows."""
-        return self.P[rows], self.codes[rows]
-
-    def together(self):
-        """Return all documents and codes."""
-        return self.P, self.codes
-
-
-def blocks(batch):
-    """Yield (block, codes) of a batch, `BLOCK` documents at a time."""
-    first = 0
-    for P, X in batch.parts():
-        for start in range(0, P.shape[0], BLOCK):
-            yield Block(P[start : start + BLOCK], first + start), X[start : start + BLOCK]
-        first += P.shape[0]
-
-
 def domain(given, expected):
     """Return the error for a hyper-parameter outside its domain."""
     return ParameterError(given, expected, "correct the learner's settings")
@@ -117,42 +67,6 @@ def _is(value, kind):
         return isinstance(value, kind)
     number = numbers.Integral if kind is int else numbers.Real
     return isinstance(value, number) and not isinstance(value, bool) and abs(value) < float("inf")
-
-
-def widen(matrix, n_rows=None, n_columns=None):
-    """Return the sparse matrix with zero rows or columns appended; entries and format unchanged."""
-    shape = (max(n_rows or 0, matrix.shape[0]), max(n_columns or 0, matrix.shape[1]))
-    if shape == matrix.shape:
-        return matrix
-    matrix = matrix.copy()
-    matrix.resize(shape)
-    return matrix
-
-
-def _with_terms(value, shape, n_terms):
-    """Return an array with nothing for the terms that are new, in the dimension that has a size for each term."""
-    if "terms" not in shape:
-        return value
-    if hasattr(value, "widened"):  # read by rows
-        return value.widened(n_terms)
-    return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})
-
-
-def largest_per_row(matrix, most):
-    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column.
-
-    A matrix of which all is kept comes back as it is, not copied.
-    """
-    sizes = np.diff(matrix.indptr)
-    matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
-    if most == 0 or not len(sizes) or sizes.max() <= most:
-        return matrix
-    keep = np.ones(matrix.nnz, dtype=bool)
-    for row in np.flatnonzero(sizes > most):
-        span = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        keep[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
-    totals = np.concatenate([[0], np.cumsum(keep)])
-    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape)
 
 
 @dataclass(frozen=True)
@@ -258,7 +172,7 @@ class Learner:
 
     def fit_terms(self, state, n_terms):
         """Return the state with zero rows for terms that are new; nothing else changes."""
-        arrays = {name: _with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
+        arrays = {name: with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
         return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
 
     def score(self, state, P):
@@ -302,7 +216,7 @@ class Learner:
         -------
         State
         """
-        return self.learn_parts(self.fit_terms(state, P.shape[1]), Held(P, X), history)
+        return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(P, X), history)
 
     def learn_parts(self, state, batch, history=()):
         """Return the state after learning a batch that may be too large to hold, to the same bits as `learn`.
@@ -311,7 +225,7 @@ class Learner:
         ----------
         state : State
             With the terms of the batch.
-        batch : Held, or an object with its methods
+        batch : InMemory, or an object with its methods
             Its runs of documents are gone through one after another, more than once if need be.
         history : sequence of csr_array
 
@@ -343,61 +257,6 @@ class Learner:
     def update(self, state, statistics):
         """Return the next state."""
         raise NotImplementedError
-
-
-def check_atoms(P, n_atoms):
-    """Check the number of atoms and return the documents of the first batch that have a known term.
-
-    Raises
-    ------
-    ParameterError
-        If it is no whole number from 1 to the number of such documents.
-    """
-    if not _is(n_atoms, int):
-        raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
-    filled = np.flatnonzero(np.diff(P.indptr))
-    if not 1 <= n_atoms <= len(filled):
-        raise ParameterError(
-            f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
-            "from 1 atom to one for each document",
-            "lower atoms or raise batches.initial",
-        )
-    return filled
-
-
-def draw_atoms(P, n_atoms, rng, start_terms=0, norm="l1"):
-    """Draw documents of the first batch as atoms.
-
-    Parameters
-    ----------
-    P : csr_array, shape (n_documents, n_terms)
-    n_atoms : int
-    rng : numpy.random.Generator
-    start_terms : int
-        Heaviest terms of a document that its atom is made of; 0 takes the whole document.
-    norm : {"l1", "l2"}
-        Norm to which the atoms are scaled.
-
-    Returns
-    -------
-    csc_array, shape (n_terms, n_atoms)
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer non-empty documents than atoms.
-    """
-    filled = check_atoms(P, n_atoms)
-    rows = np.sort(rng.choice(filled, size=n_atoms, replace=False))
-    return atoms_from(P[rows], start_terms, norm)
-
-
-def atoms_from(P, start_terms=0, norm="l1"):
-    """Return the documents, cut to their `start_terms` heaviest terms (0: all), as atoms of unit norm in columns."""
-    atoms = largest_per_row(P, start_terms)
-    sizes = np.asarray(atoms.sum(axis=1)) if norm == "l1" else np.sqrt(np.asarray(atoms.multiply(atoms).sum(axis=1)))
-    values = atoms.data / np.repeat(np.ravel(sizes), np.diff(atoms.indptr))
-    return sparse.csc_array(sparse.csr_array((values, atoms.indices, atoms.indptr), shape=atoms.shape).T)
 
 
 def parameters(learner_class):

@@ -10,8 +10,10 @@ from odl.coding.admm import objectives
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import OdlError
 from odl.learners import growth
-from odl.learners.base import State, draw_atoms, widen
+from odl.learners.atoms import draw_atoms
+from odl.learners.base import State
 from odl.learners.l1 import L1Learner
+from odl.learners.matrices import widen
 
 SLACK = 1e-9  # of the norm of the documents: the gap that the coder certifies
 

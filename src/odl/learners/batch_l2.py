@@ -8,8 +8,10 @@ from scipy import sparse
 
 from odl.coding import lars
 from odl.dictionary import l2
-from odl.learners.base import Learner, Scores, draw_atoms, widen
+from odl.learners.atoms import draw_atoms
+from odl.learners.base import Learner, Scores
 from odl.learners.growth import new_atoms
+from odl.learners.matrices import widen
 
 
 @dataclass(frozen=True)

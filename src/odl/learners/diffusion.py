@@ -8,7 +8,9 @@ import numpy as np
 
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import average
-from odl.learners.base import Learner, Scores, State, draw_atoms, widen
+from odl.learners.atoms import draw_atoms
+from odl.learners.base import Learner, Scores, State
+from odl.learners.matrices import widen
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import State, largest_per_row
+from odl.learners.base import State
 from odl.learners.kept import Kept
 from odl.learners.l1 import SubgradientLearner
+from odl.learners.matrices import largest_per_row
 from odl.prox.columns import project_columns
 
 

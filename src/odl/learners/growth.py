@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import atoms_from
+from odl.learners.atoms import atoms_from
 
 
 def new_atoms(P, novelty, count, enters, *, start_terms=0, norm="l1"):

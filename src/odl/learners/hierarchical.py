@@ -1,6 +1,6 @@
 """Hierarchical sparse coding: atoms are the nodes of a tree, and the penalty switches off whole subtrees."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from odl import trees
@@ -29,6 +29,10 @@ class Hierarchical(SquaredLearner):
 
     algorithm: ClassVar[str] = "hierarchical"
     choices: ClassVar[dict] = {**SquaredLearner.choices, "group_norm": ("l2", "linf")}
+
+    def toy(self):
+        """Return the learner with a tree that takes two atoms."""
+        return replace(self, tree="binary")
 
     def penalty(self, n_atoms):
         """Return the tree of the atoms and the norm of its groups."""

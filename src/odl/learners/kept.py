@@ -55,7 +55,7 @@ class Kept(NamedTuple):
 DICTIONARY = Kept("csc", ("terms", "atoms"))
 
 
-def check(kept, dictionary, arrays, start, path):
+def check_arrays(kept, dictionary, arrays, start, path):
     """Refuse the arrays of a checkpoint that are none of the learner's: kernels would trust them.
 
     Parameters

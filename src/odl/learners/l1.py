@@ -6,8 +6,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.coding import sparse_code
-from odl.learners.base import Learner, Scores, draw_atoms, widen
+from odl.coding import admm, exact
+from odl.learners.atoms import draw_atoms
+from odl.learners.base import Learner, Scores
+from odl.learners.matrices import widen
 
 ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
 
@@ -74,10 +76,10 @@ class L1Learner(Learner):
         A = widen(state.dictionary, n_rows=P.shape[1])
         gap = 0.0
         if self.solver == "exact":
-            X, objective = sparse_code(P, A, self.lam, solver="exact")
+            X, objective, _ = exact.solve(P, A, self.lam)
         else:
             options = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
-            X, objective, gaps = sparse_code(P, A, self.lam, solver=self.solver, return_gap=True, **options)
+            X, objective, gaps = admm.codes(P, A, self.lam, return_gap=True, **options)
             gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
         penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()
         return Scores(X, objective - penalty, penalty, gap)

@@ -6,9 +6,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import BLOCK, RowParts, State, blocks, largest_per_row, widen
+from odl.learners.base import State
+from odl.learners.batches import BLOCK, RowParts, blocks
 from odl.learners.kept import Kept
 from odl.learners.l1 import L1Learner
+from odl.learners.matrices import largest_per_row, widen
 from odl.prox.columns import project_columns
 
 
@@ -96,7 +98,7 @@ class OnlineADMM(L1Learner):
     def learn_parts(self, state, batch, history=()):
         """Learn a batch; of one that is not held, or a dual that is not, blocks are gone through twice."""
         dual = state.arrays["dual"]
-        if batch.held and sparse.issparse(dual):
+        if batch.in_memory and sparse.issparse(dual):
             return super().learn_parts(state, batch, history)
         total = None
         for block, X in blocks(batch):

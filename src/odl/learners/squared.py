@@ -9,8 +9,10 @@ from scipy import sparse
 from odl import trees
 from odl.dictionary import structured
 from odl.dictionary.treestart import cluster_atoms
-from odl.learners.base import Learner, Scores, State, draw_atoms, widen
+from odl.learners.atoms import draw_atoms
+from odl.learners.base import Learner, Scores, State
 from odl.learners.kept import Kept
+from odl.learners.matrices import widen
 
 
 @dataclass(frozen=True)

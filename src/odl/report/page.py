@@ -5,7 +5,7 @@ import html
 import math
 import os
 
-from odl.files.documents import visible
+from odl.files.text import visible
 
 CSS = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --shade: #f4f6f8; --back: #fff;

@@ -7,10 +7,10 @@ import numpy as np
 from odl import trees
 from odl.alerts import emerging
 from odl.evaluation.plan import BASELINE, parameters_text
-from odl.evaluation.tables import read_table
+from odl.files.tables import read_table
 from odl.report import topictree
 from odl.report.page import Markup, details, element, mean_sd, number, table
-from odl.report.selection import LINES, thin, topic_strip
+from odl.report.selection import REFERENCES, thin, topic_strip
 
 MOST_STEPS = 60  # timesteps whose most novel documents are listed
 
@@ -101,7 +101,7 @@ def by_timestep(chosen):
     """Batches with their novel documents and the AUC of learners and baselines."""
     rows, frame = [], chosen.tables["timesteps"]
     sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
-    drawn = [name for name in LINES if any(row["run"] == name for row in frame)]
+    drawn = [name for name in REFERENCES if any(row["run"] == name for row in frame)]
     values = {(row["run"], row["t"]): row for row in frame if row["run"] in drawn or sizes.get(row["run"]) == row["k"]}
     for row in chosen.tables["novel"]:
         cells = [values.get((run, row["t"])) for run in [*chosen.runs, *drawn]]

@@ -4,11 +4,12 @@ import os
 
 import numpy as np
 
-from odl.evaluation import study, tables
+from odl.evaluation import study
 from odl.evaluation.plan import BASELINE, choose_shown, score_path
 from odl.evaluation.scores import read_scores
+from odl.files.tables import read_table
 
-LINES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
+REFERENCES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
 MOST_RUNS = 6
 
 
@@ -55,6 +56,10 @@ class Selection:
 
         return pandas.DataFrame(self.tables[name], columns=list(study.COLUMNS[name]))
 
+    def in_order(self, frame, *columns, runs=None):
+        """Rows of runs in the order in which they are drawn (or in that of `runs`), then by columns."""
+        return frame.assign(order=frame["run"].map((runs or self.runs).index)).sort_values(["order", *columns])
+
     def entry(self, run):
         """The plan's entry of a run at the shown size (or its nearest) and seed."""
         same = [entry for entry in self.plan if entry["run"] == run and entry["seed"] == self.shown["seed"]]
@@ -78,7 +83,7 @@ class Selection:
 
     def listed(self):
         """Timesteps in the average of the shown run, else all with an AUC."""
-        rows = tables.read_table(os.path.join(self.shown["folder"], "auc.tsv"))
+        rows = read_table(os.path.join(self.shown["folder"], "auc.tsv"))
         listed = [row["t"] for row in rows if row["listed"]]
         return listed or [row["t"] for row in rows if not np.isnan(row["auc"])]
 

@@ -2,16 +2,31 @@
 
 import json
 import os
+from operator import itemgetter
 
 import numpy as np
 
 from odl.evaluation import metrics, study
 from odl.evaluation.plan import load_plan
 from odl.files import storage
-from odl.files.documents import visible
+from odl.files.json_files import read_json
+from odl.files.text import visible
 from odl.report import page, sections
 from odl.report.page import Markup, details, element, mean_sd, number
 from odl.report.selection import Selection, thin
+
+# Sections of the page about a corpus and their tables, at places 1, 2, ...; a figure says where it stands itself.
+TABLES = {
+    "Result": (sections.main, sections.full),
+    "Timesteps": (sections.by_timestep, sections.intervals),
+    "Scores": (sections.ties,),
+    "Regret": (),
+    "Most novel documents": (sections.top,),
+    "Emerging topics": (sections.emerging_topics,),
+    "Topics": (sections.topics, sections.topic_tree),
+    "Time and memory": (sections.timing, sections.costs),
+    "Runs": (sections.runs,),
+}
 
 
 def _key(corpus, name):
@@ -124,45 +139,26 @@ def _facts(chosen):
     return text + f"The average is over timesteps {names}."
 
 
-def _picture(chosen, folder, held, name):
-    found = held.get(name)
-    if found is None:
-        return Markup("")
+def _picture(chosen, folder, name, found):
     if not found["drawn"]:
         return element("p", found["caption"], class_="note")
     return page.picture(os.path.join(folder, _key(chosen.corpus, name)), found["caption"], found["alt"])
 
 
+def _parts(chosen, folder, held):
+    """Sections of a corpus that have anything in them: a title each, then its tables and pictures in their places."""
+    placed = {title: list(enumerate((show(chosen) for show in shown), start=1)) for title, shown in TABLES.items()}
+    for name, found in held.items():
+        title, place = found["place"]
+        placed.setdefault(title, []).append((place, _picture(chosen, folder, name, found)))
+    parts = [(title, *(content for _, content in sorted(found, key=itemgetter(0)))) for title, found in placed.items()]
+    return [part for part in parts if any(part[1:])]
+
+
 def _corpus(chosen, folder):
-    with open(os.path.join(folder, f"{chosen.corpus}-figures.json"), encoding="utf-8") as file:
-        held = json.load(file)
+    held = read_json(os.path.join(folder, f"{chosen.corpus}-figures.json"))
 
-    def shown(name):
-        return _picture(chosen, folder, held, name)
-
-    parts = (
-        ("Result", sections.main(chosen), shown("auc"), shown("parameters"), sections.full(chosen)),
-        (
-            "Timesteps",
-            shown("novel"),
-            shown("timesteps"),
-            sections.by_timestep(chosen),
-            sections.intervals(chosen),
-            shown("roc"),
-        ),
-        ("Scores", shown("scores"), sections.ties(chosen)),
-        *([("Regret", shown("regret"))] if "regret" in held else []),
-        ("Most novel documents", sections.top(chosen)),
-        ("Emerging topics", sections.emerging_topics(chosen)),
-        ("Topics", shown("topics"), sections.topics(chosen), sections.topic_tree(chosen)),
-        (
-            "Time and memory",
-            *[shown(name) for name in ("time", "costs", "tradeoff")],
-            *[sections.timing(chosen), sections.costs(chosen)],
-        ),
-        ("Runs", sections.runs(chosen)),
-    )
-    parts = [part for part in parts if any(part[1:])]
+    parts = _parts(chosen, folder, held)
     bodies = [
         element("section", element("h3", title, id=_key(chosen.corpus, title.lower().replace(" ", "-"))), *content)
         for title, *content in parts

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
+from odl.files import documents as docs
 from odl.files import rows, storage
 from odl.stream import batching
 
@@ -55,6 +56,13 @@ def write(source, order, output, t):
             for name in ("ids", "titles", "files", "topics"):
                 _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)
             storage.write_array(batch, "times", times)
+            if "removed" in file:
+                docs.write_removed(batch, {name: taken[order] for name, taken in docs.read_removed(file).items()})
+            if "shingles" in file:
+                shingles = rows.Matrix(file, "shingles")
+                shape = (len(order), shingles.shape[1])
+                parts = picked(shingles, order)
+                rows.write_csr(batch, "shingles", parts, shape, np.uint8, os.path.dirname(os.path.abspath(output)))
             storage.write_array(batch, "digests", digests)
 
 

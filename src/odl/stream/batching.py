@@ -6,7 +6,6 @@ topics occur from the start has controlled novelty. Every choice is drawn from a
 and a name, never from a position, so that appended documents change no earlier choice.
 """
 
-import csv
 import hashlib
 import numbers
 import os
@@ -20,6 +19,7 @@ from odl.errors import DataError, ParameterError, StorageError
 from odl.files import documents as docs
 from odl.files import storage
 from odl.files.documents import NO_TIME
+from odl.files.tables import write_table
 
 PERIODS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
 
@@ -214,11 +214,11 @@ def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, 
     with storage.writing(output, "order") as file:
         storage.write_array(file, "rows", np.concatenate(parts))
         storage.write_array(file, "starts", np.cumsum([0] + [len(part) for part in parts]))
-    with storage.replacing(table) as temporary, open(temporary, "w", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(["t", "documents", "first", "last", "sha256"])
-        for t, (part, digest) in enumerate(zip(parts, sums, strict=True)):
-            writer.writerow([t, len(part), *(docs.visible(ids[part[end]]) for end in (0, -1)), digest])
+    lines = [
+        {"t": t, "documents": len(part), "first": ids[part[0]], "last": ids[part[-1]], "sha256": digest}
+        for t, (part, digest) in enumerate(zip(parts, sums, strict=True))
+    ]
+    write_table(table, lines)
 
 
 def _warn_of_late_documents(made, sums):

@@ -15,7 +15,7 @@ from scipy import sparse
 from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import rows, storage
-from odl.stream.weighting import Weighed
+from odl.stream.weighting import Weighed, Weighting
 
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
 
@@ -124,9 +124,9 @@ class Features:
             dominant.update(names[:1])
         return seen, dominant
 
-    def weighed(self, **settings):
-        """Return the documents under one learner's settings, which are those of `odl.stream.weighting.Weighed`."""
-        return Weighed(self, **settings)
+    def weighed(self, norm="l1", corpus=None, **settings):
+        """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
+        return Weighed(self, Weighting(**settings), norm, corpus)
 
     def write_names(self, file):
         """Store ids, titles and topics of the documents."""

@@ -1,9 +1,46 @@
 """TF-IDF weights of term counts, computed on load, so that every learner reads the same chain in its own way."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """How the counts of a run's documents become weights.
+
+    Parameters
+    ----------
+    tf, min_df
+        As in `weigh`.
+    idf : {"past", "corpus", "none"}
+        Frequencies of the earlier batches (batch 0: its own), of the whole corpus, or no idf.
+    vocabulary : {"growing", "fixed"}
+        All terms known so far, or those of batch 0 only.
+
+    Raises
+    ------
+    ParameterError
+        If a setting is none of these.
+    """
+
+    tf: str = "raw"
+    idf: str = "past"
+    min_df: int = 0
+    vocabulary: str = "growing"
+
+    def __post_init__(self):
+        _check_choice("tf", self.tf, ("raw", "log"))
+        _check_choice("idf", self.idf, ("past", "corpus", "none"))
+        _check_choice("vocabulary", self.vocabulary, ("growing", "fixed"))
+
+
+def _check_choice(name, value, choices):
+    if value not in choices:
+        raise ParameterError(f"{name} is {value!r}", f"one of {choices}", "choose one of these")
 
 
 class Weighed:
@@ -12,34 +49,24 @@ class Weighed:
     Parameters
     ----------
     batch : odl.stream.features.Features
-    tf, norm, min_df
-        As in `weigh`.
-    idf : {"past", "corpus", "none"}
-        Frequencies of the earlier batches (batch 0: its own), of the whole corpus, or no idf.
-    vocabulary : {"growing", "fixed"}
-        All terms known so far, or those of batch 0 only.
+    weighting : Weighting
+    norm : {"l1", "l2", None}
+        Of a document.
     corpus : odl.stream.features.Features, optional
         The last batch of the stream; required by ``idf="corpus"``.
 
     Raises
     ------
     ParameterError
-        If a setting is none of these, or the end of the stream is missing.
+        If the norm is none of these, or the end of the stream is missing.
     """
 
-    def __init__(self, batch, *, tf="raw", idf="past", norm="l1", min_df=0, vocabulary="growing", corpus=None):
-        for name, value, allowed in (
-            ("tf", tf, ("raw", "log")),
-            ("idf", idf, ("past", "corpus", "none")),
-            ("norm", norm, ("l1", "l2", None)),
-            ("vocabulary", vocabulary, ("growing", "fixed")),
-        ):
-            if value not in allowed:
-                raise ParameterError(f"{name} is {value!r}", f"one of {allowed}", "choose one of these")
+    def __init__(self, batch, weighting, norm="l1", corpus=None):
+        _check_choice("norm", norm, ("l1", "l2", None))
         self.counts, self.shape = batch.counts, batch.counts.shape
-        self.settings = {"tf": tf, "idf": idf != "none", "norm": norm, "min_df": min_df}
-        self.known = np.arange(self.shape[1]) < batch.n_initial if vocabulary == "fixed" else None
-        self.frequencies, self.n_documents = _frequencies(batch, idf, corpus)
+        self.settings = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm, "min_df": weighting.min_df}
+        self.known = np.arange(self.shape[1]) < batch.n_initial if weighting.vocabulary == "fixed" else None
+        self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
 
     def __getitem__(self, span):
         return self._weighed(self.counts[span])

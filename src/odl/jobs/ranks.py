@@ -20,12 +20,12 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.distributed import coding, ranks
+from odl.distributed import coding, messages, ranks, windows
 from odl.errors import OdlError, ParameterError
 from odl.files import agentfiles, checkpoints, storage
-from odl.jobs import timestep
-from odl.kernels import ranks as rank_kernels
-from odl.learners.base import Held
+from odl.jobs import update
+from odl.jobs.runs import check_previous, open_documents
+from odl.learners.batches import InMemory
 from odl.stream import features
 
 SIGNALS = (9, 11, 15, 137, 139, 143)  # statuses of launchers: 9 and 11 from mpiexec, 128 more from srun
@@ -50,33 +50,28 @@ def together(comm, function):
         failed = error
     flags = np.zeros(comm.Get_size(), dtype=np.int64)
     mine = np.array([failed is not None], dtype=np.int64)
-    ranks.wait(comm.Iallgather(mine, flags).Test)
+    messages.wait(comm.Iallgather(mine, flags).Test)
     if flags.any():
         raise Agreed() from (failed if np.argmax(flags) == comm.Get_rank() else None)
     return result
 
 
 class Share(NamedTuple):
-    """What a rank works on: features, weighed documents, learner, its agents, and the chain so far."""
+    """What a rank works on: features, weighed documents, its agents, and the chain so far."""
 
     data: features.Features
     P: sparse.csr_array
-    learner: object
     agents: ranks.Agents
     updates: int
     previous: str
     features: str
 
 
-def weigh(source, run, corpus_features=None):
-    """Return the learner, the features and the weighed documents; a learner without agents is refused."""
-    learner = learners.make(**run["learner"])
-    if learner.algorithm != "diffusion":
+def check_over_ranks(learner):
+    """Refuse a learner without agents."""
+    if not learner.over_ranks:
         todo = "choose it, or run without ranks"
         raise ParameterError(f"the algorithm '{learner.algorithm}' over ranks", "'diffusion'", todo)
-    data = features.read(source)
-    whole = features.read(corpus_features) if corpus_features else None
-    return learner, data, data.weighed(**run["features"], norm=learner.norm, corpus=whole)[:]
 
 
 def prepare(comm, source, *, run, previous=None, corpus_features=None):
@@ -91,31 +86,34 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
     OdlError
         If an input is refused, or the run cannot go over ranks.
     """
-    learner, data, P = weigh(source, run, corpus_features)
-    timestep.check_previous(data.t, previous)
-    owner, network = learner.agents_of(run["atoms"])
+    learner = run.learner
+    check_over_ranks(learner)
+    step = open_documents(source, run, corpus_features)
+    data, P = step.data, step.P[:]
+    check_previous(data.t, previous)
+    owner, network = learner.agents_of(run.atoms)
     if learner.central(network):
         given = f"solver '{learner.solver}' on the network '{learner.network}' over ranks"
         todo = "set solver: diffusion, or run without ranks"
         raise ParameterError(given, "diffusion: no rank may see all atoms", todo)
-    among = ranks.Ranks(comm, network)
+    among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
     if previous is None:
-        A = learner.first_atoms(P, run["atoms"], novelty.generator(run["seed"], "start"))[:, own]
+        A = learner.first_atoms(P, run.atoms, novelty.generator(run.seed, "start"))[:, own]
         updates, digest = 0, checkpoints.FIRST
     else:
-        A, updates, digest = _read_own(previous, run, data.t - 1, among.agents, own)
+        A, updates, digest = _read_own(previous, run.chain, data.t - 1, among.agents, own)
     A = learners.widen(sparse.csc_array(A), n_rows=P.shape[1])
     agents = ranks.Agents(among, learner.model, owner, A, **learner.diffusion)
-    return Share(data, P, learner, agents, updates, digest, storage.digest_of(source, "features"))
+    return Share(data, P, agents, updates, digest, storage.digest_of(source, "features"))
 
 
-def _read_own(previous, run, t, agents, own):
+def _read_own(previous, chain, t, agents, own):
     """Return (own atoms, updates, digest) of the checkpoint before."""
     if not agentfiles.of_network(previous):  # one process had all the atoms
-        held = checkpoints.read(previous, run, t)
+        held = checkpoints.read(previous, chain, t)
         return held.dictionary[:, own], held.updates, held.digest
-    held = agentfiles.read_network(previous, run, t)
+    held = agentfiles.read_network(previous, chain, t)
     blocks = [agentfiles.read_agent(previous, agent, held)[0] for agent in agents]
     return sparse.hstack(blocks, format="csc"), held.updates, held.digest
 
@@ -127,7 +125,7 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     ----------
     comm : mpi4py.MPI.Comm
     source, run, previous, corpus_features
-        As in `odl.jobs.timestep.update`.
+        As in `odl.jobs.update.update`.
     state, timings : path-like
         Written: the checkpoint (`odl.files.agentfiles`) and CPU seconds over all ranks.
 
@@ -137,7 +135,7 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     """
     begin = time.process_time()
     share = together(comm, lambda: prepare(comm, source, run=run, previous=previous, corpus_features=corpus_features))
-    P, learner, agents = share.P, share.learner, share.agents
+    P, learner, agents = share.P, run.learner, share.agents
     start = time.process_time()
     for _ in range(0 if previous else learner.rounds):
         agents.learn(P, learner.mu_w)
@@ -152,7 +150,12 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
     phases["job"] = time.process_time() - begin
     totals = agents.ranks.add_up([*phases.values(), agents.ranks.sent]).tolist()
-    together(comm, lambda: _finish(comm, timings, dict(zip(phases, totals, strict=False)), totals[-1], found))
+    together(
+        comm,
+        lambda: _finish(
+            comm, timings, dict(zip(phases, totals, strict=False)), totals[-1], agents.ranks.exchanges, found
+        ),
+    )
 
 
 def summarise(among, found, score_iterations):
@@ -166,7 +169,7 @@ def summarise(among, found, score_iterations):
 
 def _write(comm, state, share, run, found, dual):
     """Write the own agents' files, then, on one rank, the file that makes them a checkpoint."""
-    among, learner, P, data = share.agents.ranks, share.learner, share.P, share.data
+    among, P, data = share.agents.ranks, share.P, share.data
     first = comm.Get_rank() == 0
     updates = share.updates + (data.t > 0)
     A, own = share.agents.dictionary(), share.agents.own
@@ -182,17 +185,17 @@ def _write(comm, state, share, run, found, dual):
             mine = np.flatnonzero(own == position)
             codes = sparse.csr_array(found.codes[:, mine])
             links = {"previous": share.previous, "features": share.features}
-            held = checkpoints.Checkpoint(data.t, run, A[:, mine], {}, updates, codes, 0.0, **links)
+            held = checkpoints.Checkpoint(data.t, run.chain, A[:, mine], {}, updates, codes, 0.0, **links)
             made.append(agentfiles.write_agent(state, agent, held))
         return made
 
     def write_network(digests):
         if first:
-            score = np.where(np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * learner.scale(P))
+            score = np.where(np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * run.learner.scale(P))
             agentfiles.write_network(
                 state,
                 agentfiles.Network(
-                    data.t, run, updates, run["atoms"], score, dual, digests, share.previous, features=share.features
+                    data.t, run.chain, updates, run.atoms, score, dual, digests, share.previous, features=share.features
                 ),
             )
 
@@ -201,20 +204,20 @@ def _write(comm, state, share, run, found, dual):
     together(comm, lambda: write_network(digests))
 
 
-def _finish(comm, timings, phases, sent, found):
+def _finish(comm, timings, phases, sent, exchanges, found):
     if comm.Get_rank() == 0:
-        timestep.write_timings(timings, phases, len(found.iterations))
+        update.write_timings(timings, phases, len(found.iterations))
         rounds = float(np.mean(found.iterations)) if len(found.iterations) else 0.0
         print(
             f"odl rank: {comm.Get_size()} ranks, {len(found.iterations)} documents, {rounds:.1f} iterations for "
-            f"the score of one, {int(sent)} bytes sent",
+            f"the score of one, {int(sent)} bytes sent, {exchanges} exchanges",
             flush=True,
         )
 
 
 def rank(asked, *arguments, **options):
     """Run `work` on this rank of COMM_WORLD; return the exit status. No rank waits for one that has failed."""
-    comm = ranks.world(asked)
+    comm = messages.world(asked)
     try:
         work(comm, *arguments, **options)
     except Agreed as stopped:
@@ -254,7 +257,7 @@ def launch(words, n_ranks, launcher, state):
     found = shutil.which(start[0], path=folder + os.pathsep + os.environ.get("PATH", os.defpath)) if start else None
     if not found:
         given = f"the launcher '{launcher}', which is not there"
-        raise ParameterError(given, "one such as mpiexec", f"{ranks.INSTALL}, or name it")
+        raise ParameterError(given, "one such as mpiexec", f"{messages.INSTALL}, or name it")
     command = [found, *start[1:], "-n", str(n_ranks), sys.executable, "-m", "odl", "rank", str(n_ranks), *words]
     # Ranks on this host end with this process, as this one ends with the workflow.
     environment = {**os.environ, "ODL_PARENT": str(os.getpid()), "ODL_HOST": platform.node()}
@@ -287,33 +290,34 @@ def collect(source, state, score_file, *, run, previous=None, corpus_features=No
     Parameters
     ----------
     source, run, previous, corpus_features
-        As in `odl.jobs.timestep.update`.
+        As in `odl.jobs.update.update`.
     state : path-like
         The checkpoint that the ranks have written.
     score_file : path-like
         Written.
     """
-    learner, data, P = weigh(source, run, corpus_features)
-    held = agentfiles.read(state, run, data.t)
+    learner, step = run.learner, open_documents(source, run, corpus_features)
+    data, P = step.data, step.P[:]
+    held = agentfiles.read(state, run.chain, data.t)
     value = agentfiles.read_network(state).dual["value"]
-    before = agentfiles.read(previous, run, data.t - 1).dictionary if previous else held.dictionary
+    before = agentfiles.read(previous, run.chain, data.t - 1).dictionary if previous else held.dictionary
     before = learners.widen(before, n_rows=P.shape[1])
     best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
     found = novelty.of(learner.network_scores(P, held.codes, value, best), P)
-    batch = Held(P, found.codes)
-    timestep.write_scores(score_file, data, batch, found, before, held.dictionary, run, learner.solver)
+    batch = InMemory(P, found.codes)
+    update.write_scores(score_file, data, batch, found, before, held.dictionary, run)
 
 
 def warm_up():
     """Compile the kernels of a rank and of `collect` once, before ranks start side by side."""
-    timestep.warm_up("diffusion")
+    update.warm_up("diffusion")
     learner = learners.make("diffusion", network="ring", iterations=ranks.CHECK)
     rng = np.random.default_rng(0)
     P = sparse.csr_array(rng.random((3, 6)))
     owner, network = learner.agents_of(2)
-    among = ranks.Ranks(ranks.Alone(), network)
+    among = messages.Ranks(messages.Alone(), network)
     agents = ranks.Agents(among, learner.model, owner, sparse.csc_array(P[:2].T), **learner.diffusion)
     agents.infer(P)
     agents.learn(P, learner.mu_w)
-    message, none = np.zeros(1), np.zeros(0, np.int64)
-    rank_kernels.unpack(message, none, agents.mark, 0, 0, agents.terms, agents.where, agents.psi)
+    agents.warm_up()
+    windows.warm_up()

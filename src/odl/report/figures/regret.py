@@ -1,9 +1,24 @@
-"""The figure of regret: what was measured against the square root of the timesteps, and the bounds of the theory."""
+"""Regret against the square root of the timesteps, and the bounds of the theory; where it was measured."""
 
 import numpy as np
+import pandas
 import seaborn
 
+from odl.evaluation import regretmeans
+from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, INK, LINES, logarithmic, look_of, new_figure, styled
+
+PLACE = ("Regret", 0.1)
+NEEDS = "regret"
+
+
+def draw(chosen):
+    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regretmeans.COLUMNS))
+    if frame.empty:
+        return absent("The regret of no run was measured.")
+    nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - chosen.shown["k"])))
+    frame = frame[frame["k"] == nearest]
+    return Picture(regret(frame), *words(frame))
 
 
 def _panels(frame):
@@ -28,13 +43,13 @@ def regret(frame):
     rows = -(-len(names) // columns)
     figure, axes = new_figure(3.9 * columns, 3.2 * rows + 0.5, rows, columns)
     looks = {run: look_of(number) for number, run in enumerate(dict.fromkeys(frame["run"]))}
-    draw = {"regret": _regret, "rate": _rate, "bound": _bound, "violation": _violation}
+    panels = {"regret": _regret, "rate": _rate, "bound": _bound, "violation": _violation}
     last = frame["t"].max()
     ticks = np.unique((np.linspace(1, np.sqrt(last), 6) ** 2).round().astype(int))
     for name, axis in zip(names, axes.flat, strict=False):
         axis.set_xscale("function", functions=(lambda t: np.sqrt(np.maximum(t, 0)), np.square))
         axis.set(xlabel="timesteps T (scale of √T)", xlim=(0, 1.03 * last), xticks=ticks)
-        draw[name](axis, frame, looks, theorem)
+        panels[name](axis, frame, looks, theorem)
     for axis in axes.flat[len(names) :]:
         axis.axis("off")
     handles = axes[0, 0].get_legend_handles_labels()

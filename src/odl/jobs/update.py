@@ -1,6 +1,7 @@
 """One job of a learner: read the features and the last checkpoint, score, learn, write."""
 
 import json
+import sys
 import time
 
 import numpy as np
@@ -9,10 +10,13 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.errors import DataError, ParameterError
 from odl.evaluation import scores
-from odl.files import agentfiles, checkpoints, storage
-from odl.jobs import gather
-from odl.learners.base import Held
+from odl.files import checkpoints, storage
+from odl.files.tables import write_table
+from odl.jobs.runs import open_timestep
+from odl.jobs.shards import gather
+from odl.learners.batches import InMemory
 from odl.stream import features
+from odl.stream.weighting import Weighed
 
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
 
@@ -26,8 +30,7 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
         Features of the timestep.
     state, score_file, timings : path-like
         Written: checkpoint, scores and CPU seconds.
-    run : dict
-        corpus, seed, run, atoms, learner (algorithm and hyper-parameters), features (weighting).
+    run : odl.jobs.runs.Run
     previous : path-like, optional
         Checkpoint of the timestep before; none for timestep 0.
     history : path-like, optional
@@ -38,89 +41,51 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
         What `odl.jobs.shards.score` wrote of the batch, in order; the timestep is then learned without holding it.
     """
     begin = time.process_time()
-    learner, data, P, digest, current, whole = opened(source, run, previous, corpus_features)
-    past = _past(learner, data.t, history, run["features"], whole)
-    if previous:
-        _load_kernels(learner, run["atoms"])
+    learner, step = run.learner, open_timestep(source, run, previous, corpus_features)
+    data, P, current = step.data, step.P, step.state
+    past = _past(step, history, run)
+    if previous and "numba" in sys.modules:
+        _load_kernels(learner)
     start = time.process_time()
     if previous is None:
         P = P[:]
-        current = learner.start(P, run["atoms"], novelty.generator(run["seed"], "start"))
+        current = learner.start(P, run.atoms, novelty.generator(run.seed, "start"))
         current = learner.fit_terms(current, P.shape[1])
     started = time.process_time()
     spent = 0.0
     if shards:
-        found, batch, spent = gather.gather(shards, P, run, data.t, digest)
+        found, batch, spent = gather(shards, P, run.chain, data.t, step.previous)
     else:
         P = P[:]
         found = novelty.score(learner, current, P)
-        batch = Held(P, found.codes)
+        batch = InMemory(P, found.codes)
     scored = time.process_time()
     after = learner.learn_parts(current, batch, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
-        data.t, run, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, digest,
+        data.t, run.chain, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, step.previous,
         features=str(data.file.attrs["digest"]),
     )  # fmt: skip
     checkpoints.write(state, checkpoint)
-    solver = getattr(learner, "solver", "own")
-    write_scores(score_file, data, batch, found, current.dictionary, after.dictionary, run, solver)
+    write_scores(score_file, data, batch, found, current.dictionary, after.dictionary, run)
     phases = {"start": started - start, "score": spent + scored - started, "learn": learned - scored}
     phases["job"] = spent + time.process_time() - begin
     write_timings(timings, phases, P.shape[0])
 
 
-def opened(source, run, previous=None, corpus_features=None):
-    """Open what a timestep is scored with.
-
-    Returns
-    -------
-    learner : odl.learners.Learner
-    data : odl.stream.features.Features
-    P : odl.stream.weighting.Weighed
-    digest : str
-        Of the checkpoint before.
-    state : odl.learners.State, or None for timestep 0
-        With the terms of the batch.
-    whole : odl.stream.features.Features, or None
-        Last features of the stream.
-    """
-    learner, data = learners.make(**run["learner"]), features.read(source)
-    whole = features.read(corpus_features) if corpus_features else None
-    P = data.weighed(**run["features"], norm=learner.norm, corpus=whole)
-    check_previous(data.t, previous)
-    if previous is None:
-        return learner, data, P, checkpoints.FIRST, None, whole
-    options = {"by_document": learner.by_document, "codes": False}
-    before = agentfiles.read(previous, run, data.t - 1, **options)
-    state = learners.resume(learner, before, P.shape[1], run["atoms"], previous)
-    return learner, data, P, before.digest, learner.fit_terms(state, P.shape[1]), whole
-
-
-def check_previous(t, previous):
-    """Refuse a timestep with a checkpoint too many or too few."""
-    if (previous is None) != (t == 0):
-        raise DataError(
-            f"timestep {t} {'without' if previous is None else 'with'} a checkpoint before it",
-            "a checkpoint before every timestep but 0",
-            "pass --previous accordingly",
-        )
-
-
-def write_scores(path, data, batch, found, before, after, run, solver):
+def write_scores(path, data, batch, found, before, after, run):
     """Write the score file of a timestep.
 
     Parameters
     ----------
     path : path-like
     data : odl.stream.features.Features
-    batch : odl.learners.base.Held, or an object with its methods
+    batch : odl.learners.batches.InMemory, or an object with its methods
         Its documents, weighed, and their codes.
     found : odl.novelty.Novelty
     before, after : csc_array
         Dictionary that the documents were scored with, and the learned one.
-    run : dict
-    solver : str
+    run : odl.jobs.runs.Run
     """
     top = np.argsort(-found.score, kind="stable")[:SHOWN]
     documents, codes = batch.take(top)
@@ -133,19 +98,17 @@ def write_scores(path, data, batch, found, before, after, run, solver):
         top_atoms=novelty.top_terms(after),
         atom_use=_use(batch, after.shape[1]),
         vocabulary=data.vocabulary,
-        algorithm=run["learner"]["algorithm"],
-        solver=solver,
-        weighting=json.dumps(run["features"], sort_keys=True),
-        atoms=run["atoms"],
-        **{name: run[name] for name in ("corpus", "seed", "run")},
+        algorithm=run.learner.algorithm,
+        solver=getattr(run.learner, "solver", "own"),
+        weighting=json.dumps(run.chain["features"], sort_keys=True),
+        **{name: getattr(run, name) for name in ("atoms", "corpus", "seed", "run")},
     )
 
 
 def write_timings(path, phases, n_documents):
     """Write the CPU seconds of the phases of a job."""
-    with storage.replacing(path) as temporary, open(temporary, "w") as file:
-        file.write("phase\tcpu_s\tdocuments\n")
-        file.writelines(f"{phase}\t{seconds:.6f}\t{n_documents}\n" for phase, seconds in phases.items())
+    rows = [{"phase": phase, "cpu_s": f"{cpu:.6f}", "documents": n_documents} for phase, cpu in phases.items()]
+    write_table(path, rows)
 
 
 def _use(batch, n_atoms):
@@ -158,18 +121,22 @@ def _use(batch, n_atoms):
     return use
 
 
-def _load_kernels(learner, n_atoms):
-    """Score and learn a few made documents, so that the clocks do not time the loading of compiled code."""
+def _load_kernels(learner):
+    """Score and learn four made documents: numba loads what it compiled at the first call, 0.3 s that are no scoring.
+
+    Kernels in libraries (`odl.kernels.native`) load in a millisecond and need none of it.
+    """
     learner, rng = learner.toy(), np.random.default_rng(0)
     P = sparse.csr_array(rng.random((4, 6)))
     P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
-    state = learner.fresh(sparse.csc_array(P[np.arange(n_atoms) % 4].T))
+    state = learner.fresh(sparse.csc_array(P[:2].T))
     learner.learn(state, P, learner.score(state, P).codes)
 
 
-def _past(learner, t, history, weighting, corpus):
+def _past(step, history, run):
     """Read and weigh the batches before, each as it was weighed when it came."""
-    if not learner.needs_history:
+    t = step.data.t
+    if not run.learner.needs_history:
         return []
     if t and history is None:
         raise ParameterError("no --history", "the folder of the features of the timesteps before", "give it")
@@ -179,11 +146,11 @@ def _past(learner, t, history, weighting, corpus):
         raise DataError(
             given, f"those of 0 to {t - 1}, each in the file of its number", "give the folder of the stream"
         )
-    return [batch.weighed(**weighting, norm=learner.norm, corpus=corpus)[:] for batch in batches]
+    return [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]
 
 
 def warm_up(algorithm):
     """Run the kernels of a learner once, so that their code lies in the cache before jobs start in parallel."""
     learner = learners.learner_class(algorithm)
     for solver in learner.choices.get("solver", (None,)):
-        _load_kernels(learner(solver=solver, iterations=1) if solver else learner(), 2)
+        _load_kernels(learner(solver=solver, iterations=1) if solver else learner())

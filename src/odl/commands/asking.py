@@ -1,0 +1,113 @@
+"""The commands by which a person asks what is new in a stream and why, and says what to hold back."""
+
+import json
+import os
+import sys
+
+from odl.commands.declare import argument, command
+from odl.errors import DataError, ParameterError
+
+NEWS = 10  # exit status of `odl new --fail` where something is new
+STREAM = argument("--stream", help="name of the stream, where the folder has several")
+FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
+WHAT = argument("what", help="a topic (12 or topic:12), the id of a document, or source:FILE")
+UNTIL = argument("--until", default="", help="a date, or 'grows': until the topic grows")
+NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv")
+
+
+@command(
+    "say what is new in a stream, and why",
+    FOLDER,
+    STREAM,
+    argument("--since", metavar="DATE", help="all periods from this date on; by default the last one"),
+    argument("--budget", type=float, help="items a period, or below 1 a share of them; by default that of the run"),
+    argument("--format", choices=("text", "jsonl", "csv", "md"), default="text"),
+    argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
+)
+def new(args):
+    from odl.alerts import read, show
+
+    watch = read.alerts_of(args.folder, args.stream, args.budget)
+    periods = show.since(watch, args.since)
+    text = show.SHOWN[args.format](watch, periods)
+    if text:
+        print(text.replace("odl explain FOLDER", f"odl explain {args.folder}"))
+    elif args.format == "text":
+        print(f"No period since {args.since}.")
+    if args.fail and any(period.alerts for period in periods):
+        sys.exit(NEWS)
+
+
+@command(
+    "say why a document has its score, or what a topic is",
+    FOLDER,
+    argument("what", help="the id of a document, or a topic (12 or topic:12)"),
+    STREAM,
+    argument("--format", choices=("text", "jsonl"), default="text"),
+)
+def explain(args):
+    from odl.alerts import explain, read, show
+
+    watch = read.alerts_of(args.folder, args.stream)
+    place, number = _resolved(watch, args.what)
+    if number:
+        told = show.topic_map(watch, number)
+        print(explain.topic_text(watch, number) if args.format == "text" else json.dumps(told, ensure_ascii=False))
+        return
+    if place is None:
+        raise DataError(f"{args.what} is no document or topic of {args.folder}", "the id of one", "look at odl new")
+    alert, earlier = explain.document(watch.place, *place, watch)
+    period = watch.periods[alert.t]
+    if args.format == "text":
+        print(explain.document_text(alert, earlier, period.warm_up))
+    else:
+        print(json.dumps(show.as_map(alert, period, earlier.id if earlier else None), ensure_ascii=False))
+
+
+@command(
+    "hold back a topic, a document or a source from now on",
+    FOLDER,
+    WHAT,
+    STREAM,
+    UNTIL,
+    NOTE,
+    argument("--known", action="store_true", help="write 'known' instead of 'muted'"),
+)
+def mute(args):
+    _say(args, "known" if args.known else "muted")
+
+
+@command("always show a topic or a document", FOLDER, WHAT, STREAM, UNTIL, NOTE)
+def follow(args):
+    _say(args, "follow")
+
+
+def _say(args, verdict):
+    """Write a line into feedback.csv, and say what it does."""
+    from odl.alerts import feedback, read
+
+    watch = read.alerts_of(args.folder, args.stream)
+    what = " ".join(args.what.split())
+    if not what.startswith("source:"):
+        place, number = _resolved(watch, what)
+        if not number and place is None:
+            raise ParameterError(f"{what} is no document or topic of {args.folder}", "one of them", "look at odl new")
+        what = f"topic:{number}" if number else what
+    until = feedback.parse_until(args.until)
+    path = feedback.add(args.folder, feedback.Entry(what, verdict, until, " ".join(args.note.split())))
+    periods = read.alerts_of(args.folder, args.stream).periods
+    held = sum(entry.items for period in periods for entry in period.withheld if entry.what == what)
+    note = f"; it holds back {held} item{'s' * (held != 1)} so far" if verdict != "follow" else ""
+    until = f" until {until}" if until else ""
+    print(f"odl {args.command}: {what} is {verdict}{until} ({os.path.basename(path)}){note}.")
+
+
+def _resolved(watch, what):
+    """Return where a document is (period, row) or None, and the number of a topic or 0; an id comes before a number."""
+    from odl.alerts import explain
+
+    place = explain.find(watch.place, what)
+    number = what.removeprefix("topic:").removeprefix("#")
+    if place is None and number.isdecimal() and int(number) in watch.topics:
+        return None, int(number)
+    return place, 0

@@ -1,0 +1,88 @@
+"""The commands whose results people look at: figures, experiments, the page and its main table."""
+
+from odl import arguments
+from odl.arguments import parse_map
+from odl.commands.declare import argument, command
+from odl.errors import ParameterError
+
+
+@command(
+    "draw the figures of a study",
+    argument("plan"),
+    argument("tables"),
+    argument("folder", help="folder of figures to write"),
+    argument("--settings", type=parse_map, default={}),
+    argument("--regret", help="table of regret over seeds, to draw as well"),
+)
+def figures(args):
+    from odl.report import figures
+
+    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
+    figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
+
+
+@command(
+    "measure one part of an experiment",
+    argument("name"),
+    argument("output", help="file to write"),
+    argument("--part", type=int, required=True, help="seed or split"),
+    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
+    argument("--files", nargs="*", default=[], help="its data"),
+)
+def measure(args):
+    from odl import experiments
+
+    experiments.measure(args.name, args.output, args.part, args.settings, args.files)
+
+
+@command(
+    "run an experiment: tables and figures beside the streams",
+    argument("name"),
+    argument("folder", help="folder of tables and figures to write"),
+    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
+    argument("--files", nargs="*", default=[], help="its data"),
+    argument("--study", type=parse_map, default=None, help="JSON of its streams, learners and evaluation"),
+    argument("--parts", nargs="*", default=[], help="what `odl measure` wrote of each, if not to be measured"),
+)
+def experiment(args):
+    from odl import experiments
+
+    experiments.run(args.name, args.folder, args.settings, args.files, args.study, args.parts)
+
+
+@command(
+    "write the page of a study",
+    argument("output"),
+    argument("plan", nargs="?"),
+    argument("tables", nargs="?"),
+    argument("figures", nargs="?"),
+    argument("--experiments", nargs="*", default=[], help="folders of finished experiments"),
+    argument("--title", default="Novel documents"),
+    argument("--config", type=parse_map, default={}),
+    argument("--settings", type=parse_map, default={}),
+)
+def page(args):
+    from odl import experiments
+    from odl.report import studypage
+
+    if args.plan is not None and args.figures is None:
+        raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
+    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
+    studypage.write(
+        args.output,
+        args.plan,
+        args.tables,
+        args.figures,
+        title=args.title,
+        config=args.config,
+        settings=args.settings,
+        experiments=[experiments.section(folder) for folder in args.experiments],
+    )
+
+
+@command("print the main table of a finished study", argument("folder", help="results/STUDY"))
+def table(args):
+    from odl.report import studypage
+
+    print(studypage.main_table(f"{args.folder}/tables"))
+    print(f"Report: {args.folder}/report.html")

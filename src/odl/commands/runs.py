@@ -1,0 +1,161 @@
+"""The commands that score and learn: one timestep of a run or of the baselines."""
+
+import json
+import os
+import sys
+
+from odl import arguments
+from odl.arguments import parse_map, parse_span
+from odl.commands.declare import argument, begins_in, command
+from odl.errors import ParameterError
+
+STATE = argument("--state", required=True, help="checkpoint to write")
+SCORES = argument("--scores", required=True, help="score file to write")
+TIMINGS = argument("--timings", required=True, help="CPU seconds to write")
+CHAIN = (
+    argument("--run", type=parse_map, required=True, help="JSON: corpus, seed, run, atoms, learner, features"),
+    argument("--previous", help="checkpoint of the timestep before"),
+    argument("--corpus-features", help="last features of the stream, for idf: corpus"),
+)
+
+
+@command(
+    "score one timestep, then learn from it",
+    argument("features"),
+    STATE,
+    SCORES,
+    TIMINGS,
+    *CHAIN,
+    argument("--history", metavar="FOLDER", help="of the features of all timesteps before, for batch learners"),
+    argument("--shards", nargs="*", default=[], help="what odl score wrote of this batch, in order"),
+)
+def update(args):
+    from odl.jobs import runs, update
+
+    _check_run(args.run)
+    update.update(
+        args.features,
+        args.state,
+        args.scores,
+        args.timings,
+        run=runs.parse(args.run),
+        previous=args.previous,
+        history=args.history,
+        corpus_features=args.corpus_features,
+        shards=args.shards,
+    )
+    _prune(args.state)
+
+
+def _prune(state):
+    """Delete old checkpoints where the workflow says so; by environment, since it changes no result."""
+    from odl.files import checkpoints
+
+    checkpoints.prune(state, int(os.environ.get("ODL_KEEP") or 0))
+
+
+@command(
+    "score a range of the documents of one timestep, for a later odl update --shards",
+    argument("features"),
+    argument("output", help="scores and codes to write"),
+    argument("--rows", type=parse_span, required=True, help="FIRST:END, FIRST a multiple of 512"),
+    *CHAIN,
+)
+def score(args):
+    from odl.jobs import runs, shards
+
+    _check_run(args.run)
+    run = runs.parse(args.run)
+    shards.score(
+        args.features, args.previous, args.output, rows=args.rows, run=run, corpus_features=args.corpus_features
+    )
+
+
+def _check_run(run):
+    """Refuse a map of other keys, or other kinds of values, than a run has; what they may be is checked in parsing."""
+    arguments.check(run, "--run", arguments.RUN)
+    arguments.check(run["features"], "--run: features", arguments.FEATURES, optional=True)
+    if "algorithm" not in run["learner"]:
+        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
+
+
+@command(
+    "update one timestep of the diffusion learner over MPI ranks, each of which owns some of the agents",
+    argument("n", type=int, help="number of ranks, at most one an agent"),
+    argument("features"),
+    STATE,
+    SCORES,
+    TIMINGS,
+    *CHAIN,
+    argument("--launcher", default="mpiexec", help="what starts ranks, before -n (default: mpiexec)"),
+)
+@begins_in("jobs/ranks", "learners/diffusion")
+def ranks(args):
+    from odl.jobs import ranks, runs
+
+    _check_run(args.run)
+    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
+    words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
+    for option in ("previous", "corpus_features"):
+        words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
+    ranks.launch(words, args.n, args.launcher, args.state)
+    ranks.collect(args.features, args.state, args.scores, **chain)
+    _prune(args.state)
+
+
+@command(
+    "what each rank of odl ranks does; run it by mpiexec -n N odl rank N ...",
+    argument("n", type=int, help="number of ranks that there have to be"),
+    argument("features"),
+    STATE,
+    TIMINGS,
+    *CHAIN,
+)
+def rank(args):
+    from odl.jobs import ranks, runs
+
+    _check_run(args.run)
+    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
+    sys.exit(ranks.rank(args.n, args.features, args.state, args.timings, **chain))
+
+
+@command(
+    "continue the chain of alerts by one timestep: items, topics, reasons",
+    argument("features"),
+    argument("scores"),
+    argument("state", help="checkpoint of the timestep"),
+    argument("output", help="alerts to write"),
+    CHAIN[0],
+    argument("--known", help="checkpoint of the timestep before"),
+    argument("--previous", help="alerts of the timestep before"),
+    argument("--batch", help="batch of the timestep, for the sources of its documents"),
+    argument("--duplicates", help="near-duplicates of the timestep; by default documents of nearly the same words are"),
+    CHAIN[2],
+    argument("--settings", type=parse_map, default={}, help="JSON: budget, level, window, ..."),
+)
+def alerts(args):
+    from odl.jobs import alerts, runs
+
+    _check_run(args.run)
+    arguments.check(args.settings, "--settings", arguments.ALERTS, optional=True)
+    files = {"known": args.known, "previous": args.previous, "batch": args.batch, "whole": args.corpus_features}
+    files["duplicates"] = args.duplicates
+    chain = {"run": runs.parse(args.run), "settings": args.settings, **files}
+    alerts.follow(args.features, args.scores, args.state, args.output, **chain)
+
+
+@command(
+    "score one timestep by nearest neighbours, unknown words and length",
+    argument("output"),
+    argument("features"),
+    argument("--past", metavar="FOLDER", required=True, help="of the features of the earlier timesteps"),
+    argument("--window", type=int, default=0, help="compare with so many timesteps (default: all)"),
+)
+def baselines(args):
+    from odl.evaluation import baselines, scores
+    from odl.files import storage
+    from odl.stream import features
+
+    batch = features.read(args.features)
+    past = storage.earlier(args.past, batch.t, args.window)
+    scores.write_baselines(args.output, batch, baselines.score(batch, map(features.read, past)))

@@ -1,0 +1,99 @@
+"""The commands that make a stream: files of a corpus, documents, batches, features."""
+
+import os
+
+from odl import arguments
+from odl.arguments import parse_map
+from odl.commands.declare import argument, command
+from odl.errors import ParameterError
+
+
+@command(
+    "fetch one file of the registry, from ODL_MIRROR first",
+    argument("file", help="FOLDER/FILE as in the registry"),
+    argument("output"),
+    argument("--registry", default="data/corpora.csv"),
+)
+def download(args):
+    from odl.corpora import download
+
+    download.download(args.file, args.output, args.registry, mirror=os.environ.get("ODL_MIRROR"))
+
+
+@command(
+    "read a corpus into the internal form",
+    argument("reader"),
+    argument("output"),
+    argument("--source", nargs="*", default=[], help="files to read"),
+    argument("--options", type=parse_map, default={}, help="JSON of the reader's options"),
+)
+def read(args):
+    from odl import corpora
+    from odl.files import documents
+
+    found = corpora.read(args.reader, args.source, args.options)
+    documents.write(args.output, found, reader=args.reader)
+    print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
+    for sentence in documents.losses(found):
+        print(f"odl read: {sentence}")
+
+
+@command(
+    "cut the stream into batches",
+    argument("documents"),
+    argument("table", help="index.tsv to write"),
+    argument("order", help="order.h5 to write"),
+    argument("--seed", type=int, required=True),
+    argument("--stream", type=parse_map, required=True, help="JSON: batches, protocol, topic_entry, ties"),
+    argument("--made", help="folder of the batches made before, to warn of late documents"),
+)
+def index(args):
+    from odl.stream import batching
+
+    arguments.check(args.stream, "--stream", arguments.STREAM)
+    arguments.check(args.stream["batches"], "--stream: batches", arguments.BATCHES)
+    arguments.check(
+        args.stream["topic_entry"], "--stream: topic_entry", arguments.ENTRY, args.stream["protocol"] != "topic-entry"
+    )
+    batching.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
+
+
+@command(
+    "write the documents of one timestep",
+    argument("documents"),
+    argument("order"),
+    argument("output"),
+    argument("--t", type=int, required=True),
+)
+def batch(args):
+    from odl.stream import batchfile
+
+    batchfile.cut(args.documents, args.order, args.output, args.t)
+
+
+@command(
+    "continue the chain of vocabulary and frequencies by one timestep",
+    argument("output"),
+    argument("batch"),
+    argument("previous", nargs="?"),
+)
+def features(args):
+    from odl.stream import features
+
+    features.advance(args.output, args.batch, args.previous)
+
+
+@command(
+    "group the near-duplicates of one timestep, with those of the timesteps before",
+    argument("output"),
+    argument("batch", help="those before it lie beside it"),
+    argument("previous", nargs="?", help="groups of the timestep before"),
+    argument("--window", type=int, default=4, help="compare with so many timesteps before (default: 4)"),
+)
+def duplicates(args):
+    from odl.alerts import duplicates
+
+    if args.window < 0:
+        raise ParameterError(f"--window is {args.window}", "a number of timesteps from 0", "correct it")
+    groups = duplicates.advance(args.output, args.batch, args.previous, args.window)
+    print(f"odl duplicates: {groups.sentence()}")

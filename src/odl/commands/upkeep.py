@@ -1,0 +1,62 @@
+"""The commands around a study: digests, compiled kernels, the schema."""
+
+import sys
+
+from odl.commands.declare import argument, command
+
+
+@command("hold every file of a finished study to its digests", argument("folder", help="results/STUDY"))
+def verify(args):
+    from odl.files import verify
+
+    n_files, wrong = verify.verify(args.folder)
+    for sentence in wrong:
+        print(sentence)
+    fits = f"{len(wrong)} of which {'do' if len(wrong) > 1 else 'does'} not fit" if wrong else "all of which fit"
+    print(f"odl verify: {n_files} files, {fits}")
+    if wrong:
+        sys.exit(1)
+
+
+@command(
+    "compile the numerical kernels of learners once, before jobs run in parallel",
+    argument("algorithm", nargs="*", help="algorithms, topics or ranks; all if none is named"),
+    argument("--stamp", help="empty file to write when done"),
+    name="compile",
+)
+def compile_kernels(args):
+    from odl import learners
+    from odl.jobs import compile as ahead
+    from odl.jobs import update
+    from odl.kernels import native
+
+    for name in native.FUNCTIONS:
+        if not ahead.build(name):
+            print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
+    for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
+        if algorithm == "topics":
+            from odl.alerts import topics
+
+            topics.warm_up()
+        elif algorithm == "ranks":
+            from odl.jobs import ranks
+
+            ranks.warm_up()
+        else:
+            update.warm_up(algorithm)
+    if args.stamp:
+        open(args.stamp, "w").close()
+
+
+@command(
+    "print the schema of the configuration, with what the workflow has to know of learners, readers, experiments",
+    argument("--write", action="store_true", help="write it where the workflow reads it"),
+    argument("--folder", default="workflow/schemas", help="of the part written by hand, base.json"),
+)
+def schema(args):
+    from odl import registry
+
+    if args.write:
+        registry.write(args.folder)
+    else:
+        print(registry.text(registry.schema(args.folder)), end="")

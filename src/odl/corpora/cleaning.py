@@ -1,0 +1,91 @@
+"""Cleaning of texts before their words are counted: what is not said by the document itself, taken out and counted."""
+
+from array import array
+
+import numpy as np
+
+from odl.corpora.checks import check_options
+from odl.corpora.cleaning_encoded import drop_encoded
+from odl.corpora.cleaning_html import drop_html
+from odl.corpora.cleaning_mail import drop_headers, drop_quotes, drop_signatures
+from odl.errors import ConfigError
+
+# In the order in which they are applied: what is encoded may look like markup, which hides what a line begins with.
+CLEANERS = {
+    "headers": drop_headers,
+    "encoded": drop_encoded,
+    "html": drop_html,
+    "quotes": drop_quotes,
+    "signatures": drop_signatures,
+}
+SCHEMA = {
+    "type": ["array", "object"],
+    "items": {"type": "string", "enum": list(CLEANERS)},
+    "additionalProperties": False,
+    "properties": {name: {"type": "boolean"} for name in CLEANERS},
+}
+
+
+def chosen_cleaners(clean):
+    """Return the names of the cleaners of an option, in the order of `CLEANERS`.
+
+    Parameters
+    ----------
+    clean : list of str, dict or None
+        Names, or name -> whether it is applied.
+
+    Raises
+    ------
+    ConfigError
+        If it is something else, or a name is unknown.
+    """
+    clean = {} if clean is None else clean
+    if isinstance(clean, list) and all(isinstance(name, str) for name in clean):
+        clean = dict.fromkeys(clean, True)
+    if not isinstance(clean, dict) or not all(isinstance(value, bool) for value in clean.values()):
+        expected = "a list of names, or a map of them to true or false, among " + ", ".join(CLEANERS)
+        raise ConfigError(f"clean is {clean!r}", expected, "correct it")
+    check_options("clean", clean, CLEANERS)
+    return [name for name in CLEANERS if clean.get(name)]
+
+
+class Cleaning:
+    """Cleaners, and how many characters each took out of each document.
+
+    Parameters
+    ----------
+    clean : list of str, dict or None
+        See `chosen_cleaners`.
+
+    Attributes
+    ----------
+    names : list of str
+    """
+
+    def __init__(self, clean=None):
+        self.names = chosen_cleaners(clean)
+        self.taken = {name: array("i") for name in self.names}
+
+    def apply(self, text):
+        """Return the text cleaned, and the characters that each cleaner took out."""
+        counts = []
+        for name in self.names:
+            before, text = len(text), CLEANERS[name](text)
+            counts.append(before - len(text))
+        return text, counts
+
+    def count(self, counts):
+        """Count what was taken out of the next document."""
+        for name, count in zip(self.names, counts, strict=True):
+            self.taken[name].append(count)
+
+    def removed(self):
+        """Return cleaner -> characters that it took out of each document."""
+        return {name: np.array(taken, dtype=np.int32) for name, taken in self.taken.items()}
+
+
+def check_min_words(value):
+    """Return the fewest words that a document may have, refusing what is no whole number from 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(f"min_words is {value!r}", "a whole number from 0", "correct it")
+    return value

@@ -1,0 +1,167 @@
+"""Mail and news: headers, quoted replies and signatures, found line by line. Each function may be applied again."""
+
+import re
+
+HEADERS = (
+    "approved article-i.d. bcc cc content-length content-transfer-encoding content-type date delivered-to distribution "
+    "expires followup-to from importance in-reply-to keywords lines list-id message-id mime-version newsgroups "
+    "nntp-posting-host nntp-posting-user organisation organization originator path priority received references "
+    "reply-to return-path sender sent status subject summary to user-agent xref "
+    "an betreff datum gesendet kopie von asunto enviado fecha para envoyé objet"
+)
+HEADERS = frozenset(HEADERS.split())
+ALONE = frozenset(["from", "message-id", "newsgroups", "path", "received", "return-path", "subject", "betreff"])
+SUBJECTS = frozenset(["subject", "betreff", "asunto", "objet"])
+REPLIES = frozenset(["re", "aw", "fw", "fwd", "wg", "sv", "antw"])
+HEADER = re.compile(r"([^\W\d_][\w.\[\]-]{0,60}):(?=[ \t\r]|$)")
+MBOX = re.compile(r"From \S{1,200} .{0,100}\d{4}\s*$")
+
+LONGEST = 300  # characters of a line that introduces a quotation, or of one of a signature
+QUOTED = re.compile(r"[ \t]*[A-Za-z]{0,4}>")
+MARKED = re.compile(r"[ \t]*[|:}](?![-()DPp])")  # no smiley
+WROTE = re.compile(
+    r"(?:\b(?:wrote|writes|says|said|schrieb|schreibt|escribió|schreef|skrev)|a écrit|ha scritto)\b[^:]{0,80}:\s*$"
+)
+ADDRESSED = re.compile(
+    r"[@<].{0,200}\b(?:wrote|writes|schrieb|schreibt|escribió|schreef|skrev|écrit|scritto)\b.{0,80}:\s*$"
+)
+ARTICLE = re.compile(r"[ \t]*In (?:article|message|<)[^<]{0,80}<?[^<>\s]{1,200}>")
+DATED = re.compile(r"[ \t]*(?:On|Am|Le|El|Il|Op)\b.{0,100}\d.{0,180}[^.:!?\s]\s*$")
+ORIGINAL = re.compile(
+    r"\s*-{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original)\s*-{2,}\s*$", re.I
+)
+
+MOST_LINES = 10  # of a signature, blank ones aside
+DASHES = re.compile(r"-- \r?$")
+DASH_LINE = re.compile(r"--\s*$")
+RULE = re.compile(r"[ \t]*([-_=*~+#])\1{3,}[-_=*~+#\s]*$")
+CONTACT = re.compile(r"\S@\S|\bwww\.|://|\d{3}[-. )/]{1,3}\d{3}|\b(?:phone|tel|fax|e-?mail|internet|bitnet)\b", re.I)
+CLOSING = re.compile(
+    r"\s*(?:(?:(?:with )?(?:kind|best|warm) )?regards|best wishes|sincerely(?: yours)?|yours (?:sincerely|truly)|"
+    r"cheers|(?:mit )?(?:freundlichen|besten|herzlichen|schönen|viele) Grüßen?|MfG|cordialement|saludos)\s*[,.!]?\s*$",
+    re.I,
+)
+DEVICE = re.compile(r"\s*(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon ).{0,60}$")
+
+
+def drop_headers(text):
+    """Drop blocks of mail or news headers, at the top and before forwarded parts; the subject stays as a line."""
+    lines, kept, at, top = text.split("\n"), [], 0, True
+    while at < len(lines):
+        opened = top or not kept[-1].strip()
+        end, subject = _header_block(lines, at, top) if opened else (at, "")
+        if end > at:
+            at = end
+            if subject:
+                kept.append(subject)
+                top = False
+            continue
+        top = top and not lines[at].strip()
+        kept.append(lines[at])
+        at += 1
+    return "\n".join(kept)
+
+
+def _header_block(lines, first, top):
+    """Return where a block of headers that begins at a line ends (there, if none does), and its subject."""
+    at = first + bool(top and MBOX.match(lines[first]))
+    known, subject, name = set(), [], None
+    while at < len(lines) and lines[at].strip():
+        found = HEADER.match(lines[at])
+        if found:
+            name = found[1].lower()
+            if name in HEADERS or name.startswith(("x-", "resent-")):
+                known.add(name)
+        elif lines[at][0] not in " \t" or (name is None and not (top and at == first)):
+            return first, ""  # the rest of a line may stand first where a file was cut
+        if name in SUBJECTS:
+            subject.append(lines[at][found.end() if found else 0 :].strip())
+        at += 1
+    if len(known) < 2 and not (top and known & ALONE):
+        return first, ""
+    return at, _bare(" ".join(subject))
+
+
+def _bare(subject):
+    """Return a subject without what stands before it in a reply, and without what would be read as a header again."""
+    at = 0
+    while found := HEADER.match(subject, at):
+        name = found[1].lower()
+        if name not in HEADERS and name not in REPLIES and not name.startswith(("x-", "resent-")):
+            break
+        at = found.end()
+        while at < len(subject) and subject[at].isspace():
+            at += 1
+    return subject[at:]
+
+
+def drop_quotes(text):
+    """Drop quoted lines, the lines that introduce them ("X wrote:"), and all below "Original Message".
+
+    A line is quoted if it begins with ">", after up to four initials, or with "|", ":" or "}" next to another one.
+    """
+    lines = text.split("\n")
+    end = next((at for at, line in enumerate(lines) if len(line) <= LONGEST and ORIGINAL.match(line)), len(lines))
+    kinds = [_kind(line) for line in lines[:end]]
+    kept, below, adjacent = [], False, False  # is the next line that is not blank, the very next line, dropped?
+    for at in range(end - 1, -1, -1):
+        kind = kinds[at]
+        if kind == "marked":
+            drop = any(0 <= beside < end and kinds[beside] in QUOTES for beside in (at - 1, at + 1))
+        elif kind == "dated":
+            drop = adjacent and kinds[at + 1] in ("addressed", "wrote")
+        else:
+            drop = kind in QUOTES or (kind == "wrote" and below)
+        if not drop:
+            kept.append(lines[at])
+        adjacent = drop
+        if kind != "blank":
+            below = drop
+    return "\n".join(reversed(kept))
+
+
+QUOTES = ("quoted", "marked", "addressed")
+
+
+def _kind(line):
+    if not line or line.isspace():
+        return "blank"
+    if QUOTED.match(line):
+        return "quoted"
+    if MARKED.match(line):
+        return "marked"
+    if len(line) <= LONGEST:
+        if ARTICLE.match(line) or ADDRESSED.search(line):
+            return "addressed"
+        if WROTE.search(line):
+            return "wrote"
+        if DATED.match(line):
+            return "dated"
+    return "other"
+
+
+def drop_signatures(text):
+    """Drop a signature at the end: after "--", a closing formula, a device's line, or a rule with an address below.
+
+    `MOST_LINES` lines at most; only below "-- " and a formula with blank lines between. A text that is nothing else
+    stays.
+    """
+    lines = text.split("\n")
+    end, at, filled, gaps, blank, contact = len(lines), len(lines) - 1, 0, 0, 0, False
+    while at >= 0 and filled <= MOST_LINES:
+        line = lines[at]
+        if line and not line.isspace():
+            if len(line) > LONGEST:
+                break
+            cut = bool(DASHES.match(line) or CLOSING.match(line) or DEVICE.match(line))
+            compact = gaps == 0 and (DASH_LINE.match(line) or (contact and RULE.match(line)))
+            if cut or compact:
+                end, filled, gaps, contact = at, 0, 0, False
+            else:
+                filled, gaps, contact = filled + 1, gaps + blank, contact or bool(CONTACT.search(line))
+            blank = 0
+        else:
+            blank = int(filled > 0)
+        at -= 1
+    rest = lines[:end]
+    return "\n".join(rest) if any(line and not line.isspace() for line in rest) else text

@@ -1,0 +1,66 @@
+"""Shingles of a text: the runs of five words by which near-duplicates are told, as numbers.
+
+Two texts are near-duplicates if the Jaccard index of their sets of shingles, |A ∩ B| / |A ∪ B|, is large. The sets
+themselves are stored, four bytes a word: a signature of as many bytes would only estimate the index.
+"""
+
+import hashlib
+import re
+from array import array
+
+import numpy as np
+from scipy import sparse
+
+from odl.files.documents import SHINGLES
+
+WORDS = 5  # of a shingle; a shorter text is one shingle
+WORD = re.compile(r"\w+")
+FACTOR, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+KEPT = 1 << 20  # words whose numbers are kept at hand
+
+
+class Shingler:
+    """Shingles of one text after another.
+
+    Attributes
+    ----------
+    numbers : dict
+        Word -> number of 64 bits, of the words met last.
+    """
+
+    def __init__(self):
+        self.numbers = {}
+        self.indices, self.indptr = array("i"), array("q", [0])
+
+    def add(self, text):
+        """Store the shingles of the next text, each once, ascending."""
+        self.indices.frombytes(self.of(text).tobytes())
+        self.indptr.append(len(self.indices))
+
+    def of(self, text):
+        """Return the shingles of a text as numbers from 0 to `SHINGLES` - 1, each once, ascending."""
+        words = [self._number(word) for word in WORD.findall(text.lower())]
+        if not words:
+            return np.empty(0, dtype=np.int32)
+        words = np.array(words, dtype=np.uint64)
+        n_shingles, size = max(1, len(words) - WORDS + 1), min(WORDS, len(words))
+        keys = np.zeros(n_shingles, dtype=np.uint64)
+        for place in range(size):
+            keys = keys * FACTOR + words[place : place + n_shingles]
+        keys = (keys ^ (keys >> np.uint64(31))) * MIXER
+        return np.unique((keys >> np.uint64(32)) % np.uint64(SHINGLES)).astype(np.int32)
+
+    def _number(self, word):
+        number = self.numbers.get(word)
+        if number is None:
+            if len(self.numbers) == KEPT:
+                self.numbers.clear()
+            number = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
+            self.numbers[word] = number
+        return number
+
+    def matrix(self):
+        """Return the sets as rows of a matrix of ones; its columns are all shingles there can be."""
+        data = np.ones(len(self.indices), dtype=np.uint8)
+        shape = (len(self.indptr) - 1, SHINGLES)
+        return sparse.csr_array((data, np.array(self.indices), np.array(self.indptr)), shape=shape)

@@ -1,0 +1,83 @@
+"""Files that are there only when they are whole: written under a temporary name beside it, then renamed.
+
+Standard library only, like all that the rules read through.
+"""
+
+import errno
+import glob
+import os
+import platform
+import shutil
+from contextlib import contextmanager, suppress
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+@contextmanager
+def replacing(path):
+    """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
+
+    The name carries host, process and when that began, so that two writers never share it; what a killed process
+    of this host left behind for the same file is removed, even if its number was given to another one since.
+    """
+    path = os.fspath(path)
+    temporary = _temporary(path)
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    except BaseException as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            error.filename = path  # writing into an open file does not say which
+        raise
+
+
+@contextmanager
+def filling(folder):
+    """Yield a temporary folder beside `folder`; move its files there if the block ends well."""
+    folder = os.fspath(folder).rstrip(os.sep) or os.sep
+    temporary = _temporary(folder)
+    try:
+        os.mkdir(temporary)
+        yield temporary
+        os.makedirs(folder, exist_ok=True)
+        for name in sorted(os.listdir(temporary)):
+            os.replace(os.path.join(temporary, name), os.path.join(folder, name))
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _temporary(path):
+    """Return the temporary name of a path, whose folder is made; remove what killed processes left of the same path."""
+    folder, name = os.path.split(path)
+    os.makedirs(folder or ".", exist_ok=True)
+    host = platform.node() or "host"
+    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
+        process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
+        if not _alive(process) or began != _began(process):
+            if os.path.isdir(left):
+                shutil.rmtree(left, ignore_errors=True)
+                continue
+            with suppress(FileNotFoundError):  # another writer of the file was faster
+                os.unlink(left)
+    return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began(os.getpid())}.part")
+
+
+def _began(process):
+    """Return when a process began, in ticks since the machine was started; 0 where /proc does not say."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[19]
+    except OSError:
+        return "0"
+
+
+def _alive(process):
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True

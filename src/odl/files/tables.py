@@ -1,0 +1,159 @@
+"""Tables between stages: tab-separated text for people and pandas, every row held to what was written.
+
+The last column, ``digest``, has the first 16 hexadecimal digits of the sha256 of the names of the columns, the number
+of rows, the row's position and its cells as written: an edited, moved, added or missing row is seen. A table without
+rows has its digest in the name of that column, so that one that lost all its rows is seen too.
+
+Standard library only: the rules read the index of a stream. Tables that Snakemake writes (benchmarks) and tables that
+a user brings have no digests, and their readers are elsewhere (`odl.evaluation.study`, `odl.corpora.tables`).
+"""
+
+import hashlib
+import math
+import numbers
+import os
+
+from odl.errors import StorageError, changed
+from odl.files.atomic import replacing
+from odl.files.text import visible
+
+DIGEST = "digest"
+SIZE = 16  # hexadecimal digits
+# Columns of text: all others have numbers where they can be read as such, and nan where they are empty.
+TEXT_COLUMNS = {"run", "corpus", "protocol", "algorithm", "first_time", "last_time", "parameters", "source", "phase"}
+
+
+def _cell(value):
+    if value is None:
+        return ""
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        return "" if math.isnan(value) else f"{value:.6g}" if 0 < abs(value) < 1e-3 else f"{value:.6f}"
+    return " ".join(visible(str(value)).split())
+
+
+def write_table(path, rows, columns=None):
+    """Write rows (dicts) as tab-separated text with digests, atomically and with reproducible bytes.
+
+    Parameters
+    ----------
+    path : path-like
+    rows : list of dict
+        Missing keys and nan become empty cells, floats get six decimals.
+    columns : list of str, optional
+        Needed where there may be no rows; by default the keys of the first row.
+    """
+    columns = list(columns or rows[0])
+    text = sealed(columns, [[_cell(row.get(name)) for name in columns] for row in rows])
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def sealed(columns, lines):
+    """Return the text of a table of cells, with the column of digests."""
+    found = _digests(columns, lines)
+    last = DIGEST if lines else f"{DIGEST}-{found[0]}"
+    rows = [[*columns, last], *([*line, digest] for line, digest in zip(lines, found, strict=False))]
+    return "\n".join(map("\t".join, rows)) + "\n"
+
+
+def _digests(columns, lines):
+    """Return the digest of every row, or the one of a table without rows."""
+    head = hashlib.sha256(("\t".join(columns) + f"\n{len(lines)}\n").encode())
+    found = []
+    for position, line in enumerate(lines or [()]):
+        sha = head.copy()
+        sha.update((f"{position}\n" + "\t".join(line)).encode())
+        found.append(sha.hexdigest()[:SIZE])
+    return found
+
+
+def read_cells(path, delete=None):
+    """Read the cells of a table that `write_table` wrote, as text, verified.
+
+    Parameters
+    ----------
+    path : path-like
+    delete : path-like, optional
+        What to delete if it is damaged, where that is not the table alone.
+
+    Returns
+    -------
+    columns : list of str
+    rows : list of list of str
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, no table with digests, or changed after it was written.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise StorageError(f"{path} does not exist", "a table", "make it first")
+    todo = f"delete {os.fspath(delete or path)} and run the same command again"
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            lines = [line.split("\t") for line in file.read().removesuffix("\n").split("\n")]
+    except (UnicodeDecodeError, IsADirectoryError) as error:
+        raise StorageError(f"{path} is not a table ({error})", "tab-separated UTF-8 text", todo) from error
+    (*columns, last), rows = lines[0], lines[1:]
+    if any(len(line) != len(lines[0]) for line in rows):
+        raise StorageError(f"{path} is not a whole table", "rows of one length", todo)
+    if last != DIGEST and not last.startswith(f"{DIGEST}-"):
+        raise StorageError(f"{path} has no digests", f"a table with the last column '{DIGEST}'", todo)
+    cells = [line[:-1] for line in rows]
+    wanted = [line[-1] for line in rows] if rows else [last.removeprefix(f"{DIGEST}-")]
+    for position, (found, held) in enumerate(zip(_digests(columns, cells), wanted, strict=True)):
+        if found != held:
+            raise changed(path, f"row {position + 1}" if rows else "its header", delete)
+    if rows and last != DIGEST:
+        raise changed(path, "its header", delete)
+    return columns, cells
+
+
+def _value(text):
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def read_table(path, columns=(), delete=None):
+    """Read what `write_table` wrote: empty cells are nan, except in the columns `TEXT_COLUMNS`.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : sequence of str, optional
+        Columns that have to be there; what is no text in them has to be numbers.
+    delete : path-like, optional
+        As for `read_cells`.
+
+    Returns
+    -------
+    list of dict
+        Without the digests.
+
+    Raises
+    ------
+    StorageError
+        As for `read_cells`, or if the table lacks what `columns` asks for.
+    """
+    names, lines = read_cells(path, delete)
+    path, todo = os.fspath(path), f"delete {os.fspath(delete or path)} and run the same command again"
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise StorageError(f"{path} has no column {', '.join(missing)}", "a table of this kind", todo)
+    rows = [
+        {
+            name: cell if name in TEXT_COLUMNS else _value(cell) if cell else math.nan
+            for name, cell in zip(names, line, strict=True)
+        }
+        for line in lines
+    ]
+    for name in columns:
+        bad = next((row[name] for row in rows if name not in TEXT_COLUMNS and isinstance(row[name], str)), None)
+        if bad is not None:
+            raise StorageError(f"{path} has {bad!r} in the column {name}", "a number", todo)
+    return rows

@@ -1,0 +1,11 @@
+"""What a terminal would act on, spelled out. Standard library only, like `odl.files.tables`, which writes with it."""
+
+import re
+
+# All that moves a cursor or turns the direction of writing, but for tabs and line breaks.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text):
+    """Spell control characters as ``\\u001b``, for whatever a person or a terminal reads (also inside JSON)."""
+    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

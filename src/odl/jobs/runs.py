@@ -1,0 +1,128 @@
+"""A run: a learner with its settings on the batches of one seed, parsed once from JSON and handed to every job."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from odl import learners
+from odl.errors import DataError
+from odl.files import agentfiles, checkpoints
+from odl.stream import features
+from odl.stream.weighting import Weighed, Weighting
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the chain of checkpoints of a run depends on.
+
+    Parameters
+    ----------
+    corpus : str
+    seed : int
+    run : str
+        Its name.
+    atoms : int
+        Atoms that it starts with.
+    learner : odl.learners.Learner
+        The algorithm with its hyper-parameters.
+    weighting : odl.stream.weighting.Weighting
+    chain : dict
+        The map that all this was parsed from: checkpoints, shards and score files name it.
+    """
+
+    corpus: str
+    seed: int
+    run: str
+    atoms: int
+    learner: learners.Learner
+    weighting: Weighting
+    chain: dict
+
+
+class Timestep(NamedTuple):
+    """What a timestep is scored with.
+
+    Attributes
+    ----------
+    data : odl.stream.features.Features
+    P : odl.stream.weighting.Weighed
+        Its documents.
+    whole : odl.stream.features.Features, or None
+        Last features of the stream.
+    previous : str
+        Digest of the checkpoint before.
+    state : odl.learners.State, or None for timestep 0
+        Of the checkpoint before, with the terms of the batch.
+    """
+
+    data: features.Features
+    P: Weighed
+    whole: features.Features | None
+    previous: str = checkpoints.FIRST
+    state: learners.State | None = None
+
+
+def parse(chain):
+    """Return the run that a JSON map describes: corpus, seed, run, atoms, learner, features.
+
+    Raises
+    ------
+    ParameterError
+        If the algorithm or a hyper-parameter is not known, or one of them or of the weighting out of range.
+    """
+    typed = {"learner": learners.make(**chain["learner"]), "weighting": Weighting(**chain["features"])}
+    return Run(**{name: chain[name] for name in ("corpus", "seed", "run", "atoms")}, **typed, chain=chain)
+
+
+def open_documents(source, run, corpus_features=None):
+    """Open the documents of a timestep as a run weighs them.
+
+    Parameters
+    ----------
+    source : path-like
+        Features of the timestep.
+    run : Run
+    corpus_features : path-like, optional
+        Last features of the stream, for ``idf: corpus``.
+
+    Returns
+    -------
+    Timestep
+        Without the chain before it.
+    """
+    data = features.read(source)
+    whole = features.read(corpus_features) if corpus_features else None
+    return Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
+
+
+def open_timestep(source, run, previous=None, corpus_features=None):
+    """Open the documents of a timestep and the state of the checkpoint before.
+
+    Parameters
+    ----------
+    source, run, corpus_features
+        As in `open_documents`.
+    previous : path-like, optional
+        Checkpoint of the timestep before; none for timestep 0.
+
+    Returns
+    -------
+    Timestep
+    """
+    step, learner = open_documents(source, run, corpus_features), run.learner
+    check_previous(step.data.t, previous)
+    if previous is None:
+        return step
+    options = {"by_document": learner.by_document, "codes": False}
+    before = agentfiles.read(previous, run.chain, step.data.t - 1, **options)
+    state = learners.resume(learner, before, step.P.shape[1], run.atoms, previous)
+    return step._replace(previous=before.digest, state=learner.fit_terms(state, step.P.shape[1]))
+
+
+def check_previous(t, previous):
+    """Refuse a timestep with a checkpoint too many or too few."""
+    if (previous is None) != (t == 0):
+        raise DataError(
+            f"timestep {t} {'without' if previous is None else 'with'} a checkpoint before it",
+            "a checkpoint before every timestep but 0",
+            "pass --previous accordingly",
+        )

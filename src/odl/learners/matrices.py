@@ -1,0 +1,40 @@
+"""Sparse matrices that grow with the vocabulary, and rows that are cut to their largest entries."""
+
+import numpy as np
+from scipy import sparse
+
+
+def widen(matrix, n_rows=None, n_columns=None):
+    """Return the sparse matrix with zero rows or columns appended; entries and format unchanged."""
+    shape = (max(n_rows or 0, matrix.shape[0]), max(n_columns or 0, matrix.shape[1]))
+    if shape == matrix.shape:
+        return matrix
+    matrix = matrix.copy()
+    matrix.resize(shape)
+    return matrix
+
+
+def with_terms(value, shape, n_terms):
+    """Return an array with nothing for the terms that are new, in the dimension that has a size for each term."""
+    if "terms" not in shape:
+        return value
+    if hasattr(value, "widened"):  # read by rows
+        return value.widened(n_terms)
+    return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})
+
+
+def largest_per_row(matrix, most):
+    """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column.
+
+    A matrix of which all is kept comes back as it is, not copied.
+    """
+    sizes = np.diff(matrix.indptr)
+    matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+    if most == 0 or not len(sizes) or sizes.max() <= most:
+        return matrix
+    keep = np.ones(matrix.nnz, dtype=bool)
+    for row in np.flatnonzero(sizes > most):
+        span = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        keep[span.start + np.argsort(-np.abs(matrix.data[span]), kind="stable")[most:]] = False
+    totals = np.concatenate([[0], np.cumsum(keep)])
+    return sparse.csr_array((matrix.data[keep], matrix.indices[keep], totals[matrix.indptr]), shape=matrix.shape)

@@ -1,0 +1,130 @@
+"""Average AUC against the number of atoms, or of every run where there is one size, beside the baselines."""
+
+from itertools import pairwise
+
+import numpy as np
+import seaborn
+
+from odl.evaluation.plan import BASELINE
+from odl.report.figures import Picture, absent
+from odl.report.plots import GREY, INK, LINES, PALE, look_of, mean_and_spread, new_figure, styled
+from odl.report.selection import REFERENCES
+
+PLACE = ("Result", 1.1)
+
+
+def draw(chosen):
+    frame = chosen.frame("averages")
+    frame = frame[frame["run"].isin(chosen.runs)].dropna(subset=["average"])
+    if frame.empty:
+        return absent("No timestep has enough novel and known documents for an average AUC.")
+    frame = chosen.in_order(frame, "k", "seed")
+    references = _references(chosen)
+    best = frame.groupby(["run", "k"])["average"].mean()
+    (run, k), n_seeds = best.idxmax(), frame["seed"].nunique()
+    several = frame["k"].nunique() > 1
+    caption = (
+        f"Average AUC {'against the number of atoms k' if several else 'of every run'}, "
+        + (f"mean and standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed")
+        + ". Grey: baselines that need no dictionary"
+        + (", and published values of batches of 1000 (as recalled)." if chosen.tables["published"] else ".")
+    )
+    alt = f"Average AUC of {', '.join(chosen.runs)}. Best: {run} with k = {k:g}, {best.max():.3f}. " + "; ".join(
+        f"{name} {value:.3f}" for name, value in references
+    )
+    return Picture(against_k(frame, references), caption, alt)
+
+
+def _references(chosen):
+    summary = chosen.frame("summary")
+    values = summary[summary["algorithm"] == BASELINE].set_index("run")["average_mean"]
+    found = [(name, float(values[name])) for name in REFERENCES if name in values and not np.isnan(values[name])]
+    known = [row for row in chosen.tables["published"] if not row["run"].startswith("L2")]
+    return found + [(f"{row['run']}, published", row["average"]) for row in known]
+
+
+@styled
+def against_k(averages, references=()):
+    """Average AUC against the number of atoms, mean and standard deviation over seeds (figure 1 a, c).
+
+    Parameters
+    ----------
+    averages : DataFrame
+        run, k, seed, average: one row per run, k and seed, of the learners to show.
+    references : sequence of (str, float)
+        Names and values of horizontal lines: baselines and published figures.
+
+    Returns
+    -------
+    Figure
+        With a single k, a dot for each run instead, beside the references.
+    """
+    if averages["k"].nunique() == 1:
+        return _ranking(averages, references)
+    figure, axes = new_figure(7.2, 4.2)
+    axis, labels = axes[0, 0], []
+    runs = list(dict.fromkeys(averages["run"]))
+    sizes = np.unique(averages["k"])
+    shift = 0.012 * (sizes[-1] - sizes[0])
+    for position, run in enumerate(runs):
+        mean, spread = mean_and_spread(averages[averages["run"] == run], "k", "average")
+        x = mean.index.to_numpy(dtype=float) + shift * (position - (len(runs) - 1) / 2)
+        axis.errorbar(x, mean, yerr=spread, label=run, capsize=2.5, markersize=5.5, linewidth=1.6, **look_of(position))
+    for position, (name, value) in enumerate(references):
+        axis.axhline(value, color=GREY, linewidth=1.1, linestyle=LINES[(position + 1) % len(LINES)], zorder=0)
+        labels.append((value, f"{name} {value:.3f}", INK))
+    axis.set(xlabel="atoms k", ylabel="average AUC", xticks=sizes)
+    axis.margins(y=0.08)
+    _label_right(axis, labels)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(4, len(runs)))
+    seaborn.despine(figure)
+    return figure
+
+
+def _ranking(averages, references):
+    """One row per run and reference, best above: for studies with one dictionary size."""
+    runs = list(dict.fromkeys(averages["run"]))
+    mean, spread = mean_and_spread(averages, "run", "average")
+    rows = [(mean[run], run, position) for position, run in enumerate(runs)]
+    rows = sorted([*rows, *((value, name, None) for name, value in references)], key=lambda row: (row[0], row[1]))
+    figure, axes = new_figure(6.8, 1.1 + 0.32 * len(rows))
+    axis = axes[0, 0]
+    for y, (value, name, position) in enumerate(rows):
+        axis.axhline(y, color="0.92", linewidth=0.8, zorder=0)
+        if position is None:
+            axis.plot(value, y, "|", color=GREY, markersize=13, markeredgewidth=2.2)
+        else:
+            look = look_of(position)
+            seeds = averages.loc[averages["run"] == name, "average"]
+            axis.plot(seeds, [y] * len(seeds), ".", color=look["color"], markersize=4, alpha=0.6)
+            axis.errorbar(value, y, xerr=spread[name], capsize=3, markersize=7, **look)
+        axis.annotate(f"{value:.3f}", (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+    axis.set(xlabel=f"average AUC (k = {averages['k'].iloc[0]:g})", ylim=(-0.6, len(rows) - 0.4))
+    axis.set_yticks(range(len(rows)), [row[1] for row in rows])
+    axis.tick_params(axis="y", length=0)
+    seaborn.despine(figure, left=True)
+    return figure
+
+
+def _label_right(axis, labels):
+    """Name horizontal lines at the right edge, moved apart where they would overlap.
+
+    labels : list of (y in data, text, colour)
+    """
+    low, high = axis.get_ylim()
+    gap = 0.062
+    places = [[(y - low) / (high - low), text, colour] for y, text, colour in sorted(labels)]
+    wanted = [place[0] for place in places]
+    for _ in range(200):
+        for first, second in pairwise(places):
+            short = gap - (second[0] - first[0])
+            if short > 1e-9:
+                first[0] -= short / 2
+                second[0] += short / 2
+    for (y, text, colour), target in zip(places, wanted, strict=True):
+        axis.annotate(
+            text, (1.0, target), (1.05, y), xycoords="axes fraction", textcoords="axes fraction", va="center",
+            fontsize=8.5, color=colour, annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.8,
+                        "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)},
+        )  # fmt: skip

@@ -1,0 +1,65 @@
+"""The most used atoms: their share of the codes over time, and their top words as they change."""
+
+import textwrap
+
+import numpy as np
+import seaborn
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from odl.report.figures import Picture, absent
+from odl.report.plots import styled
+from odl.report.selection import topic_strip
+
+PLACE = ("Topics", 0.1)
+
+
+def draw(chosen):
+    use, steps, words, shown_steps, atoms = topic_strip(chosen)
+    if not len(atoms):
+        return absent("No atom is used by any document.")
+    caption = (
+        f"The {len(atoms)} most used atoms of {chosen.shown['k']} ({chosen.name()}): their share of the codes at every "
+        "timestep, and their top words as they change."
+    )
+    alt = "Top words of the most used atoms: " + "; ".join(row[-1] or "(empty)" for row in words)
+    return Picture(use_and_words(use, steps, words, shown_steps), caption, alt)
+
+
+@styled
+def use_and_words(use, steps, words, shown_steps):
+    """Use of the most used atoms over time, and their top words at three timesteps.
+
+    Parameters
+    ----------
+    use : ndarray of float, shape (n_atoms, n_timesteps)
+        Share of a batch's codes that an atom carries.
+    steps : sequence of int
+        Timesteps of the columns of `use`.
+    words : list of list of str, shape (n_atoms, n_shown)
+        Top words of each atom at the shown timesteps.
+    shown_steps : sequence of int
+    """
+    n_atoms, n_shown = len(words), len(shown_steps)
+    figure = Figure(figsize=(3.0 + 3.1 * n_shown, 0.9 + 0.46 * n_atoms), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.1 * n_shown]})
+    heat, table = grid
+    seaborn.heatmap(
+        100 * use, ax=heat, cmap="Greys", vmin=0, xticklabels=False, yticklabels=False,
+        cbar_kws={"label": "share of the codes, %", "location": "left", "pad": 0.04},
+        linewidths=0.4 if len(steps) <= 40 else 0, linecolor="white",
+    )  # fmt: skip
+    thin = max(1, -(-len(steps) // 9))
+    heat.set_xticks(np.arange(len(steps))[::thin] + 0.5, list(steps)[::thin], rotation=0)
+    heat.set(xlabel="timestep t", title="use of the atom")
+    table.axis("off")
+    table.set(xlim=(0, n_shown), ylim=(n_atoms, 0))
+    for column, t in enumerate(shown_steps):
+        table.text(column + 0.03, -0.2, f"top words after timestep {t}", fontsize=9.5, fontweight="bold", va="bottom")
+        for row in range(n_atoms):
+            text = "\n".join(textwrap.wrap(words[row][column], 40, max_lines=2, placeholder=" ...")) or "(empty)"
+            table.text(column + 0.03, row + 0.5, text, fontsize=8.5, va="center", linespacing=1.1)
+    for row in range(n_atoms + 1):
+        table.axhline(row, color="0.9", linewidth=0.6)
+    return figure

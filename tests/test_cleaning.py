@@ -1,0 +1,324 @@
+"""Cleaning of texts: what each cleaner takes out and leaves, on any text, in linear time, and counted."""
+
+import base64
+import json
+import random
+import tarfile
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odl import corpora as readers
+from odl.cli import main
+from odl.corpora.cleaning import CLEANERS, chosen_cleaners
+from odl.corpora.cleaning_encoded import drop_encoded
+from odl.corpora.cleaning_html import drop_html
+from odl.corpora.cleaning_mail import drop_headers, drop_quotes, drop_signatures
+from odl.errors import ConfigError, DataError
+from odl.files import documents as docs
+from odl.stream import batchfile
+
+MAIL = "From: ann@x.org (Ann)\nSubject: Re: AW: Floods in Lima\nOrganization: Office\n\twith two lines\nLines: 2\n\n"
+UU = "".join("M" + "AX>'AX>'\"[34;6UM$" * 4 + "\n" for _ in range(5))[:-1]
+BASE64 = "\n".join(base64.b64encode(random.Random(row).randbytes(45 if row < 4 else 8)).decode() for row in range(5))
+FRAGMENTS = [
+    *("<", "<a ", "<!--", "</", "<div>", "</p>", "&amp;", "&amp;lt;p&amp;gt;", "&#38;#38;#60;", "<![CDATA[", "<a b='"),
+    *(
+        "<script>",
+        "<p><b>x",
+        "\n",
+        "> q",
+        "X wrote:",
+        "On 5 May, X <a@b> wrote:",
+        "In article <a@b> X writes:",
+        "On 5 x",
+    ),
+    *(": a", "|", "-- \n", "--", "Regards,", "====", "a@b.org", "From: a\n", "Subject: ", "A: b", "\n\n", " x", "\t"),
+    *("M" + "A" * 60 + "\n", "M", "0x00, ", "00 ", "=ybegin x", "=yend", "-----BEGIN X-----", "-----END X-----", "`"),
+    *(
+        "end\n",
+        "begin 644 x\n",
+        "aB3dE5fG7" * 6,
+        "x=1;{}",
+        "é",
+        "\u4e00",
+        "\r",
+        "\0",
+        "\ud800",
+        "word",
+        " ",
+        "Re: ",
+        "e3",
+    ),
+    *("-----Original Message-----", "Sent from my phone", "From a@b Mon 1993\n", "aB3dE5fG7" * 6 + "=\n", "\u2028"),
+]
+texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=30).map("".join)
+
+
+def dropped(cleaner, text, *gone, keep=()):
+    """Assert that a cleaner takes out some parts of a text, and no others."""
+    found = cleaner(text)
+    assert not [part for part in gone if part in found], found
+    assert not [part for part in keep if part not in found], found
+
+
+class TestHeaders:
+    def test_of_a_mail_the_subject_stays_without_re(self):
+        assert drop_headers(MAIL + "The body\nFrom: here") == "Floods in Lima\n\nThe body\nFrom: here"
+        assert drop_headers("From ann@x.org Mon Apr  5 10:00:00 1993\n" + MAIL) == "Floods in Lima\n\n"
+
+    def test_before_a_forwarded_part(self):
+        text = "See below\n\nFrom: Ann\nDate: Monday\n\nIt rained"
+        assert drop_headers(text) == "See below\n\n\nIt rained"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Note: well\n\nText",
+            "Two things:\nFrom: one\nTo: other\n",
+            "From: a\nno header",
+            "a\n\nFrom: b\n\nc",
+            "",
+            "\n",
+        ],
+    )
+    def test_what_only_looks_like_headers_stays(self, text):
+        assert drop_headers(text) == text
+
+
+class TestQuotes:
+    def test_quoted_lines_and_what_introduces_them(self):
+        text = (
+            "In article <1@x.org> ann@x.org (Ann Lee) writes:\n>one\n> >two\nYes.\n\nOn Mon, 5 Apr 1993, Bob Ray\n"
+            "<bob@x.org> wrote:\nAB> three\n\nNo.\nBob wrote:\n\n: four\n: five\nEnd"
+        )
+        assert drop_quotes(text).split("\n") == ["Yes.", "", "", "No.", "", "End"]
+
+    def test_below_an_original_message(self):
+        assert drop_quotes("Fine.\n-----Original Message-----\nFrom: x\n\nold") == "Fine."
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "He said: go\n\nWe went",
+            "As Ann wrote:\n\nBe brave",
+            ":-)\n:-(",
+            "| alone",
+            "a > b",
+            "On 5 May it rained\nHard",
+        ],
+    )
+    def test_prose_stays(self, text):
+        assert drop_quotes(text) == text
+
+
+class TestSignatures:
+    @pytest.mark.parametrize(
+        "end",
+        [
+            "-- \nAnn Lee\n\nann@x.org\n",
+            "--\nAnn Lee, Office\n",
+            "Best regards,\nAnn\n\nAnn Lee",
+            "Mit freundlichen Grüßen\nAnn",
+            "Sent from my phone",
+            "_______________\nAnn Lee | ann@x.org\n_______________",
+        ],
+    )
+    def test_of_common_forms(self, end):
+        assert drop_signatures("It rains.\n\n" + end) == "It rains.\n"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "One\n--\nTwo\n\nThree\n\nFour",
+            "Title\n=====\nText without an address",
+            "-- \n" + "line\n" * 11,
+            "-- \nAnn Lee",
+            "Regards to all of you from here\nAnn",
+        ],
+    )
+    def test_what_is_none_stays(self, text):
+        assert drop_signatures(text) == text
+
+
+class TestHtml:
+    def test_blocks_entities_scripts(self):
+        text = (
+            "<html><head><style>p {x: y}</style></head><p>Rain &amp; fl<b>oods</b></p>in<br>Lima<script>a < b</script>"
+        )
+        assert drop_html(text).split() == ["Rain", "&", "floods", "in", "Lima"]
+
+    def test_markup_that_was_escaped_as_in_feeds(self):
+        assert drop_html("&lt;p&gt;Rain &amp;amp; floods&lt;/p&gt;").split() == ["Rain", "&", "floods"]
+
+    @pytest.mark.parametrize(
+        "text", ["a < b and c > d", "x = &ptr; y", "AT&T <ann@x.org>", "List<String> x", "a --> b"]
+    )
+    def test_other_texts_stay(self, text):
+        assert drop_html(text) == text
+
+    def test_what_is_nested_without_end_keeps_its_words(self):
+        assert drop_html("<div>" * 5000 + "word" + "</div>" * 5000).split() == ["word"]
+
+
+class TestEncoded:
+    @pytest.mark.parametrize(
+        "block",
+        [
+            f"begin 644 a.bmp\n{UU}\n`\nend",
+            UU,
+            BASE64,
+            "=ybegin line=128 size=9 name=x\nstorm\n=yend size=9",
+            "-----BEGIN PGP SIGNATURE-----\nVersion: 2\n\nabc\n-----END PGP SIGNATURE-----",
+            "00000000  7f 45 4c 46 02 01 01 00  |.ELF....|\n00000008  00 00 00 00 02 00 3e 00  |......>.|",
+            "0x00, 0x1f, 0x3c, 0x7e, 0xff, 0xff, 0x00,\n0x00, 0x1f, 0x3c, 0x7e, 0xff, 0xff, 0x00,",
+            "function(){" + "a=b(c,d);if(e){f=g[h]}" * 30 + "}",
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            "bcdfghjklmnpqrstvwxz" * 3,
+        ],
+    )
+    def test_blocks_of_every_kind(self, block):
+        assert drop_encoded(f"Before it rained.\n\n{block}\n\nAfter it.").split() == [
+            "Before",
+            "it",
+            "rained.",
+            "After",
+            "it.",
+        ]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "see https://example.org/2024/05/a1b2c3d4e5f6a7b8c9d0/the-flood-in-lima.html now",
+            "Donaudampfschifffahrtsgesellschaftskapitänsmütze",
+            "昨日の大雨で川があふれ多くの家が水につかり住民は学校に避難して夜を明かしたと市長が今朝の会見で述べた。",
+            "-" * 70 + "\n" + "=" * 70,
+            "MOST PEOPLE SAID NOTHING\nMANY OF THEM WERE SILENT",
+            "XtConfigureWidget/XtResizeWidget/XtMoveWidget",
+            "begin 644 people came to the\nend",
+            "face dead beef",
+        ],
+    )
+    def test_words_links_and_other_scripts_stay(self, text):
+        assert drop_encoded(text) == text
+
+
+@pytest.mark.parametrize("name", CLEANERS)
+class TestAnyText:
+    @settings(max_examples=300, deadline=None)
+    @given(text=texts)
+    def test_never_raises_never_adds_and_twice_is_once(self, name, text):
+        once = CLEANERS[name](text)
+        assert CLEANERS[name](once) == once
+        assert once == text or len(once) < len(text)
+
+    @pytest.mark.parametrize("fragment", FRAGMENTS)
+    def test_in_linear_time(self, name, fragment):
+        """Half a megabyte; in quadratic time it takes a minute and more."""
+        text = fragment * (500_000 // len(fragment))
+        start = time.process_time()
+        CLEANERS[name](text)
+        assert time.process_time() - start < 5
+
+
+class TestReader:
+    @staticmethod
+    def rows(path):
+        rows = [
+            {"id": "a", "text": MAIL + "It rains.\n> old\n"},
+            {"id": "b", "text": "Nothing to clean, only words"},
+            {"id": "c", "text": "Subject: x\n\n> all is quoted here"},
+            {"id": "d", "counts": {"storm": 5}},
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    def test_counts_what_it_takes_out(self, tmp_path):
+        path = self.rows(tmp_path / "d.jsonl")
+        found = readers.read("documents", [path], {"clean": {"quotes": True, "headers": True, "html": False}})
+        assert found.titles[0] == "Floods in Lima It rains."
+        assert found.removed["headers"].tolist()[0] == len(MAIL) - len("Floods in Lima\n\n")
+        assert [list(found.removed), found.removed["quotes"].tolist()] == [["headers", "quotes"], [6, 0, 21, 0]]
+        assert "old" not in found.vocabulary and "rains" in found.vocabulary
+
+    def test_without_options_nothing_changes(self, tmp_path):
+        path = self.rows(tmp_path / "d.jsonl")
+        found = readers.read("documents", [path])
+        assert found.removed == {} and found.dropped is None and "organization" in found.vocabulary
+        docs.write(tmp_path / "d.h5", found)
+        docs.write(tmp_path / "e.h5", readers.read("documents", [path], {"clean": [], "min_words": 0}))
+        assert (tmp_path / "d.h5").read_bytes() == (tmp_path / "e.h5").read_bytes()
+
+    def test_short_documents_are_listed(self, tmp_path):
+        path = self.rows(tmp_path / "d.jsonl")
+        found = readers.read("documents", [path], {"clean": list(CLEANERS), "min_words": 2})
+        assert found.ids == ["a", "b", "d"] and found.counts.shape[0] == 3
+        assert (found.dropped.ids, found.dropped.words.tolist()) == (["c"], [0])
+        with pytest.raises(DataError, match=r"all 4 documents have fewer than 9 words; .*lower min_words"):
+            readers.read("documents", [path], {"min_words": 9, "clean": ["headers", "quotes"]})
+        with path.open("a") as file:
+            file.write('{"id": "c", "text": "of the same name"}\n')
+        with pytest.raises(DataError, match="'c' occurs twice"):
+            readers.read("documents", [path], {"clean": list(CLEANERS), "min_words": 2})
+
+    def test_counts_are_stored_in_both_files_and_in_the_digests(self, tmp_path, capsys):
+        path, options = self.rows(tmp_path / "d.jsonl"), {"clean": ["quotes", "headers"], "min_words": 1}
+        assert (
+            main(["read", "documents", str(tmp_path / "d.h5"), "--source", str(path), "--options", json.dumps(options)])
+            == 0
+        )
+        said = capsys.readouterr().out
+        assert "quotes took 6 characters out of 1 of 3 documents" in said
+        assert "1 documents were left out for too few words, 3 kept" in said
+        found = docs.read(tmp_path / "d.h5")
+        assert found.dropped.ids == ["c"] and found.removed["quotes"].tolist() == [6, 0, 0]
+        order = np.array([2, 0])
+        batchfile.write(tmp_path / "d.h5", order, tmp_path / "batch.h5", 0)
+        assert docs.read(tmp_path / "batch.h5", "batch").removed["quotes"].tolist() == [0, 6]
+        plain = readers.read("documents", [path])
+        digests = found.digests()
+        found.removed = {}
+        assert (digests != found.digests()).any(axis=1).all()
+        assert (found.digests()[1] == plain.digests()[1]).all()
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ({"clean": "quotes"}, "clean is 'quotes'; expected a list of names"),
+            ({"clean": ["qoutes"]}, "'qoutes' of clean is unknown .nearest: 'quotes'"),
+            ({"clean": {"quotes": 1}}, "clean is .*; expected a list of names"),
+            ({"min_words": -1}, "min_words is -1; expected a whole number from 0"),
+            ({"min_words": True}, "min_words is True"),
+        ],
+    )
+    def test_wrong_options(self, tmp_path, options, said):
+        with pytest.raises(ConfigError, match=said):
+            readers.read("documents", [self.rows(tmp_path / "d.jsonl")], options)
+
+    def test_the_order_is_that_of_the_cleaners(self):
+        assert chosen_cleaners(["signatures", "headers"]) == ["headers", "signatures"]
+        assert chosen_cleaners({"html": True, "quotes": False}) == ["html"]
+
+
+@pytest.mark.corpora
+def test_raw_20_newsgroups(corpora):
+    """No encoded block is left of the posts that hold one, and hardly any line of mail or news."""
+    n_posts, n_changed, left = 0, dict.fromkeys(CLEANERS, 0), []
+    with tarfile.open(corpora / "20news" / "20news-bydate.tar.gz") as archive:
+        for member in archive:
+            if not member.isfile() or "/20news-bydate-test/" in f"/{member.name}":
+                continue
+            text = archive.extractfile(member).read().decode("latin-1")
+            n_posts += 1
+            for name, cleaner in CLEANERS.items():
+                before, text = text, cleaner(text)
+                n_changed[name] += text != before
+                assert cleaner(text) == text, (name, member.name)
+            left += [line for line in text.split("\n") if line.startswith("M") and len(line) == 61 and " " not in line]
+    assert n_posts == 11314 and n_changed["headers"] == n_posts
+    assert 6500 < n_changed["quotes"] < 8000 and 4000 < n_changed["signatures"] < 6000
+    assert 30 < n_changed["encoded"] < 100 and n_changed["html"] < 20
+    assert not left

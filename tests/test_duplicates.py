@@ -1,0 +1,247 @@
+"""Near-duplicates: shingles and groups against brute force, and a chain that does not depend on how the stream came."""
+
+import itertools
+import json
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odl import corpora
+from odl.alerts import duplicates
+from odl.cli import main
+from odl.corpora.shingles import Shingler
+from odl.errors import ConfigError, DataError, StorageError
+from odl.files import documents as docs
+from odl.files import storage
+from odl.stream import batchfile, batching
+
+BATCHES = {"by": "documents", "documents": 40, "period": "month", "initial": 40, "flush": True}
+
+
+def word(number, start="w"):
+    return start + "".join(chr(97 + int(digit)) for digit in str(number))
+
+
+def text_of(rng, n=60):
+    return " ".join(word(number) for number in rng.integers(0, 3000, n))
+
+
+def edited(rng, text, n=1):
+    words = text.split()
+    for place in rng.integers(0, len(words), n):
+        words[place] = word(rng.integers(0, 10**6), "other")
+    return " ".join(words)
+
+
+def brute(texts):
+    """Return the Jaccard index of the 5-shingles of each pair of texts."""
+    sets = [{tuple(words[at : at + 5]) for at in range(len(words) - 4)} for words in (text.split() for text in texts)]
+    return {
+        (one, other): len(sets[one] & sets[other]) / len(sets[one] | sets[other])
+        for one, other in itertools.combinations(range(len(texts)), 2)
+    }
+
+
+def write_stream(folder, texts, name):
+    """Write texts, one a day after those of the names before, to a file of the corpus."""
+    day = {"a": 0, "b": 200, "c": 400}[name]
+    start = np.datetime64("2026-01-01")
+    rows = [{"id": f"{name}{row}", "time": str(start + day + row), "text": text} for row, text in enumerate(texts)]
+    (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def run(corpus, folder, window=4):
+    """Read the corpus and make what is missing or changed, as the workflow does; return the groups by timestep."""
+    folder.mkdir(exist_ok=True)
+    docs.write(folder / "documents.h5", corpora.read("documents", [corpus], {"duplicates": True}))
+    settings = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
+    batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, **settings)
+    sums = [line.split("\t")[-1] for line in (folder / "index.tsv").read_text().splitlines()[1:]]
+    found = []
+    for t, digest in enumerate(sums):
+        batch, output = folder / "batches" / f"{t}.h5", folder / "duplicates" / f"{t}.h5"
+        if not batch.exists() or storage_sum(batch) != digest:
+            batchfile.cut(folder / "documents.h5", folder / "order.h5", batch, t)
+            duplicates.advance(output, batch, folder / "duplicates" / f"{t - 1}.h5" if t else None, window)
+        found.append(duplicates.read(output, window))
+    return found
+
+
+def storage_sum(path):
+    with storage.reading(path, "batch") as file:
+        return str(file.attrs["sha256"])
+
+
+@pytest.fixture
+def stream(rng):
+    """120 texts with copies, edited copies inside a timestep, and edited copies one and more timesteps later."""
+    texts = [text_of(rng) for _ in range(120)]
+    texts[3], texts[7], texts[50] = texts[1], edited(rng, texts[1]), edited(rng, texts[1])
+    texts[41], texts[90], texts[110] = texts[0], edited(rng, texts[45]), texts[5]
+    return texts
+
+
+class TestShingles:
+    def test_are_what_the_definition_says(self, rng):
+        base = text_of(rng)
+        texts = [base, *(edited(rng, base, n) for n in range(1, 9)), text_of(rng)]
+        sets = [Shingler().of(text) for text in texts]
+        assert all(one.dtype == np.int32 and (np.diff(one) > 0).all() for one in sets)
+        for (one, other), index in brute(texts).items():
+            assert duplicates.jaccard(sets[one], sets[other]) == pytest.approx(index)
+
+    def test_case_and_punctuation_do_not_count_and_a_short_text_is_one(self):
+        of = Shingler().of
+        assert np.array_equal(of("The storm, over Lima: it rained"), of("the STORM over lima it\nrained!"))
+        assert not np.array_equal(of("the storm over lima it rained"), of("the storm over it lima rained"))
+        assert len(of("one two")) == 1 and len(of("...")) == 0
+        assert not np.array_equal(of("one two"), of("two one"))
+
+    def test_are_kept_for_each_document_as_a_batch_needs_them(self, tmp_path):
+        rows = [{"text": "one two three four five six"}, {"counts": {"one": 1}}, {"text": "> one two\nsix seven"}]
+        (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        options = {"duplicates": True, "clean": ["quotes"], "tokens": {"stop_words": None}}
+        found = corpora.read("documents", [tmp_path], options)
+        assert np.diff(found.shingles.indptr).tolist() == [2, 0, 1]
+        assert found.shingles.indices[-1:].tolist() == Shingler().of("six seven").tolist()
+        docs.write(tmp_path / "d.h5", found)
+        order = np.array([2, 0])
+        whole = found.select(order)
+        digest = batching.fingerprint(whole.digests())
+        docs.write(tmp_path / "whole.h5", whole, "batch", t=0, sha256=digest)
+        batchfile.write(tmp_path / "d.h5", order, tmp_path / "batch.h5", 0)
+        assert (tmp_path / "batch.h5").read_bytes() == (tmp_path / "whole.h5").read_bytes()
+        found.shingles = sparse.csr_array(found.shingles[[1, 0, 2]])
+        assert (found.digests() != docs.read(tmp_path / "d.h5").digests()).any(axis=1).tolist() == [True, True, False]
+
+    def test_are_left_out_by_default(self, tmp_path):
+        (tmp_path / "d.jsonl").write_text('{"text": "storm flood"}\n')
+        assert corpora.read("documents", [tmp_path]).shingles is None
+        with pytest.raises(ConfigError, match="duplicates is 1; expected true or false"):
+            corpora.read("documents", [tmp_path], {"duplicates": 1})
+
+
+class TestConnect:
+    def test_finds_the_pairs_of_brute_force(self, rng):
+        texts = [text_of(rng, 80) for _ in range(30)]
+        texts += [edited(rng, texts[row % 30], n) for row, n in enumerate(np.repeat([1, 2, 3, 4], 30))]
+        roots = duplicates.connect([Shingler().of(text) for text in texts])
+        expected = np.arange(len(texts))
+        pairs = brute(texts)
+        near = [index for index in pairs.values() if index > 0.6]
+        assert sum(index >= 0.8 for index in near) > 20 < sum(index < 0.8 for index in near)
+        for (one, other), index in pairs.items():
+            if index >= 0.8:
+                expected[expected == expected[other]] = expected[one]
+        assert [(roots == root).tolist() for root in roots] == [(expected == root).tolist() for root in expected]
+
+    def test_a_signature_estimates_the_index(self, rng):
+        one = np.unique(rng.integers(0, 2**31 - 1, 4000)).astype(np.int32)
+        for share in (0.3, 0.6, 0.9):
+            other = np.unique(np.append(one[: int(share * len(one))], rng.integers(0, 2**31 - 1, 10))).astype(np.int32)
+            first, second = duplicates.sign([one, other])
+            assert abs((first == second).mean() - duplicates.jaccard(one, other)) < 0.2
+
+    def test_decided_documents_are_not_compared_and_empty_ones_are_like_nothing(self):
+        one, none = np.arange(9, dtype=np.int32), np.empty(0, dtype=np.int32)
+        assert duplicates.connect([one, one], np.array([0, 1])).tolist() == [0, 1]
+        assert duplicates.connect([one, one, none, one, none], np.array([0, 1])).tolist() == [0, 0, 2, 0, 4]
+        assert duplicates.connect([none, none]).tolist() == [0, 1] and duplicates.connect([]).tolist() == []
+
+    @pytest.mark.parametrize("shared", [300, 200, 100])
+    def test_thousands_that_are_equal_or_share_a_footer(self, rng, shared):
+        """Pair by pair this takes minutes."""
+        foot = np.arange(shared, dtype=np.int32)
+        parts = [rng.integers(1000, 2**31 - 2, 300 - shared) for _ in range(4000)]
+        start = time.process_time()
+        roots = duplicates.connect([np.unique(np.append(foot, part)).astype(np.int32) for part in parts])
+        assert time.process_time() - start < 15
+        assert len(set(roots.tolist())) == (1 if shared == 300 else 4000)
+
+
+class TestChain:
+    def test_groups_by_the_first_document(self, tmp_path, stream):
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", stream, "a")
+        found = run(tmp_path / "posts", tmp_path / "results")
+        groups = {f"a{40 * t + row}": name for t, one in enumerate(found) for row, name in enumerate(one.own())}
+        joined = {"a3": "a1", "a7": "a1", "a50": "a1", "a41": "a0", "a90": "a45", "a110": "a5"}
+        assert groups == {f"a{row}": joined.get(f"a{row}", f"a{row}") for row in range(120)}
+        assert found[1].sentence() == "of 40 documents 0 repeat one of their timestep and 2 one before it"
+        assert found[0].sentence() == "of 40 documents 2 repeat one of their timestep and 0 one before it"
+
+    def test_the_window_is_kept(self, tmp_path, stream):
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", stream, "a")
+        alone, next_to = (run(tmp_path / "posts", tmp_path / f"w{window}", window) for window in (0, 1))
+        assert [alone[0].own()[7], alone[1].own()[1], alone[2].own()[10]] == ["a1", "a41", "a90"]
+        assert [next_to[1].own()[1], next_to[2].own()[10], next_to[2].own()[30]] == ["a0", "a45", "a110"]
+        assert [len(one.starts) - 1 for one in next_to] == [1, 1, 1]
+
+    def test_appended_or_at_once_gives_the_same_files(self, tmp_path, stream, rng):
+        more = [text_of(rng) for _ in range(50)]
+        more[0], more[20] = edited(rng, stream[119]), stream[60]
+        for name in ("grows", "whole"):
+            (tmp_path / name).mkdir()
+        write_stream(tmp_path / "grows", stream[:70], "a")
+        run(tmp_path / "grows", tmp_path / "appended")  # the last batch is not full
+        kept = (tmp_path / "appended" / "batches" / "0.h5").stat().st_mtime_ns
+        write_stream(tmp_path / "grows", stream, "a")
+        run(tmp_path / "grows", tmp_path / "appended")
+        for folder in (tmp_path / "grows", tmp_path / "whole"):
+            write_stream(folder, stream, "a")
+            write_stream(folder, more, "b")
+        run(tmp_path / "grows", tmp_path / "appended")
+        run(tmp_path / "whole", tmp_path / "once")
+        assert (tmp_path / "appended" / "batches" / "0.h5").stat().st_mtime_ns == kept
+        names = sorted(path.relative_to(tmp_path / "once") for path in (tmp_path / "once").rglob("*.h5"))
+        assert len([name for name in names if name.parent.name == "duplicates"]) == 5
+        for name in names:
+            assert (tmp_path / "once" / name).read_bytes() == (tmp_path / "appended" / name).read_bytes(), name
+
+    def test_a_document_that_connects_two_groups_takes_the_older_name(self, tmp_path, rng):
+        words = text_of(rng, 120).split()
+        left, right = [word(place, "left") for place in range(10)], [word(place, "right") for place in range(10)]
+        ends = [[*words[:110], *left], [*right, *words[10:]]]
+        texts = [text_of(rng) for _ in range(120)]
+        texts[2], texts[42], texts[85] = " ".join(ends[0]), " ".join(ends[1]), " ".join(words)
+        texts[100] = " ".join(ends[1])
+        pairs = brute([texts[2], texts[42], texts[85]])
+        assert pairs[0, 1] < 0.8 < min(pairs[0, 2], pairs[1, 2])
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", texts, "a")
+        found = run(tmp_path / "posts", tmp_path / "results")
+        assert found[1].own()[2] == "a42"  # as it was decided then
+        assert [found[2].own()[5], found[2].own()[20]] == ["a2", "a2"]
+        assert found[2].names[found[2].starts[1] + 2] == "a2"  # from now on
+
+    def test_what_does_not_fit_is_refused(self, tmp_path, stream):
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", stream, "a")
+        run(tmp_path / "posts", tmp_path / "results")
+        batches, made = tmp_path / "results" / "batches", tmp_path / "results" / "duplicates"
+        with pytest.raises(DataError, match=r"1\.h5 is of timestep 1; expected timestep 0, after nothing"):
+            duplicates.advance(tmp_path / "x.h5", batches / "1.h5")
+        with pytest.raises(DataError, match=r"0\.h5 was made with a window of 4; expected one of 2"):
+            duplicates.advance(tmp_path / "x.h5", batches / "1.h5", made / "0.h5", 2)
+        (batches / "0.h5").rename(tmp_path / "0.h5")
+        with pytest.raises(StorageError, match=r"0\.h5 is missing"):
+            duplicates.advance(tmp_path / "x.h5", batches / "1.h5", made / "0.h5")
+        plain = corpora.read("documents", [tmp_path / "posts"])
+        docs.write(batches / "0.h5", plain, "batch", t=0, sha256="")
+        with pytest.raises(DataError, match=r"0\.h5 has no shingles; .*options.duplicates"):
+            duplicates.advance(tmp_path / "x.h5", batches / "0.h5")
+        assert not (tmp_path / "x.h5").exists()
+
+    def test_command(self, tmp_path, stream, capsys):
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", stream, "a")
+        run(tmp_path / "posts", tmp_path / "results")
+        batch, output = tmp_path / "results" / "batches" / "0.h5", tmp_path / "0.h5"
+        assert main(["duplicates", str(output), str(batch)]) == 0
+        assert "of 40 documents 2 repeat one of their timestep" in capsys.readouterr().out
+        assert output.read_bytes() == (tmp_path / "results" / "duplicates" / "0.h5").read_bytes()
+        assert main(["duplicates", str(output), str(batch), "--window", "-1"]) == 1
+        assert "--window is -1; expected a number of timesteps from 0" in capsys.readouterr().err

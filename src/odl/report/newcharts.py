@@ -114,7 +114,7 @@ def _handles(periods):
 
 
 def course(topic, periods):
-    """Return the documents of a topic by period as bars: the birth, growth, and the end are marked by colour and sign."""
+    """Return the documents of a topic by period as bars; birth, growth and end are marked."""
     most, n = max(topic.sizes.values(), default=1), len(periods)
     states, held, at = {}, "", 0
     for t, size in sorted(topic.sizes.items()):

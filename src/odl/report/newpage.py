@@ -4,7 +4,7 @@ import os
 
 from odl.alerts import feedback, read
 from odl.files import storage
-from odl.files.documents import visible
+from odl.files.text import visible
 from odl.report import newcharts, newhealth, newparts, newscript, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup, element
@@ -97,9 +97,9 @@ def _closing(watch, study):
         "say how much of it each word is."
     )
     asked = [
-        "Ask about any document or topic: ", element("code", "odl explain FOLDER ID"), "; hold a topic back: ",
-        element("code", "odl mute FOLDER topic:12"), "; always show it: ", element("code", "odl follow FOLDER topic:12"),
-        ".",
+        "Ask about any document or topic: ", element("code", "odl explain FOLDER ID"),
+        "; hold a topic back: ", element("code", "odl mute FOLDER topic:12"),
+        "; always show it: ", element("code", "odl follow FOLDER topic:12"), ".",
     ]  # fmt: skip
     lines = [element("p", visible(how), class_="note"), element("p", *asked, class_="note")]
     if watch.labelled and study:

@@ -173,7 +173,9 @@ def _withheld(period):
     lines = []
     for entry in period.withheld:
         if entry.verdict == "empty":
-            lines.append(f"{plural(entry.items, 'document')} without a word, never an alert")
+            lines.append(f"{plural(entry.items, 'document')} without a word")
+        elif entry.verdict == "repeated":
+            lines.append(f"{plural(entry.items, 'document')} nearly the same as one of an earlier period")
         else:
             lines.append(f"{plural(entry.items, 'item')} of {entry.what} ({entry.verdict} in feedback.csv)")
     return element("p", f"Held back: {'; '.join(lines)}.", class_="note") if lines else Markup("")
@@ -257,9 +259,8 @@ def alerts(watch):
     ]
     if not rows:
         return Markup("")
-    heads = [("period", "text"), ("document, and why", "text"), ("topic", "text"), ("state", "text"), ("score", "count"),
-             ("chance", "count")]  # fmt: skip
-    head = [Markup(f'<th scope="col" class="{kind}">{name}</th>') for name, kind in heads]
+    heads = ["period", "document, and why", "topic", "state", "score", "chance"]
+    head = [Markup(f'<th scope="col"{" class=text" * (name not in heads[4:])}>{name}</th>') for name in heads]
     states = sorted({alert.state for period in watch.periods for alert in period.alerts}, key=ORDER.get)
     options = [Markup('<option value="">all</option>'), *[element("option", state) for state in states]]
     controls = element(
@@ -281,7 +282,7 @@ def alerts(watch):
 def _alert_row(alert, period, topic):
     """Return an alert as a row; written by hand, since there may be ten thousand."""
     more = f' <span class="mark">+ {len(alert.members) - 1} alike</span>' if len(alert.members) > 1 else ""
-    more += f' <span class="mark">{escape(alert.feedback)}</span>' if alert.feedback else ""
+    more += ' <span class="mark">followed</span>' if alert.feedback else ""
     place = f'<div class="meta">{escape(where(alert))}</div>' if where(alert) else ""
     label = f'<a href="#topic-{topic.number}">{escape(name_words(topic))}</a>' if topic else ""
     days = dates(period)

@@ -26,13 +26,15 @@ nav ul { font-size: .9rem; margin: .3rem 0; }
 .topic h2 { border: 0; margin: 0; padding: 0; font-size: 1.15rem; line-height: 1.35; overflow-wrap: anywhere; }
 .topic h2 a { text-decoration: none; color: inherit; } .topic h2 a:hover { text-decoration: underline; }
 .topic p { margin: .15rem 0; max-width: none; } .number { font-weight: 400; }
-.topic.alone { grid-column: 1 / -1; } .alone ol { columns: 22rem 2; column-gap: 2.5rem; } .alone li { break-inside: avoid; }
+.topic.alone { grid-column: 1 / -1; } .alone ol { columns: 22rem 2; column-gap: 2.5rem; }
+.alone li { break-inside: avoid; }
 .topic ol { margin: .3rem 0 .2rem; padding-left: 1.6rem; } .topic li { max-width: none; margin: .35rem 0; }
 .title { overflow-wrap: anywhere; } .topic li details, #alerts details { border: 0; margin: 0; padding: 0; }
 .topic li summary, #alerts summary { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
 .state { display: inline-block; font-size: .75rem; font-weight: 600; border: 1px solid currentColor; color: var(--soft);
   border-radius: 1rem; padding: 0 .5rem; vertical-align: .1em; line-height: 1.5; }
-.state.new { color: var(--new); } .state.growing { color: var(--growing); } .state.returning { color: var(--returning); }
+.state.new { color: var(--new); } .state.growing { color: var(--growing); }
+.state.returning { color: var(--returning); }
 .mark { color: var(--new); font-size: .86rem; white-space: nowrap; } .moving { padding-left: 1.2rem; }
 dl { margin: .3rem 0; font-size: .9rem; } dl div { display: grid; grid-template-columns: 11rem 1fr; gap: .1rem .8rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } .quiet { margin: .35rem .8rem; }
@@ -53,14 +55,16 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } .quiet { m
 .axis span:last-child:not(:first-child) { transform: translateX(-100%); left: 100% !important; }
 .brush { position: absolute; top: 0; bottom: 0; background: var(--link); opacity: .2; border: solid var(--link);
   border-width: 0 2px; } .brush[hidden] { display: none; }
-.keys { margin: .2rem 0; } .key { margin-right: 1.1rem; white-space: nowrap; } .key::before { content: ""; width: 1.1rem;
+.keys { margin: .2rem 0; } .key { margin-right: 1.1rem; white-space: nowrap; }
+.key::before { content: ""; width: 1.1rem;
   display: inline-block; margin-right: .35rem; vertical-align: middle; border-top: 2px solid var(--soft); }
 .key.dots::before { width: .5rem; height: .5rem; border: 0; border-radius: 50%; background: var(--new); }
 .key.most::before { border-top: 1px dashed var(--soft); }
 .key.band::before { height: .7rem; border: 0; background: var(--line); }
 fieldset { border: 1px solid var(--line); border-radius: 4px; margin: .6rem 0; display: flex; flex-wrap: wrap;
   gap: .4rem 1rem; align-items: center; } legend, output { font-size: .9rem; } legend { color: var(--soft); }
-fieldset label { display: flex; align-items: center; gap: .4rem; } input[type=range] { width: 11rem; min-height: 1.6rem; }
+fieldset label { display: flex; align-items: center; gap: .4rem; }
+input[type=range] { width: 11rem; min-height: 1.6rem; }
 output { flex-basis: 100%; min-height: 1.4em; }
 button, select, input[type=search] { font: inherit; font-size: .9rem; color: var(--ink); background: var(--back);
   border: 1px solid var(--soft); border-radius: 4px; padding: .2rem .55rem; min-height: 2rem; }
@@ -75,7 +79,8 @@ tr:target { background: var(--shade); } html:not(.js) .needs-script { display: n
 .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; align-items: center; margin: .5rem 0; }
 #alerts { width: 100%; } #alerts td { white-space: normal; } #alerts td:nth-child(-n+4) { text-align: left; }
 #alerts td:nth-child(1) { white-space: nowrap; } #alerts td:nth-child(2) { overflow-wrap: anywhere; min-width: 12rem; }
-#alerts td:nth-child(3) { max-width: 14rem; overflow-wrap: anywhere; } #alerts td:nth-child(n+5) { white-space: nowrap; }
+#alerts td:nth-child(3) { max-width: 14rem; overflow-wrap: anywhere; }
+#alerts td:nth-child(n+5) { white-space: nowrap; }
 .dt-layout-row { display: flex; flex-wrap: wrap; gap: .5rem 1.2rem; justify-content: space-between; margin: .5rem 0;
   align-items: center; font-size: .9rem; } .dt-layout-table { display: block; overflow-x: auto; }
 #alerts-box { overflow: visible; } .dt-paging-button { margin: 0 .1rem; }
@@ -86,7 +91,8 @@ th .dt-column-order::after { content: "\\2195"; color: var(--soft); } th.dt-orde
   color: var(--ink); } th[class*=dt-orderable] { cursor: pointer; }
 .dt-orderable-none .dt-column-order { display: none; } footer { margin-top: 3rem; border-top: 2px solid var(--line);
   padding-top: .6rem; } footer code { overflow-wrap: anywhere; }
-@media (max-width: 40rem) { body { padding: 1rem .8rem 3rem; } h1 { font-size: 1.4rem; } .topic { padding: .4rem .6rem; }
+@media (max-width: 40rem) { body { padding: 1rem .8rem 3rem; } h1 { font-size: 1.4rem; }
+  .topic { padding: .4rem .6rem; }
   dl div { grid-template-columns: 1fr; margin-bottom: .3rem; } .axis span:nth-child(even) { display: none; }
   #alerts tr > :nth-child(n+4), #topic-table tr > :nth-child(3), #topic-table tr > :nth-child(4),
   #topic-table tr > :nth-child(5) { display: none; } #topic-table th.text { min-width: 0; }
@@ -99,12 +105,16 @@ th .dt-column-order::after { content: "\\2195"; color: var(--soft); } th.dt-orde
 """
 
 # A browser that is too old for the module shows the plain table.
-OLD = "var b=document.getElementById('alerts-box'),t=document.getElementById('alerts-text');if(t)b.innerHTML=t.textContent"
+OLD = (
+    "var box=document.getElementById('alerts-box'),text=document.getElementById('alerts-text');"
+    "if(text)box.innerHTML=text.textContent"
+)
 
 SCRIPT = """
 const $ = (id) => document.getElementById(id), root = document.documentElement;
 const words = {search: "Search", lengthMenu: "_MENU_ a page", info: "_START_ to _END_ of _TOTAL_",
-  infoFiltered: "(of _MAX_)", infoEmpty: "none", zeroRecords: "Nothing fits; widen the search, the state or the periods."};
+  infoFiltered: "(of _MAX_)", infoEmpty: "none",
+  zeroRecords: "Nothing fits; widen the search, the state or the periods."};
 const span = [-Infinity, Infinity];
 let alerts, topics, DataTable;
 

@@ -1,11 +1,11 @@
-"""Words of the page about what is new: dates, counts, links, reasons. Text of documents is escaped, and only some links."""
+"""Words of the page about what is new: dates, counts, reasons, and links, which only some addresses become."""
 
 import re
 from urllib.parse import urlsplit
 
 from odl.alerts import show
 from odl.files.documents import NO_TIME
-from odl.report.page import Markup, details, element
+from odl.report.page import details, element
 
 SCHEMES = ("http", "https", "mailto")
 LEADING = 4  # words of a reason that stand in a line

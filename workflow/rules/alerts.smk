@@ -64,7 +64,7 @@ rule newpage:
     log:
         ROOT + "/logs/new{of}.log",
     wildcard_constraints:
-        of="|".join(map(re.escape, NEWS)) or "-",
+        of=f"(?:{'|'.join(map(re.escape, NEWS))})",
     group:
         bundle("results")
     resources:

@@ -47,6 +47,10 @@ def name_words(topic):
     return " ".join(topic.name) or f"topic {topic.number}"
 
 
+def _said(topic):
+    return element("span", f" {SAID[topic.feedback]}", class_="mark") if topic.feedback else Markup("")
+
+
 def latest(watch):
     """Return what is new in the latest period: the first screen."""
     period = watch.periods[-1]
@@ -114,7 +118,7 @@ def _topic(topic, alerts, watch, period):
         " ",
         element("a", name_words(topic), href=f"#topic-{topic.number}"),
         element("span", f" topic {topic.number}", class_="number"),
-        *[element("span", f" {SAID[topic.feedback]}", class_="mark")] * bool(topic.feedback),
+        _said(topic),
     )
     return element(
         "article",
@@ -243,7 +247,7 @@ def topics(watch):
 def _topic_row(topic, watch):
     name = element("th", element("span", name_words(topic), class_="name"),
                    element("span", f" {topic.number}", class_="number"),
-                   *[element("span", f" {SAID[topic.feedback]}", class_="mark")] * bool(topic.feedback),
+                   _said(topic),
                    scope="row", class_="text")  # fmt: skip
     cells = [badge(topic.state), day_of(watch.periods[topic.birth]), f"{topic.size}", f"{sum(topic.alerts.values())}"]
     cells = [element("td", cell) for cell in cells] + [element("td", course(topic, watch.periods))]

@@ -9,9 +9,11 @@ from odl.alerts.settings import Settings
 
 DAY = 86_400_000
 START = 1_700_000_000_000
-WORDS = ("orbit shuttle launch wheat tonnes yen dollar tanker crude clipper chip key goalie season bike dod render jpeg "
-         "driver scsi doctor msg moral atheism").split()  # fmt: skip
-EVIL = '</noscript></script><script>alert("x")</script><b onclick=\'x\'>&amp;'
+WORDS = [
+    "orbit", "shuttle", "launch", "wheat", "tonnes", "yen", "dollar", "tanker", "crude", "clipper", "chip", "key",
+    "goalie", "season", "bike", "dod", "render", "jpeg", "driver", "scsi", "doctor", "msg", "moral", "atheism",
+]  # fmt: skip
+EVIL = "</noscript></script><script>alert(\"x\")</script><b onclick='x'>&amp;"
 
 
 def topic(number, birth, last, rng):
@@ -52,7 +54,7 @@ def watch(n_periods=12, per=8, n_topics=14, documents=200, budget=10, seed=0, la
         live = [topics[number] for number in topics if t in topics[number].sizes]
         alerts, seen = [], {}
         for rank in range(1, per + 1) if t >= warm_up else ():
-            held = live[rank % (len(live) + 1)] if rank % (len(live) + 1) < len(live) else None
+            held = (*live, None)[(rank - 1) % (len(live) + 1)]
             if held:
                 seen[held.number] = seen.get(held.number, 0) + 1
                 held.alerts[t] = held.alerts.get(t, 0) + 1

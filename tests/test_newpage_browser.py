@@ -117,9 +117,12 @@ def test_the_table_searches(opened, watch):
 
 def test_the_table_filters(opened, watch):
     page = opened.page
-    states = [alert.state for period in watch.periods for alert in period.alerts]
+    states = [alert.state for period in watch.periods for alert in period.alerts if alert.topic]
     page.locator("#state").select_option("growing")
     assert opened.info().endswith(f"of {states.count('growing')} (of 80)")
+    page.locator("#state").select_option("alone")
+    alone = [alert for period in watch.periods for alert in period.alerts if not alert.topic]
+    assert alone and opened.info().endswith(f"of {len(alone)} (of 80)")
     page.locator("#state").select_option("")
     folded = sum(alert.folded for period in watch.periods for alert in period.alerts)
     page.locator("#lead").check()

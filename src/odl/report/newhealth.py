@@ -107,7 +107,7 @@ def _atoms(watch):
     text = f"Of {plural(watch.atoms, 'word pattern')} that the dictionary may keep, {most} were near to some document"
     text += f" in the fullest of the last {plural(len(recent), 'period')}."
     if most < IDLE * watch.atoms:
-        return Finding("Use of the dictionary", True, text, "Fewer atoms would do, and be faster: set `atoms` lower.")
+        return Finding("Use of the dictionary", True, text, "Fewer atoms would do, and be faster.")
     return Finding("Use of the dictionary", False, text)
 
 
@@ -119,7 +119,7 @@ def _ties(scored):
     if share <= TIED:
         return None
     text = f"{percent(share)} of the recent documents have the highest score of all, so that chance ranks them."
-    return Finding("Equal scores", True, text, "Raise `atoms`, lower `lam`, or make periods longer.")
+    return Finding("Equal scores", True, text, "Raise atoms, lower lam, or make periods longer.")
 
 
 def _empty(watch):
@@ -146,9 +146,9 @@ def _budget(watch, others):
     full = len(period.alerts) >= period.budget
     larger = max((len(other.periods[-1].alerts) for _, other in others), default=0)
     if full and larger > len(period.alerts):
-        text += " Whoever has time for more sets `budget` higher, or asks `odl new --budget`."
+        text += " Whoever has time for more sets alerts.budget higher, or asks odl new --budget."
     elif not full:
-        text += " A larger one changes nothing here: nothing else was surprising enough (`level`)."
+        text += " A larger one changes nothing here: nothing else was surprising enough (alerts.level)."
     return Finding("Budget", False, text)
 
 

@@ -140,7 +140,8 @@ def shared(alerts):
             holders[reason.word] = holders.get(reason.word, 0) + 1
     few = [word for word in shares if holders[word] > 1 or len(alerts) == 1]
     words = sorted(few, key=lambda word: (-shares[word], word))[:SHARED]
-    return ", ".join(f"{word}\u00a0{percent(shares[word] / total)}" for word in words)
+    part = percent(sum(shares[word] for word in words) / total)
+    return f"{', '.join(words)} ({part} of the score{'s' * (len(alerts) > 1)})" if words else ""
 
 
 def _alone(alerts, others):
@@ -265,7 +266,8 @@ def alerts(watch):
         return Markup("")
     heads = ["period", "document, and why", "topic", "state", "score", "chance"]
     head = [Markup(f'<th scope="col"{" class=text" * (name not in heads[4:])}>{name}</th>') for name in heads]
-    states = sorted({alert.state for period in watch.periods for alert in period.alerts}, key=ORDER.get)
+    states = {_kind(alert) for period in watch.periods for alert in period.alerts}
+    states = sorted(states, key=lambda state: ORDER.get(state, len(ORDER)))
     options = [Markup('<option value="">all</option>'), *[element("option", state) for state in states]]
     controls = element(
         "div",
@@ -283,6 +285,10 @@ def alerts(watch):
     return element("section", element("h2", "All alerts", id="all-alerts"), controls, box)
 
 
+def _kind(alert):
+    return alert.state if alert.topic else "alone"
+
+
 def _alert_row(alert, period, topic):
     """Return an alert as a row; written by hand, since there may be ten thousand."""
     more = f' <span class="mark">+ {len(alert.members) - 1} alike</span>' if len(alert.members) > 1 else ""
@@ -296,7 +302,7 @@ def _alert_row(alert, period, topic):
         f"{f'<div class=meta>{days[:10]}</div>' if days else ''}</td>"
         f"<td>{title_of(alert)}{more}{place}<details><summary>{escape(leading(alert))}</summary>"
         f"<p>{lines}</p></details></td>"
-        f"<td>{label}</td><td>{alert.state}</td><td>{alert.score:.3f}</td>"
+        f"<td>{label}</td><td>{_kind(alert)}</td><td>{alert.score:.3f}</td>"
         f'<td data-order="{alert.tail:.3g}">{escape(chance(alert.tail))}</td></tr>'
     )
     return row.replace("\n", " ")  # the script takes a line for a row

@@ -12,7 +12,8 @@ from odl.errors import DataError
 LIBRARY = "html/dt_bundle.js"
 
 STYLE = """
-.lead { font-size: 1.15rem; max-width: 52rem; } .meta, .facts, .number { color: var(--soft); font-size: .86rem; }
+.lead { font-size: 1.15rem; max-width: 52rem; text-wrap: balance; }
+.meta, .facts, .number { color: var(--soft); font-size: .86rem; }
 :root { --new: #b3470b; --growing: #1a7f37; --returning: #7a3fb8; }
 @media (prefers-color-scheme: dark) { :root { --new: #ffa657; --growing: #56d364; --returning: #d2a8ff; } }
 .when { color: var(--soft); font-weight: 400; font-size: 1.05rem; display: block; }
@@ -26,9 +27,11 @@ nav ul { font-size: .9rem; margin: .3rem 0; }
 .topic h2 { border: 0; margin: 0; padding: 0; font-size: 1.15rem; line-height: 1.35; overflow-wrap: anywhere; }
 .topic h2 a { text-decoration: none; color: inherit; } .topic h2 a:hover { text-decoration: underline; }
 .topic p { margin: .15rem 0; max-width: none; } .number { font-weight: 400; }
-.topic.alone { grid-column: 1 / -1; } .alone ol { columns: 22rem 2; column-gap: 2.5rem; }
-.alone li { break-inside: avoid; }
-.topic ol { margin: .3rem 0 .2rem; padding-left: 1.6rem; } .topic li { max-width: none; margin: .35rem 0; }
+.topic.alone, .topic:nth-child(odd):has(+ .alone), .topic:nth-child(odd):last-child { grid-column: 1 / -1; }
+.topic:nth-child(odd):has(+ .alone) ol, .topic:nth-child(odd):last-child ol, .alone ol {
+  columns: 22rem 2; column-gap: 2.5rem; }
+.topic li { break-inside: avoid; }
+.topic ol { margin: .3rem 0 .2rem; padding-left: 1.6rem; } .topic li { max-width: none; margin: 0 0 .6rem; }
 .title { overflow-wrap: anywhere; } .topic li details, #alerts details { border: 0; margin: 0; padding: 0; }
 .topic li summary, #alerts summary { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
 .state { display: inline-block; font-size: .75rem; font-weight: 600; border: 1px solid currentColor; color: var(--soft);
@@ -44,11 +47,12 @@ dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; } .quiet { m
 .plot { position: relative; height: 15rem; border-bottom: 1px solid var(--soft); touch-action: pan-y; }
 .plot svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
 .chart { margin: 1rem 0; } .chart path, .course path { vector-effect: non-scaling-stroke; fill: none; }
-.chart .band { fill: var(--line); opacity: .7; } .chart .median { stroke: var(--soft); stroke-width: 2; }
+.chart path.band { fill: var(--line); opacity: .7; } .chart .median { stroke: var(--soft); stroke-width: 2; }
 .chart .most { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3; } .chart .warm { fill: var(--shade); }
 .chart .dots { stroke: var(--new); stroke-width: 6; stroke-linecap: round; }
 .levels span { position: absolute; left: 0; z-index: 1; font-size: .75rem; color: var(--soft); background: var(--back);
   padding-right: .3rem; transform: translateY(-50%); pointer-events: none; }
+.levels span:first-child { transform: none; } .levels span:last-child { transform: translateY(-110%); }
 .axis { position: relative; height: 1.4rem; } .axis span { position: absolute; transform: translateX(-50%);
   font-size: .75rem; color: var(--soft); white-space: nowrap; top: .2rem; }
 .axis span:first-child { transform: none; left: 0 !important; }
@@ -74,7 +78,7 @@ button { cursor: pointer; } button:disabled, button.disabled { opacity: .45; cur
 .course .plain { fill: var(--soft); } .course .growing { fill: var(--growing); }
 .course .returning { fill: var(--returning); } .course .birth { stroke: var(--new); stroke-width: 2; }
 .course .end { stroke: var(--ink); stroke-width: 2; } #topic-table th.text { white-space: normal; min-width: 10rem; }
-#topic-table td:nth-child(2), #topic-table tr > :nth-child(6) { text-align: left; }
+#topic-table tr > :nth-child(2), #topic-table tr > :nth-child(6) { text-align: left; }
 tr:target { background: var(--shade); } html:not(.js) .needs-script { display: none; }
 .controls { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; align-items: center; margin: .5rem 0; }
 #alerts { width: 100%; } #alerts td { white-space: normal; } #alerts td:nth-child(-n+4) { text-align: left; }
@@ -97,7 +101,7 @@ th .dt-column-order::after { content: "\\2195"; color: var(--soft); } th.dt-orde
   #alerts tr > :nth-child(n+4), #topic-table tr > :nth-child(3), #topic-table tr > :nth-child(4),
   #topic-table tr > :nth-child(5) { display: none; } #topic-table th.text { min-width: 0; }
   #alerts td:nth-child(2) { min-width: 0; }
-  #alerts th, #alerts td { padding: .25rem .4rem; } .course { width: 9rem; } .plot { height: 11rem; }
+  #alerts th, #alerts td { padding: .25rem .4rem; } .course { width: 6rem; } .plot { height: 11rem; }
   .topic ol { padding-left: 1.3rem; } button, select, input[type=search] { min-height: 2.6rem; }
   input[type=range] { width: 9rem; } .dt-layout-row { justify-content: flex-start; } }
 @media print { .needs-script, .dt-layout-row:not(.dt-layout-table), .dt-column-order { display: none !important; }

@@ -124,6 +124,17 @@ class TestStream:
             assert [alert.folded for alert in shown] == [False] * 3 + [True] * (len(shown) - 3)
         assert len(shown) > 3 and watch.periods[3].budget == 12
 
+    def test_what_is_folded_costs_no_budget(self, made, watch):
+        whole, before = read.alerts_of(made[0], budget=1000), 0
+        for t, period in enumerate(whole.periods):
+            folded = [alert.folded for alert in period.alerts]
+            single = folded.count(False)
+            if single:
+                again = read.alerts_of(made[0], budget=single).periods[t].alerts
+                assert [alert.folded for alert in again].count(False) == single
+                before += sum(folded[: len(folded) - folded[::-1].index(False)])
+        assert before > 0
+
     def test_the_dictionary_takes_a_topic_over(self, made, watch):
         topic = launch_of(watch)
         atoms = read_scores(made[1].parent / "scores" / "12.h5").atoms
@@ -211,6 +222,43 @@ class TestClusters:
             earlier = [other for other in range(row) if cosines[row, other] >= clusters.ALIKE]
             assert first[row] == (first[earlier[0]] if earlier else row)
         assert len(np.unique(first)) < 30
+
+    def test_a_name_is_of_words_that_items_share(self):
+        sums = sparse.csr_array(np.array([[9.0, 0.0, 2.0, 1.0, 0.5]]))
+        words, held = ["own", "none", "some", "most", "few"], np.array([1, 2, 4, 1])
+        assert clusters.name(sums, held, 5, words, 3) == ("some", "most")
+        assert clusters.name(sums, held, 20, words, 3) == ()  # a quarter of them, five, share none
+
+    def test_a_group_that_the_stream_knows_is_no_new_topic(self, rng):
+        """Three odd items with ordinary ones like them, and three without."""
+        Q = np.zeros((20, 40))
+        for row in range(13):
+            Q[row, rng.choice(10, 6, replace=False)] = 1.0
+        for row in range(13, 16):
+            Q[row, 10 + rng.choice(8, 6, replace=False)] = 1.0
+        for row in range(16, 20):
+            Q[row, 20 + 5 * (row - 16) : 25 + 5 * (row - 16)] = 1.0
+        Q = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True))
+        pool, names = np.array([0, 1, 2, 13, 14, 15]), [f"d{row}" for row in range(20)]
+        odd, words = np.isin(np.arange(20), pool), [f"w{term}" for term in range(40)]
+        memory = candidates.nothing(Settings())
+        found = candidates.advance(memory, 3, Q, pool, odd, names, words, Settings())[1]
+        assert [number for number, _ in found.born] == [1] and set(np.flatnonzero(found.topic)) == {13, 14, 15}
+        found = candidates.advance(memory, 3, Q, pool, odd | True, names, words, Settings())[1]
+        assert len(found.born) == 2 and set(np.flatnonzero(found.topic)) == set(range(16))
+
+    def test_items_of_two_periods_make_a_topic_and_the_oldest_are_forgotten(self):
+        """An item that was alone waits for its like; with too many topics the one that ended first goes."""
+        words, chosen = [f"w{term}" for term in range(30)], Settings(support=2, silence=2, topics=1)
+        memory, history = candidates.nothing(chosen), []
+        for t, terms in enumerate([0, 20, 0, 10, 10]):
+            Q = np.zeros((1, 30))
+            Q[0, [terms, terms + 1, terms + 2 + t]] = 3**-0.5
+            ids, every = [f"d{t}"], np.array([0])
+            memory, found = candidates.advance(memory, t, sparse.csr_array(Q), every, every == 0, ids, words, chosen)
+            history.append((found.joined, [number for number, _ in found.born], memory.number.tolist()))
+        assert history[:3] == [([], [], []), ([], [], []), ([(1, "d0")], [1], [1])]
+        assert history[4] == ([(2, "d3")], [2], [2]) and memory.given == 2
 
     def test_the_cosine_with_the_others(self, rng):
         Q = rng.random((6, 9))

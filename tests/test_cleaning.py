@@ -206,6 +206,12 @@ class TestEncoded:
         assert drop_encoded(text) == text
 
 
+def test_a_dropped_block_does_not_join_what_stood_around_it():
+    row = "00 1f 3c 7e ff ff 00 c3"
+    once = drop_encoded(f"{row}\n{UU}\n{row}")
+    assert once == f"{row}\n\n{row}" == drop_encoded(once)
+
+
 @pytest.mark.parametrize("name", CLEANERS)
 class TestAnyText:
     @settings(max_examples=300, deadline=None)

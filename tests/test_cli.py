@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT
 
 from odl import cli
+from odl.commands import COMMANDS
 
 STREAM = json.dumps(
     {
@@ -182,7 +183,8 @@ def test_a_job_ends_when_its_workflow_is_gone(tmp_path):
 
 
 def test_no_memory_left_is_one_sentence(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("odl.commands.table", lambda args: bytearray(1 << 62))
+    _, *said = COMMANDS["table"]
+    monkeypatch.setitem(COMMANDS, "table", (lambda args: bytearray(1 << 62), *said))
     assert cli.main(["table", str(tmp_path)]) == 1
     said = "odl table: out of memory (no more could be had); give it more, or fewer documents"
     assert said in capsys.readouterr().err

@@ -1,14 +1,18 @@
 """NoveltyDetector is a scikit-learn estimator and the same mechanism as the workflow."""
 
-import warnings
+import doctest
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 from contract import ALL, quick
 from scipy import sparse
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import odl.detector
 from odl import NoveltyDetector, learners
 from odl.errors import OdlError
 from odl.evaluation import metrics
@@ -23,11 +27,31 @@ def stream(rng, n=120, words=60, new=False):
     return sparse.csr_array(counts), np.array([new and row % 4 == 0 for row in range(n)])
 
 
-@pytest.mark.parametrize("learner", ALL)
-def test_scikit_learn_checks(learner):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(NoveltyDetector(learner=learner, n_atoms=2, settings=quick(learner)))
+SMALL = [NoveltyDetector(learner=learner, n_atoms=2, settings=quick(learner)) for learner in ALL]
+MODULES = sorted(path.stem for path in Path(odl.detector.__file__).parent.glob("[!_]*.py"))
+
+
+@parametrize_with_checks([NoveltyDetector(), *SMALL])
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator, check):
+    """With the defaults and for each learner; no check is expected to fail."""
+    check(estimator)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_of_the_docstrings(module):
+    failed, _ = doctest.testmod(import_module(f"odl.detector.{module}"))
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", odl.detector.__all__)
+def test_every_public_method_has_an_example(name):
+    face = getattr(odl.detector, name)
+    methods = {key for one in face.__mro__ if one.__module__.startswith("odl.") for key in vars(one)}
+    methods = {key for key in methods if not key.startswith("_") and callable(getattr(face, key))}
+    assert {"explain", "save", "load", "set_params"} <= methods
+    without = {key for key in methods - {"save"} if ">>> " not in (getattr(face, key).__doc__ or "")}
+    assert not without
 
 
 @pytest.mark.parametrize("learner", ALL)
@@ -46,13 +70,16 @@ def test_new_topics_score_high(learner, rng):
 @pytest.mark.parametrize("learner", ALL)
 def test_saved_detectors_go_on_exactly(tmp_path, rng, learner):
     batches = [stream(rng)[0] for _ in range(3)]
-    whole = NoveltyDetector(learner, n_atoms=10).partial_fit(batches[0]).partial_fit(batches[1])
+    whole = NoveltyDetector(learner, n_atoms=10, budget=0.2, window=150, batch_size=7)
+    whole.partial_fit(batches[0]).partial_fit(batches[1])
     whole.save(tmp_path / "detector.h5")
     loaded = NoveltyDetector.load(tmp_path / "detector.h5")
     assert loaded.get_params() == whole.get_params() and loaded.n_batches_ == 2
     for detector in (whole, loaded):
         detector.partial_fit(batches[2])
     assert np.array_equal(whole.score_samples(batches[0]), loaded.score_samples(batches[0]))
+    assert len(whole.window_) == 150 and np.array_equal(whole.window_, loaded.window_)
+    assert np.array_equal(whole.decision_function(batches[0]), loaded.decision_function(batches[0]))
     (tmp_path / "detector.h5").write_bytes(b"something else")
     with pytest.raises(OdlError, match=r"detector\.h5"):
         NoveltyDetector.load(tmp_path / "detector.h5")
@@ -65,10 +92,28 @@ def test_a_file_with_other_arrays_is_refused(tmp_path, rng):
     point = checkpoints.read(path)
     assert NoveltyDetector.load(path).n_atoms == 10  # what it was fitted with
     changes = {"limit": np.array([2**40]), "members": np.ones(3), "history": sparse.csr_array((5, 61))}
+    changes |= {"window": np.array([np.nan]), "pending": sparse.csr_array((1, 59)), "names": np.zeros(3, np.uint8)}
     for name, value in changes.items():
         checkpoints.write(path, replace(point, arrays={**point.arrays, name: value}))
         with pytest.raises(OdlError, match=r"detector\.h5"):
             NoveltyDetector.load(path)
+
+
+def test_a_file_without_scores_is_read(tmp_path, rng):
+    """As before the window was kept: nothing is novel until a further batch has been scored."""
+    X, path = stream(rng)[0], tmp_path / "detector.h5"
+    detector = NoveltyDetector("adaptive", n_atoms=10).fit(X)
+    detector.save(path)
+    point = checkpoints.read(path)
+    arrays = {name: value for name, value in point.arrays.items() if name not in ("window", "pending", "names")}
+    chain = {
+        name: value for name, value in point.chain.items() if name not in ("budget", "window", "folds", "batch_size")
+    }
+    checkpoints.write(path, replace(point, arrays=arrays, chain=chain))
+    loaded = NoveltyDetector.load(path)
+    new = stream(rng, new=True)[0]
+    assert np.array_equal(loaded.score_samples(new), detector.score_samples(new)) and not loaded.predict(new).any()
+    assert loaded.partial_fit(stream(rng)[0]).predict(new).any()
 
 
 def test_the_vocabulary_grows_when_asked(rng):
@@ -82,8 +127,8 @@ def test_the_vocabulary_grows_when_asked(rng):
 
 def test_bad_input_is_refused(rng):
     X, _ = stream(rng)
-    with pytest.raises(ValueError, match="a minimum of 121 is required"):
-        NoveltyDetector(n_atoms=121).fit(X)
+    with pytest.raises(ValueError, match="3 documents without a weight above 0"):
+        NoveltyDetector().fit(np.zeros((3, 4)))
     with pytest.raises(ValueError, match="did you mean 'dual_averaging'"):
         NoveltyDetector(learner="dual_averagin").fit(X)
     with pytest.raises(ValueError, match="Negative values"):
@@ -121,6 +166,60 @@ def test_settings_are_checked(rng, tmp_path):
     assert NoveltyDetector.load(tmp_path / "detector.h5").n_atoms == 10
     with pytest.raises(ValueError, match="fit again"):
         detector.set_params(learner="online_admm").partial_fit(X)
-    for wrong in ({"settings": [1]}, {"random_state": np.random.default_rng(0)}, {"n_atoms": 2.5}):
-        with pytest.raises((ValueError, TypeError)):
-            NoveltyDetector(**{"n_atoms": 10, **wrong}).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"settings": [1]}, "settings is"),
+        ({"settings": {"lamm": 1}}, "settings={'lamm': 1}.*'lamm' is not known"),
+        ({"settings": {"lam": -1.0}}, "settings={'lam': -1.0}.*correct settings"),
+        ({"learner": "dual_averagin"}, "learner='dual_averagin'.*did you mean 'dual_averaging'"),
+        ({"learner": "hierarchical", "settings": {"tree": "10,2"}}, "n_atoms=10 with 120 documents"),
+        ({"random_state": "a"}, "random_state is 'a'"),
+        ({"n_atoms": 2.5}, "n_atoms is 2.5"),
+        ({"n_atoms": 0}, "n_atoms is 0"),
+        ({"n_atoms": True}, "n_atoms is True"),
+        ({"budget": 0}, "budget is 0"),
+        ({"budget": 1.5}, "budget is 1.5"),
+        ({"window": 0}, "window is 0"),
+        ({"folds": -1}, "folds is -1"),
+        ({"batch_size": "a"}, "batch_size is 'a'"),
+    ],
+)
+def test_messages_name_the_parameters_of_the_detector(rng, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        NoveltyDetector(**{"n_atoms": 10, **wrong}).fit(stream(rng)[0])
+
+
+def test_n_atoms_is_the_most(rng):
+    X, _ = stream(rng)
+    assert NoveltyDetector(n_atoms=500, folds=0).fit(X).n_atoms_ == 120
+    few = sparse.vstack([X[:5], sparse.csr_array((3, 60))], format="csr")
+    detector = NoveltyDetector().fit(few)
+    assert detector.n_atoms_ == 5 and detector.get_params()["n_atoms"] == 100
+    grown = NoveltyDetector("adaptive", n_atoms=30, settings={"same": 1.0}).fit(few).partial_fit(X)
+    assert grown.n_atoms_ == 30  # it may still grow to what was asked for
+    with pytest.raises(NotFittedError):
+        _ = NoveltyDetector().n_atoms_
+
+
+@pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng])
+def test_any_random_state(rng, kind, tmp_path):
+    X, _ = stream(rng)
+    scores = [NoveltyDetector(n_atoms=10, random_state=kind(seed)).fit(X).score_samples(X) for seed in (1, 1, 2)]
+    assert np.array_equal(scores[0], scores[1]) and not np.array_equal(scores[0], scores[2])
+    detector = NoveltyDetector(n_atoms=10, random_state=kind(1)).fit(X)
+    detector.save(tmp_path / "detector.h5")
+    loaded = NoveltyDetector.load(tmp_path / "detector.h5")
+    assert loaded.random_state == detector.seed_ and np.array_equal(loaded.score_samples(X), scores[0])
+    assert np.array_equal(loaded.fit(X).score_samples(X), scores[0])
+
+
+def test_no_random_state_draws_from_numpy(rng):
+    X, _ = stream(rng)
+    seeds = []
+    for start in (5, 5, 6):
+        np.random.seed(start)
+        seeds.append(NoveltyDetector(n_atoms=10, random_state=None).fit(X).seed_)
+    assert seeds[0] == seeds[1] != seeds[2]

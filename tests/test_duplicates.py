@@ -2,19 +2,21 @@
 
 import itertools
 import json
+import tarfile
 import time
 
 import numpy as np
 import pytest
 from scipy import sparse
+from workflows import Study, documents
 
-from odl import corpora
+from odl import corpora as readers
 from odl.alerts import duplicates
 from odl.cli import main
 from odl.corpora.shingles import Shingler
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files import documents as docs
-from odl.files import storage
+from odl.files import storage, tables
 from odl.stream import batchfile, batching
 
 BATCHES = {"by": "documents", "documents": 40, "period": "month", "initial": 40, "flush": True}
@@ -55,10 +57,10 @@ def write_stream(folder, texts, name):
 def run(corpus, folder, window=4):
     """Read the corpus and make what is missing or changed, as the workflow does; return the groups by timestep."""
     folder.mkdir(exist_ok=True)
-    docs.write(folder / "documents.h5", corpora.read("documents", [corpus], {"duplicates": True}))
+    docs.write(folder / "documents.h5", readers.read("documents", [corpus], {"duplicates": True}))
     settings = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
     batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, **settings)
-    sums = [line.split("\t")[-1] for line in (folder / "index.tsv").read_text().splitlines()[1:]]
+    sums = [row["sha256"] for row in tables.read_table(folder / "index.tsv")]
     found = []
     for t, digest in enumerate(sums):
         batch, output = folder / "batches" / f"{t}.h5", folder / "duplicates" / f"{t}.h5"
@@ -103,7 +105,7 @@ class TestShingles:
         rows = [{"text": "one two three four five six"}, {"counts": {"one": 1}}, {"text": "> one two\nsix seven"}]
         (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         options = {"duplicates": True, "clean": ["quotes"], "tokens": {"stop_words": None}}
-        found = corpora.read("documents", [tmp_path], options)
+        found = readers.read("documents", [tmp_path], options)
         assert np.diff(found.shingles.indptr).tolist() == [2, 0, 1]
         assert found.shingles.indices[-1:].tolist() == Shingler().of("six seven").tolist()
         docs.write(tmp_path / "d.h5", found)
@@ -118,9 +120,9 @@ class TestShingles:
 
     def test_are_left_out_by_default(self, tmp_path):
         (tmp_path / "d.jsonl").write_text('{"text": "storm flood"}\n')
-        assert corpora.read("documents", [tmp_path]).shingles is None
+        assert readers.read("documents", [tmp_path]).shingles is None
         with pytest.raises(ConfigError, match="duplicates is 1; expected true or false"):
-            corpora.read("documents", [tmp_path], {"duplicates": 1})
+            readers.read("documents", [tmp_path], {"duplicates": 1})
 
 
 class TestConnect:
@@ -229,7 +231,7 @@ class TestChain:
         (batches / "0.h5").rename(tmp_path / "0.h5")
         with pytest.raises(StorageError, match=r"0\.h5 is missing"):
             duplicates.advance(tmp_path / "x.h5", batches / "1.h5", made / "0.h5")
-        plain = corpora.read("documents", [tmp_path / "posts"])
+        plain = readers.read("documents", [tmp_path / "posts"])
         docs.write(batches / "0.h5", plain, "batch", t=0, sha256="")
         with pytest.raises(DataError, match=r"0\.h5 has no shingles; .*options.duplicates"):
             duplicates.advance(tmp_path / "x.h5", batches / "0.h5")
@@ -245,3 +247,46 @@ class TestChain:
         assert output.read_bytes() == (tmp_path / "results" / "duplicates" / "0.h5").read_bytes()
         assert main(["duplicates", str(output), str(batch), "--window", "-1"]) == 1
         assert "--window is -1; expected a number of timesteps from 0" in capsys.readouterr().err
+
+
+@pytest.mark.workflow
+def test_the_workflow_runs_new_timesteps_only(tmp_path):
+    study = Study.create(tmp_path / "study")
+    config = study.config
+    config["corpora"]["mine"]["options"]["duplicates"] = True
+    study.configure(config)
+    study.write("a.jsonl", documents(0, 360))
+    groups = [study.stream / "duplicates" / f"{t}.h5" for t in range(5)]
+    first = study.run(study.target(groups[3]))
+    steps = {f"{rule} {t}" for rule in ("batch", "duplicates") for t in range(4)}
+    assert first.names("t") == {"read", "index"} | steps
+    before = [path.read_bytes() for path in groups[:4]]
+    study.write("b.jsonl", documents(360, 400))
+    assert study.run(study.target(groups[4])).names("t") == {"read", "index", "batch 4", "duplicates 4"}
+    assert [path.read_bytes() for path in groups[:4]] == before
+    planned = study.run("-n").names("t")
+    assert not planned & {f"duplicates {t}" for t in range(5)} and "features 4" in planned
+
+
+@pytest.mark.corpora
+def test_of_20_newsgroups_no_pair_is_missed(corpora):
+    """Of raw posts with their quotations, against the products of all sets with all."""
+    texts = []
+    with tarfile.open(corpora / "20news" / "20news-bydate.tar.gz") as archive:
+        for number, member in enumerate(archive):
+            if member.isfile() and number % 2 == 0:
+                texts.append(archive.extractfile(member).read().decode("latin-1"))
+    shingler = Shingler()
+    for text in texts:
+        shingler.add(text)
+    matrix = shingler.matrix()
+    sets = np.split(matrix.indices, matrix.indptr[1:-1])
+    _, columns = np.unique(matrix.indices, return_inverse=True)
+    held = sparse.csr_array((np.ones(len(columns), dtype=np.int32), columns, matrix.indptr))
+    shared, sizes = sparse.coo_array(held @ held.T), np.diff(matrix.indptr)
+    one, other = shared.coords
+    near = (shared.data >= 0.8 * (sizes[one] + sizes[other] - shared.data)) & (one < other)
+    roots = duplicates.connect(sets)
+    assert len(texts) > 9000 and near.sum() > 10
+    assert (roots[one[near]] == roots[other[near]]).all()
+    assert len(texts) - len(set(roots.tolist())) <= near.sum()

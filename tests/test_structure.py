@@ -46,7 +46,8 @@ ROOMS = {
     "arguments": {"errors"},
     "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
     "registry": BOTH | {"arguments", "report", "experiments"},
-    "cli": {"__init__", "errors", "arguments", "commands", "jobs"},
+    "project": {"errors", "config", "files", "corpora"},
+    "cli": {"__init__", "errors", "arguments", "commands", "jobs", "project"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms

@@ -11,6 +11,7 @@ import time
 import odl
 from odl import commands
 from odl.errors import OdlError
+from odl.project import commands as project
 
 
 def _end_cleanly():
@@ -43,6 +44,7 @@ def _parser():
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
+    project.add(subparsers)
     for name, (function, help, arguments) in commands.COMMANDS.items():
         inner = subparsers.add_parser(name, help=help, description=help)
         inner.set_defaults(function=function)

@@ -1,4 +1,4 @@
-"""The commands that make a stream: files of a corpus, documents, batches, features."""
+"""The commands that make a stream: files of a corpus, documents, batches, features, near-duplicates."""
 
 import os
 
@@ -33,7 +33,7 @@ def read(args):
 
     found = corpora.read(args.reader, args.source, args.options)
     documents.write(args.output, found, reader=args.reader)
-    print(f"odl read: {len(found)} documents, {len(found.vocabulary)} terms")
+    print("; ".join([f"odl read: {len(found)} documents, {len(found.vocabulary)} terms", *found.notes]))
     for sentence in documents.losses(found):
         print(f"odl read: {sentence}")
 
@@ -68,7 +68,7 @@ def index(args):
 def batch(args):
     from odl.stream import batchfile
 
-    batchfile.cut(args.documents, args.order, args.output, args.t)
+    print("odl batch:", batchfile.cut(args.documents, args.order, args.output, args.t))
 
 
 @command(

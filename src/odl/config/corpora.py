@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 from odl.errors import ConfigError
-
-SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # of a user's own documents
+from odl.files import listing
 
 
 def corpora_of(config):
@@ -24,10 +23,6 @@ def order_seed(config, corpus, seed):
 def mirror_of(config):
     """Return the mirror: the environment's before the configuration's."""
     return os.environ.get("ODL_MIRROR") or config["mirror"]
-
-
-def _is_source(file):
-    return file.is_file() and not file.name.startswith(".") and file.name.lower().endswith(SUFFIXES)
 
 
 def sources_of(config, corpus, registry, data):
@@ -50,19 +45,16 @@ def sources_of(config, corpus, registry, data):
     settings = config["corpora"][corpus]
     if settings["reader"] != "documents":
         return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == settings["reader"]]
-    files = []
+    files, kind = [], settings["options"].get("kind") if "options" in settings else None
     for source in settings["sources"]:
-        if os.path.isdir(source):
-            files += sorted(str(file) for file in Path(source).iterdir() if _is_source(file))
-        elif os.path.exists(source):
-            if not source.lower().endswith(SUFFIXES):
-                expected = f"a file that ends in one of {', '.join(SUFFIXES)}"
-                raise ConfigError(f"corpora.{corpus}.sources names {source}", expected, "rename or convert it")
-            files.append(source)
-        else:
-            raise ConfigError(
-                f"corpora.{corpus}.sources names {source}, which does not exist", "a file or a folder", "correct it"
-            )
+        found = listing.expand(source, kind)
+        named = f"corpora.{corpus}.sources names {source}"
+        if found is None:
+            raise ConfigError(f"{named}, which does not exist", "a file, a folder or a pattern", "correct it")
+        if not kind and any(not listing.kind_of(path) for _, path in found):
+            expected = f"files that end in one of {listing.endings()}"
+            raise ConfigError(named, expected, "set options.kind, or rename or convert it")
+        files += [path if path == source else str(Path(path)) for _, path in found]
     if not files:
-        raise ConfigError(f"corpora.{corpus}.sources holds no files", f"some of {', '.join(SUFFIXES)}", "add files")
+        raise ConfigError(f"corpora.{corpus}.sources holds no files", f"some of {listing.endings()}", "add files")
     return files

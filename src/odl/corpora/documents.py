@@ -1,4 +1,4 @@
-"""A person's own documents: text or term counts, in JSONL, CSV or Parquet files."""
+"""A person's own documents: text or term counts in tables (JSONL, CSV, Parquet), mail, feeds, or a text a file."""
 
 from array import array
 from collections import Counter
@@ -6,12 +6,13 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from odl.corpora import cleaning, fields
+from odl.corpora import cleaning, encodings, fields, texts
 from odl.corpora.checks import check_options, nearest
 from odl.corpora.shingles import Shingler
-from odl.corpora.tables import check_delimiter, find_files, rows
+from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
 from odl.errors import ConfigError, DataError
+from odl.files import listing
 from odl.files.documents import Documents, Dropped, one_line
 
 READER = "documents"
@@ -20,6 +21,10 @@ OPTIONS = {
     "columns": {"$ref": "#/$defs/columns"},
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "minLength": 1},
+    "encoding": encodings.SCHEMA,
+    "dates": {"type": ["string", "null"], "enum": [None, *fields.DATES]},
+    "kind": {"type": ["string", "null"], "enum": [None, *listing.KINDS]},
+    "times": {"type": ["string", "null"], "enum": [None, *texts.TIMES]},
     "tokens": TOKENS_SCHEMA,
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
@@ -27,6 +32,9 @@ OPTIONS = {
 }
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
+ROLES = (*COLUMNS, "url")
+OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
+REPEATED = ("mail", "feed")  # where the same id is the same document once more
 
 
 def read(sources, options):
@@ -35,16 +43,18 @@ def read(sources, options):
     Parameters
     ----------
     sources : list of path-like
-        Files ending in .jsonl, .jsonl.gz, .csv, .csv.gz or .parquet, or folders of them (sorted by
-        name; other files there are ignored).
+        Files, patterns, or folders of tables (`odl.files.listing`); what a file is follows from its name.
     options : dict
-        ``columns`` (names of the columns id, time, text, counts, topics, title; null for one that
-        is not to be used; a name other than the default has to occur), ``separator`` between the
-        topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files
-        (default ","), ``tokens`` (see `odl.corpora.text`; for texts only), ``clean`` (which of
-        `odl.corpora.cleaning.CLEANERS` go over the texts first; default none), ``min_words`` (documents
-        with fewer tokens are left out, and listed; default 0), ``duplicates`` (store the shingles of
-        texts, by which `odl.alerts.duplicates` tells near-duplicates; default false).
+        ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url; null for one that is
+        not to be used; a name other than the default has to occur; without a name url is not read),
+        ``separator`` between the topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV
+        files (default ",", in .tsv files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes
+        that the first does not fit), ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`,
+        whatever the files are called), ``times`` of texts (see `odl.corpora.texts`), ``tokens`` (see
+        `odl.corpora.text`; for texts only), ``clean`` (which of `odl.corpora.cleaning.CLEANERS` go over the texts
+        first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
+        ``duplicates`` (store the shingles of texts, by which `odl.alerts.duplicates` tells near-duplicates; default
+        false).
 
     Returns
     -------
@@ -52,7 +62,8 @@ def read(sources, options):
         In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string)
         or else text. Without a column of ids, the id is file name and row, such as ``a.csv:12``.
         White space inside tokens becomes "_", inside ids and topics one space. Times as in
-        `odl.corpora.fields.parse_time`. ``files`` are the file names.
+        `odl.corpora.fields.parse_time`. ``files`` are the file names. A message or an item whose id occurred before
+        is the same one again, and is left out and counted in ``notes``.
 
     Raises
     ------
@@ -65,23 +76,41 @@ def read(sources, options):
     columns, separator = check_columns(options.get("columns")), options.get("separator", ";")
     if separator is not None and (not isinstance(separator, str) or not separator):
         raise ConfigError(f"separator is {separator!r}", "a string such as ';', or null", "correct it")
-    delimiter = check_delimiter(options.get("delimiter", ","))
+    form, dates = check_form(options), _choice("dates", options, fields.DATES)
     min_words = cleaning.check_min_words(options.get("min_words", 0))
     tokens, cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
     if not isinstance(duplicates := options.get("duplicates", False), bool):
         raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
-    collection = Collection(columns, separator, tokens, cleaner, min_words, Shingler() if duplicates else None)
-    for name, path in find_files(sources):
-        collection.add_file(name, path, delimiter)
+    shingler = Shingler() if duplicates else None
+    collection = Collection(columns, separator, tokens, cleaner, min_words, shingler, dates)
+    for name, path in find_files(sources, form.kind):
+        collection.add_file(name, path, form)
     return collection.finish()
+
+
+def check_form(options):
+    """Return the `odl.corpora.tables.Form` of the options."""
+    return Form(
+        kind=_choice("kind", options, listing.KINDS),
+        delimiter=check_delimiter(options["delimiter"]) if "delimiter" in options else None,
+        encoding=encodings.check_encoding(options.get("encoding", "utf-8")),
+        times=_choice("times", options, texts.TIMES),
+    )
+
+
+def _choice(name, options, choices):
+    value = options.get(name)
+    if value is not None and value not in choices:
+        raise ConfigError(f"{name} is {value!r}", f"one of {', '.join(choices)}, or null", "correct it")
+    return value
 
 
 def check_columns(columns):
     """Return role -> column name with the defaults, checked; unused roles are left out."""
     columns = {} if columns is None else columns
     if not isinstance(columns, dict):
-        raise ConfigError(f"columns is {columns!r}", "a mapping of " + ", ".join(COLUMNS), "correct it")
-    check_options("columns", columns, COLUMNS)
+        raise ConfigError(f"columns is {columns!r}", "a mapping of " + ", ".join(ROLES), "correct it")
+    check_options("columns", columns, ROLES)
     for role, name in columns.items():
         if name is not None and not isinstance(name, str):
             raise ConfigError(f"columns.{role} is {name!r}", "the name of a column, or null", "correct it")
@@ -104,38 +133,49 @@ class Collection:
         Tokens that a document has at least; others are left out.
     shingler : odl.corpora.shingles.Shingler, optional
         Keeps what near-duplicates are told by.
+    dates : str, optional
+        As in `odl.corpora.fields.parse_time`.
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None):
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None):
         self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
-        self.ids, self.topics, self.titles, self.files = {}, [], [], []
+        self.dates, self.repeated = dates, 0
+        self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
         self.times, self.numbers = array("q"), {}
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
-    def add_file(self, name, path, delimiter):
+    def add_file(self, name, path, form):
         """Append the documents of one file."""
+        kind = form.of(path)
+        tabular = kind not in ("mail", "feed", "text")
+        columns = self.columns if tabular else OWN
         seen, with_ids = set(), None
-        for place, row in rows(path, delimiter):
+        for place, row in rows(path, form, name):
             if with_ids is None:
-                check_first_row(path, row, self.columns)
-                with_ids = self.columns.get("id") in row
+                check_first_row(path, row, columns)
+                with_ids = columns.get("id") in row
             seen.update(row)
             try:
-                self.add_row(name, place, row, with_ids)
+                self.add_row(name, place, {role: row.get(column) for role, column in columns.items()}, with_ids, kind)
             except (ValueError, OverflowError, RecursionError) as error:
                 raise DataError(f"{path} {place}: {error}", "a readable document", "correct or remove it") from error
-        check_columns_seen(path, seen, self.columns)
+        if tabular:
+            check_columns_seen(path, seen, columns)
 
-    def add_row(self, name, place, row, with_ids):
+    def add_row(self, name, place, given, with_ids, kind=None):
         """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
-        given = {role: row.get(column) for role, column in self.columns.items()}
-        if with_ids == fields.missing(given.get("id")):
+        if kind in REPEATED:
+            with_ids = not fields.missing(given.get("id"))
+        elif with_ids == fields.missing(given.get("id")):
             raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
         identity = fields.parse_id(given["id"]) if with_ids else f"{name}:{place.split()[-1]}"
+        if identity in self.ids and kind in REPEATED:
+            self.repeated += 1
+            return
         if identity in self.ids:
             raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
-        time = fields.parse_time(given.get("time"))
+        time = fields.parse_time(given.get("time"), self.dates)
         topics = fields.parse_topics(given.get("topics"), self.separator)
         text, taken = "", [0] * len(self.cleaner.names)
         if not fields.missing(given.get("counts")):
@@ -159,6 +199,7 @@ class Collection:
         self.times.append(time)
         self.topics.append(topics)
         self.files.append(name)
+        self.urls.append(fields.parse_url(given.get("url")))
         for token, count in counts.items():
             self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
             self.data.append(count)
@@ -192,6 +233,8 @@ class Collection:
             removed=self.cleaner.removed(),
             dropped=self._dropped() if self.min_words else None,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
+            urls=self.urls if any(self.urls) else [],
+            notes=[f"{self.repeated} more with an id that occurred before left out"] if self.repeated else [],
         )
 
     def _dropped(self):
@@ -207,7 +250,7 @@ def check_first_row(path, row, columns):
         raise DataError(
             f"{path} has the columns {_listed(row)}{hint}",
             " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts",
-            "rename it, or set columns.text or columns.counts",
+            delimiter_of(row) or "rename it, or set columns.text or columns.counts",
         )
 
 
@@ -221,7 +264,7 @@ def check_columns_seen(path, seen, columns):
         if name in seen:
             continue
         alike = next((str(other) for other in seen if str(other).strip().lower() == name.lower()), None)
-        if name != COLUMNS[role] or alike is not None:
+        if name != COLUMNS.get(role) or alike is not None:
             raise DataError(
                 f"{path} has the columns {_listed(seen)}{nearest(name, seen)}",
                 f"a column {name!r}",

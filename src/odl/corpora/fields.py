@@ -1,5 +1,6 @@
 """Values of one document's fields, from JSON, CSV or Parquet; `ValueError` says what is wrong."""
 
+import email.utils
 import json
 import math
 import re
@@ -13,6 +14,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_COUNT = np.iinfo(np.int32).max
 LARGEST_SECONDS, LARGEST_MILLISECONDS = 10**11, 10**14
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+DATES = ("day-first", "month-first")
+YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})(?P<clock>[ T,]+\d.*)?")
+YEAR_FIRST = re.compile(r"\d{4}([/.])\d{2}\1\d{2}")
 
 
 def clean(text):
@@ -40,6 +44,12 @@ def parse_text(value):
     if not isinstance(value, str):
         raise ValueError(f"the text is a {type(value).__name__}, not a string")
     return clean(value)
+
+
+def parse_url(value):
+    """Return an address on one line, "" where there is none or what is there is none of the web."""
+    text = "" if missing(value) else "".join(clean(str(value)).split())
+    return text if text.lower().startswith(("http://", "https://")) else ""
 
 
 def parse_counts(value):
@@ -93,11 +103,18 @@ def _is_number(value):
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def parse_time(value):
+def parse_time(value, dates=None):
     """Return milliseconds since 1970-01-01 UTC, rounded down; `NO_TIME` for a missing value.
 
-    Strings are ISO 8601, without a zone taken as UTC. Numbers, also in strings: 4 digits are a
-    year, 8 a day (YYYYMMDD), from 9 digits on they are seconds since 1970, from 12 milliseconds.
+    Strings are ISO 8601 (also with slashes, 2026/04/03), as in mail (RFC 2822), or a day, month and year in numbers,
+    such as 25.12.2026 14:30; without a zone they are taken as UTC. Numbers, also in strings: 4 digits are a year,
+    8 a day (YYYYMMDD), from 9 digits on they are seconds since 1970, from 12 milliseconds.
+
+    Parameters
+    ----------
+    value
+    dates : {"day-first", "month-first"}, optional
+        What comes first where the year comes last; needed where both could.
     """
     if missing(value):
         return NO_TIME
@@ -112,7 +129,7 @@ def parse_time(value):
     elif isinstance(value, date):
         moment = datetime(value.year, value.month, value.day)
     elif isinstance(value, str):
-        moment = _from_iso(value)
+        moment = _from_text(value, dates)
     else:
         raise ValueError(f"the time {value!r} is neither a date nor a number of seconds")
     if moment.tzinfo is None:
@@ -120,12 +137,50 @@ def parse_time(value):
     return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
-def _from_iso(text):
+def _from_text(text, dates):
     month = re.fullmatch(r"(\d{4})-(\d{2})", text)
     try:
         return datetime(int(month[1]), int(month[2]), 1) if month else datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"the time {text!r} is not ISO 8601, such as 1998-04-06 or 1998-04-06T12:30:00Z") from error
+        if year_last := YEAR_LAST.fullmatch(text):
+            return _from_numbers(text, year_last, dates)
+        if text.endswith((" UTC", " GMT")) and text[:4].isdigit():
+            return _from_text(text[:-4] + "+00:00", dates)
+        if YEAR_FIRST.match(text):
+            return _from_text(text.replace("/", "-").replace(".", "-", 2), dates)
+        try:
+            return email.utils.parsedate_to_datetime(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            given = f"the time {text!r} is not ISO 8601, such as 1998-04-06 or 1998-04-06T12:30:00Z"
+            raise ValueError(f"{given}, and not as in mail") from error
+
+
+def _from_numbers(text, match, dates):
+    """Return the moment of a date whose year is last: day or month first as its numbers or the option say."""
+    first, second = int(match["first"]), int(match["second"])
+    if dates not in DATES:
+        if first <= 12 and second <= 12 and first != second:
+            given = f"the time {text!r} may begin with the day or the month"
+            raise ValueError(f"{given}: set the option dates to day-first or month-first")
+        dates = "month-first" if second > 12 else "day-first"
+    day, month = (first, second) if dates == "day-first" else (second, first)
+    year, clock = int(match["year"]), (match["clock"] or "").strip(" T,")
+    year += (1900 if year > 68 else 2000) if year < 100 else 0
+    half = re.fullmatch(r"(.*?)\s*([AaPp])\.?[Mm]\.?", clock)
+    try:
+        found = datetime.fromisoformat(
+            f"{year:04d}-{month:02d}-{day:02d} {_padded(half[1] if half else clock)}".strip()
+        )
+        if half and 1 <= found.hour <= 12:
+            found += timedelta(hours=found.hour % 12 + 12 * (half[2] in "Pp") - found.hour)
+        return found
+    except ValueError as error:
+        raise ValueError(f"the time {text!r} is no date that is {dates}: correct it, or the option dates") from error
+
+
+def _padded(clock):
+    """Return a clock with two digits of hours."""
+    return f"0{clock}" if clock[1:2] == ":" else clock
 
 
 def _from_digits(digits):

@@ -1,53 +1,73 @@
-"""Rows of a person's own files, one at a time: JSONL, CSV and Parquet."""
+"""Rows of a person's own files, one at a time: JSONL, CSV, Parquet, mail, feeds and texts."""
 
 import csv
 import io
 import json
 import os
 import zlib
+from dataclasses import dataclass
 from datetime import timedelta
 
-from odl.corpora import checks
+from odl.corpora import checks, feeds, mail, texts
 from odl.corpora.checks import LONGEST_LINE, Left, lines, unpacked
+from odl.corpora.encodings import Encoding, not_decoded
 from odl.corpora.fields import EPOCH, clean
 from odl.errors import ConfigError, DataError
+from odl.files import listing
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
 BATCH_ROWS = 1024
 VALUE = 8  # bytes that a value counts at least, also one that is missing
+DELIMITERS = ";\t|,"
+UTF8 = Encoding()
 
 
-def kind_of(path):
-    """Return the suffix of `SUFFIXES` that a file has, or None."""
-    return next((suffix for suffix in SUFFIXES if str(path).lower().endswith(suffix)), None)
+@dataclass(frozen=True)
+class Form:
+    """How files are written.
+
+    Parameters
+    ----------
+    kind : str, optional
+        One of `odl.files.listing.KINDS`, whatever the files are called; by default that of each one's name.
+    delimiter : str, optional
+        Of CSV; by default a comma, in a .tsv file a tab.
+    encoding : odl.corpora.encodings.Encoding
+    times : str, optional
+        Where `odl.corpora.texts` takes the time of a file from.
+    """
+
+    kind: str | None = None
+    delimiter: str | None = None
+    encoding: Encoding = UTF8
+    times: str | None = None
+
+    def of(self, path):
+        """Return the kind of a file."""
+        return self.kind or listing.kind_of(path)
 
 
-def find_files(sources):
-    """Return (name, path) of the files named by files and folders, a folder's sorted by name.
+def find_files(sources, kind=None):
+    """Return (name, path) of the files named by files, folders and patterns (`odl.files.listing.expand`).
 
     What is not UTF-8 in a name is replaced by "?" there, not in the path.
 
     Raises
     ------
     DataError
-        If a source does not exist, a file is of another kind, a folder holds none, or two files
-        have the same name.
+        If a source does not exist, a file is of no kind, a folder holds none, or two files have the same name.
     """
     found = {}
     for source in sources:
-        if os.path.isdir(source):
-            paths = [os.path.join(source, name) for name in sorted(os.listdir(source)) if not name.startswith(".")]
-            paths = [path for path in paths if kind_of(path) and os.path.isfile(path)]
-            if not paths:
-                raise DataError(f"the folder {source} holds no document files", _kinds(), "put files there")
-        elif os.path.isfile(source):
-            if not kind_of(source):
-                raise DataError(f"{source} is of another kind", _kinds(), "convert or rename it")
-            paths = [source]
-        else:
-            raise DataError(f"{source} does not exist", "a file or a folder", "correct the path")
-        for path in paths:
-            name = clean(os.path.basename(path))
+        files = listing.expand(source, kind)
+        if files is None:
+            raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
+        if not files:
+            what = "the folder" if os.path.isdir(source) else "the pattern"
+            raise DataError(f"{what} {source} holds no document files", _kinds(), "put files there")
+        for name, path in files:
+            if not kind and not listing.kind_of(path):
+                raise DataError(f"{path} is of another kind", _kinds(), "set the option kind, or convert or rename it")
+            name = clean(name)
             if name in found:
                 raise DataError(
                     f"{path} has the same name as {found[name]}", "files of different names", "rename or remove one"
@@ -59,31 +79,33 @@ def find_files(sources):
 
 
 def _kinds():
-    return "files ending in " + ", ".join(SUFFIXES)
+    return "files ending in " + listing.endings()
 
 
-def rows(path, delimiter=","):
-    """Yield (place, row) of a file: "line 3" or "row 3", and a dict of column -> value.
+def rows(path, form=Form(), name=None):
+    """Yield (place, row) of a file: "line 3", "row 3", "message 3" or "item 3", and a dict of column -> value.
 
-    Memory is that of one row (JSONL, CSV) or `BATCH_ROWS` rows (Parquet).
+    Memory is that of one row or, for Parquet, `BATCH_ROWS` rows.
+
+    Parameters
+    ----------
+    path : path-like
+    form : Form
+    name : str, optional
+        Of the file among others, where it is a row of its own; by default that without its folders.
 
     Raises
     ------
     DataError
-        If the file is damaged, not UTF-8, not what its name says, or holds no row.
+        If the file is damaged, in another encoding, not what its name says, or holds no row.
     """
-    kind = kind_of(path)
-    if kind == ".parquet":
-        inner = _parquet_rows(path)
-    elif kind.startswith(".csv"):
-        inner = _csv_rows(path, delimiter)
-    else:
-        inner = _json_rows(path)
     empty = True
     try:
-        for place_and_row in inner:
+        for place_and_row in _rows(path, form, name or os.path.basename(path)):
             empty = False
             yield place_and_row
+    except UnicodeDecodeError as error:
+        raise _located(path, form.encoding, error) from error
     except (OSError, EOFError, zlib.error) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path} cannot be read ({reason})", "a whole, readable file", "make it again") from error
@@ -91,53 +113,74 @@ def rows(path, delimiter=","):
         raise DataError(f"{path} holds no documents", "at least one", "fill or remove it")
 
 
-def _open(path):
+def _rows(path, form, name):
+    kind = form.of(path)
+    if kind == "parquet":
+        yield from _parquet_rows(path)
+        return
+    with opened(path) as file:
+        if kind == "csv":
+            tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
+            yield from _csv_rows(file, path, form.delimiter or tab, form.encoding)
+        elif kind == "mail":
+            yield from mail.rows(file, path, form.encoding)
+        elif kind == "feed":
+            yield from feeds.rows(file, path)
+        elif kind == "text":
+            yield "line 1", texts.row(file, path, name, form.encoding, form.times)
+        else:
+            yield from _json_rows(file, path, form.encoding)
+
+
+def opened(path):
+    """Open a file for reading bytes, unpacked if its name ends in .gz."""
     return unpacked(path) if str(path).lower().endswith(".gz") else open(path, "rb")
 
 
-def _not_utf8(path, place, error):
-    byte = error.object[error.start]
-    return DataError(f"{path} {place} is not UTF-8 (byte 0x{byte:02x})", "UTF-8 text", "convert the file to UTF-8")
+def _located(path, encoding, error):
+    """Return the error of bytes that do not fit the encoding, with their line."""
+    with opened(path) as file:
+        for number, line in enumerate(lines(file, path), start=1):
+            try:
+                encoding.text(line)
+            except UnicodeDecodeError as found:
+                return not_decoded(path, f"line {number}", found)
+    return not_decoded(path, "near its end", error)
 
 
 def _refuse_constant(name):
     raise ValueError(f"{name} is not a number in JSON")
 
 
-def _json_rows(path):
-    with _open(path) as file:
-        for number, line in enumerate(lines(file, path), start=1):
-            place = f"line {number}"
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                if not text.strip():
-                    continue
-                row = json.loads(text, parse_constant=_refuse_constant)
-            except UnicodeDecodeError as error:
-                raise _not_utf8(path, place, error) from error
-            except (ValueError, RecursionError) as error:
-                raise DataError(
-                    f"{path} {place} is not JSON ({error})", "one JSON object on each line", "correct the line"
-                ) from error
-            if not isinstance(row, dict):
-                raise DataError(
-                    f"{path} {place} is a JSON {type(row).__name__}", "one JSON object on each line", "correct the line"
-                )
-            yield place, row
+def _json_rows(file, path, encoding):
+    for number, line in enumerate(lines(file, path), start=1):
+        place = f"line {number}"
+        text = encoding.text(line, first=number == 1)
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise DataError(
+                f"{path} {place} is not JSON ({error})", "one JSON object on each line", "correct the line"
+            ) from error
+        if not isinstance(row, dict):
+            raise DataError(
+                f"{path} {place} is a JSON {type(row).__name__}", "one JSON object on each line", "correct the line"
+            )
+        yield place, row
 
 
-def _csv_rows(path, delimiter):
+def _csv_rows(binary, path, delimiter, encoding):
     limit = csv.field_size_limit(LONGEST_LINE)  # the default refuses texts of more than 131072 characters
     try:
-        with _open(path) as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(binary, encoding=encoding.start(), errors=encoding.errors, newline="") as file:
             reader = csv.reader(lines(file, path), delimiter=delimiter, strict=True)
             header = None
             while True:
                 place = f"line {reader.line_num + 1}"
                 try:
                     fields = next(reader, None)
-                except UnicodeDecodeError as error:
-                    raise _not_utf8(path, f"near {place}", error) from error
                 except csv.Error as error:
                     raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", "correct it") from error
                 if fields is None:
@@ -146,13 +189,19 @@ def _csv_rows(path, delimiter):
                     if "".join(fields).strip() or len(fields) > 1:  # not a blank line
                         header = _header(path, fields)
                 elif fields and len(fields) != len(header):
-                    raise DataError(
-                        f"{path} {place} has {len(fields)} fields", f"{len(header)} as in the header", "correct it"
-                    )
+                    todo = delimiter_of(header) or "correct it"
+                    raise DataError(f"{path} {place} has {len(fields)} fields", f"{len(header)} as in the header", todo)
                 elif fields:
                     yield place, dict(zip(header, fields, strict=True))
     finally:
         csv.field_size_limit(limit)
+
+
+def delimiter_of(columns):
+    """Return what to do about the one column of a table whose name holds several; "" if it seems right."""
+    only = str(next(iter(columns), "")) if len(columns) == 1 else ""
+    sign = max(DELIMITERS, key=only.count)
+    return f"set the option delimiter, such as delimiter: {sign!r}" if sign in only else ""
 
 
 def _header(path, fields):

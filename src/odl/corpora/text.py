@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.corpora.checks import check_options
+from odl.corpora.stopwords import LANGUAGES
 from odl.errors import ConfigError
 
 TOKENS = {"lowercase": True, "pattern": r"(?u)\b[^\W\d_][^\W\d_]+\b", "stop_words": "english"}
@@ -20,7 +21,7 @@ def token_options(tokens=None):
     ----------
     tokens : dict, optional
         ``lowercase`` (bool), ``pattern`` (regular expression of one token), ``stop_words``
-        (``"english"``, null or a list of words).
+        (``"english"`` or another language of `odl.corpora.stopwords`, null or a list of words).
 
     Raises
     ------
@@ -43,9 +44,14 @@ def token_options(tokens=None):
     if groups > 1:
         raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
     stop = merged["stop_words"]
-    if stop not in (None, "english") and not (isinstance(stop, list) and all(isinstance(word, str) for word in stop)):
-        raise ConfigError(f"tokens.stop_words is {stop!r}", "'english', null or a list of words", "correct it")
+    if stop not in (None, "english", *LANGUAGES) if stop is None or isinstance(stop, str) else not _words(stop):
+        expected = f"'english', {', '.join(map(repr, LANGUAGES))}, null or a list of words"
+        raise ConfigError(f"tokens.stop_words is {stop!r}", expected, "correct it")
     return merged
+
+
+def _words(value):
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def vectoriser(tokens=None):
@@ -53,10 +59,11 @@ def vectoriser(tokens=None):
     from sklearn.feature_extraction.text import CountVectorizer
 
     tokens = token_options(tokens)
+    stop = tokens["stop_words"]
     return CountVectorizer(
         lowercase=tokens["lowercase"],
         token_pattern=tokens["pattern"],
-        stop_words=tokens["stop_words"],
+        stop_words=sorted(LANGUAGES[stop]) if isinstance(stop, str) and stop in LANGUAGES else stop,
         dtype=np.int32,
     )
 

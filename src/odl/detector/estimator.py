@@ -67,8 +67,10 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
     -----
     Input rows are non-negative weights (TF-IDF, counts) and are scaled to the learner's norm here. With known documents
     that are exchangeable with those of the window, a share of at most `budget` of them is flagged
-    (`odl.alerts.calibration.tail_probability`). Scores that tie count against each other: where more than that share
-    of the recent documents has the largest score, as may be with L1 learners, none is flagged.
+    (`odl.alerts.calibration.tail_probability`). They are not where the dictionary itself moves fast: the first steps
+    of dual averaging raise all scores, and more is flagged for a batch or two. Scores that tie count against each
+    other: where more than that share of the recent documents has the largest score, as may be with L1 learners, none
+    is flagged.
     Source: ICASSP 2013, mechanism GENNVL.
 
     Examples

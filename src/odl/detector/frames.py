@@ -44,6 +44,8 @@ def read(frame, text, time=None, id=None):
     times, texts = [], []
     for row, value in enumerate(values["text"]):
         try:
+            if value is None or value != value:
+                raise ValueError("the text is missing")
             texts.append(fields.parse_text(value))
             if "time" in values:
                 times.append(fields.parse_time(values["time"][row]))

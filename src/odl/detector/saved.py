@@ -50,7 +50,7 @@ class Saved(Mechanism):
         chain |= {"n_batches": self.n_batches_, "n_features": n_features}
         past = [learners.widen(P, n_columns=n_features) for P in self.history_]
         arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
-        arrays = {**arrays, "window": self.window_, "pending": self._matrix(self.pending_, self.words_), **more}
+        arrays = {**arrays, "window": self.window_, "pending": self._matrix(self.pending_), **more}
         arrays["names"] = _bytes({"words": self.words_, "features": [*getattr(self, "feature_names_in_", ())]})
         nothing = sparse.csr_array((0, state.dictionary.shape[1]))
         point = checkpoints.Checkpoint(0, chain, state.dictionary, arrays, state.updates, nothing, 0.0)

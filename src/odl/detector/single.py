@@ -94,13 +94,13 @@ class OneByOne(Mechanism):
         """
         model = self._model_as_fitted() if hasattr(self, "state_") else self._model()
         self._check_parameters()
-        words = dict(getattr(self, "words_", {}))
-        document = self._columns(x, words)
-        waiting = [*getattr(self, "pending_", []), document]
-        if len(waiting) < self.batch_size:
-            self.pending_, self.words_ = waiting, words
+        document, new = self._columns(x)
+        self.pending_ = [*getattr(self, "pending_", []), document]
+        self.words_ = getattr(self, "words_", {})
+        self.words_.update(new)
+        if len(self.pending_) < self.batch_size:
             return self
-        P = rows.scaled(self._matrix(waiting, words), model.norm)
+        words, P = self.words_, rows.scaled(self._matrix(self.pending_), model.norm)
         if hasattr(self, "state_"):
             self._learn(P, model, self._scored(P, model))
         else:
@@ -112,12 +112,12 @@ class OneByOne(Mechanism):
     def _scored_one(self, x):
         """Return the novelty of one document; what it has of new words is not remembered."""
         check_is_fitted(self, "state_")
-        words, model = dict(self.words_), self._model()
-        matrix = self._matrix([self._columns(x, words)], words)
-        return self._scored(rows.scaled(matrix, model.norm), model)
+        model = self._model()
+        return self._scored(rows.scaled(self._matrix([self._columns(x)[0]]), model.norm), model)
 
-    def _columns(self, x, words):
-        """Return a document as column to weight; new words are added to `words`."""
+    def _columns(self, x):
+        """Return a document as column to weight, and the columns of its new words."""
+        known, new, width = getattr(self, "words_", {}), {}, getattr(self, "n_features_in_", 0)
         if not isinstance(x, Mapping):
             x = dict(enumerate(np.asarray(x, dtype=np.float64).ravel().tolist()))
         elif not all(isinstance(word, str) for word in x):
@@ -125,27 +125,27 @@ class OneByOne(Mechanism):
                 f"a document with the words {[*x][:3]}", "text as words", "pass a dict of str to float"
             )
         else:
-            if not words:
-                words |= {name: column for column, name in enumerate(getattr(self, "feature_names_in_", ()))}
-            next_column = max(len(words), getattr(self, "n_features_in_", 0))
+            if not known:
+                new = {name: column for column, name in enumerate(getattr(self, "feature_names_in_", ()))}
+            end = max(next(reversed(known.values()), -1) + 1, width)  # columns are given in rising order
             for word in x:
-                if word not in words:
-                    words[word], next_column = next_column, next_column + 1
-            x = {words[word]: weight for word, weight in x.items()}
+                if word not in known and word not in new:
+                    new[word], end = end, end + 1
+            x = {known.get(word, new.get(word)): weight for word, weight in x.items()}
         fixed = hasattr(self, "state_") and not self.growing
         for column, weight in x.items():
             if not isinstance(weight, numbers.Real) or not 0 <= weight < float("inf"):
                 raise ParameterError(f"the weight {weight!r}", "a finite number of at least 0", "correct the document")
-            if fixed and column >= self.n_features_in_:
-                name = next((word for word, place in words.items() if place == column), f"column {column}")
-                expected = f"one of the {self.n_features_in_} words of the first batch"
+            if fixed and column >= width:
+                name = next((word for word, place in new.items() if place == column), f"column {column}")
+                expected = f"one of the {width} words of the first batch"
                 raise ParameterError(f"the new word {name!r}", expected, "drop it, or construct with growing=True")
-        return {int(column): float(weight) for column, weight in x.items()}
+        return {int(column): float(weight) for column, weight in x.items()}, new
 
-    def _matrix(self, documents, words):
+    def _matrix(self, documents):
         """Return documents as rows, as wide as what is known and what they have."""
         width = max((max(one, default=-1) + 1 for one in documents), default=0)
-        width = max(width, len(words), getattr(self, "n_features_in_", 0))
+        width = max(width, next(reversed(self.words_.values()), -1) + 1, getattr(self, "n_features_in_", 0))
         ends = np.cumsum([0, *map(len, documents)])
         columns = np.array([column for one in documents for column in one], dtype=np.int32)
         weights = np.array([weight for one in documents for weight in one.values()])

@@ -189,6 +189,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         self._check()
+        if isinstance(texts, str) or not all(isinstance(one, str) for one in texts):
+            raise ParameterError("texts that are no list of texts", "a list of str", "pass e.g. the column of a frame")
         P, words, _ = self._weighed(list(texts))
         model, detector = self._learner(), self.detector_
         found, state = detector._scored(P, model), model.fit_terms(detector.state_, P.shape[1])
@@ -257,6 +259,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(
                 f"period is {self.period!r}", f"one of {', '.join(PERIODS)}, or None", "correct period"
             )
+        if self.tf not in ("log", "raw"):
+            raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
         rows.check_share("budget", self.budget)
         if hasattr(self, "detector_"):
             held = ("learner", "settings", "budget", "window")  # `n_atoms` and the seed are of the first batch

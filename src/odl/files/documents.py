@@ -48,6 +48,10 @@ class Documents:
         What was left out, if the reader was asked to.
     shingles : csr_array of uint8, shape (n_documents, SHINGLES), optional
         Ones at the shingles of each document (`odl.corpora.shingles`), if the reader was asked for them.
+    urls : list of str, optional
+        Address of each document on the web, "" for none; empty where no document has one, and then not stored.
+    notes : list of str, optional
+        What the reader says of what it left out; not stored.
     """
 
     counts: sparse.csr_array
@@ -60,6 +64,8 @@ class Documents:
     removed: dict = field(default_factory=dict)
     dropped: Dropped | None = None
     shingles: sparse.csr_array | None = None
+    urls: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
 
     def __post_init__(self):
         self.counts = sparse.csr_array(self.counts)
@@ -69,7 +75,7 @@ class Documents:
         if not self.files:
             self.files = [""] * len(self.ids)
         n_documents, n_terms = self.counts.shape
-        for name in ("ids", "times", "topics", "titles", "files"):
+        for name in ("ids", "times", "topics", "titles", "files", *(["urls"] if self.urls else [])):
             if len(getattr(self, name)) != n_documents:
                 raise DataError(
                     f"{len(getattr(self, name))} {name} for {n_documents} documents",
@@ -110,6 +116,7 @@ class Documents:
             files=[self.files[row] for row in rows],
             removed={name: taken[rows] for name, taken in self.removed.items()},
             shingles=None if self.shingles is None else self.shingles[rows],
+            urls=[self.urls[row] for row in rows] if self.urls else [],
         )
 
     def digests(self):
@@ -128,6 +135,7 @@ class Documents:
             order = np.argsort(terms)
             head = "\n".join(
                 [self.ids[row], str(self.times[row]), "\t".join(self.topics[row]), self.titles[row], self.files[row]]
+                + [url for url in self.urls[row : row + 1] if url]
             )
             digest = hashlib.sha256(head.encode())
             digest.update(terms[order].tobytes())
@@ -162,6 +170,8 @@ def write_fields(file, documents):
     storage.write_csr(file, "counts", documents.counts.astype(np.int32))
     for name in ("vocabulary", "ids", "titles", "files"):
         storage.write_strings(file, name, getattr(documents, name))
+    if documents.urls:
+        storage.write_strings(file, "urls", documents.urls)
     write_topics(file, documents.topics)
     storage.write_array(file, "times", documents.times)
     if documents.removed:
@@ -180,6 +190,7 @@ def read_fields(file):
     return Documents(
         counts=storage.read_csr(file, "counts"),
         **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles", "files")},
+        urls=storage.read_strings(file, "urls") if "urls" in file else [],
         topics=read_topics(file),
         times=storage.read_array(file, "times", "i"),
         removed=read_removed(file),

@@ -8,13 +8,14 @@ from scipy import sparse
 from odl.errors import DataError
 from odl.files import documents as docs
 from odl.files import rows, storage
+from odl.files.documents import NO_TIME
 from odl.stream import batching
 
 SPAN = 4 * rows.PART  # rows of the corpus held at a time, of which a batch may need a few only
 
 
 def cut(source, order, output, t):
-    """Write the documents of one batch, with nothing in the file that depends on other documents."""
+    """Write the documents of one batch (`write`), and return their number and the days they span, as text."""
     with storage.reading(order, "order") as file:
         starts = storage.read_array(file, "starts", "i")
         ordered = storage.dataset_of(file, "rows", "i")
@@ -23,7 +24,7 @@ def cut(source, order, output, t):
         if not 0 <= t < len(starts) - 1:
             raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
         chosen = ordered[int(starts[t]) : int(starts[t + 1])]
-    write(source, chosen, output, t)
+    return said_of(write(source, chosen, output, t))
 
 
 def write(source, order, output, t):
@@ -38,6 +39,11 @@ def write(source, order, output, t):
     output : path-like
         Written: as `odl.files.documents.write` writes them, with the terms that occur in the batch.
     t : int
+
+    Returns
+    -------
+    ndarray of int64
+        The times of the documents.
     """
     with storage.reading(source, "documents") as file:
         counts = rows.Matrix(file, "counts")
@@ -55,6 +61,8 @@ def write(source, order, output, t):
             storage.write_strings(batch, "vocabulary", words)
             for name in ("ids", "titles", "files", "topics"):
                 _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)
+            if "urls" in file:
+                _write_strings(storage.dataset_of(file, "urls", "u"), order, batch, "urls", optional=True)
             storage.write_array(batch, "times", times)
             if "removed" in file:
                 docs.write_removed(batch, {name: taken[order] for name, taken in docs.read_removed(file).items()})
@@ -64,6 +72,16 @@ def write(source, order, output, t):
                 parts = picked(shingles, order)
                 rows.write_csr(batch, "shingles", parts, shape, np.uint8, os.path.dirname(os.path.abspath(output)))
             storage.write_array(batch, "digests", digests)
+    return times
+
+
+def said_of(times):
+    """Return how many documents there are, and from which day to which."""
+    said = f"{len(times)} documents"
+    if times.min() == NO_TIME:
+        return said
+    first, last = (str(np.datetime64(int(end), "ms").astype("datetime64[D]")) for end in (times.min(), times.max()))
+    return f"{said}, {first}" + (f" to {last}" if last != first else "")
 
 
 def picked(matrix, order):
@@ -98,13 +116,15 @@ def _picked(dataset, order):
     return dataset[low : int(order.max()) + 1][order - low]
 
 
-def _write_strings(source, order, file, name):
-    """Copy some of the strings of one file to another, as bytes."""
+def _write_strings(source, order, file, name, optional=False):
+    """Copy some of the strings of one file to another, as bytes; where `optional`, not those that are all empty."""
     block = source[:]
     ends = np.append(np.flatnonzero(block == ord("\n")), len(block))
     starts = np.append(0, ends[:-1] + 1)[order]
     ends = ends[order]
     length = int((ends - starts).sum()) + len(order) - 1
+    if optional and length == len(order) - 1:
+        return
 
     def parts():
         for first in range(0, len(order), rows.PART):

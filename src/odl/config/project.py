@@ -1,0 +1,103 @@
+"""A person's own folder: the few lines of its odl.yaml, and the configuration of a study that they stand for."""
+
+import difflib
+import re
+from pathlib import Path
+
+from odl.config.defaults import merge
+from odl.config.places import SNAKEFILE
+from odl.errors import ConfigError
+
+SNAKEFILE = str(SNAKEFILE)
+FILE = "odl.yaml"
+OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
+LEARNER = "adaptive"
+STREAM = {
+    "reader": "documents",
+    "options": {},
+    "protocol": "by-date",
+    "topic_entry": {"held_back": 0.0, "first": 1, "last": 1},
+    "ties": "seeded",
+    "batches": {"by": "documents", "documents": 500, "period": "month", "initial": 500, "flush": True},
+    "timesteps": [],
+}
+
+
+def expand(config):
+    """Return the whole configuration that the lines of an odl.yaml stand for.
+
+    Parameters
+    ----------
+    config : dict
+        ``study``, ``sources``, ``options`` (of the reader `odl.corpora.documents`), ``batches`` and whatever else a
+        configuration has; only ``sources`` is needed.
+
+    Returns
+    -------
+    dict
+        One stream without labels, one run of the learner `LEARNER`, no baselines; what the default configuration has
+        beside these is filled in by the workflow. An empty configuration stays so: Snakemake looks at a Snakefile
+        without one as well.
+
+    Raises
+    ------
+    ConfigError
+        If ``sources`` is missing or a key is unknown.
+    """
+    given = {key: value for key, value in config.items() if key not in OWN}
+    name = str(given.get("study") or name_of(Path.cwd().name))
+    if not config.get("sources"):
+        raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
+    _check_keys(given)
+    stream = {key: config[key] for key in OWN if key in config}
+    atoms = given.get("atoms") or [min(500, _initial(stream))]
+    atoms = atoms if isinstance(atoms, list) else [atoms]
+    whole = {
+        "study": name,
+        "streams": [name],
+        "corpora": {name: merge(stream, STREAM)},
+        "seeds": [0],
+        "runs": [LEARNER],
+        "baselines": {"enabled": False},
+        "evaluate": {"bootstrap": 0},
+        "emerging": {"runs": [LEARNER]},
+        "report": {"runs": [LEARNER], "run": LEARNER, "atoms": atoms[0], "seed": 0},
+    }
+    return merge({**given, "atoms": atoms}, whole)
+
+
+def name_of(folder):
+    """Return the name of a folder as that of a study: lower-case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", folder.lower()).strip("-") or "mine"
+
+
+def _initial(stream):
+    batches = stream.get("batches")
+    initial = batches.get("initial") if isinstance(batches, dict) else None
+    return initial if isinstance(initial, int) and initial > 0 else STREAM["batches"]["initial"]
+
+
+KEYS = (
+    *("study", "results", "mirror", "streams", "corpora", "seeds", "features", "atoms", "runs", "learners"),
+    *(
+        "baselines",
+        "evaluate",
+        "regret",
+        "ranks",
+        "block",
+        "shards",
+        "checkpoints",
+        "emerging",
+        "experiments",
+        "report",
+    ),
+)
+
+
+def _check_keys(given):
+    """Refuse a key that is neither of a person's stream nor of a configuration."""
+    for key in given:
+        if key not in KEYS:
+            near = difflib.get_close_matches(str(key), [*OWN, *KEYS], n=1)
+            todo = f"did you mean '{near[0]}'?" if near else "remove it"
+            raise ConfigError(f"{FILE} has a key '{key}'", "one of " + ", ".join([*OWN, *KEYS]), todo)

@@ -1,0 +1,119 @@
+"""Feeds: the items of an RSS (0.9 to 2.0) or Atom file.
+
+Read by expat, an item at a time. Entities that a file declares are refused, so that a few of them cannot stand for a
+text of any length; those of HTML, which feeds use without declaring them, are known.
+"""
+
+from html import entities
+from xml.parsers import expat
+
+from odl.corpora import checks
+from odl.errors import DataError
+
+ITEMS = {"item", "entry"}
+ROLES = {
+    "guid": "id", "id": "id", "title": "title", "link": "url", "pubdate": "time", "published": "time", "date": "time",
+    "updated": "later", "description": "summary", "summary": "summary", "encoded": "content", "content": "content",
+}  # fmt: skip
+BLOCK = 1 << 16
+
+
+def rows(file, path):
+    """Yield (place, row) of each item: id, time, text, title, url.
+
+    The id is the item's own (guid, id), or else its address. The text is the title with the content, or with the
+    summary where there is none. The time is that of publication, or else of the last change.
+
+    Parameters
+    ----------
+    file : binary file
+    path : path-like
+        For messages.
+
+    Raises
+    ------
+    DataError
+        Naming the line at which it is not XML; or if it declares entities or is no feed.
+    """
+    parser = _Items(path)
+    while block := file.read(BLOCK):
+        yield from parser.feed(block)
+    yield from parser.feed(b"", True)
+
+
+class _Items:
+    """What expat finds: the items that are complete."""
+
+    def __init__(self, path):
+        self.path, self.found, self.item, self.role, self.depth = path, [], None, None, 0
+        self.number, self.size, self.root = 0, 0, ""
+        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.UseForeignDTD(True)  # an entity that is not declared is skipped, not an error
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler, parser.EntityDeclHandler = self._text, self._refuse
+        parser.SkippedEntityHandler = self._skipped
+        parser.ExternalEntityRefHandler = lambda *_: 1  # nothing is fetched
+
+    def feed(self, block, last=False):
+        """Take the next bytes; return the items that they complete."""
+        try:
+            self.parser.Parse(block, last)
+        except expat.ExpatError as error:
+            given = f"{self.path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})"
+            raise DataError(given, "a feed, RSS or Atom", "fetch it again, or correct it") from error
+        found, self.found = self.found, []
+        return found
+
+    def _start(self, name, attributes):
+        self.depth += 1
+        bare = name.rpartition(" ")[2].lower()
+        if self.depth == 1:
+            self.root = bare
+            if bare not in ("rss", "rdf", "feed"):
+                raise DataError(f"{self.path} is XML with the root {bare!r}", "a feed, RSS or Atom", "remove it")
+        if self.item is None and bare in ITEMS:
+            self.item, self.inner, self.size = {}, self.depth, 0
+        elif self.item is not None and self.depth == self.inner + 1:
+            self.role = ROLES.get(bare)
+            if bare == "link" and "href" in attributes and attributes.get("rel", "alternate") == "alternate":
+                self.item.setdefault("url", attributes["href"])
+            if self.role in self.item and self.role != "url":
+                self.role = None  # the first of each counts
+        elif self.role is not None:
+            self._text(" ")  # content that is XML itself: its tags part words
+
+    def _end(self, name):
+        if self.item is not None and self.depth == self.inner:
+            self.number += 1
+            self.found.append((f"item {self.number}", _row(self.item)))
+            self.item = None
+        elif self.item is not None and self.depth == self.inner + 1:
+            self.role = None
+        self.depth -= 1
+
+    def _text(self, text):
+        if self.role is None:
+            return
+        self.size += len(text)
+        if self.size > checks.LONGEST_LINE:
+            raise DataError(f"{self.path} holds an item of more than {checks.LONGEST_LINE >> 20} Mi characters",
+                            "news", "remove it")  # fmt: skip
+        self.item[self.role] = self.item.get(self.role, "") + text
+
+    def _skipped(self, name, is_parameter):
+        if not is_parameter:
+            self._text(entities.html5.get(f"{name};", " "))
+
+    def _refuse(self, name, *_):
+        raise DataError(f"{self.path} declares the entity {name!r}", "a feed without entities of its own", "remove it")
+
+
+def _row(item):
+    clean = {role: text.strip() for role, text in item.items()}
+    title = clean.get("title", "")
+    row = {"title": title, "text": "\n".join([title, clean.get("content") or clean.get("summary", "")])}
+    row["time"] = clean.get("time") or clean.get("later") or None
+    row["url"] = clean.get("url", "")
+    identity = clean.get("id") or clean.get("url")
+    return {**row, "id": identity} if identity else row

@@ -1,0 +1,70 @@
+"""A person's own files: which a file, a folder or a pattern names, and of what kind each is."""
+
+import glob
+import os
+
+TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # what is taken from a folder
+SUFFIXES = {
+    "jsonl": (".jsonl", ".ndjson"),
+    "csv": (".csv", ".tsv"),
+    "parquet": (".parquet",),
+    "mail": (".mbox", ".eml"),
+    "feed": (".rss", ".atom", ".xml"),
+    "text": (".txt", ".md"),
+}
+KINDS = tuple(SUFFIXES)
+
+
+def kind_of(path):
+    """Return the kind of a file by the end of its name (``.gz`` aside), or None."""
+    name = str(path).lower()
+    bare = name.removesuffix(".gz")
+    return next(
+        (kind for kind, ends in SUFFIXES.items() if bare.endswith(ends) and (bare == name or kind != "parquet")), None
+    )
+
+
+def expand(source, kind=None):
+    """Return (name, path) of the files that a source names, sorted by path; None if it does not exist.
+
+    Parameters
+    ----------
+    source : str
+        A file; a folder, of which the tables are taken (`TABLES`; with a `kind` every file), hidden ones aside; or a
+        pattern such as ``posts/*.txt``, where ``**`` stands for any folders.
+    kind : str, optional
+        One of `KINDS`, whatever the files are called.
+
+    Returns
+    -------
+    list of (str, str), or None
+        The name of a file tells it from others: its path below the folder or the fixed part of the pattern.
+    """
+    if os.path.isdir(source):
+        paths = sorted(os.path.join(source, name) for name in os.listdir(source))
+        paths = [path for path in paths if kind or path.lower().endswith(TABLES)]
+        base = source
+    elif os.path.isfile(source):
+        return [(os.path.basename(source), source)]
+    elif glob.has_magic(source):
+        paths, base = sorted(glob.glob(source, recursive=True)), _fixed(source)
+    else:
+        return None
+    named = [(os.path.relpath(path, base or os.curdir).replace(os.sep, "/"), path) for path in paths]
+    return [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path)]
+
+
+def _hidden(name):
+    return any(part.startswith(".") and part != ".." for part in name.split("/"))
+
+
+def _fixed(pattern):
+    """Return the folder that all matches of a pattern lie in."""
+    while glob.has_magic(pattern):
+        pattern = os.path.dirname(pattern)
+    return pattern
+
+
+def endings():
+    """Return the ends of names that are known, for a message."""
+    return ", ".join(suffix for ends in SUFFIXES.values() for suffix in ends)

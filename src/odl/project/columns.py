@@ -1,0 +1,238 @@
+"""Which column of a table is which: the time, the text and so on, by its name and by what it holds."""
+
+import re
+from dataclasses import dataclass, field
+
+from odl.corpora import fields
+from odl.errors import ConfigError
+
+NAMES = {
+    "time": (
+        *("time", "published", "created", "date", "datetime", "timestamp", "posted", "pubdate", "sent", "datum"),
+        *("zeit", "erstellt", "fecha", "data", "day", "when", "updated", "modified", "changed"),
+    ),
+    "text": (
+        *("text", "body", "content", "message", "fulltext", "abstract", "selftext", "description", "comment", "post"),
+        *("summary", "inhalt", "nachricht", "beschreibung", "texte", "contenu", "texto", "testo", "tweet", "article"),
+    ),
+    "title": ("title", "subject", "headline", "titel", "betreff", "überschrift", "schlagzeile", "titre", "titulo"),
+    "id": ("id", "guid", "uuid", "uid", "key", "number", "nr", "nummer", "identifier", "messageid", "ticket"),
+    "url": ("url", "link", "address", "href", "permalink", "uri", "adresse"),
+    "topics": ("topics", "topic", "label", "labels", "category", "categories", "class", "newsgroup", "section",
+               "thema", "kategorie", "rubrik", "ressort"),
+}  # fmt: skip
+SAMPLE = 500  # values of a column that are looked at
+MOST = 0.95  # share of the values that a role has to fit
+
+
+@dataclass
+class Column:
+    """What was seen of a column.
+
+    Parameters
+    ----------
+    name : str
+    values : list
+        The first `SAMPLE` that are not missing.
+    filled : int
+        Rows that have one.
+    distinct : set
+        Hashes of all.
+    """
+
+    name: str
+    values: list = field(default_factory=list)
+    filled: int = 0
+    distinct: set = field(default_factory=set)
+
+    def add(self, value):
+        """Look at one value."""
+        if fields.missing(value):
+            return
+        self.filled += 1
+        self.distinct.add(hash(str(value)))
+        if len(self.values) < SAMPLE:
+            self.values.append(value)
+
+    def share(self, holds):
+        """Return the share of the values for which something holds."""
+        return sum(map(bool, map(holds, self.values))) / max(len(self.values), 1)
+
+    def words(self):
+        """Return the mean number of words of the values that are text."""
+        return sum(len(value.split()) for value in self.values if isinstance(value, str)) / max(len(self.values), 1)
+
+    def rank(self, role):
+        """Return how much the name speaks for a role: 0 for not at all."""
+        parts = re.findall(r"[a-zäöüßéúí]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower())
+        whole = "".join(parts)
+        for place, name in enumerate(NAMES[role]):
+            if whole == name:
+                return 100 - place
+        return max((50 - NAMES[role].index(part) for part in parts if part in NAMES[role]), default=0)
+
+    def example(self):
+        """Return the first value, short, as a person reads it."""
+        text = " ".join(str(self.values[0]).split()) if self.values else ""
+        return repr(text[:37] + "..." if len(text) > 40 else text)
+
+
+def choose(columns, n_rows, given, dates=None):
+    """Return role -> (column or None, the reason), in the order of `NAMES`.
+
+    Parameters
+    ----------
+    columns : dict
+        Name -> `Column`.
+    n_rows : int
+    given : dict
+        Role -> name of the column that the person named; "" for none.
+    dates : str, optional
+        As in `odl.corpora.fields.parse_time`.
+
+    Raises
+    ------
+    ConfigError
+        If a named column is not there, or none holds text.
+    """
+    chosen, left = {}, dict(columns)
+    for role, name in given.items():
+        if name and name not in columns:
+            raise ConfigError(f"--{role} names {name!r}", "one of the columns " + ", ".join(columns), "correct it")
+        chosen[role] = (left.pop(name) if name else None, "as you say")
+    finders = {"url": _url, "time": _time, "text": _text, "title": _title, "id": _id, "topics": _topics}
+    for role, find in finders.items():
+        if role not in chosen:
+            chosen[role] = find(list(left.values()), n_rows, dates)
+            if chosen[role][0]:
+                left.pop(chosen[role][0].name)
+    if chosen["text"][0] is None and not any(name == "counts" for name in columns):
+        listed = ", ".join(columns) or "none"
+        raise ConfigError(f"no column holds text; the columns are {listed}", "one of texts", "name it by --text")
+    return {role: chosen[role] for role in NAMES}
+
+
+def _best(columns, role, fits):
+    """Return the column that fits and whose name speaks most for the role, or None."""
+    fitting = [column for column in columns if column.values and column.rank(role) and fits(column)]
+    return max(fitting, key=lambda column: column.rank(role), default=None)
+
+
+def _url(columns, n_rows, dates):
+    found = [column for column in columns if column.values and column.share(fields.parse_url) > MOST]
+    best = max(found, key=lambda column: column.rank("url"), default=None)
+    return (best, "holds addresses") if best else (None, "no column holds addresses")
+
+
+def _time(columns, n_rows, dates):
+    fitting = [column for column in columns if column.values and column.share(is_time) >= MOST]
+    named = [column for column in fitting if column.rank("time")]
+    texts = [column for column in fitting if column.share(lambda value: not _numeric(value)) >= MOST]
+    best = max(named or texts, key=lambda column: (column.rank("time"), column.filled), default=None)
+    if best is None:
+        best = max(filter(_nearly_dates, columns), key=lambda column: column.rank("time"), default=None)
+        if best is None:
+            return None, "no column holds dates; the order is drawn"
+        wrong = next(value for value in best.values if not is_time(value))
+        given = f"the column {best.name!r} holds {wrong!r}, which is no date"
+        raise ConfigError(given, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
+    if best.filled < n_rows / 2:
+        return None, f"{best.name!r} is mostly empty; the order is drawn"
+    if best.filled < n_rows:
+        given = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}"
+        raise ConfigError(given, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
+    return best, "holds dates" + ("" if best.rank("time") else ", whatever its name")
+
+
+def _nearly_dates(column):
+    return column.values and column.rank("time") and 0.3 < column.share(is_time) < MOST
+
+
+def _numeric(value):
+    return isinstance(value, int | float) or (isinstance(value, str) and fields.NUMBER.fullmatch(value.strip()))
+
+
+def is_time(value):
+    """Say whether a value is a date that `odl.corpora.fields.parse_time` takes, with the day or the month first."""
+    for dates in fields.DATES:
+        try:
+            fields.parse_time(value, dates)
+            return True
+        except (ValueError, OverflowError):
+            continue
+    return False
+
+
+def _text(columns, n_rows, dates):
+    found = [column for column in columns if column.share(lambda value: isinstance(value, str)) >= MOST]
+    if not any(column.values for column in found):
+        return None, "no column holds text"
+    best = max(found, key=lambda column: column.words() * (3 if column.rank("text") else 1))
+    return best, f"about {best.words():.0f} words each"
+
+
+def _title(columns, n_rows, dates):
+    best = _best(columns, "title", lambda column: column.share(lambda value: isinstance(value, str)) >= MOST)
+    return (best, "by its name") if best else (None, "none; the beginning of the text is shown")
+
+
+def _id(columns, n_rows, dates):
+    whole = [column for column in columns if column.rank("id") and column.filled == n_rows]
+    best = _best(whole, "id", lambda column: len(column.distinct) == n_rows and column.share(_may_be_id) == 1)
+    if best:
+        return best, "each once"
+    best = next((column for column in columns if column.filled == n_rows and _may_all_be_ids(column, n_rows)), None)
+    if best:
+        return best, "each once, whatever its name"
+    repeated = max(whole, key=lambda column: column.rank("id"), default=None)
+    return None, (f"{repeated.name!r} repeats; file and line" if repeated else "none; file and line") + " are the ids"
+
+
+def _may_all_be_ids(column, n_rows):
+    """Say whether a column has a word of its own for each row, and not a number, which may be a measurement."""
+    word = column.share(lambda value: isinstance(value, str) and len(value.split()) == 1 and len(value) <= 80) == 1
+    return word and column.share(_numeric) < 1 and len(column.distinct) == n_rows and n_rows > 1
+
+
+def _may_be_id(value):
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _topics(columns, n_rows, dates):
+    best = _best(columns, "topics", lambda column: len(column.distinct) <= max(2, n_rows // 3))
+    return (best, f"{len(best.distinct)} different") if best else (None, "none, and none are needed")
+
+
+def date_form(column, given=None):
+    """Return (the option ``dates``, the reason) of the column of times.
+
+    Raises
+    ------
+    ConfigError
+        If its dates may begin with the day or the month, and nothing tells which.
+    """
+    if given:
+        return given, "as you say"
+    matches = [match for value in column.values if (match := fields.YEAR_LAST.fullmatch(str(value).strip()))]
+    if not matches:
+        return None, _form_of(column.values[0])
+    day = next((match for match in matches if int(match["first"]) > 12), None)
+    month = next((match for match in matches if int(match["second"]) > 12), None)
+    if day and not month:
+        return "day-first", f"the day first, as in {day[0]}"
+    if month and not day:
+        return "month-first", f"the month first, as in {month[0]}"
+    if not day and all(match[2] == "." for match in matches):
+        return "day-first", f"the day first, as is usual with dots, as in {matches[0][0]}"
+    shown = f"{day[0]} and {month[0]}" if day else matches[0][0]
+    given = f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month"
+    raise ConfigError(given, "to be told", "say --dates day-first or --dates month-first")
+
+
+def _form_of(value):
+    if _numeric(value):
+        whole = str(value).strip().lstrip("-").partition(".")[0]
+        return {4: "years", 8: "days as YYYYMMDD"}.get(
+            len(whole), "milliseconds since 1970" if len(whole) >= 12 else "seconds since 1970"
+        )
+    return "ISO 8601" if re.match(r"\d{4}", str(value).strip()) else "as in mail (RFC 2822)"

@@ -1,0 +1,73 @@
+"""The commands for a person's own documents: ``odl init`` and ``odl run``."""
+
+import os
+import sys
+
+from odl.errors import ConfigError
+
+
+def add(subparsers):
+    """Add the commands to the parser of ``odl``."""
+    one = subparsers.add_parser(
+        "init",
+        help="look at your documents and write a folder to run",
+        description="Look at your documents, say what was understood, and write FOLDER/odl.yaml.",
+        epilog="example: odl init news posts/*.jsonl",
+    )
+    one.set_defaults(function=init)
+    one.add_argument("folder", help="folder to write, made if it is not there")
+    one.add_argument("sources", nargs="*", help="JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns")
+    for role in ("id", "time", "text", "title", "url", "topics"):
+        one.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; '' for none")
+    one.add_argument("--kind", choices=["jsonl", "csv", "parquet", "mail", "feed", "text"], help="what the files are")
+    one.add_argument("--delimiter", help="between the fields of CSV files")
+    one.add_argument("--encoding", help="such as cp1252, or utf-8,cp1252 where both occur")
+    one.add_argument("--dates", choices=["day-first", "month-first"], help="what 03/04/2026 begins with")
+    one.add_argument("--times", choices=["name", "front-matter", "modified"], help="where texts have their times")
+    one.add_argument("--period", choices=["day", "week", "month", "year"], help="what makes a batch")
+    one.add_argument("--stop-words", metavar="LANGUAGE", help="language whose frequent words are left out, or none")
+    one.add_argument("--force", action="store_true", help="replace what an earlier odl init wrote")
+    two = subparsers.add_parser(
+        "run",
+        help="run a folder that odl init wrote",
+        description="Read, score and learn what is new; what was done before is not done again.",
+        epilog="example: odl run news -- --cores 4",
+    )
+    two.set_defaults(function=run)
+    two.add_argument("folder")
+    two.add_argument("options", nargs="*", metavar="-- OPTION", help="options of Snakemake, after --")
+
+
+def init(args):
+    from odl.project import init as writing
+
+    names = (
+        "id",
+        "time",
+        "text",
+        "title",
+        "url",
+        "topics",
+        "kind",
+        "delimiter",
+        "encoding",
+        "dates",
+        "times",
+        "period",
+    )
+    given = {name: getattr(args, name) for name in (*names, "stop_words")}
+    found = writing.init(args.folder, args.sources, given, args.force)
+    print(f"{found.n_documents:,} documents" + (f", {found.span}" if found.span else ""))
+    for what, why in found.said:
+        print(f"  {what.replace('_', ' '):<10}{why}")
+    print(f"wrote {os.path.join(args.folder, writing.FILE)}; now: odl run {args.folder}")
+
+
+def run(args):
+    from odl.project import run as running
+
+    if not os.path.isfile(os.path.join(args.folder, "Snakefile")):
+        raise ConfigError(f"{args.folder} holds no Snakefile", "a folder that odl init wrote", "run odl init first")
+    status = running.run(args.folder, args.options)
+    if status:
+        sys.exit(status)

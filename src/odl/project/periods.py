@@ -1,0 +1,68 @@
+"""How a stream is best cut into batches: by the shortest period that has a few hundred documents."""
+
+from statistics import median
+
+import numpy as np
+
+from odl.errors import DataError
+from odl.files.documents import NO_TIME
+
+DOCUMENTS = 200  # of a batch, at least, in the middle one
+FIRST = 1000  # documents that a dictionary starts from, where there are enough
+PERIODS = ("day", "week", "month", "year")
+CODES = {"day": "D", "week": "W", "month": "M", "year": "Y"}
+
+
+def batches_of(times, period=None):
+    """Return the batches of a configuration, and a sentence on them.
+
+    Parameters
+    ----------
+    times : list of int
+        Milliseconds of all documents; any of them `NO_TIME` where they have none.
+    period : str, optional
+        One of `PERIODS`, if it is to be that one.
+
+    Returns
+    -------
+    (dict, str)
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two documents.
+    """
+    n = len(times)
+    if n < 2:
+        raise DataError(f"{n} document", "at least two: one to start from and one to score", "add more")
+    initial = min(FIRST, max(1, n // 5))
+    dated = n and NO_TIME not in times
+    for name in (period,) if period else PERIODS if dated else ():
+        sizes = counts(times, name) if dated else []
+        first, rest = start(sizes, initial)
+        if rest and (period or median(rest) >= min(DOCUMENTS, max(2, n // 10))):
+            said = f"by {name}, about {median(rest):.0f} documents each; {len(rest)} after the first, which has {first}"
+            return {"by": "period", "period": name, "initial": initial}, said
+    if period:
+        raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
+    size = min(500, max(1, (n - initial) // 5))
+    said = f"of {size} document{'s' * (size > 1)}; the first has {initial}" + (
+        "" if dated else ", since not all have times"
+    )
+    return {"by": "documents", "documents": size, "initial": initial}, said
+
+
+def counts(times, period):
+    """Return the documents of each period that has any, in order."""
+    stamps = np.array(times, dtype=np.int64) + (3 * 86_400_000 if period == "week" else 0)  # weeks from Monday
+    return np.unique(stamps.astype("datetime64[ms]").astype(f"datetime64[{CODES[period]}]"), return_counts=True)[
+        1
+    ].tolist()
+
+
+def start(sizes, initial):
+    """Return the documents of the first batch, whole periods of at least `initial`, and the sizes of the others."""
+    first, at = 0, 0
+    while at < len(sizes) and first < initial:
+        first, at = first + sizes[at], at + 1
+    return first, sizes[at:]

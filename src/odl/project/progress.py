@@ -1,0 +1,217 @@
+"""What is seen of a run: one line a stage, with a bar, the period that is worked on and the time that is left."""
+
+import os
+import re
+import shutil
+import time
+from dataclasses import dataclass, field
+
+STAGES = {  # title -> rules
+    "reading": ("download", "read"),
+    "compiling": ("kernels",),
+    "batches": ("index", "batch", "features"),
+    "learning": ("score", "update", "ranks", "update_ranks", "baselines"),
+    "topics": ("topics",),
+    "experiments": ("measure", "experiment"),
+}
+LAST = "pages"  # every other rule
+BAR = 20
+EVERY = 0.2  # seconds between two pictures on a terminal
+
+
+@dataclass
+class Stage:
+    """Jobs of one kind.
+
+    Parameters
+    ----------
+    expected : int
+        Jobs as far as they are known.
+    """
+
+    title: str
+    expected: int = 0
+    done: int = 0
+    began: float = 0.0
+    ended: float = 0.0
+    note: str = ""
+    first: dict = field(default_factory=dict)  # rule -> the smallest timestep of its jobs
+
+
+class Progress:
+    """The lines of a run, from what Snakemake says of its jobs.
+
+    Parameters
+    ----------
+    stream : text file
+    live : bool
+        Whether it is a terminal, where lines change; elsewhere a line is written when its stage has ended.
+    clock : callable
+    """
+
+    def __init__(self, stream, live, clock=time.monotonic):
+        self.stream, self.live, self.clock = stream, live, clock
+        self.stages, self.jobs, self.shown, self.drawn, self.printed = {}, {}, 0, 0.0, {}
+        self.wrong, self.stopped = [], False
+        self.failed, self.steps, self.waits, self.indexed = False, None, False, 0
+
+    def expect(self, counts):
+        """Take the number of jobs of each rule."""
+        self.waits = "index" in counts and self.steps is None
+        for rule, count in counts.items():
+            stage = self._stage(rule)
+            if stage.done == 0 and rule not in ("all", "total"):
+                stage.expected += count
+
+    def started(self, job, rule, wildcards, output=(), log=()):
+        """A job begins."""
+        stage = self._stage(rule)
+        if stage.title == LAST and not stage.began and not self.live and "compiling" in self.stages:
+            self._print(self.stages["compiling"])
+        stage.began = stage.began or self.clock()
+        self.jobs[job] = (rule, dict(wildcards or {}), list(output), list(log))
+        t = self.jobs[job][1].get("t")
+        if t is not None:
+            key = (rule, *(value for name, value in wildcards.items() if name != "t"))
+            stage.first[key] = min(int(t), stage.first.get(key, int(t)))
+            self._count(stage)
+        self.draw()
+
+    def finished(self, job):
+        """A job has ended well."""
+        if job not in self.jobs:
+            return
+        rule, wildcards, output, log = self.jobs.pop(job)
+        stage = self._stage(rule)
+        stage.done, stage.ended = stage.done + 1, self.clock()
+        if rule == "index":
+            self.waits, self.indexed = False, self.indexed + 1
+            self.steps = max(self.steps or 0, _rows_of(output))
+            for one in self.stages.values():
+                self._count(one)
+        elif rule == "read":
+            stage.note = _last_line(log).removeprefix("odl read: ")
+        elif "t" in wildcards:
+            stage.note = period_of(log, wildcards["t"]) or stage.note
+        over = self._is_over(stage) and stage.title not in ("compiling", LAST, *self.printed)
+        if over and not self.live:
+            self._print(stage)
+        self.draw()
+
+    def error(self, job):
+        """A job has failed: why, and where more is said, is written at the end, unless a person stopped it."""
+        rule, _, _, log = self.jobs.get(job, ("", {}, [], []))
+        self.failed = True
+        self.wrong.append(_last_line(log) or f"the step {rule} failed")
+        self.wrong += [f"log: {os.path.relpath(path, os.environ.get('ODL_FROM') or os.curdir)}" for path in log]
+
+    def say(self, text, failed=True):
+        """Write a line for good."""
+        self._clear()
+        self.stream.write(text + "\n")
+        self.stream.flush()
+        self.failed = self.failed or failed
+        self.draw(now=True)
+
+    def close(self):
+        """Write what is left of the lines."""
+        self._clear()
+        for stage in self._ordered():
+            if stage.began and self.printed.get(stage.title) != stage.done:
+                self._print(stage)
+        self.stages = {}
+        for text in () if self.stopped else dict.fromkeys(self.wrong):
+            self.say(text)
+
+    def draw(self, now=False):
+        """Show the stages as they are, on a terminal."""
+        if not self.live or not (now or self.clock() - self.drawn > EVERY):
+            return
+        self.drawn = self.clock()
+        width = shutil.get_terminal_size((100, 24)).columns - 1
+        lines = [self.line(stage)[:width] for stage in self._ordered() if stage.began]
+        self._clear()
+        self.stream.write("".join(line + "\n" for line in lines))
+        self.stream.flush()
+        self.shown = len(lines)
+
+    def line(self, stage):
+        """Return the line of a stage."""
+        total = max(stage.expected, stage.done)
+        over = self._is_over(stage)
+        full = BAR if over else BAR * stage.done // max(total, 1)
+        spent = (stage.ended if over else self.clock()) - stage.began
+        count = f"{stage.done}/{total}" if total else ""
+        left = "" if over or not stage.done else f"{duration(spent / stage.done * (total - stage.done))} left"
+        ending = duration(spent) if over else left
+        return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {stage.note:<32} {ending}".rstrip()
+
+    def _print(self, stage):
+        self.printed[stage.title] = stage.done
+        self.stream.write(self.line(stage) + "\n")
+        self.stream.flush()
+
+    def _clear(self):
+        if self.shown:
+            self.stream.write(f"\x1b[{self.shown}A\x1b[J")
+            self.shown = 0
+
+    def _ordered(self):
+        return [self.stages[title] for title in (*STAGES, LAST) if title in self.stages]
+
+    def _stage(self, rule):
+        title = next((title for title, rules in STAGES.items() if rule in rules), LAST)
+        return self.stages.setdefault(title, Stage(title))
+
+    def _count(self, stage):
+        """Jobs of timesteps become known with the index."""
+        if self.steps and stage.first:
+            chains = dict(stage.first)
+            if stage.title == "batches":  # of each stream a batch and its features
+                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in ("batch", "features")}
+            known = sum(self.steps - first for first in chains.values())
+            stage.expected = max(stage.expected, known + (stage.title == "batches" and self.indexed))
+
+    def _is_over(self, stage):
+        waits = stage.title != "reading" and (self.waits or (stage.title == "batches" and not stage.first))
+        return stage.done > 0 and stage.done >= stage.expected and not waits
+
+
+def period_of(log, t):
+    """Return the period of a timestep, which the log of its batch tells, from the log of any of its jobs."""
+    for path in log:
+        place = re.sub(r"(/seed\d+)/.*$", rf"\1/batches/{int(t)}.log", path)
+        if found := re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", _last_line([place])):
+            return found[0]
+    return f"timestep {t}"
+
+
+def duration(seconds):
+    """Return seconds as a person says them."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _last_line(paths):
+    """Return the last line of the first of some files that a step of odl wrote there, or its last line at all."""
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                lines = [line.strip() for line in file if line.strip()]
+        except OSError:
+            continue
+        if lines:
+            return next((line for line in reversed(lines) if line.startswith("odl ")), lines[-1])
+    return ""
+
+
+def _rows_of(output):
+    """Return the rows of a table with a header, of the first file that is there."""
+    for path in output:
+        try:
+            with open(path, "rb") as file:
+                return sum(1 for _ in file) - 1
+        except OSError:
+            continue
+    return 0

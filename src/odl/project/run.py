@@ -1,0 +1,125 @@
+"""Drives Snakemake in a person's folder, shows how far it is, and ends with what there is to read."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from odl.config import project
+from odl.errors import ConfigError
+
+PLAIN = ("-n", "--dry-run", "--dryrun", "-h", "--help", "--lint", "--unlock", "--summary", "--dag", "--rulegraph",
+         "--list-rules", "--logger", "--report", "--delete-all-output", "--version")  # fmt: skip
+LOCKED = "Directory cannot be locked"
+
+
+def run(folder, options):
+    """Run the workflow of a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        Written by `odl.project.init`.
+    options : list of str
+        Of Snakemake.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    config = project.expand(read(folder))
+    command = [sys.executable, "-m", "snakemake", *options]
+    if any(option.split("=")[0] in PLAIN for option in options):
+        return subprocess.run(command, cwd=folder).returncode
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as heard:
+        status, stopped = _wait([*command, "--logger", "odl"], folder, heard)
+        heard.seek(0)
+        printed = heard.read().decode("utf-8", "replace")
+    again = f"`odl run {folder}`" + (f" with -- {' '.join(options)}" if options else "")
+    if stopped:
+        print(f"odl run: stopped; what was finished is kept, and {again} goes on from there", file=sys.stderr)
+        return 130
+    if status:
+        _explain(printed, folder)
+        return status
+    for line in dict.fromkeys(line for line in printed.splitlines() if line.startswith("odl ")):
+        print(line, file=sys.stderr)
+    print(ending(Path(folder), config, time.monotonic() - began))
+    return 0
+
+
+def read(folder):
+    """Return what the odl.yaml of a folder says.
+
+    Raises
+    ------
+    ConfigError
+        If it is missing or no map.
+    """
+    import yaml
+
+    path = Path(folder) / project.FILE
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"{path} cannot be read ({reason})", "lines `key: value`", "correct it") from error
+    if not isinstance(config, dict):
+        raise ConfigError(f"{path} holds no keys", "lines `key: value`", "run odl init again")
+    return config
+
+
+def ending(folder, config, seconds):
+    """Return what a run ends with: the page to open."""
+    from odl.project.progress import duration
+
+    page = folder / config.get("results", "results") / config["study"] / "report.html"
+    return f"done in {duration(seconds)}; open {page}"
+
+
+def _wait(command, folder, heard):
+    """Run Snakemake, whose words go to `heard` and whose progress to our error stream; (status, was it stopped?)."""
+    progress = os.dup(2)
+    stopped = False
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=heard,
+            stderr=heard,
+            env={**os.environ, "ODL_PROGRESS": str(progress), "ODL_FROM": os.getcwd(), "PYTHONUNBUFFERED": "1"},
+            pass_fds=(progress,),
+        )
+    finally:
+        os.close(progress)
+    try:
+        while True:
+            try:
+                return process.wait(), stopped
+            except KeyboardInterrupt:  # Snakemake heard it as well, and ends its jobs
+                if stopped:
+                    process.kill()
+                stopped = True
+    finally:
+        if process.poll() is None:  # we are ended ourselves
+            with contextlib.suppress(OSError):
+                process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def _explain(printed, folder):
+    """Say in a few lines why Snakemake ended badly, where the progress has not said it."""
+    lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("Using workflow specific")]
+    if LOCKED in printed:
+        sentence = f"{folder} is locked: another run is under way; if not, one was killed: odl run {folder} -- --unlock"
+        print(f"odl run: {sentence}", file=sys.stderr)
+        return
+    own = [line for line in lines if line.startswith("odl")]
+    for line in own or lines[-8:]:
+        print(line, file=sys.stderr)

@@ -1,0 +1,164 @@
+"""Which files a person means, and how they are written: kind, encoding, delimiter."""
+
+import csv
+import glob
+import os
+import re
+from collections import Counter
+
+from odl.corpora import tables
+from odl.corpora.encodings import check_encoding
+from odl.errors import DataError
+from odl.files import listing
+
+HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
+MOST = 200_000  # lines of one that are looked at
+MAIL = re.compile(rb"From .*\d\d:\d\d|(?:[A-Z][\w-]*: .*\r?\n(?:[ \t].*\r?\n)*){3}")
+PLAIN = ("jsonl", "csv", "text")  # kinds whose bytes are text throughout
+
+
+def find(sources, kind=None):
+    """Return the sources as they are to be written, and the kind where names do not tell it.
+
+    A folder becomes a pattern unless it holds tables; files that a shell made of a pattern become that pattern again,
+    so that later ones belong to it.
+
+    Raises
+    ------
+    DataError
+        If a source does not exist, or the names of some files tell their kind and those of others do not.
+    """
+    named = []
+    for source in sources:
+        if not os.path.exists(source) and not glob.has_magic(source):
+            raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
+        named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
+    named = _gathered(named)
+    paths = [path for source in named for _, path in listing.expand(source, kind or _kind_of_folder(source)) or ()]
+    unknown = [path for path in paths if not listing.kind_of(path)]
+    if kind or not unknown:
+        return named, kind
+    if len(unknown) < len(paths):
+        given = f"the name of {unknown[0]} does not tell its kind, beside others that do"
+        raise DataError(given, "files of " + listing.endings(), "name the files to take, or say --kind")
+    return named, sniff(unknown[0])
+
+
+def _kind_of_folder(source):
+    return None if os.path.isdir(source) else "text"
+
+
+def _pattern_of(folder):
+    """Return a folder that holds tables, or the pattern for the kind that most of its files are."""
+    if listing.expand(folder):
+        return folder
+    every = os.path.join(glob.escape(folder), "**")
+    paths = [path for _, path in listing.expand(every, "text")]
+    if not paths:
+        raise DataError(f"the folder {folder} holds no files", "files of " + listing.endings(), "put some there")
+    endings = Counter(os.path.splitext(path)[1] for path in paths if listing.kind_of(path))
+    if not endings:
+        return every
+    ending = endings.most_common(1)[0][0]
+    flat = os.path.join(glob.escape(folder), f"*{ending}")
+    return flat if len(listing.expand(flat)) == endings[ending] else os.path.join(every, f"*{ending}")
+
+
+def _gathered(sources):
+    """Return patterns in the place of files that are all that a pattern of their ending names."""
+    groups, named = {}, []
+    for source in sources:
+        ending = re.search(r"(\.\w+)?(\.gz)?$", source)[0]
+        if os.path.isfile(source) and ending:
+            groups.setdefault((os.path.dirname(source), ending), []).append(source)
+        else:
+            named.append(source)
+    for (folder, ending), group in groups.items():
+        pattern = os.path.join(glob.escape(folder), f"*{ending}")
+        every = {path for _, path in listing.expand(pattern)}
+        named += [pattern] if len(group) > 1 and every == set(group) else sorted(group)
+    return named
+
+
+def sniff(path):
+    """Return the kind of a file whose name does not tell it.
+
+    Raises
+    ------
+    DataError
+        If it is none that is read.
+    """
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    start = head.lstrip(b"\xef\xbb\xbf \r\n\t")
+    if start.startswith(b"["):
+        raise DataError(f"{path} is one JSON list", "JSONL, an object on each line", "convert it: jq -c '.[]'")
+    for kind, begins in (("parquet", b"PAR1"), ("feed", (b"<?xml", b"<rss", b"<feed", b"<rdf")), ("jsonl", b"{")):
+        if start.startswith(begins):
+            return kind
+    if b"\0" in head:
+        raise DataError(f"{path} is no text", "files of " + listing.endings(), "convert it, or say --kind")
+    return "mail" if MAIL.match(start) else "text"
+
+
+def encoding_of(files, kind=None):
+    """Return the option ``encoding``, None for UTF-8, and what to say of it.
+
+    Raises
+    ------
+    DataError
+        Where a file is UTF-16.
+    """
+    good, wrong, first = 0, 0, ""
+    for _, path in files:
+        for number, line in _lines(path) if (kind or listing.kind_of(path)) in PLAIN else ():
+            if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise DataError(f"{path} is UTF-16", "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
+            if line.isascii():
+                continue
+            try:
+                line.decode("utf-8")
+                good += 1
+            except UnicodeDecodeError as error:
+                near = line[max(0, error.start - 12) : error.start + 12].decode("cp1252", "replace").strip()
+                first = first or f"the first, {path}:{number}, reads {near!r} so"
+                wrong += 1
+    if not wrong:
+        return None, ""
+    name, others = (["utf-8", "cp1252"], f"; {good} others are UTF-8") if good else ("cp1252", "")
+    return name, f"cp1252: {wrong} lines are not UTF-8; {first}{others}"
+
+
+def _lines(path):
+    """Yield the numbered lines of a file as bytes, up to a bound."""
+    with tables.opened(path) as file:
+        for number, line in enumerate(tables.lines(file, path), start=1):
+            if number > MOST:
+                return
+            yield number, line
+
+
+def delimiter_of(files, kind, encoding):
+    """Return the option ``delimiter``, None for what is expected, and what to say of it."""
+    path = next((path for _, path in files if (kind or listing.kind_of(path)) == "csv"), None)
+    if path is None:
+        return None, ""
+    reader, head = check_encoding(encoding or "utf-8"), []
+    for number, line in _lines(path):
+        head.append(reader.text(line, number == 1))
+        if number == 200:
+            break
+    usual = "\t" if ".tsv" in path.lower() else ","
+    best = max((usual, *(sign for sign in ",;\t|" if sign != usual)), key=lambda sign: _fits(head, sign))
+    header = next((line.strip() for line in head if line.strip()), "")
+    return (None, "") if best == usual else (best, f"{best!r}, as in {header[:60]!r}")
+
+
+def _fits(lines, sign):
+    """Return how well a sign separates fields: their number in the header, where most rows have as many."""
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=sign) if row]
+    except csv.Error:
+        return 0
+    same = sum(len(row) == len(rows[0]) for row in rows) if rows else 0
+    return len(rows[0]) if rows and same >= 0.9 * len(rows) and len(rows[0]) > 1 else 0

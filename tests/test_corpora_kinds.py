@@ -1,0 +1,239 @@
+"""Mail, feeds, texts, encodings, dates and patterns of files: what the documents reader takes beside tables."""
+
+import os
+
+import numpy as np
+import pytest
+
+from odl import corpora
+from odl.config import sources_of
+from odl.corpora import encodings, fields, stopwords, texts
+from odl.errors import ConfigError, DataError
+from odl.files import documents, listing
+
+MAIL = b"""From a@b Fri Jul  8 12:08:34 2011
+Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=
+Date: Fri, 8 Jul 2011 12:08:34 +0200
+Message-ID: <1@x>
+Content-Type: multipart/mixed; boundary=B
+
+--B
+Content-Type: text/plain; charset=iso-8859-1
+Content-Transfer-Encoding: quoted-printable
+
+Wetter sch=F6n
+>From hier
+--B
+Content-Type: text/html
+
+<b>nothtml</b>
+--B
+Content-Type: text/plain
+Content-Disposition: attachment; filename=a.txt
+
+attached
+--B--
+
+From a@b Fri Jul  8 12:09:34 2011
+Message-ID: <1@x>
+
+once more
+
+From a@b Sat Jul  9 12:09:34 2011
+Subject: later
+Date: nonsense
+
+ohne
+"""
+RSS = """<?xml version="1.0"?><rss xmlns:c="http://purl.org/rss/1.0/modules/content/"><channel><title>all</title>
+<item><title>Storm &eacute;t&nbsp;al</title><link>https://x.org/1</link><guid>g1</guid>
+<pubDate>Fri, 08 Jul 2011 12:08:34 GMT</pubDate><description>short</description></item>
+<item><title>Two</title><link>javascript:x</link><pubDate>Fri, 08 Jul 2011 13:08:34 GMT</pubDate>
+<description>short</description><c:encoded><![CDATA[whole words]]></c:encoded></item></channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><entry><id>urn:1</id><title>One</title>
+<author><name>nobody</name></author><link rel="self" href="https://x.org/self"/><link href="https://x.org/a1"/>
+<updated>2011-07-09T12:00:00Z</updated><published>2011-07-08T12:00:00Z</published>
+<content type="xhtml"><div>bold<b>words</b></div></content></entry></feed>"""
+
+
+def read(*sources, **options):
+    return corpora.read("documents", sources, options)
+
+
+def words(found, row):
+    return [found.vocabulary[column] for column in found.counts[[row]].indices]
+
+
+def day(text):
+    return int(np.datetime64(text, "ms").astype(np.int64))
+
+
+def put(path, content):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refused(said, *sources, error=DataError, **options):
+    with pytest.raises(error, match=said) as caught:
+        read(*sources, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_mail_is_taken_apart(tmp_path):
+    found = read(put(tmp_path / "m.mbox", MAIL))
+    assert found.ids == ["1@x", "m.mbox:3"] and found.titles == ["Grüße", "later"]
+    assert found.times.tolist() == [day("2011-07-08T10:08:34"), day("2011-07-09T12:09:34")]  # of its "From " line
+    assert words(found, 0) == ["grüße", "hier", "schön", "wetter"] and words(found, 1) == ["later", "ohne"]
+    assert found.notes == ["1 more with an id that occurred before left out"]
+
+
+def test_a_file_without_from_lines_is_one_message(tmp_path):
+    put(tmp_path / "12", "Subject: one\nDate: Fri, 8 Jul 2011 12:08:34 +0200\n\nFrom here on\n\nhello\n")
+    found = read(tmp_path / "12", kind="mail", tokens={"stop_words": None})
+    assert found.ids == ["12:1"] and words(found, 0) == ["from", "hello", "here", "on", "one"]
+
+
+def test_feeds_of_both_forms(tmp_path):
+    put(tmp_path / "b.rss", RSS)
+    put(tmp_path / "c.xml", RSS.replace("Two", "Twice"))  # fetched once more: g1 again, and the other one by its link
+    found = read(put(tmp_path / "a.atom", ATOM), tmp_path / "b.rss", tmp_path / "c.xml")
+    assert found.ids == ["urn:1", "g1", "javascript:x"] and found.notes[0].startswith("2 more")
+    assert found.times.tolist() == [day("2011-07-08T12"), day("2011-07-08T12:08:34"), day("2011-07-08T13:08:34")]
+    assert found.urls == ["https://x.org/a1", "https://x.org/1", ""]
+    assert words(found, 0) == ["bold", "words"] and found.titles[0] == "One"
+    assert found.titles[1] == "Storm ét al" and words(found, 2) == ["words"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('<!DOCTYPE r [<!ENTITY a "aaa">]><rss><channel><item><title>&a;</title></item></channel></rss>', "the entity"),
+        ("<html/>", "the root 'html'"),
+        ("<rss><channel>\n<item><title>x", "f.xml line 2 is not XML"),
+        ("<rss><channel/></rss>", "holds no documents"),
+        ("", "f.xml line 1 is not XML"),
+    ],
+)
+def test_what_is_no_feed_is_refused(tmp_path, content, said):
+    refused(said, put(tmp_path / "f.xml", content))
+
+
+def test_texts_have_their_times_from_where_one_says(tmp_path):
+    put(
+        tmp_path / "t" / "2026-03-04-post.md",
+        "---\ntitle: My post\ndate: 2026-03-05\ntopics: [a, b]\n---\nHello world\n",
+    )
+    put(tmp_path / "t" / "x" / "2026" / "02" / "3.txt", "\n# First line\nsecond")
+    found = read(str(tmp_path / "t" / "**"))
+    assert found.ids == ["2026-03-04-post", "x/2026/02/3"] and found.titles == ["My post", "First line"]
+    assert found.times.tolist() == [day("2026-03-05"), day("2026-02-01")]
+    assert found.topics == [("a", "b"), ()] and words(found, 0) == ["hello", "post", "world"]
+    assert read(str(tmp_path / "t" / "*.md"), times="name").times.tolist() == [day("2026-03-04")]
+    os.utime(tmp_path / "t" / "2026-03-04-post.md", (86400, 86400))
+    assert read(str(tmp_path / "t" / "*.md"), times="modified").times.tolist() == [day("1970-01-02")]
+    refused("times is 'mtime'", str(tmp_path), error=ConfigError, times="mtime")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("a-20260103.txt", "2026-01-03"), ("2026_01.txt", "2026-01"), ("2026/01/03/a.txt", "2026-01-03"), ("53366", None)],
+)
+def test_days_in_names(name, said):
+    assert texts.day_of(name) == said
+
+
+def test_kinds_of_files():
+    names = ["a.JSONL", "a.tsv.gz", "a.parquet", "a.parquet.gz", "a.mbox", "a.xml", "a.md", "a.doc"]
+    kinds = ["jsonl", "csv", "parquet", None, "mail", "feed", "text", None]
+    assert [listing.kind_of(name) for name in names] == kinds
+
+
+def test_a_folder_gives_tables_and_a_pattern_what_it_names(tmp_path):
+    for name in ("b.jsonl", "a.csv", "c.txt", ".d.jsonl", "sub/b.jsonl"):
+        put(tmp_path / name, "text\nstorm\n" if name.endswith("csv") else '{"text": "storm"}\n')
+
+    def names(source, **options):
+        settings = {"corpora": {"mine": {"reader": "documents", "sources": [source], "options": options}}}
+        files = sources_of(settings, "mine", [], "data")
+        found = read(source, **options)
+        assert list(dict.fromkeys(found.files)) == [name for name, _ in listing.expand(source, options.get("kind"))]
+        assert len(set(found.files)) == len(files)
+        return found.files
+
+    assert names(str(tmp_path)) == ["a.csv", "b.jsonl"]
+    assert names(str(tmp_path), kind="text") == ["a.csv", "b.jsonl", "c.txt"]
+    assert names(f"{tmp_path}/*.jsonl") == ["b.jsonl"]
+    assert names(f"{tmp_path}/**/*.jsonl") == ["b.jsonl", "sub/b.jsonl"]
+    refused("the pattern .* holds no document files", f"{tmp_path}/*.mbox")
+    put(tmp_path / "e[1].jsonl", '{"text": "storm"}\n')
+    assert names(f"{tmp_path}/e[1].jsonl") == ["e[1].jsonl"]  # a file of that name comes first
+
+
+@pytest.mark.parametrize("name", ["l.jsonl", "l.csv"])
+def test_encodings(tmp_path, name):
+    rows = (
+        ["ok", "Müller", "Größe"] if name == "l.csv" else ['{"text": "ok"}', '{"text": "Müller"}', '{"text": "Größe"}']
+    )
+    lines = ["text"] * (name == "l.csv") + rows
+    path = put(tmp_path / name, "\n".join(lines[:-1]).encode() + b"\n" + lines[-1].encode("latin-1") + b"\n")
+    refused(rf"line {len(lines)} is not UTF-8 \(byte 0xf6\); .*option encoding, .*Größe", path)
+    assert read(path, encoding=["utf-8", "cp1252"]).vocabulary == ["größe", "müller", "ok"]
+    assert "größe" in read(path, encoding="latin-1").vocabulary
+    for wrong in ("utf-16", "base64", "nothing", 3, [], ["utf-8", "cp1252", "latin-1"]):
+        refused("encoding is", path, error=ConfigError, encoding=wrong)
+    assert encodings.check_encoding("UTF8").text(b"\xef\xbb\xbfa", first=True) == "a"
+
+
+@pytest.mark.parametrize(
+    ("value", "dates", "expected"),
+    [
+        ("25.12.2026 14:30", None, "2026-12-25T14:30"),
+        ("03/04/26 1:05 pm", "month-first", "2026-03-04T13:05"),
+        ("12/25/2026, 12:30 AM", None, "2026-12-25T00:30"),
+        ("03/04/2026", "day-first", "2026-04-03"),
+        ("3-3-69", None, "1969-03-03"),
+        ("2026/04/03 10:11", None, "2026-04-03T10:11"),
+        ("2026-04-03 10:11:12 UTC", None, "2026-04-03T10:11:12"),
+        ("Mon, 13 Apr 1987 10:00:01 +0200", None, "1987-04-13T08:00:01"),
+        ("Fri Jul  8 12:08:34 2011", None, "2011-07-08T12:08:34"),
+    ],
+)
+def test_dates(value, dates, expected):
+    assert fields.parse_time(value, dates) == day(expected)
+
+
+def test_a_date_of_two_readings_names_the_option(tmp_path):
+    path = put(tmp_path / "d.csv", "text,time\nstorm,03/04/2026\n")
+    refused("line 2: the time '03/04/2026' may begin with the day or the month: set the option dates", path)
+    assert read(path, dates="month-first").times.tolist() == [day("2026-03-04")]
+    refused("no date that is day-first", put(tmp_path / "d.csv", "text,time\nstorm,03/14/2026\n"), dates="day-first")
+    refused("dates is 'american'", path, error=ConfigError, dates="american")
+
+
+def test_the_wrong_delimiter_is_named(tmp_path):
+    said = "set the option delimiter, such as delimiter: ';'"
+    refused(said, put(tmp_path / "a.csv", "id;text;time\n1;hello, world;2026\n"))
+    refused(said, put(tmp_path / "a.csv", "id;text;time\n1;hello;2026\n"))
+    assert read(tmp_path / "a.csv", delimiter=";").ids == ["1"]
+    assert read(put(tmp_path / "a.tsv", "id\ttext\n1\thello, world\n")).ids == ["1"]
+
+
+def test_an_address_is_kept_only_where_there_is_one(tmp_path):
+    path = put(tmp_path / "d.jsonl", '{"text": "storm", "url": "https://x.org/ 1"}\n{"text": "lima", "url": "no"}\n')
+    plain, with_urls = read(path), read(path, columns={"url": "url"})
+    assert plain.urls == [] and with_urls.urls == ["https://x.org/1", ""]
+    assert (plain.digests() == with_urls.digests()).all(axis=1).tolist() == [False, True]
+    documents.write(tmp_path / "a.h5", with_urls)
+    assert documents.read(tmp_path / "a.h5").urls == with_urls.urls
+    documents.write(tmp_path / "b.h5", plain)
+    assert documents.read(tmp_path / "b.h5").urls == [] and with_urls.select([1]).urls == [""]
+
+
+def test_stop_words_of_languages(tmp_path):
+    path = put(tmp_path / "d.jsonl", '{"text": "Das Wetter ist über Lima sehr schön"}\n')
+    assert read(path, tokens={"stop_words": "german"}).vocabulary == ["lima", "schön", "wetter"]
+    refused("stop_words is 'klingon'", path, error=ConfigError, tokens={"stop_words": "klingon"})
+    assert all(
+        len(found) > 100 and all(word == word.lower() for word in found) for found in stopwords.LANGUAGES.values()
+    )

@@ -1,0 +1,188 @@
+"""TextNovelty gives the words, weights and scores of the workflow, from a data frame."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from odl import NoveltyDetector, TextNovelty, learners, novelty
+from odl.alerts import reasons
+from odl.alerts.calibration import among, tail_probability
+from odl.corpora.text import count_words
+from odl.errors import OdlError, ParameterError
+from odl.files.documents import Documents
+from odl.stream import features
+
+TOPICS = [
+    "crude oil tanker refinery barrel",
+    "wheat grain harvest farmers export",
+    "orbit rocket satellite launch crew",
+]
+
+
+def texts(rng, n=60, new=0):
+    """Texts of two topics, the last few of a third one."""
+    topics = [TOPICS[2] if row >= n - new else TOPICS[row % 2] for row in range(n)]
+    return [" ".join(rng.choice(topic.split(), 6)) + f" word{chr(97 + row % 26)}" for row, topic in enumerate(topics)]
+
+
+def frame(rng, start="2026-01-05", n=60, new=0):
+    times = pd.date_range(start, periods=n, freq="2h")
+    return pd.DataFrame({"id": [f"{start}-{row}" for row in range(n)], "time": times, "text": texts(rng, n, new)})
+
+
+@pytest.mark.parametrize(("learner", "tf", "idf"), [("adaptive", "log", True), ("flat", "raw", False)])
+def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
+    """Feature files, their weights, and the learner, by hand."""
+    frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
+    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1)
+    model, state, previous, history = learners.make(learner), None, None, None
+    for t, one in enumerate(frames):
+        counts, vocabulary = count_words(one["text"])
+        times = one["time"].to_numpy().astype("datetime64[ms]").astype(np.int64)
+        named = Documents(counts, vocabulary, one["id"].tolist(), times, [()] * 60, [""] * 60)
+        previous = features.follow(named, previous)
+        P = previous.weighed(tf=tf, idf="past" if idf else "none", norm=model.norm, min_df=1)[:]
+        found = stream.update(one)
+        assert found["time"].tolist() == times.tolist() and found["id"].tolist() == one["id"].tolist()
+        if t == 0:
+            state = model.start(P, 8, novelty.generator(0, "start"))
+        else:
+            expected = novelty.score(model, state, P)
+            assert np.array_equal(found["score"], expected.score)
+            assert np.array_equal(found["tail"], tail_probability(expected.score, history))
+            assert np.array_equal(found["alert"], found["tail"] <= 0.05)
+            state = model.learn(state, P, expected.codes)
+        history = stream.detector_.window_
+        assert [*stream.detector_.words_] == previous.vocabulary
+        assert np.array_equal(stream.frequencies_, previous.frequencies_after())
+        assert stream.n_documents_ == 60 * (t + 1)
+    assert found["alert"][-5:].all() and found["alert"].sum() < 9
+
+
+def test_the_first_batch_is_scored_but_flags_nothing(rng):
+    one = frame(rng, new=3)
+    stream = TextNovelty(n_atoms=8)
+    found = stream.update(one)
+    assert not found["alert"].any() and (found["reasons"] == "").all() and (found["batch"] == 0).all()
+    assert np.array_equal(found["score"], stream.detector_.window_)
+    assert np.array_equal(found["tail"], among(found["score"]))
+    assert np.isnan(TextNovelty(folds=0).update(one)["score"]).all()
+
+
+def test_periods_are_batches(rng):
+    whole = pd.concat([frame(rng, day, n=20) for day in ("2026-01-07", "2026-01-14", "2026-01-21", "2026-01-28")])
+    shuffled = whole.sample(frac=1.0, random_state=1)
+    found = TextNovelty(n_atoms=8, period="week", initial=21).update(shuffled)
+    assert list(found.index) == list(shuffled.index)
+    week = (pd.to_datetime(shuffled["time"]).dt.day - 5) // 7
+    assert found["batch"].tolist() == [max(0, number - 1) for number in week]
+    stream, parts = TextNovelty(n_atoms=8), []
+    for days in (slice(0, 40), slice(40, 60), slice(60, 80)):
+        parts.append(stream.update(whole[days]))
+    assert np.array_equal(pd.concat(parts)["score"], found.set_index("id").loc[whole["id"], "score"])
+    later = TextNovelty(n_atoms=8, period="week", initial=21)
+    later.update(whole[:40])
+    assert later.update(whole[40:])["batch"].tolist() == [1] * 20 + [2] * 20
+
+
+def test_reasons_are_led_by_shared_words(rng):
+    stream = TextNovelty(n_atoms=8, n_reasons=3)
+    stream.update(frame(rng))
+    new = pd.DataFrame({"text": ["rocket orbit aardvark", "rocket satellite", "orbit satellite", "crude oil tanker"]})
+    found = stream.update(new)
+    assert set(found["reasons"][0].split(", ")[:2]) == {"rocket", "orbit"}
+    assert found["reasons"][0].endswith("aardvark")
+    assert stream.set_params(n_reasons=1).update(new)["reasons"].str.split(", ").str.len().max() == 1
+
+
+def test_heaviest_words_in_order():
+    shares = sparse.csr_array([[0.1, 0.4, -0.2, 0.4]])
+    assert reasons.heaviest(shares, 0) == [(1, 0.4), (3, 0.4), (0, 0.1), (2, -0.2)]
+    assert reasons.lead(shares, 0, np.array([True, False, True, True])) == [3, 0, 1]
+
+
+def test_an_atom_that_points_away_is_not_near():
+    P, A = sparse.csr_array([[0.6, 0.8]]), sparse.csc_array([[-1.0, 1.0, 0.0], [0.0, 0.0, 0.5]])
+    (atoms,) = reasons.nearest(P, A, 3)
+    assert [atom for atom, _ in atoms] == [2, 1] and np.allclose([cosine for _, cosine in atoms], [0.8, 0.6])
+
+
+def test_judging_learns_nothing(rng):
+    stream = TextNovelty(n_atoms=8)
+    stream.update(frame(rng))
+    new = frame(rng, "2026-02-05", new=4)
+    judged = stream.judge(new)
+    assert stream.n_documents_ == 60 and "rocket" not in stream.detector_.words_
+    assert judged.equals(stream.judge(new)) and judged.equals(stream.update(new))
+
+
+def test_explanations_add_up(rng):
+    stream = TextNovelty(n_atoms=8)
+    stream.update(frame(rng))
+    new = frame(rng, "2026-02-05", new=4)
+    judged, explained = stream.judge(new), stream.explain(new["text"])
+    assert np.allclose([sum(why.words.values()) + why.context for why in explained], judged["score"])
+    assert set(explained[-1].words) & set(TOPICS[2].split())
+    assert explained[0].atoms[0].words[0][0] in stream.detector_.words_
+    for wrong in ("a text", ["a text", None]):
+        with pytest.raises(ParameterError, match="a list of str"):
+            stream.explain(wrong)
+
+
+def test_a_saved_stream_goes_on(rng, tmp_path):
+    frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
+    stream = TextNovelty(n_atoms=8, budget=0.1, tokens={"stop_words": None}, min_df=1, random_state=3)
+    for one in frames[:2]:
+        stream.update(one)
+    stream.save(tmp_path / "stream.h5")
+    loaded = TextNovelty.load(tmp_path / "stream.h5")
+    assert loaded.get_params() == stream.get_params()
+    assert loaded.update(frames[2]).equals(stream.update(frames[2]))
+    with pytest.raises(OdlError, match=r"stream\.h5 has settings"):
+        stream.save(tmp_path / "stream.h5")
+        NoveltyDetector.load(tmp_path / "stream.h5")
+    NoveltyDetector().fit(np.eye(3)).save(tmp_path / "detector.h5")
+    with pytest.raises(OdlError, match=r"detector\.h5 has no words"):
+        TextNovelty.load(tmp_path / "detector.h5")
+
+
+@pytest.mark.parametrize(
+    ("options", "columns", "message"),
+    [
+        ({"text": "body"}, {"text": ["a b"]}, "no column 'body' for text.*pass text="),
+        ({"time": "day"}, {"text": ["a b"]}, "no column 'day' for time"),
+        ({"period": "week"}, {"text": ["oil tanker"]}, "period='week' for a frame without times"),
+        ({"period": "decade"}, {"text": ["oil tanker"]}, "period is 'decade'"),
+        ({}, {"text": ["oil tanker", None]}, "document 1 of the frame: the text is missing"),
+        ({}, {"text": ["oil", 3]}, "document 1 of the frame: the text is a int"),
+        ({}, {"text": ["oil"], "time": [None]}, "document 0 of the frame: the time is missing"),
+        ({}, {"text": ["oil"], "time": ["soon"], "id": ["x"]}, "document 'x' of the frame"),
+        ({}, {"text": []}, "a frame without documents"),
+        ({}, {"text": ["the of and"]}, "1 documents without a weight above 0"),
+        ({"n_reasons": -1}, {"text": ["oil"]}, "n_reasons is -1"),
+        ({"budget": 2}, {"text": ["oil"]}, "budget is 2"),
+        ({"tf": "sqrt"}, {"text": ["oil"]}, "tf is 'sqrt'"),
+        ({"learner": "adaptiv"}, {"text": ["oil"]}, "did you mean 'adaptive'"),
+        ({"tokens": {"stopwords": None}}, {"text": ["oil"]}, "stopwords"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(options, columns, message):
+    stream = TextNovelty(**options)
+    with pytest.raises(OdlError, match=message):
+        stream.update(pd.DataFrame(columns))
+    assert not hasattr(stream, "detector_")
+
+
+def test_before_and_after(rng):
+    stream = TextNovelty(n_atoms=8)
+    for method in (stream.judge, stream.explain):
+        with pytest.raises(NotFittedError, match="call update"):
+            method(frame(rng))
+    stream.update(frame(rng))
+    with pytest.raises(ParameterError, match="adaptive, which learned so far"):
+        stream.set_params(learner="flat").update(frame(rng, "2026-02-05"))
+    fresh = clone(stream.set_params(learner="adaptive", settings__nearest=3))
+    assert not hasattr(fresh, "detector_") and fresh.settings == {"nearest": 3}

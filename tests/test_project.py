@@ -1,0 +1,375 @@
+"""A person's folder: what is understood of files, what is written, and what a run shows."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT
+
+from odl import cli, config
+from odl.config import places, project
+from odl.errors import ConfigError, DataError
+from odl.files.documents import NO_TIME
+from odl.project import init, periods, run, sources
+from odl.project.columns import Column, choose, date_form
+from odl.project.look import look
+from odl.project.progress import Progress, duration
+
+DAY = 86_400_000
+GERMAN = [
+    "Das Wetter ist über der Stadt sehr schön und es wird auch morgen so bleiben",
+    "Der Himmel ist nicht mehr zu sehen",
+]
+
+
+def day(text):
+    return int(np.datetime64(text, "ms").astype(np.int64))
+
+
+def column(name, *values):
+    found = Column(name)
+    for value in values:
+        found.add(value)
+    return found
+
+
+def roles(n_rows, *columns, **given):
+    chosen = choose({one.name: one for one in columns}, n_rows, given)
+    return {role: one.name for role, (one, _) in chosen.items() if one}
+
+
+def jsonl(path, rows):
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def table(path, rows, delimiter=",", encoding="utf-8"):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0], delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_bytes(text.getvalue().encode(encoding))
+    return str(path)
+
+
+def refused(said, *arguments, error=(ConfigError, DataError), **given):
+    with pytest.raises(error, match=said) as caught:
+        look(list(arguments), given)
+    assert "\n" not in str(caught.value)
+
+
+class TestColumns:
+    def test_by_name_and_content(self):
+        texts = ["a long story of many words", "another story of many words"]
+        found = roles(
+            2,
+            column("ticketId", 7, 8),
+            column("created_at", "2026-01-03", "2026-01-04"),
+            column("updated_at", "2026-02-03", "2026-02-04"),
+            column("Message", *texts),
+            column("Subject", "one", "two"),
+            column("permalink", "https://x.org/1", "https://x.org/2"),
+            column("score", 2025, 2026),
+        )
+        assert found == {
+            "id": "ticketId",
+            "time": "created_at",
+            "text": "Message",
+            "title": "Subject",
+            "url": "permalink",
+        }
+
+    def test_a_column_is_not_what_its_name_alone_says(self):
+        found = roles(
+            3, column("id", "a", "a", "b"), column("link", "x y", "y z", "z x"), column("text", "p q", "r s", "t u")
+        )
+        assert found == {"text": "text"}  # ids repeat, links are none
+        assert "time" not in roles(2, column("count", 2025, 2026), column("text", "p q", "r s"))
+        assert roles(2, column("wann", "2026-01-03", "2026-01-04"), column("body", "p q", "r s"))["time"] == "wann"
+
+    def test_a_column_with_a_word_of_its_own_in_each_row_is_the_id(self):
+        columns = column("post", "p-1", "p-2"), column("size", "11", "12"), column("body", "p q r", "r s t")
+        assert roles(2, *columns)["id"] == "post"
+        assert "id" not in roles(2, *columns[1:])
+
+    def test_what_a_person_says_comes_first(self):
+        columns = column("a", "x y z w", "z x y w"), column("text", "p", "r"), column("time", "2026", "2027")
+        assert roles(2, *columns, text="text", time="") == {"text": "text"}
+        with pytest.raises(ConfigError, match="--text names 'b'; expected one of the columns a, text, time"):
+            roles(2, *columns, text="b")
+
+    @pytest.mark.parametrize("values", [("2026-01-03", "soon"), ("2026-01-03", "")])
+    def test_times_of_some_rows_only_are_not_dropped_silently(self, values):
+        with pytest.raises(ConfigError, match="expected dates in all rows"):
+            roles(2, column("time", *values), column("text", "p q", "r s"))
+
+    @pytest.mark.parametrize(
+        ("values", "form"),
+        [
+            (["03/14/2026", "03/04/2026"], "month-first"),
+            (["14/03/2026"], "day-first"),
+            (["03.04.2026"], "day-first"),
+            (["2026-03-04"], None),
+            ([1767225600], None),
+        ],
+    )
+    def test_form_of_dates(self, values, form):
+        assert date_form(column("time", *values))[0] == form
+
+    @pytest.mark.parametrize("values", [["03/04/2026"], ["14/03/2026", "03/14/2026"]])
+    def test_dates_of_two_readings_are_asked_for(self, values):
+        with pytest.raises(ConfigError, match="say --dates day-first or --dates month-first"):
+            date_form(column("time", *values))
+        assert date_form(column("time", *values), "day-first")[0] == "day-first"
+
+
+class TestPeriods:
+    @pytest.mark.parametrize(("a_day", "period"), [(300, "day"), (40, "week"), (8, "month"), (1, "year")])
+    def test_the_shortest_period_with_enough_documents(self, a_day, period):
+        times = [day("2020-01-01") + DAY * number // a_day for number in range(a_day * 1500)]
+        found, said = periods.batches_of(times)
+        assert (found["by"], found["period"], found["initial"]) == ("period", period, min(1000, len(times) // 5))
+        assert said.startswith(f"by {period}, about")
+
+    def test_without_times_or_in_one_moment_by_documents(self):
+        assert periods.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 480, "initial": 600}
+        assert periods.batches_of([5] * 3000)[0]["by"] == "documents"
+        assert periods.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
+
+    def test_too_little(self):
+        with pytest.raises(DataError, match="1 document; expected at least two"):
+            periods.batches_of([5])
+        with pytest.raises(DataError, match="batches by week"):
+            periods.batches_of([NO_TIME] * 100, "week")
+
+    def test_first_batch_is_as_the_stream_is_cut(self):
+        assert periods.start([100, 300, 200, 400], 350) == (400, [200, 400])
+        assert periods.start([100], 350) == (100, [])
+
+
+class TestSources:
+    def test_what_a_shell_made_of_a_pattern_becomes_it_again(self, tmp_path):
+        paths = [jsonl(tmp_path / "p" / f"{n}.jsonl", [{"text": "x"}]) for n in range(3)]
+        assert sources.find(paths) == ([str(tmp_path / "p" / "*.jsonl")], None)
+        assert sources.find(paths[:2]) == (paths[:2], None)
+        assert sources.find([str(tmp_path / "p")]) == ([str(tmp_path / "p")], None)
+
+    def test_a_folder_without_tables(self, tmp_path):
+        for name in ("a/1.txt", "a/2.txt", "b/x/3.txt", "readme.md"):
+            (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+            (tmp_path / name).write_text("hello")
+        assert sources.find([str(tmp_path)]) == ([f"{tmp_path}/**/*.txt"], None)
+        assert sources.find([str(tmp_path / "a")]) == ([f"{tmp_path}/a/*.txt"], None)
+
+    @pytest.mark.parametrize(
+        ("content", "kind"),
+        [
+            (b'{"text": "x"}\n', "jsonl"),
+            (b"PAR1xx", "parquet"),
+            (b'<?xml version="1.0"?><rss/>', "feed"),
+            (b"From a@b Fri Jul  8 12:08:34 2011\nSubject: x\n\nhello\n", "mail"),
+            (b"From: a\nSubject: b\nLines: 3\n\nhello\n", "mail"),
+            (b"Hello: world\n\nhello\n", "text"),
+        ],
+    )
+    def test_names_that_tell_nothing(self, tmp_path, content, kind):
+        (tmp_path / "inbox").write_bytes(content)
+        assert sources.find([str(tmp_path / "inbox")])[1] == kind
+
+    @pytest.mark.parametrize(("content", "said"), [(b'[{"text": "x"}]', "one JSON list"), (b"\x7fELF\0", "is no text")])
+    def test_what_cannot_be_read(self, tmp_path, content, said):
+        (tmp_path / "inbox").write_bytes(content)
+        with pytest.raises(DataError, match=said):
+            sources.find([str(tmp_path / "inbox")])
+
+    @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+    def test_delimiters(self, tmp_path, sign):
+        rows = [{"id": n, "inhalt": f"eins, zwei; {n}", "wert": "3,5"} for n in range(5)]
+        path = table(tmp_path / "d.csv", rows, sign)
+        assert sources.delimiter_of([("d.csv", path)], None, None)[0] == (None if sign == "," else sign)
+
+
+class TestLook:
+    def test_a_german_table_as_spreadsheets_write_it(self, tmp_path):
+        rows = [{"Nr": n, "Datum": f"{n % 28 + 1:02d}.01.2026", "Inhalt": GERMAN[n % 2]} for n in range(40)]
+        found = look([table(tmp_path / "d.csv", rows, ";", "cp1252")], {})
+        assert found.options["encoding"] == "cp1252" and found.options["delimiter"] == ";"
+        assert found.options["columns"] == {"time": "Datum", "text": "Inhalt", "id": "Nr"}
+        assert found.options["dates"] == "day-first" and found.options["tokens"] == {"stop_words": "german"}
+        assert found.n_documents == 40 and found.span == "2026-01-01 to 2026-01-28"
+
+    def test_mixed_encodings(self, tmp_path):
+        path = tmp_path / "d.jsonl"
+        path.write_bytes('{"text": "Müller"}\n'.encode() + '{"text": "Größe"}\n'.encode("latin-1"))
+        found = look([str(path)], {})
+        assert found.options["encoding"] == ["utf-8", "cp1252"]
+        assert "d.jsonl:2" in dict(found.said)["encoding"]
+        assert look([str(path)], {"encoding": "latin-1"}).options["encoding"] == "latin-1"
+
+    def test_every_role_under_its_own_name_needs_no_option(self, tmp_path):
+        rows = [
+            {"id": n, "time": f"2026-01-{n + 1:02d}", "text": "the day of this and that is over"} for n in range(20)
+        ]
+        found = look([jsonl(tmp_path / "d.jsonl", rows)], {})
+        assert not found.options.keys() & {"columns", "dates", "encoding", "delimiter", "kind", "tokens"}
+        found = look([jsonl(tmp_path / "d.jsonl", [{**row, "id": 1, "topics": row["id"]} for row in rows])], {})
+        assert found.options["columns"] == {"id": None, "topics": None}  # repeated, and one for each document
+
+    def test_items_that_were_fetched_twice_count_once(self, tmp_path):
+        item = "<item><guid>g{0}</guid><pubDate>0{0} Jan 2026 10:00 GMT</pubDate><title>one two</title></item>"
+        for name, numbers in (("a.xml", (1, 2)), ("b.xml", (2, 3))):
+            items = "".join(item.format(number) for number in numbers)
+            (tmp_path / name).write_text(f"<rss><channel>{items}</channel></rss>")
+        found = look([str(tmp_path)], {})
+        assert (found.n_documents, found.repeated, found.span) == (3, 1, "2026-01-01 to 2026-01-03")
+
+    def test_bad_input_is_one_sentence(self, tmp_path):
+        refused("does not exist", str(tmp_path / "absent"))
+        refused("holds no files", str(tmp_path))
+        refused("1 document; expected at least two", jsonl(tmp_path / "a.jsonl", [{"text": "x"}]))
+        refused("no column holds text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
+        refused("say --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))
+        (tmp_path / "u.csv").write_bytes("text\nx\n".encode("utf-16"))
+        refused("is UTF-16; expected UTF-8", str(tmp_path / "u.csv"))
+        refused("--stop-words is 'klingon'", jsonl(tmp_path / "a.jsonl", [{"text": "x"}] * 2), stop_words="klingon")
+
+    def test_equal_documents_and_long_lines(self, tmp_path):
+        found = look([jsonl(tmp_path / "a.jsonl", [{"text": "same words here"}] * 30)], {})
+        assert found.n_documents == 30 and found.batches["by"] == "documents"
+        found = look([jsonl(tmp_path / "a.jsonl", [{"text": "x"}, {"text": "word " * 2_000_000}])], {})
+        assert found.n_documents == 2
+
+
+ROWS = [{"body": f"the post number {n}", "created": f"2026-01-{n % 28 + 1:02d}"} for n in range(100)]
+
+
+class TestInit:
+    def test_at_most_eight_lines_that_are_a_configuration(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        source = jsonl(tmp_path / "posts" / "a.jsonl", ROWS)
+        assert cli.main(["init", "My News", source]) == 0
+        printed = capsys.readouterr().out
+        assert "column 'body'" in printed and printed.endswith("now: odl run My News\n")
+        text = (tmp_path / "My News" / "odl.yaml").read_text()
+        assert len(text.splitlines()) <= 8
+        lines = yaml.safe_load(text)
+        assert lines["study"] == "my-news" and lines["sources"] == ["../posts/a.jsonl"]
+        whole = config.merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))
+        config.check_config(whole, config.load_schema(places.SCHEMAS / "config.schema.json"))
+        assert whole["streams"] == whole["corpora"].keys() & {"my-news"} or whole["streams"] == ["my-news"]
+        assert whole["runs"] == ["adaptive"] and not whole["baselines"]["enabled"]
+        profile = tmp_path / "My News" / "profiles" / "default" / "config.yaml"
+        assert profile.read_bytes() == (ROOT / "profiles" / "default" / "config.yaml").read_bytes()
+
+    def test_nothing_is_overwritten_unless_asked_for(self, tmp_path, capsys):
+        source = jsonl(tmp_path / "a.jsonl", ROWS)
+        assert cli.main(["init", str(tmp_path / "n"), source]) == 0
+        (tmp_path / "n" / "odl.yaml").write_text("mine")
+        assert cli.main(["init", str(tmp_path / "n"), source]) == 1
+        assert "exists" in capsys.readouterr().err and (tmp_path / "n" / "odl.yaml").read_text() == "mine"
+        assert cli.main(["init", str(tmp_path / "n"), source, "--force"]) == 0
+
+    def test_files_may_lie_in_the_folder_itself(self, tmp_path):
+        jsonl(tmp_path / "n" / "a.jsonl", ROWS)
+        init.init(tmp_path / "n", [], {})
+        assert run.read(tmp_path / "n")["sources"] == ["."]
+
+
+class TestExpand:
+    def test_what_is_said_comes_first(self):
+        found = project.expand({"study": "x", "sources": ["."], "seeds": [1], "report": {"seed": 1}, "atoms": 9})
+        assert found["seeds"] == [1] and found["report"]["seed"] == 1 and found["report"]["atoms"] == 9
+        assert found["atoms"] == [9]
+
+    def test_what_is_wrong_is_named(self):
+        with pytest.raises(ConfigError, match="has no sources"):
+            project.expand({"study": "x"})
+        with pytest.raises(ConfigError, match=r"has a key 'souces'.*did you mean 'sources'"):
+            project.expand({"souces": ["."], "sources": ["."]})
+
+    def test_the_keys_are_those_of_the_schema(self):
+        schema = config.load_schema(places.SCHEMAS / "config.schema.json")
+        assert set(project.KEYS) == schema["properties"].keys()
+
+    def test_it_needs_the_standard_library_only(self):
+        code = "import sys, odl.config.project; print('yaml' in sys.modules or 'numpy' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+class TestRun:
+    def test_a_folder_that_is_none(self, tmp_path, capsys):
+        assert cli.main(["run", str(tmp_path)]) == 1
+        assert "run odl init first" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("text", ["a: [", "- a", "", "sources: []\n"])
+    def test_a_damaged_file_is_one_sentence(self, tmp_path, capsys, text):
+        (tmp_path / "Snakefile").write_text("")
+        (tmp_path / "odl.yaml").write_text(text)
+        assert cli.main(["run", str(tmp_path)]) == 1
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+class TestProgress:
+    def script(self, tmp_path, live, end=True):
+        """Show a run of three timesteps; return what was written."""
+        stream, now = io.StringIO(), [0.0]
+
+        def clock():
+            now[0] += 1
+            return now[0]
+
+        index, logs = tmp_path / "index.tsv", tmp_path / "logs" / "c" / "seed0"
+        index.write_text("t\n0\n1\n2\n")
+        (logs / "batches").mkdir(parents=True)
+        for t in range(3):
+            (logs / "batches" / f"{t}.log").write_text(
+                f"odl batch: 5 documents, 2026-01-0{t + 1} to 2026-01-0{t + 2}\n"
+            )
+        shown = Progress(stream, live, clock)
+        shown.expect({"read": 1, "index": 1, "plan": 1, "all": 1, "total": 4})
+        shown.started(1, "read", {}, log=[str(tmp_path / "read.log")])
+        (tmp_path / "read.log").write_text("odl read: 15 documents, 9 terms\n")
+        shown.finished(1)
+        shown.started(2, "index", {"corpus": "c"}, [str(index)])
+        shown.finished(2)
+        for t in range(3):
+            for job, rule in enumerate(("batch", "features", "update")):
+                shown.started(10 * t + job + 3, rule, {"t": str(t), "corpus": "c"}, log=[str(logs / "x" / f"{t}.log")])
+                shown.finished(10 * t + job + 3)
+        if end:
+            shown.close()
+        return shown, stream.getvalue()
+
+    def test_elsewhere_than_on_a_terminal_a_line_a_stage(self, tmp_path):
+        lines = self.script(tmp_path, live=False)[1].splitlines()
+        assert [line.split()[0] for line in lines] == ["reading", "batches", "learning"]
+        assert "15 documents, 9 terms" in lines[0] and " 7/7 " in lines[1] and " 3/3 " in lines[2]
+        assert "2026-01-03 to 2026-01-04" in lines[2] and "\x1b" not in "".join(lines)
+
+    def test_on_a_terminal_lines_change(self, tmp_path):
+        written = self.script(tmp_path, live=True)[1]
+        assert "1/3  2026-01-01 to 2026-01-02" in written and "s left" in written and "\x1b[" in written
+        assert written.rpartition("\x1b[J")[2].count("\n") == 3
+
+    def test_what_is_wrong_is_said_at_the_end_unless_it_was_stopped(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for stopped in (False, True):
+            stream = io.StringIO()
+            shown = Progress(stream, False)
+            (tmp_path / "u.log").write_text("noise\nodl update: no atoms; expected some; add.\nnoise\n")
+            shown.started(1, "update", {"t": "1"}, log=["u.log"])
+            shown.error(1)
+            shown.stopped = stopped
+            shown.close()
+            said = "odl update: no atoms; expected some; add.\nlog: u.log\n"
+            assert stream.getvalue().endswith(said) != stopped
+
+    @pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (75, "75 s"), (600, "10 min"), (7200, "2.0 h")])
+    def test_durations(self, seconds, said):
+        assert duration(seconds) == said

@@ -1,0 +1,105 @@
+"""From a wheel in an empty directory: odl init, odl run, one more file, odl run again; Snakemake alone does it too."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from datetime import datetime, timedelta
+
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.workflow
+WORDS = {
+    "grain": "wheat grain harvest farmer crop maize export silo tonnes acre",
+    "oil": "crude barrel tanker refinery opec pipeline cargo port gulf drill",
+    "space": "satellite rocket orbit launch payload mission crew engine pad fuel",
+}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """An environment with the wheel, and what it depends on from that of the tests; its folder of commands."""
+    base = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(base), str(ROOT)]
+    done = subprocess.run(build, capture_output=True, text=True, timeout=300)
+    if done.returncode and re.search(r"Could not find a version|No module named pip|ConnectionError", done.stderr):
+        pytest.skip("no setuptools to be had to build a wheel with")
+    assert done.returncode == 0, done.stderr[-3000:]
+    (wheel,) = base.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    wanted = ["workflow/Snakefile", "workflow/schemas/config.schema.json", "config/config.yaml", "data/corpora.csv"]
+    assert {f"odl/share/{name}" for name in [*wanted, "profiles/default/config.yaml"]} <= set(names)
+    assert sum(name.startswith("odl/share/data/") for name in names) == 1  # no download
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(base / "env")], check=True)
+    site = next((base / "env").glob("lib/python*/site-packages"))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    (site / "others.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")) + "\n")
+    commands = base / "env" / "bin"
+    for name, code in (("odl", "from odl.cli import main"), ("snakemake", "from snakemake.cli import main")):
+        (commands / name).write_text(f"#!{commands / 'python'}\nimport sys\n{code}\nsys.exit(main())\n")
+        (commands / name).chmod(0o755)
+    return commands
+
+
+def run(commands, folder, *words, status=0):
+    """Run a command of the environment; return what it printed."""
+    held = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "ODL_MIRROR")}
+    done = subprocess.run(
+        [str(commands / words[0]), *map(str, words[1:])],
+        cwd=folder,
+        env={**held, "PATH": f"{commands}{os.pathsep}{held['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == status, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout + done.stderr
+
+
+def write(folder, week, topics, n=40):
+    start, rows = datetime(2026, 1, 5) + timedelta(days=7 * week), []
+    for number in range(n):
+        words = WORDS[topics[number % len(topics)]].split()
+        body = " ".join(words[(number * 3 + place) % 10] for place in range(8))
+        moment = (start + timedelta(hours=4 * number)).isoformat()
+        rows.append({"key": f"w{week}-{number}", "created": moment, "body": f"the report is about {body}"})
+    (folder / "posts").mkdir(exist_ok=True)
+    (folder / "posts" / f"{week:02d}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def made(folder):
+    """Return name -> time of change of what was made of each timestep."""
+    root = folder / "news" / "results" / "news" / "news"
+    return {path.relative_to(root): path.stat().st_mtime_ns for path in root.rglob("*.h5") if path.stem.isdecimal()}
+
+
+def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
+    for week in range(4):
+        write(tmp_path, week, ["grain", "oil"])
+    said = run(installed, tmp_path, "odl", "init", "news", *sorted((tmp_path / "posts").glob("*.jsonl")))
+    assert "column 'body'" in said and "by week, about 40 documents each; 3 after the first" in said
+    said = run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
+    assert "open news/results/news/report.html\n" in said and "160 documents" in said and len(said.splitlines()) < 12
+    assert (tmp_path / "news" / "results" / "news" / "report.html").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"posts", "news"}
+    before = made(tmp_path)
+
+    write(tmp_path, 4, ["grain", "space"])
+    run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
+    after = made(tmp_path)
+    assert {name for name in after if after[name] != before.get(name)} == {name for name in after if name.stem == "4"}
+    assert len(after) > len(before)
+
+    assert "nothing new" in run(installed, tmp_path, "odl", "run", "news")
+    assert "Nothing to be done" in run(installed, tmp_path / "news", "snakemake", "--cores", "2")
+
+    with open(tmp_path / "posts" / "05.jsonl", "w") as file:
+        file.write('{"key": "x", "created": "soon", "body": "late"}\n')
+    said = run(installed, tmp_path, "odl", "run", "news", status=1)
+    assert "05.jsonl line 1: the time 'soon' is not ISO 8601" in said and "log: news/results/news/logs/" in said
+    assert "Traceback" not in said and "RuleException" not in said

@@ -42,8 +42,9 @@ rule alerts:
         " > {log:q} 2>&1"
 
 
-# Where a person says what is known: beside odl.yaml, else beside the page.
-SAID = "." if os.path.exists("odl.yaml") else ROOT
+# A person's own folder has the page, and what is said to be known, beside odl.yaml; another study beside its results.
+OWN = os.path.exists("odl.yaml")
+SAID, NEW = (".", "new") if OWN else (ROOT, ROOT + "/new")
 # Streams by what their page is called after.
 NEWS = (
     {
@@ -60,7 +61,7 @@ rule newpage:
         alerts=lambda wildcards: alerts_of_stream(NEWS[wildcards.of]),
         feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
     output:
-        report(ROOT + "/new{of}.html", category="Page", caption="../report/new.rst"),
+        report(NEW + "{of}.html", category="Page", caption="../report/new.rst"),
     log:
         ROOT + "/logs/new{of}.log",
     wildcard_constraints:

@@ -85,9 +85,9 @@ def test_the_table_sorts(opened):
     scores = opened.column(5)
     head = opened.page.locator("#alerts thead th").nth(1 if opened.page.viewport_size["width"] < 600 else 4)
     head.click()
-    assert head.get_attribute("aria-sort") == "ascending"
+    driver.expect(head).to_have_attribute("aria-sort", "ascending")  # sorting waits for the browser to be idle
     head.click()
-    assert head.get_attribute("aria-sort") == "descending"
+    driver.expect(head).to_have_attribute("aria-sort", "descending")
     assert opened.column(5) != scores
     if opened.page.viewport_size["width"] > 600:
         values = [float(text) for text in opened.column(5)]
@@ -97,6 +97,7 @@ def test_the_table_sorts(opened):
 def test_periods_sort_as_numbers(opened):
     head = opened.page.locator("#alerts thead th").nth(0)
     head.click()
+    driver.expect(head).to_have_attribute("aria-sort", "ascending")
     periods = [int(text.split()[0]) for text in opened.column(1)]
     assert periods == sorted(periods) and periods[0] == 2
 

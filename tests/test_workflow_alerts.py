@@ -48,11 +48,28 @@ def test_appended_and_pruned_gives_the_same_bytes(whole, tmp_path):
         assert (folder / "alerts" / f"{t}.h5").read_bytes() == expected.read_bytes()
 
 
+def odl(study, command, *words):
+    """What a command prints."""
+    call = [sys.executable, "-m", "odl", command, str(study.results), *words]
+    return subprocess.run(call, env=environment(study.folder), capture_output=True, text=True, check=True).stdout
+
+
 def test_the_commands_read_it(whole):
-    command = [sys.executable, "-m", "odl", "new", str(whole.results), "--format", "jsonl", "--since", "2020-01-01"]
-    done = subprocess.run(command, env=environment(whole.folder), capture_output=True, text=True)
-    alerts = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {alert["period"] for alert in alerts} == {2, 3, 4} and alerts[0]["source"]["file"] == "a.jsonl", done.stderr
+    alerts = [json.loads(line) for line in odl(whole, "new", "--format", "jsonl", "--since", "2020-01-01").splitlines()]
+    assert {alert["period"] for alert in alerts} == {2, 3, 4} and alerts[0]["source"]["file"] == "a.jsonl"
+
+
+def test_the_page_respects_what_a_person_says(whole, tmp_path):
+    study = whole.copy(tmp_path / "study")
+    page = study.results / "new.html"
+    first = json.loads(odl(study, "new", "--format", "jsonl").splitlines()[0])
+    assert first["id"] in page.read_text() and "Held back by a person" not in page.read_text()
+    odl(study, "mute", first["id"])
+    assert study.run().names() == {"newpage"}
+    assert f"1 item of {first['id']} (muted in feedback.csv)" in page.read_text()
+    (study.results / "feedback.csv").unlink()
+    assert study.run().names() == {"newpage"}
+    assert page.read_bytes() == (whole.results / "new.html").read_bytes()
 
 
 def test_what_a_change_reruns(whole, tmp_path):
@@ -62,8 +79,9 @@ def test_what_a_change_reruns(whole, tmp_path):
     study.configure(followed(alerts={**ALERTS, "run": None}))
     assert not study.run("-n").names() - SHOWN
     study.configure(followed())
+    assert study.run("-n").jobs == []
     study.edit("alerts/feedback.py")
-    assert study.run("-n").jobs == []  # what only a reader uses is no source of the chain
+    assert study.run("-n").names() == {"newpage"}  # what only a reader uses is no source of the chain
     study.edit("alerts/clusters.py")
     assert alert_jobs(study.run("-n")) == {f"alerts ad {t}" for t in range(5)}
 

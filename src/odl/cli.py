@@ -77,6 +77,7 @@ def _run(args):
     """Run the subcommand; return the exit status."""
     try:
         args.function(args)
+        sys.stdout.flush()
     except OdlError as error:
         print(f"odl {args.command}: {error}", file=sys.stderr)
         return 1
@@ -86,6 +87,9 @@ def _run(args):
         reason = " ".join(str(error).split()) or "no more could be had"
         print(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # who reads us has enough, such as `odl new FOLDER | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except OSError as error:
         # A full disk, a folder that may not be written: nothing half-written remains (storage.replacing).
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())

@@ -2,6 +2,7 @@
 # REQUIRED INPUTS: features/{t}.h5, batches/{t}.h5, {run}/k{k}/scores/{t}.h5, {t-1}.h5, {t}.h5, alerts/{t-1}.h5
 # duplicates/{t}.h5 where the corpus is read for near-duplicates
 # OUTPUTS: {run}/k{k}/alerts/{t}.h5, of the run that `alerts` names and the seed of the report
+# new.html, or new-{corpus}.html where there are several streams: the page about them
 
 
 rule alerts:
@@ -39,3 +40,41 @@ rule alerts:
         "odl alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
         " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
         " > {log:q} 2>&1"
+
+
+# A person's own folder has the page, and what is said to be known, beside odl.yaml; another study beside its results.
+OWN = os.path.exists("odl.yaml")
+SAID, NEW = (".", "new") if OWN else (ROOT, ROOT + "/new")
+# Streams by what their page is called after.
+NEWS = (
+    {
+        f"-{corpus}" if len(config["streams"]) > 1 else "": corpus
+        for corpus in config["streams"]
+    }
+    if study.alerts_of(config)
+    else {}
+)
+
+
+rule newpage:
+    input:
+        alerts=lambda wildcards: alerts_of_stream(NEWS[wildcards.of]),
+        feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
+    output:
+        report(NEW + "{of}.html", category="Page", caption="../report/new.rst"),
+    log:
+        ROOT + "/logs/new{of}.log",
+    wildcard_constraints:
+        of=f"(?:{'|'.join(map(re.escape, NEWS))})",
+    group:
+        bundle("results")
+    resources:
+        mem_mb=memory(20),
+        runtime=minutes(0.1),
+    params:
+        code=code("newpage"),
+        folder=lambda wildcards, input: os.path.dirname(input.alerts[0]),
+        home=lambda wildcards: SAID,
+        study=ROOT + "/report.html",
+    shell:
+        "odl newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} > {log:q} 2>&1"

@@ -140,17 +140,21 @@ def emerging_files(wildcards):
     ]
 
 
-def alert_files(wildcards):
-    """The alerts of every timestep of the streams; none where no run is named for them."""
+def alerts_of_stream(corpus):
+    """The alerts of every timestep of a stream; none where no run is named for them."""
     followed = study.alerts_of(config)
     if not followed:
         return []
     run, k, seed = followed
     return [
         f"{ROOT}/{corpus}/seed{seed}/{run}/k{k}/alerts/{t}.h5"
-        for corpus in config["streams"]
         for t in timesteps(SimpleNamespace(corpus=corpus, seed=seed))
     ]
+
+
+def alert_files(wildcards):
+    """The alerts of every timestep of the streams."""
+    return [path for corpus in config["streams"] for path in alerts_of_stream(corpus)]
 
 
 def duplicates_of(wildcards):

@@ -80,6 +80,20 @@ def page(args):
     )
 
 
+@command(
+    "write the page about what is new in a stream",
+    argument("output"),
+    argument("folder", help="a folder with odl.yaml, results/STUDY, or the folder of alerts"),
+    argument("--stream", help="name of the stream, where the folder has several"),
+    argument("--home", help="where feedback.csv lies, if not in the folder"),
+    argument("--study", help="the study page, linked where documents have topics"),
+)
+def newpage(args):
+    from odl.report import newpage
+
+    newpage.write(args.output, args.folder, args.stream, home=args.home, study=args.study)
+
+
 @command("print the main table of a finished study", argument("folder", help="results/STUDY"))
 def table(args):
     from odl.report import studypage

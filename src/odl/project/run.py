@@ -82,8 +82,8 @@ def ending(folder, config, seconds):
 
     watch = read.alerts_of(folder)
     news = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
-    page = folder / config.get("results", "results") / config["study"] / "report.html"
-    return f"{news}\n\ndone in {duration(seconds)}; open {page}"
+    report = folder / config.get("results", "results") / config["study"] / "report.html"
+    return f"{news}\n\ndone in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
 
 
 def _wait(command, folder, heard):

@@ -128,12 +128,12 @@ def picture(stem, caption, alt, largest=500_000):
     return element("figure", image, element("figcaption", caption))
 
 
-def page(title, *content):
-    """A whole HTML document."""
+def page(title, *content, style=""):
+    """A whole HTML document; ``style`` is more of its CSS, written as it is."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{CSS}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>{CSS}{style}</style>\n</head>\n<body>\n"
         + "\n".join(map(escape, content))
         + "\n</body>\n</html>\n"
     )

@@ -1,0 +1,168 @@
+"""How a watch itself is doing, from what needs no label: sentences that a person can act on."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from odl.report.newtext import percent, plural
+from odl.report.page import Markup, element
+
+RECENT = 4  # periods that count as now
+MORE = 2.0  # times the usual from which on something is said
+UNKNOWN = 0.02  # share of words below which new ones are no matter
+TIED = 0.2  # share of documents with the highest score of all
+IDLE = 0.25  # share of the atoms below which the dictionary is too large
+EMPTY = 0.02
+
+
+class Finding(NamedTuple):
+    """A sentence about the watch.
+
+    Attributes
+    ----------
+    what : str
+    look : bool
+        Whether a person should do something.
+    text, todo : str
+        What was found; what to do, empty where nothing.
+    """
+
+    what: str
+    look: bool
+    text: str
+    todo: str = ""
+
+
+def findings(watch, others=()):
+    """Return what is to be said about a watch, what needs a person first.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.Watch
+    others : sequence of (budget, Watch)
+        The same stream with other budgets.
+    """
+    scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
+    found = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _budget(watch, others),
+             _mutes(watch)]  # fmt: skip
+    return sorted((entry for entry in found if entry), key=lambda entry: not entry.look)
+
+
+def section(watch, others=()):
+    """Return the findings as a part of the page."""
+    held = findings(watch, others)
+    if not held:
+        return Markup("")
+    rows = []
+    for entry in held:
+        mark = element("span", "look at this" if entry.look else "fine", class_="look" if entry.look else "fine")
+        todo = [" ", element("b", entry.todo)] if entry.todo else []
+        rows.append(element("div", element("dt", entry.what, " ", mark), element("dd", entry.text, *todo)))
+    heading = element("h2", "How the watch itself is doing", id="health")
+    return element("section", heading, element("dl", *rows, class_="health"))
+
+
+def _drift(scored, watch):
+    level = watch.settings.get("level", 0.1)
+    if not scored:
+        return None
+    shares = [float(np.mean(period.tails <= level)) for period in scored]
+    now = float(np.mean(shares[-RECENT:]))
+    few = min(RECENT, len(scored))
+    text = (
+        f"In the last {plural(few, 'period')} {percent(now)} of the documents score as high as the highest "
+        f"{percent(level)} of the documents before them."
+    )
+    if now > MORE * level:
+        todo = (
+            "Either much is new at once, or the texts changed: compare the words of the alerts with the text itself "
+            "(another language, markup, a new source?)."
+        )
+        return Finding("Drift of the scores", True, text, todo)
+    if now < level / (2 * MORE):
+        text += " That is fewer than usual: the stream repeats what is known."
+    return Finding("Drift of the scores", False, text)
+
+
+def _words(watch):
+    shares = [period.first_seen for period in watch.periods[1:]]
+    if len(shares) < 2:
+        return None
+    now, usual = shares[-1], float(np.median(shares[:-1]))
+    text = (
+        f"{percent(now)} of the words of the latest period were never seen before; the periods before had "
+        f"{percent(usual)} in the median."
+    )
+    if now > max(MORE * usual, UNKNOWN):
+        todo = "Look for text that is none (encoded blocks, logs, markup) or in another language, and clean it."
+        return Finding("Unknown words", True, text, todo)
+    return Finding("Unknown words", False, text)
+
+
+def _atoms(watch):
+    recent = [period.atoms for period in watch.periods[1:]][-RECENT:]
+    if not recent or not watch.atoms:
+        return None
+    most = max(recent)
+    text = f"Of {plural(watch.atoms, 'word pattern')} that the dictionary may keep, {most} were near to some document"
+    text += f" in the fullest of the last {plural(len(recent), 'period')}."
+    if most < IDLE * watch.atoms:
+        return Finding("Use of the dictionary", True, text, "Fewer atoms would do, and be faster.")
+    return Finding("Use of the dictionary", False, text)
+
+
+def _ties(scored):
+    scores = np.concatenate([period.scores for period in scored[-RECENT:]]) if scored else np.zeros(0)
+    if not len(scores):
+        return None
+    share = float(np.mean(scores == scores.max())) if len(scores) > 1 else 0.0
+    if share <= TIED:
+        return None
+    text = f"{percent(share)} of the recent documents have the highest score of all, so that chance ranks them."
+    return Finding("Equal scores", True, text, "Raise atoms, lower lam, or make periods longer.")
+
+
+def _empty(watch):
+    recent = watch.periods[-RECENT:]
+    empty = sum(entry.items for period in recent for entry in period.withheld if entry.verdict == "empty")
+    total = sum(period.documents for period in recent)
+    if not empty or not total:
+        return None
+    text = f"{plural(empty, 'document')} of the last {plural(len(recent), 'period')} had no word left to be scored by."
+    todo = "Look at their text: is the right column read, is too much cleaned away?" if empty > EMPTY * total else ""
+    return Finding("Documents without a word", bool(todo), text, todo)
+
+
+def _budget(watch, others):
+    period = watch.periods[-1]
+    if period.warm_up:
+        return None
+    parts = [_count(watch, period, f"The budget of {period.budget}", "gives")]
+    for budget, other in others:
+        parts.append(_count(other, other.periods[-1], f"one of {budget:g}", "would give"))
+    text = "; ".join(parts) + "."
+    if not period.alerts:
+        return Finding("Budget", False, text)
+    full = len(period.alerts) >= period.budget
+    larger = max((len(other.periods[-1].alerts) for _, other in others), default=0)
+    if full and larger > len(period.alerts):
+        text += " Whoever has time for more sets alerts.budget higher, or asks odl new --budget."
+    elif not full:
+        text += " A larger one changes nothing here: nothing else was surprising enough (alerts.level)."
+    return Finding("Budget", False, text)
+
+
+def _count(watch, period, who, verb):
+    numbers = {alert.topic for alert in period.alerts if alert.topic}
+    fresh = sum(watch.topics[number].birth == period.t for number in numbers)
+    return f"{who} {verb} {plural(len(period.alerts), 'alert')} with {plural(fresh, 'new topic')}"
+
+
+def _mutes(watch):
+    held = [entry for entry in watch.feedback if entry.verdict in ("muted", "known")]
+    if not held:
+        return None
+    endless = [entry.what for entry in held if not entry.until]
+    text = f"feedback.csv holds back {', '.join(entry.what for entry in held[:12])}" + (" …" if len(held) > 12 else "")
+    text += f"; without an end: {', '.join(endless[:12])}." if endless else "."
+    return Finding("Held back by a person", False, text, "To see them again, delete the line." if endless else "")

@@ -1,0 +1,108 @@
+"""The page about what is new in a stream: one file that needs nothing else, and no labels."""
+
+import os
+
+from odl.alerts import feedback, read
+from odl.files import storage
+from odl.files.text import visible
+from odl.report import newcharts, newhealth, newparts, newscript, page
+from odl.report.newtext import dates, plural
+from odl.report.page import Markup, element
+
+TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is set
+PARTS = (("before", "Periods before"), ("topics", "Topics over time"), ("scores", "Scores over time"),
+         ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
+
+
+def write(path, folder, stream=None, *, home=None, study=None):
+    """Write the page of a stream.
+
+    Parameters
+    ----------
+    path : path-like
+    folder : path-like
+        As for `odl.alerts.read.alerts_of`.
+    stream : str, optional
+        Which stream, where the folder has several.
+    home : path-like, optional
+        Where feedback.csv lies, if not in `folder`.
+    study : str, optional
+        The study page, linked where documents have topics.
+
+    Raises
+    ------
+    DataError
+        If the folder has no alerts, those of several streams, or the script of the tables is not installed.
+    StorageError
+        If a file is damaged.
+    """
+    place = read.place_of(folder, stream)
+    entries = feedback.read(place.home if home is None else home)
+    watch = read.watch(read.records(place), entries, place=place)
+    others = [(each, read.watch(read.records(place), entries, each, place)) for each in other_budgets(watch)]
+    link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
+    with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        file.write(text(watch, others, link))
+
+
+def other_budgets(watch):
+    """Return half and twice the budget of a stream, as far as they are others."""
+    budget = watch.settings["budget"]
+    found = [budget * times if budget < 1 else max(1, int(budget * times)) for times in TIMES]
+    return [each for each in found if each != budget and (each < 1 or each == int(each))]
+
+
+def text(watch, others=(), study=None):
+    """Return the page as HTML.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.Watch
+    others : sequence of (budget, Watch)
+        The same stream with other budgets.
+    study : str, optional
+        Address of the study page, relative to this one.
+    """
+    last = watch.periods[-1]
+    when = dates(last) or f"period {last.t}"
+    bodies = {
+        "before": newparts.before(watch),
+        "topics": newparts.topics(watch),
+        "scores": _scores(watch),
+        "all-alerts": newparts.alerts(watch),
+        "health": newhealth.section(watch, others),
+    }
+    links = [element("li", element("a", name, href=f"#{key}")) for key, name in PARTS if bodies[key]]
+    title = f"What is new in {watch.corpus}"
+    return page.page(
+        f"{title}, {when}",
+        element("h1", title, element("span", when + (f" (period {last.t})" if dates(last) else ""), class_="when")),
+        element("nav", element("ul", *links), aria_label="Parts of the page"),
+        element("main", newparts.latest(watch), *bodies.values()),
+        _closing(watch, study),
+        Markup(newscript.scripts()),
+        style=newscript.STYLE,
+    )  # fmt: skip
+
+
+def _scores(watch):
+    drawn = newcharts.scores(watch)
+    return element("section", element("h2", "Scores over time", id="scores"), drawn) if drawn else Markup("")
+
+
+def _closing(watch, study):
+    how = (
+        f"{plural(len(watch.periods), 'period')}, learner {watch.run} with {watch.atoms} atoms, seed {watch.seed}. "
+        "A score is how much of a document the word patterns learned so far leave unexplained; the shares beside words "
+        "say how much of it each word is."
+    )
+    asked = [
+        "Ask about any document or topic: ", element("code", "odl explain FOLDER ID"),
+        "; hold a topic back: ", element("code", "odl mute FOLDER topic:12"),
+        "; always show it: ", element("code", "odl follow FOLDER topic:12"), ".",
+    ]  # fmt: skip
+    lines = [element("p", visible(how), class_="note"), element("p", *asked, class_="note")]
+    if watch.labelled and study:
+        lines.append(element("p", element("a", "How well this does against the given topics: the study page",
+                                          href=study)))  # fmt: skip
+    return element("footer", *lines)

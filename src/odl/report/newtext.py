@@ -1,0 +1,130 @@
+"""Words of the page about what is new: dates, counts, reasons, and links, which only some addresses become."""
+
+import re
+from urllib.parse import urlsplit
+
+from odl.alerts import show
+from odl.files.documents import NO_TIME
+from odl.report.page import details, element
+
+SCHEMES = ("http", "https", "mailto")
+LEADING = 4  # words of a reason that stand in a line
+LONG = 160  # characters of a title that are shown
+
+
+def plural(count, word, words=None):
+    """Return a count with its noun."""
+    return f"{count:,} {word if count == 1 else words or word + 's'}"
+
+
+def percent(share):
+    """Return a share as text: whole per cent, or one digit where it is small."""
+    value = 100 * share
+    return f"{value:.1f}\u00a0%" if 0 < abs(value) < 1 else f"{value:.0f}\u00a0%"
+
+
+def dates(period):
+    """Return the days of a period, empty where they are unknown."""
+    if period.first == NO_TIME:
+        return ""
+    return " to ".join(dict.fromkeys([show.date_of(period.first), show.date_of(period.last)]))
+
+
+def name_of(period):
+    """Return what a period is called: its number, and its days where it has them."""
+    days = dates(period)
+    return f"period {period.t}" + (f", {days}" if days else "")
+
+
+def day_of(period):
+    """Return the first day of a period, or its number where there are no dates."""
+    return show.date_of(period.first) or str(period.t)
+
+
+def address(url):
+    """Return an address that a link may have, else an empty text.
+
+    Browsers skip blanks and control characters inside ``java script:``, so that an address with any is none.
+    """
+    if not url or re.search(r"[\s\x00-\x20\x7f-\x9f\\]", url):
+        return ""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    known = parts.scheme.lower() in SCHEMES and (parts.netloc or parts.scheme.lower() == "mailto")
+    return url if known else ""
+
+
+def title_of(alert):
+    """Return the title of an item, linked to its source where that has an address."""
+    text = alert.title or alert.id
+    text = text if len(text) <= LONG else text[: LONG - 1].rstrip() + "…"
+    url = address(alert.url)
+    return element("a", text, href=url, rel="noopener noreferrer") if url else element("span", text)
+
+
+def chance(tail):
+    """Return how rare a score is, in words."""
+    if not tail > 0:
+        return "rarer than any before"
+    return f"1 in {round(1 / tail):,}" if tail < 0.5 else f"{percent(tail)} of all"
+
+
+def where(alert):
+    """Return date, and file and line of an item, as far as they are known."""
+    source = alert.source + (f":{alert.line}" if alert.source and alert.line else "")
+    return " · ".join(part for part in (show.date_of(alert.time), source) if part)
+
+
+def leading(alert, most=LEADING):
+    """Return the words that lead the reasons of an item; its own words where no other document shares any."""
+    shared = [reason.word for reason in alert.reasons[: alert.led]]
+    return ", ".join((shared or [reason.word for reason in alert.reasons])[:most])
+
+
+def words(alert, most=8):
+    """Return the reasons with their shares of the score."""
+    total = alert.score or 1.0
+    parts = [f"{reason.word}\u00a0{percent(reason.share / total)}" for reason in alert.reasons[: min(most, alert.led)]]
+    return ", ".join(parts)
+
+
+def reasons(alert):
+    """Return (term, text) of everything about an item that is known beside its title."""
+    total, lines = alert.score or 1.0, []
+    if text := words(alert):
+        lines.append(("Words that others share", text))
+    own = [reason.word for reason in alert.reasons[alert.led :]][:5]
+    if own:
+        lines.append(("Words only it has", f"{', '.join(own)} ({percent(alert.own / total)} of the score together)"))
+    if abs(alert.context) > 0.005 * total:
+        lines.append(("From its context", f"{percent(alert.context / total)}: the other documents of its batch"))
+    for near in alert.nearest[:1]:
+        text = f"{', '.join(near.words)} (alike {percent(near.likeness)})"
+        lines.append(("Nearest known", text + (f", as in {near.id}" if near.id else "")))
+    lines.append(("Score", f"{alert.score:.3f}, rank {alert.rank}; of late {chance(alert.tail)} scored as high"))
+    if len(alert.members) > 1:
+        few = ", ".join(alert.members[1:6]) + (" …" if len(alert.members) > 6 else "")
+        lines.append((f"Nearly the same ({len(alert.members) - 1})", few))
+    return [*lines, ("Id", alert.id)]
+
+
+def item(alert):
+    """Return an item as a line of a list: title; place and why, which unfold to all that is known."""
+    marks = [f"+ {len(alert.members) - 1} alike"] if len(alert.members) > 1 else []
+    marks += ["followed"] if alert.feedback == "follow" else []
+    notes = [element("span", f" {mark}", class_="mark") for mark in marks]
+    why = [element("b", "Why: "), leading(alert)] if alert.reasons else [element("b", "More")]
+    place = [where(alert), " · "] if where(alert) else []
+    rows = [element("div", element("dt", term), element("dd", text)) for term, text in reasons(alert)]
+    return element(
+        "li",
+        element("div", title_of(alert), *notes, class_="title"),
+        details(element("span", *place, *why), element("dl", *rows)),
+    )
+
+
+def badge(state):
+    """Return the state of a topic as a mark; its word says what its colour does."""
+    return element("span", state, class_=f"state {state}")

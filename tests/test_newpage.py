@@ -1,0 +1,254 @@
+"""The page about what is new: it says what the watch holds, escapes it, and needs nothing else."""
+
+import re
+from dataclasses import replace
+
+import newpages
+import numpy as np
+import pytest
+import watched
+from test_report import Checker
+
+from odl import cli
+from odl.alerts import feedback, read
+from odl.alerts.feedback import Entry
+from odl.alerts.model import Withheld
+from odl.errors import DataError
+from odl.report import newhealth, newpage, newparts, newscript, newtext
+
+
+@pytest.fixture(scope="module")
+def watch():
+    return newpages.watch()
+
+
+@pytest.fixture(autouse=True)
+def library(monkeypatch):
+    """The script of the tables, small; the real one is in the tests in a browser and in the last one here."""
+    monkeypatch.setattr(newscript, "library", lambda: "data:text/javascript;base64,QQ==")
+
+
+def plain(text):
+    """What is read: the body without style, scripts and tags."""
+    body = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", text)
+    return " ".join(re.sub(r"<[^>]*>", " ", body).replace("&amp;", "&").replace("\u00a0", " ").split())
+
+
+def test_it_opens_on_the_latest_period(watch):
+    text = newpage.text(watch)
+    last, page = watch.periods[-1], plain(text)
+    new = [topic for topic, _ in newparts.groups(watch, last) if topic and topic.birth == last.t]
+    assert new and page.index(newparts.headline(watch, last, newparts.groups(watch, last))) < 600
+    for topic in new:
+        assert page.index(" ".join(topic.name)) < page.index("Periods before", page.index("documents this period"))
+    for alert in last.alerts:
+        assert alert.title in page
+    assert (
+        f"{newtext.dates(last)} (period {last.t})" in page and "Held back: 2 documents without a word; 4 items" in page
+    )
+
+
+def test_new_topics_come_first_and_lone_items_last(watch):
+    for period in watch.periods[2:]:
+        ranks = [newparts.ORDER[alerts[0].state] if topic else 9 for topic, alerts in newparts.groups(watch, period)]
+        assert ranks == sorted(ranks)
+
+
+def test_the_headline_counts_what_is_there(watch):
+    last = watch.periods[-1]
+    held = newparts.groups(watch, last)
+    text = newparts.headline(watch, last, held)
+    fresh = sum(topic is not None and newparts.state_in(topic, last.t) == "new" for topic, _ in held)
+    assert text.startswith(f"{fresh} new topic") and f"{len(last.alerts)} alerts out of 200 documents" in text
+    assert "there was room for 10" in text
+    assert "room" not in newparts.headline(watch, replace(last, budget=len(last.alerts)), held)
+    quiet = newparts.headline(watch, replace(last, alerts=()), [])
+    assert quiet == "Nothing new: none of the 200 documents is more surprising than usual."
+    warming = newparts.headline(watch, replace(last, alerts=(), warm_up=True), [])
+    assert "2,400 documents so far" in warming and "300 before it" in warming
+
+
+def test_every_alert_is_a_row_with_its_reasons(watch):
+    text = str(newparts.alerts(watch))
+    rows = re.findall(r"(?m)^<tr.*</tr>$", text)
+    shown = [alert for period in reversed(watch.periods) for alert in period.alerts]
+    assert len(rows) == len(shown) == 80
+    for row, alert in zip(rows, shown, strict=True):
+        assert row.count("<td") == row.count("</td>") == 6
+        assert alert.title in row and f">{alert.score:.3f}<" in row and f'data-order="{alert.tail:.3g}"' in row
+        assert row.startswith("<tr class=f>") == alert.folded
+        for reason in alert.reasons[:3]:
+            assert f"{reason.word}\u00a0{newtext.percent(reason.share / alert.score)}" in row
+    assert (
+        "From its context: 20\u00a0%" in rows[0] and "Nearest known: market, price (alike 31\u00a0%), as in" in rows[0]
+    )
+
+
+def test_a_row_is_one_line():
+    """The script takes the rows for lines."""
+    watch = newpages.watch(title="a\nb\r\nc\u2028d", id="x\ny")
+    rows = str(newparts.alerts(watch)).split("<tbody>\n")[1].split("\n</tbody>")[0].split("\n")
+    assert len(rows) == 80 and all(row.startswith("<tr") and row.endswith("</td></tr>") for row in rows)
+
+
+def test_text_of_documents_is_text():
+    evil = newpages.EVIL
+    watch = newpages.watch(title=evil, id=evil, source=evil, members=(evil, evil), url="https://x.org/?a=1&b='\"<")
+    held = watch.periods[-1].alerts[0].topic
+    topics = {**watch.topics, held: replace(watch.topics[held], name=(evil, "x"))}
+    text = newpage.text(replace(watch, corpus=evil, run=evil, topics=topics))
+    assert "<script>alert" not in text and "<b onclick" not in text
+    checker = Checker(re.sub(r"(?s)<style>.*?</style>", "", text))
+    assert sum(tag == "script" for tag, _ in checker.found) == 2
+    assert all("onclick" not in attributes for _, attributes in checker.found)
+    assert evil.split("<b")[0] in "".join(checker.words)
+
+
+@pytest.mark.parametrize("url", ["https://a.org/x?y=1", "HTTP://a.org", "mailto:a@b.org"])
+def test_these_addresses_become_links(url):
+    assert newtext.address(url) == url and f'href="{url}"' in newpage.text(newpages.watch(url=url))
+
+
+@pytest.mark.parametrize("url", [
+    "javascript:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x",
+    "file:///etc/passwd", "vbscript:x", "//a.org/x", "/x", "x", "", "http:", "https:a", "http://[", "http://a b",
+    "http://a\\b", "https://a.org/\x01", "blob:https://a.org/1",
+])  # fmt: skip
+def test_these_do_not(url):
+    assert newtext.address(url) == ""
+    links = [attributes["href"] for attributes in Checker(newpage.text(newpages.watch(url=url))).all("a")]
+    assert all(link.startswith(("#", "https://example.org/")) for link in links)
+
+
+def test_it_is_well_formed_and_asks_for_nothing(watch):
+    text = newpage.text(watch)
+    checker = Checker(text)
+    assert not [tag for tag, _ in checker.found if tag in ("link", "img", "iframe", "object", "form")]
+    assert not [name for name, attributes in checker.found if "src" in attributes]
+    assert not [name for name, attributes in checker.found if "url(" in attributes.get("style", "")]
+    assert "url(" not in newscript.STYLE and "@import" not in newscript.STYLE
+    ids = [attributes["id"] for _, attributes in checker.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    targets = {link["href"][1:] for link in checker.all("a") if link["href"].startswith("#")}
+    assert targets <= set(ids)
+    headings = [int(tag[1]) for tag, _ in checker.found if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == 1 and set(headings[1:]) == {2}
+
+
+def test_labels_are_spoken_of_where_there_are_some(watch):
+    words = re.compile(r"label|novel |truth|topics given|AUC|study", re.I)
+    assert not words.search(plain(newpage.text(watch, study="report.html")))
+    assert 'href="report.html"' in newpage.text(replace(watch, labelled=True), study="report.html")
+    assert "report.html" not in newpage.text(replace(watch, labelled=True))
+
+
+def test_a_stream_that_has_just_begun(watch):
+    for n in (1, 2):
+        short = replace(watch, periods=watch.periods[:n], topics={})
+        page = plain(newpage.text(short))
+        assert "Still warming up" in page and "All alerts" not in page and "Topics over time" not in page
+    quiet = replace(watch, periods=tuple(replace(period, alerts=()) for period in watch.periods), topics={})
+    assert "Nothing new: none of" in plain(newpage.text(quiet))
+
+
+def test_without_dates(watch):
+    unknown = np.iinfo(np.int64).min
+    periods = tuple(
+        replace(period, first=unknown, last=unknown, alerts=tuple(replace(a, time=unknown) for a in period.alerts))
+        for period in watch.periods
+    )
+    page = plain(newpage.text(replace(watch, periods=periods)))
+    assert "What is new in posts period 11" in page and "1677" not in page
+
+
+def test_many_periods_stay_short():
+    """Twenty-six periods list their items, the earlier ones are a line each."""
+    watch = newpages.watch(n_periods=60, per=3, documents=20)
+    text = str(newparts.before(watch))
+    assert text.count("<details>") == 27 and "33 earlier periods" in text
+    assert all(f"Period {t}, " in text for t in range(59))
+
+
+def test_ten_thousand_alerts_are_of_a_size():
+    watch = newpages.watch(n_periods=502, per=20, documents=40, n_topics=310, budget=20)
+    text = newpage.text(watch)
+    assert "10 older topics not shown" in text and text.count('<svg class="course"') == 300
+    assert text.count("\n<tr") >= 10_000 and len(text) < 12e6
+    # Until the script takes them, the rows are one text: elements of their own are the rest of the page.
+    rest = re.sub(r"(?s)<noscript.*?</noscript>", "", text)
+    assert rest.count("<") < 25_000
+
+
+class TestFindings:
+    """What the page says of the watch itself."""
+
+    def told(self, watch, others=()):
+        return {entry.what: entry for entry in newhealth.findings(watch, others)}
+
+    def changed(self, watch, **changes):
+        return replace(watch, periods=tuple(replace(period, **changes) for period in watch.periods))
+
+    def test_an_ordinary_watch_needs_nobody(self, watch):
+        told = self.told(watch)
+        assert told and not any(entry.look or entry.todo for entry in told.values() if entry.what != "Budget")
+
+    def test_scores_that_drift(self, watch):
+        tails = np.full(200, 0.01)
+        entry = self.told(self.changed(watch, tails=tails))["Drift of the scores"]
+        assert entry.look and "In the last 4 periods 100\u00a0% of the documents" in entry.text and entry.todo
+        assert "fewer than usual" in self.told(self.changed(watch, tails=tails + 0.9))["Drift of the scores"].text
+
+    def test_unknown_words(self, watch):
+        last = replace(watch.periods[-1], first_seen=0.4)
+        entry = self.told(replace(watch, periods=(*watch.periods[:-1], last)))["Unknown words"]
+        assert entry.look and entry.text.startswith("40\u00a0% of the words") and "5\u00a0% in the median" in entry.text
+
+    def test_idle_atoms_equal_scores_and_empty_documents(self, watch):
+        few = self.changed(watch, atoms=3, scores=np.ones(200), withheld=(Withheld("", "empty", 20),))
+        told = self.told(few)
+        assert all(told[name].look for name in ("Use of the dictionary", "Equal scores", "Documents without a word"))
+        assert "80 documents of the last 4 periods" in told["Documents without a word"].text
+        assert newhealth.findings(few)[0].look
+
+    def test_another_budget(self, watch):
+        more = newpages.watch(per=16)
+        text = self.told(watch, [(20, more)])["Budget"].text
+        assert "The budget of 10 gives 8 alerts" in text and "one of 20 would give 16 alerts" in text
+
+    def test_what_a_person_holds_back(self, watch):
+        held = replace(watch, feedback=(Entry("topic:3", "muted"), Entry("topic:4", "known", "2030-01-01")))
+        entry = self.told(held)["Held back by a person"]
+        assert "topic:3, topic:4; without an end: topic:3." in entry.text
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("new")
+    watched.follow(root, watched.run_of(atoms=20), watched.LAUNCHES[:7])
+    return root
+
+
+def test_the_command_writes_it(made, tmp_path):
+    """From files; feedback.csv elsewhere is respected, and half and twice the budget are told of."""
+    assert cli.main(["newpage", str(tmp_path / "new.html"), str(made)]) == 0
+    page = plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+    watch = read.alerts_of(made)
+    last = watch.periods[-1]
+    assert newparts.headline(watch, last, newparts.groups(watch, last)) in page
+    assert all(alert.title in page for period in watch.periods for alert in period.alerts)
+    for budget in (2, 10):
+        other = read.alerts_of(made, budget=budget).periods[-1]
+        assert f"one of {budget} would give {len(other.alerts)} alert" in page
+    assert len(read.alerts_of(made, budget=2).periods[-1].alerts) < len(last.alerts)
+    number = next(alert.topic for alert in last.alerts if alert.topic)
+    feedback.add(tmp_path, Entry(f"topic:{number}", "muted"))
+    alerts = read.place_of(made).alerts
+    assert cli.main(["newpage", str(tmp_path / "new.html"), alerts, "--home", str(tmp_path)]) == 0
+    assert f"of topic:{number} (muted in feedback.csv)" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+
+
+def test_without_the_library_it_says_what_to_install(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(newscript.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(DataError, match="install it"):
+        newscript.library()

@@ -4,7 +4,6 @@ import functools
 import json
 import re
 from pathlib import Path
-import threading
 from types import SimpleNamespace
 
 import odl.config as study
@@ -118,13 +117,6 @@ def stream_of(wildcards):
     """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
     seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
-
-
-def drop_timers():
-    """The scheduler's pending timers (profiles/default) would delay the end by up to their timespan."""
-    for timer in threading.enumerate():
-        if isinstance(timer, threading.Timer):
-            timer.cancel()
 
 
 def refuse_unwritable():

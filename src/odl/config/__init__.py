@@ -7,6 +7,7 @@ and tables that it imports).
 from odl.config.checks import check_config, check_each_once
 from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
 from odl.config.defaults import merge
+from odl.config.ending import drop_timers
 from odl.config.runs import (
     OF_EXPERIMENTS,
     alerts_of,
@@ -35,6 +36,7 @@ __all__ = [
     "check_each_once",
     "check_map",
     "corpora_of",
+    "drop_timers",
     "emerging_of",
     "experiment_of",
     "lengths",

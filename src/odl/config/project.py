@@ -35,9 +35,9 @@ def expand(config):
     Returns
     -------
     dict
-        One stream without labels, one run of the learner `LEARNER` and its alerts, no baselines; what the default configuration has
-        beside these is filled in by the workflow. An empty configuration stays so: Snakemake looks at a Snakefile
-        without one as well.
+        One stream without labels, one run of the learner `LEARNER` and its alerts, no baselines; what the default
+        configuration has beside these is filled in by the workflow. An empty configuration stays so: Snakemake looks
+        at a Snakefile without one as well.
 
     Raises
     ------

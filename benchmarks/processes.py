@@ -156,7 +156,7 @@ def _arxiv_rows(place, cost, limit):
     for t in dict.fromkeys([1, timesteps[len(timesteps) // 2], timesteps[-1]]):
         before = chain / f"{t - 1}.h5"
         source = chain.parents[1] / "features" / f"{t}.h5"
-        again = update(place, source, checkpoints.read(before).chain, before, 1)
+        again = update(place, source, checkpoints.read_checkpoint(before).chain, before, 1)
         bound = JOB_LIMITS["rss"] if not limit else ""
         peaks.append(again.rss)
         rows.append(Row("arxiv", f"{what}: update job {t}, peak memory", again.rss / 1e6, "MB", bound))

@@ -627,7 +627,9 @@ def texts(world):
     return found | {
         "plan.json": Target(".json", functools.partial(_plan, world), _planned),
         "edge list": Target(".tsv", functools.partial(_mostly, made=_edges, seeds=[b"0\t1\n1\t2\n2\t3\n"]), _network),
-        "tree file": Target(".txt", functools.partial(_trees, seeds=[b"-1 0 0 1\n", b"-1,0,1 # path\n"]), trees.read),
+        "tree file": Target(
+            ".txt", functools.partial(_trees, seeds=[b"-1 0 0 1\n", b"-1,0,1 # path\n"]), trees.read_tree
+        ),
         "tree setting": Target(
             ".txt", functools.partial(_trees, seeds=[b"binary", b"2", b"3 x 1", b"parents -1,0,0"]), _tree_text
         ),
@@ -650,7 +652,7 @@ def _features(world, path):
 
 @functools.cache
 def _state(world):
-    held = checkpoints.read(world / "dual_averaging/2.h5")
+    held = checkpoints.read_checkpoint(world / "dual_averaging/2.h5")
     return learners.State(held.dictionary, held.arrays, held.updates)
 
 
@@ -675,7 +677,7 @@ def _network_file(world, path):
     (path.parent / "net.agents").mkdir(exist_ok=True)
     for agent in "01":
         (path.parent / f"net.agents/{agent}.h5").write_bytes((world / f"net.agents/{agent}.h5").read_bytes())
-    agentfiles.read(path.rename(path.with_name("net.h5")))
+    agentfiles.read_whole(path.rename(path.with_name("net.h5")))
 
 
 def _agent_file(world, path):
@@ -686,7 +688,7 @@ def _agent_file(world, path):
     held = agentfiles.read_network(world / "net.h5")
     digest = storage.digest_of(path, "agent")
     agentfiles.write_network(path.parent / "net.h5", held._replace(digests=[digest, held.digests[1]]))
-    agentfiles.read(path.parent / "net.h5")
+    agentfiles.read_whole(path.parent / "net.h5")
 
 
 def _scored(path):
@@ -697,7 +699,7 @@ def _scored(path):
 
 
 def _emerging(world, path):
-    found, batch = emerging.read(path), read_scores(world / "dual_averaging/scores/1.h5")
+    found, batch = emerging.read_emerging(path), read_scores(world / "dual_averaging/scores/1.h5")
     emerging.check_pair(found, batch)
     emerging.as_text(found, batch)
     emerging.as_json(found, batch)

@@ -85,6 +85,7 @@ def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
 
 
 @pytest.mark.workflow
+@pytest.mark.long
 def test_every_part_that_starts_processes(tmp_path):
     rows = run(tmp_path, "job", "batch", "noop", "plan")
     assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 6 + ["noop"] * 2 + ["plan"]
@@ -94,6 +95,7 @@ def test_every_part_that_starts_processes(tmp_path):
 
 
 @pytest.mark.workflow
+@pytest.mark.long
 def test_costs_along_a_stream(tmp_path):
     """The scale study on 8000 made documents: four timesteps of 2000, each job with its time, memory and files."""
     study = Study.create(tmp_path / "study")

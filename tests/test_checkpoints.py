@@ -38,7 +38,7 @@ def path(rng, tmp_path):
 
 
 def test_round_trip_is_exact(path, rng, tmp_path):
-    found = checkpoints.read(path, chain=CHAIN, t=3)
+    found = checkpoints.read_checkpoint(path, chain=CHAIN, t=3)
     assert (found.dictionary.format, found.codes.format) == ("csc", "csr")
     assert found.arrays["dual"].dtype == np.float32 and found.arrays["gradient_sum"].format == "csc"
     checkpoints.write(tmp_path / "again.h5", found)
@@ -47,9 +47,9 @@ def test_round_trip_is_exact(path, rng, tmp_path):
 
 def test_another_chain_or_timestep_is_refused(path):
     with pytest.raises(CheckpointError, match=r"run='pg' \(wanted 'da'\).*delete"):
-        checkpoints.read(path, chain={**CHAIN, "run": "da"})
+        checkpoints.read_checkpoint(path, chain={**CHAIN, "run": "da"})
     with pytest.raises(CheckpointError, match="is of timestep 3; expected timestep 2"):
-        checkpoints.read(path, t=2)
+        checkpoints.read_checkpoint(path, t=2)
 
 
 def test_truncated_anywhere_is_refused(path):
@@ -57,7 +57,7 @@ def test_truncated_anywhere_is_refused(path):
     for size in range(0, len(whole), 512):
         path.write_bytes(whole[:size])
         with pytest.raises(StorageError, match=r"3\.h5"):
-            checkpoints.read(path)
+            checkpoints.read_checkpoint(path)
 
 
 def test_every_attribute_and_array_is_guarded(path):
@@ -72,31 +72,31 @@ def test_every_attribute_and_array_is_guarded(path):
         with h5py.File(path, "a") as file:
             del file.attrs[name]
         with pytest.raises(StorageError, match=r"3\.h5"):
-            checkpoints.read(path, chain=CHAIN, t=3)
+            checkpoints.read_checkpoint(path, chain=CHAIN, t=3)
     for name in arrays:
         path.write_bytes(whole)
         with h5py.File(path, "a") as file:
             if file[name].size:
                 file[name][0] = file[name][0] + 1
         with pytest.raises(StorageError, match=r"3\.h5"):
-            checkpoints.read(path)
+            checkpoints.read_checkpoint(path)
 
 
 def test_files_of_others_are_refused(tmp_path):
     for content in (b"", b"not HDF5", bytes(5000)):
         (tmp_path / "x.h5").write_bytes(content)
         with pytest.raises(StorageError, match=r"x\.h5"):
-            checkpoints.read(tmp_path / "x.h5")
+            checkpoints.read_checkpoint(tmp_path / "x.h5")
     with h5py.File(tmp_path / "y.h5", "w") as file:
         file["data"] = [1]
     with pytest.raises(StorageError, match="kind 'None'"):
-        checkpoints.read(tmp_path / "y.h5")
+        checkpoints.read_checkpoint(tmp_path / "y.h5")
     with pytest.raises(StorageError, match="does not exist"):
-        checkpoints.read(tmp_path / "absent.h5")
+        checkpoints.read_checkpoint(tmp_path / "absent.h5")
     with storage.writing(tmp_path / "z.h5", "features"):
         pass
     with pytest.raises(StorageError, match="kind 'features'"):
-        checkpoints.read(tmp_path / "z.h5")
+        checkpoints.read_checkpoint(tmp_path / "z.h5")
 
 
 def test_nothing_half_written_remains(path, rng, monkeypatch):
@@ -183,7 +183,7 @@ class TestChain:
     def test_checkpoints_name_the_one_before(self, stream):
         for t in range(3):
             self.update(stream, "projected_gradient", t, stream / "run")
-        points = [checkpoints.read(stream / "run" / f"{t}.h5") for t in range(3)]
+        points = [checkpoints.read_checkpoint(stream / "run" / f"{t}.h5") for t in range(3)]
         assert points[0].previous == checkpoints.FIRST
         assert [point.previous for point in points[1:]] == [point.digest for point in points[:2]]
 

@@ -132,6 +132,7 @@ def test_arxiv_cs_beginning(corpora):
     assert (np.diff(documents.times) >= 0).all()
 
 
+@pytest.mark.long
 def test_arxiv_cs(corpora):
     documents = readers.read("arxiv-cs", [corpora / "arxiv_cs" / "arxiv_cs_abstracts.tsv.xz"])
     assert len(documents) == 105392

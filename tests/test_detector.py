@@ -89,7 +89,7 @@ def test_a_file_with_other_arrays_is_refused(tmp_path, rng):
     path = tmp_path / "detector.h5"
     detector = NoveltyDetector("adaptive", n_atoms=10).fit(stream(rng)[0]).set_params(n_atoms=2)
     detector.save(path)
-    point = checkpoints.read(path)
+    point = checkpoints.read_checkpoint(path)
     assert NoveltyDetector.load(path).n_atoms == 10  # what it was fitted with
     changes = {"limit": np.array([2**40]), "members": np.ones(3), "history": sparse.csr_array((5, 61))}
     changes |= {"window": np.array([np.nan]), "pending": sparse.csr_array((1, 59)), "names": np.zeros(3, np.uint8)}
@@ -104,7 +104,7 @@ def test_a_file_without_scores_is_read(tmp_path, rng):
     X, path = stream(rng)[0], tmp_path / "detector.h5"
     detector = NoveltyDetector("adaptive", n_atoms=10).fit(X)
     detector.save(path)
-    point = checkpoints.read(path)
+    point = checkpoints.read_checkpoint(path)
     arrays = {name: value for name, value in point.arrays.items() if name not in ("window", "pending", "names")}
     chain = {
         name: value for name, value in point.chain.items() if name not in ("budget", "window", "folds", "batch_size")

@@ -190,6 +190,6 @@ class TestVerify:
 
 def test_a_checkpoint_names_its_features(world):
     for t in fuzz_world.STEPS:
-        held = checkpoints.read(world / f"dual_averaging/{t}.h5")
+        held = checkpoints.read_checkpoint(world / f"dual_averaging/{t}.h5")
         assert held.features == storage.digest_of(world / f"f{t}.h5", "features")
     assert agentfiles.read_network(world / "net.h5").features == checkpoints.FIRST

@@ -30,7 +30,7 @@ FILES = TABLES | MAPS
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     root = fuzz_world.build(tmp_path_factory.mktemp("world"))
-    figures.write(root / "plan.json", root / "tables", root / "figures", names=("novel",))
+    figures.write(root / "plan.json", root / "tables", root / "figures")
     write_json(root / "made/settings.json", {"experiment": "denoising", "settings": {"seeds": [0, 1], "weight": 2.5}})
     rows = [{"seed": 0, "penalty": "tree", "error": 0.1 + 0.2}, {"seed": 0, "penalty": "l1", "error": 1e-7}]
     write_json(root / "part.json", {"experiment": "inpainting", "part": 0, "tables": {"test": rows}})
@@ -120,7 +120,7 @@ def test_an_experiment_is_deleted_as_a_whole(tmp_path):
     with pytest.raises(OdlError, match=rf"table\.tsv was changed .*delete {folder} and run"):
         experiments.section(folder)
     with pytest.raises(StorageError, match=rf"table\.tsv was changed .*delete {folder} and run"):
-        qualitypage.read([folder])
+        qualitypage.read_tables([folder])
     assert f"delete {folder} and run" in verify(tmp_path)[1][0]
 
 

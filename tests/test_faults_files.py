@@ -15,7 +15,7 @@ import pytest
 from workflows import document, documents
 
 from odl import cli
-from odl.files import storage
+from odl.files import atomic, storage
 
 BATCHES = {"by": "documents", "documents": 20, "period": "day", "initial": 40, "flush": True}
 STREAM = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
@@ -229,7 +229,7 @@ def test_two_updates_on_the_same_outputs(made, tmp_path):
 
 def test_what_is_left_by_a_process_whose_number_was_given_again_is_removed(tmp_path):
     host, living = platform.node() or "host", os.getppid()
-    for began in ("1", storage._began(living)):
+    for began in ("1", atomic._began(living)):
         (tmp_path / f".x.h5.{host}-{living}-{began}.part").touch()
     with storage.replacing(tmp_path / "x.h5") as temporary:
         open(temporary, "w").close()

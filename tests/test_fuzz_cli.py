@@ -16,6 +16,7 @@ from odl import cli
 RUN = json.dumps(run_of("dual_averaging"))
 EVALUATE = '{"min_novel": 1, "min_known": 1}'
 # Words of each subcommand; {x} is a file or folder it reads, everything else that has a dot is written into "out".
+WATCHED = "watched/c/seed0/dual-averaging/k3/alerts"
 COMMANDS = {
     "download": ["tdt2/a.mat", "out/a.mat", "--registry", "{registry.csv}"],
     "read": ["documents", "out/d.h5", "--source", "{mine.jsonl}"],
@@ -41,6 +42,14 @@ COMMANDS = {
     "measure": ["inpainting", "out/0.json", "--part", "0", "--files", "{images.tar.gz}"],
     "experiment": ["biclustering", "out", "--files", "{lung_5000x56.csv.gz}"],
     "page": ["out/p.html", "{plan.json}", "{tables}", "{figures}"],
+    "alerts": ["{f1.h5}", "{dual_averaging/scores/1.h5}", "{dual_averaging/1.h5}", "out/a.h5", "--run", RUN,
+               "--known", "{dual_averaging/0.h5}", "--previous", f"{{{WATCHED}/0.h5}}"],
+    "duplicates": ["out/d.h5", "{b1.h5}"],
+    "new": ["{watched}"],
+    "explain": ["{watched}", "d01"],
+    "mute": ["{watched}", "d01"],
+    "follow": ["{watched}", "d01"],
+    "newpage": ["out/n.html", "{watched}"],
     "table": ["{study}"],
     "verify": ["{past}"],
 }  # fmt: skip
@@ -57,6 +66,11 @@ def world(tmp_path_factory):
     archive(root / "images.tar.gz", [np.arange(900, dtype=np.uint8).reshape(30, 30)])
     (root / "figures").mkdir()
     (root / "study").mkdir()
+    for t in (0, 1):
+        files = [root / f"f{t}.h5", root / f"dual_averaging/scores/{t}.h5", root / f"dual_averaging/{t}.h5"]
+        before = ["--known", root / "dual_averaging/0.h5", "--previous", root / WATCHED / "0.h5"] if t else []
+        status, said = call("alerts", *files, root / WATCHED / f"{t}.h5", "--run", RUN, *before)
+        assert status == 0, said
     shutil.copytree(root / "tables", root / "study/tables")
     return root
 

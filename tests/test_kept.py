@@ -46,7 +46,7 @@ def test_a_learner_keeps_what_it_declares(name, batches, tmp_path):
     for t, state in enumerate(states):
         held = point(state, codes=learner.score(state, P[t]).codes)
         checkpoints.write(tmp_path / "x.h5", held)
-        read = checkpoints.read(tmp_path / "x.h5")
+        read = checkpoints.read_checkpoint(tmp_path / "x.h5")
         for found in (held, read):
             assert learners.resume(learner, found, P[t].shape[1], 6, "x.h5").updates == state.updates
         for lacking in learner.kept:

@@ -225,7 +225,7 @@ def test_a_resumed_run_is_the_run(rng, tmp_path):
         checkpoints.write(
             path, checkpoints.Checkpoint(t, {}, resumed.dictionary, resumed.arrays, resumed.updates, X, 0.0)
         )
-        point = checkpoints.read(path)
+        point = checkpoints.read_checkpoint(path)
         resumed = learner.learn(learners.State(point.dictionary, point.arrays, point.updates), P, X)
         state = learner.learn(state, P, None)
         assert identical(state, resumed) and state.updates == t + 1

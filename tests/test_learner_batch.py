@@ -163,7 +163,7 @@ def test_resumes_from_a_checkpoint_bit_for_bit(batches, tmp_path):
     codes = sparse.csr_array((0, middle.dictionary.shape[1]))
     point = checkpoints.Checkpoint(2, {"run": "b"}, middle.dictionary, middle.arrays, middle.updates, codes, 0.0)
     checkpoints.write(tmp_path / "2.h5", point)
-    read = checkpoints.read(tmp_path / "2.h5")
+    read = checkpoints.read_checkpoint(tmp_path / "2.h5")
     again = run(learner, batches, state=State(read.dictionary, read.arrays, read.updates), done=3)
     assert equal(again[-1].dictionary, states[-1].dictionary) and again[-1].updates == states[-1].updates
 

@@ -241,7 +241,7 @@ def test_resumed_from_a_checkpoint_bit_for_bit(P, tmp_path, rng):
         1, run, state.dictionary, state.arrays, state.updates, codes, 0.0, checkpoints.FIRST
     )
     checkpoints.write(tmp_path / "1.h5", checkpoint)
-    stored = checkpoints.read(tmp_path / "1.h5", chain=run, t=1)
+    stored = checkpoints.read_checkpoint(tmp_path / "1.h5", chain=run, t=1)
     again = learners.State(stored.dictionary, stored.arrays, stored.updates)
     straight, resumed = (learner.learn(s, parts[2], None, parts[:2]) for s in (state, again))
     for name in ("data", "indices", "indptr"):

@@ -215,7 +215,7 @@ def dense_subgradient(P, A, X):
 @pytest.mark.parametrize("per_document", [False, True])
 @pytest.mark.parametrize("block", [512, 32])
 def test_projected_gradient_is_its_equation(P, rng, monkeypatch, per_document, block):
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(batches, "BLOCK", block)
     learner, state, other, X = step_of("projected_gradient", P, rng, eta=0.003, per_document=per_document)
     gradient = dense_subgradient(other, state.dictionary, X) / (80 if per_document else 1)
     expected = project(state.dictionary.toarray() - 0.003 * gradient)

@@ -149,7 +149,10 @@ def test_plain_dual_variables_give_what_the_span_gives(learner, folder):
     chain(Alone(), folder, "ranks", learner)
     for t in range(3):
         state, before = folder / "ranks" / f"{t}.h5", folder / "ranks" / f"{t - 1}.h5" if t else None
-        found, held = agentfiles.read(state, run_of(learner), t), checkpoints.read(folder / "alone" / f"{t}.h5")
+        found, held = (
+            agentfiles.read_whole(state, run_of(learner), t),
+            checkpoints.read_checkpoint(folder / "alone" / f"{t}.h5"),
+        )
         assert found.dictionary.shape == held.dictionary.shape and found.updates == held.updates
         np.testing.assert_allclose(found.dictionary.toarray(), held.dictionary.toarray(), atol=1e-10)
         np.testing.assert_allclose(found.codes.toarray(), held.codes.toarray(), atol=1e-10)
@@ -310,16 +313,18 @@ def test_one_process_goes_on_where_ranks_stopped_and_the_other_way(folder):
     outputs = [folder / f"on.{name}" for name in ("h5", "scores", "tsv")]
     update.update(folder / "features2.h5", *outputs, run=runs.parse(run_of()), previous=last)
     same_numbers(outputs[1], folder / "alone" / "2.scores")
-    assert checkpoints.read(outputs[0]).previous == agentfiles.read_network(last).digest
+    assert checkpoints.read_checkpoint(outputs[0]).previous == agentfiles.read_network(last).digest
     job.work(
         Alone(),
         *[folder / "features2.h5", folder / "back" / "2.h5", folder / "back" / "2.tsv"],
         run=runs.parse(run_of()),
         previous=folder / "alone" / "1.h5",
     )
-    found = agentfiles.read(folder / "back" / "2.h5")
+    found = agentfiles.read_whole(folder / "back" / "2.h5")
     np.testing.assert_allclose(
-        found.dictionary.toarray(), checkpoints.read(folder / "alone" / "2.h5").dictionary.toarray(), atol=1e-10
+        found.dictionary.toarray(),
+        checkpoints.read_checkpoint(folder / "alone" / "2.h5").dictionary.toarray(),
+        atol=1e-10,
     )
 
 
@@ -341,23 +346,23 @@ class TestFilesOfAgents:
         path = Path(agentfiles.agent_path(state, 3))
         shutil.copy2(agentfiles.agent_path(folder / "ranks" / "1.h5", 3), path)
         with pytest.raises(CheckpointError, match=r"3\.h5 is not the file that .*2\.h5 was written with"):
-            agentfiles.read(state)
+            agentfiles.read_whole(state)
         path.write_bytes(path.read_bytes()[:-50])
         with pytest.raises(StorageError, match=r"3\.h5 is damaged"):
-            agentfiles.read(state)
+            agentfiles.read_whole(state)
         path.unlink()
         with pytest.raises(StorageError, match=r"3\.h5 does not exist"):
-            agentfiles.read(state)
+            agentfiles.read_whole(state)
 
     def test_another_chain_or_timestep_is_refused(self, folder):
         chain(Alone(), folder, "ranks", RING)
         state = folder / "ranks" / "2.h5"
         with pytest.raises(CheckpointError, match="timestep 2; expected timestep 1"):
-            agentfiles.read(state, run_of(), 1)
+            agentfiles.read_whole(state, run_of(), 1)
         with pytest.raises(CheckpointError, match="mu_w"):
-            agentfiles.read(state, run_of({**RING, "mu_w": 0.25}), 2)
+            agentfiles.read_whole(state, run_of({**RING, "mu_w": 0.25}), 2)
         with pytest.raises(StorageError, match="kind 'network'"):
-            checkpoints.read(state)
+            checkpoints.read_checkpoint(state)
 
 
 class Asked(Alone):
@@ -449,7 +454,7 @@ class TestCommand:
         _, alive = psutil.wait_procs(found, timeout=10)
         assert not alive
         assert contents(folder / "job") == before and not (folder / "scores.h5").exists()
-        assert agentfiles.read(folder / "job" / "0.h5", run_of(slow), 0).dictionary.shape[1] == 9
+        assert agentfiles.read_whole(folder / "job" / "0.h5", run_of(slow), 0).dictionary.shape[1] == 9
 
     def test_sigterm_ends_the_launcher_and_all_ranks(self, folder):
         """Four ranks on at most two cores, in the middle of the exchange."""

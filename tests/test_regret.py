@@ -288,7 +288,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     assert tuple(rows[0]) == regret.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
     P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
-    before, after = (checkpoints.read(chain / "theorem" / f"{t}.h5") for t in (2, 3))
+    before, after = (checkpoints.read_checkpoint(chain / "theorem" / f"{t}.h5") for t in (2, 3))
     loss = np.abs(P - after.codes.toarray() @ before.dictionary.toarray().T).sum()
     assert rows[2]["loss"] == whole[2]["loss"] == pytest.approx(loss, abs=1e-6)
     change = after.arrays["dual"].toarray() - before.arrays["dual"].toarray()
@@ -319,7 +319,7 @@ def test_wrong_files_and_options_are_one_sentence(arguments, message, chain, tmp
 
 
 def test_other_algorithms_are_refused(chain, tmp_path):
-    held = checkpoints.read(chain / "pg" / "0.h5")
+    held = checkpoints.read_checkpoint(chain / "pg" / "0.h5")
     held.chain["learner"]["algorithm"] = "batch"
     checkpoints.write(tmp_path / "0.h5", held)
     with pytest.raises(DataError, match="regret of batch; expected a run of dual_averaging"):

@@ -191,6 +191,7 @@ def test_the_generic_profile_on_slurm(local, beside, cluster):
     assert study.bytes() == {name: held for name, held in local.bytes().items() if name in study.bytes()}
 
 
+@pytest.mark.long
 def test_the_generic_profile_on_another_scheduler(local, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     (tmp_path / "batch").mkdir()

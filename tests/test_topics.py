@@ -20,7 +20,7 @@ from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation import agreement
 from odl.evaluation.scores import read_scores
-from odl.files.documents import CONTROLS
+from odl.files.text import CONTROLS
 from odl.jobs.topics import find
 
 
@@ -217,7 +217,7 @@ def test_a_file_reads_as_it_was_written(made, tmp_path):
     for name in ("a.h5", "b.h5"):
         emerging.write(tmp_path / name, found)
     assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
-    back = emerging.read(tmp_path / "a.h5")
+    back = emerging.read_emerging(tmp_path / "a.h5")
     for name, value in vars(found).items():
         held = getattr(back, name)
         assert np.array_equal(held, value) if isinstance(value, np.ndarray) else held == value, name
@@ -226,13 +226,13 @@ def test_a_file_reads_as_it_was_written(made, tmp_path):
     assert row["clustered"] == (found.cluster >= 0).sum()
     (tmp_path / "a.h5").write_bytes((tmp_path / "a.h5").read_bytes()[:-50])
     with pytest.raises(StorageError, match="damaged"):
-        emerging.read(tmp_path / "a.h5")
+        emerging.read_emerging(tmp_path / "a.h5")
 
 
 def test_nothing_found_is_written_and_read(made, tmp_path):
     found, batch = find(made / "s1.h5", made / "f1.h5", settings={"share": 0.01})
     emerging.write(tmp_path / "a.h5", found)
-    back = emerging.read(tmp_path / "a.h5")
+    back = emerging.read_emerging(tmp_path / "a.h5")
     assert len(back.rows) == 1 and back.words == [] and len(back.representative) == 0
     row = emerging.judge(back, batch)
     assert np.isnan(row["purity"]) and row["found"] == 0 and row["found_share"] == 0
@@ -294,7 +294,7 @@ def test_the_command_prints_what_it_writes(made, tmp_path):
     files = (made / "s1.h5", made / "f1.h5")
     shown = odl("topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}', "--json")
     assert shown.returncode == 0, shown.stderr
-    held, found = json.loads(shown.stdout), emerging.read(tmp_path / "t.h5")
+    held, found = json.loads(shown.stdout), emerging.read_emerging(tmp_path / "t.h5")
     assert [" ".join(cluster["words"]) for cluster in held["clusters"]] == found.words
     batch = read_scores(made / "s1.h5")
     assert held["truth"]["found"] == emerging.judge(found, batch)["found"]
@@ -305,7 +305,7 @@ def test_the_command_prints_what_it_writes(made, tmp_path):
     done = odl("emerging", tmp_path / "e.tsv", "--files", tmp_path / "t.h5", "--scores", made / "s1.h5")
     assert done.returncode == 0, done.stderr
     header, line = (tmp_path / "e.tsv").read_text().splitlines()
-    assert header.split("\t") == list(emerging.COLUMNS) and line.startswith("da\t1\t")
+    assert header.split("\t") == [*emerging.COLUMNS, "digest"] and line.startswith("da\t1\t")
 
 
 @pytest.mark.parametrize(

@@ -156,18 +156,18 @@ def test_wrong_settings(text, n_atoms, message):
 def test_files(tmp_path):
     file = tmp_path / "tree.txt"
     file.write_text("# a root and two children\n-1\n0, 0  # both\n")
-    assert trees.read(file).parents == (-1, 0, 0)
+    assert trees.read_tree(file).parents == (-1, 0, 0)
     file.write_text("-1 0 x")
     with pytest.raises(ParameterError, match="holds 'x'"):
-        trees.read(file)
+        trees.read_tree(file)
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ParameterError, match="it is not text"):
-        trees.read(file)
+        trees.read_tree(file)
     with pytest.raises(ParameterError, match="cannot be read: No such file"):
-        trees.read(tmp_path / "missing.txt")
+        trees.read_tree(tmp_path / "missing.txt")
     file.write_text("-1 -1")
     with pytest.raises(ParameterError, match="2 roots"):
-        trees.read(file, one_root=True)
+        trees.read_tree(file, one_root=True)
 
 
 def test_a_long_path_needs_no_recursion():

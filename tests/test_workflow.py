@@ -182,7 +182,8 @@ def test_a_missing_source_is_named_in_one_sentence(study):
     (study.folder / "docs").rename(study.folder / "doc")
     text = study.run(fails=True).text
     assert text.splitlines()[-1] == (
-        "odl: corpora.mine.sources names docs, which does not exist; expected a file or a folder; correct it."
+        "odl: corpora.mine.sources names docs, which does not exist; "
+        "expected a file, a folder or a pattern; correct it."
     )
     assert "Traceback" not in text
 
@@ -193,6 +194,7 @@ def scores(path):
         return file["score"][:], file["empty"][:] == 1
 
 
+@pytest.mark.long
 def test_coders_weights_and_a_window(study):
     """ADMM coder, whole-corpus idf, fixed vocabulary, two timesteps of past for the neighbours: one call."""
     config, rounds = study.config, {"rounds": 2}
@@ -215,7 +217,7 @@ def test_coders_weights_and_a_window(study):
     assert coder["gap"] > 1e-9 >= exact["gap"]
     # Scores by the frequencies of the whole stream, those of the last batch itself among them.
     t3 = features.read(study.stream / "features" / "3.h5")
-    A = checkpoints.read(study.checkpoint("corpus-idf", 2)).dictionary
+    A = checkpoints.read_checkpoint(study.checkpoint("corpus-idf", 2)).dictionary
     A.resize((t3.counts.shape[1], A.shape[1]))
     held = {run: scores(study.stream / run / "k8" / "scores" / "3.h5") for run in ("corpus-idf", "fixed")}
     found, past = (sparse_code(t3.weighed(idf=idf, corpus=t3)[:], A, 0.1)[1] for idf in ("corpus", "past"))

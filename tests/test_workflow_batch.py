@@ -17,7 +17,7 @@ def test_the_batch_learner_in_a_study(study):
     study.configure(config)
     jobs = study.run().names("algorithm", "run", "t")
     assert jobs == {"kernels batch"} | chain("batch") | SHOWN | {"plan"}
-    found = [checkpoints.read(study.checkpoint("batch", t)) for t in range(4)]
+    found = [checkpoints.read_checkpoint(study.checkpoint("batch", t)) for t in range(4)]
     assert [point.dictionary.shape[1] for point in found] == [8, 10, 12, 14]
     assert [point.codes.shape for point in found] == [(120, 8), (80, 8), (80, 10), (80, 12)]
     for point in found:
@@ -35,5 +35,5 @@ def test_the_batch_learner_in_a_study(study):
     # New documents: one timestep more, from all features so far.
     study.write("b.jsonl", documents(360, 440))
     assert "update batch 4" in study.run().names("run", "t")
-    assert checkpoints.read(study.checkpoint("batch", 4)).dictionary.shape[1] == 16
+    assert checkpoints.read_checkpoint(study.checkpoint("batch", 4)).dictionary.shape[1] == 16
     assert study.run("-n").jobs == []

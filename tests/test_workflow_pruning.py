@@ -38,6 +38,7 @@ def test_every_second_and_the_last_two_stay(pruned):
     assert study.run("-n").jobs == []
 
 
+@pytest.mark.long
 def test_appending_and_late_documents(pruned, tmp_path):
     study = pruned[0].copy(tmp_path / "study")
     study.write("b.jsonl", documents(440, 560))
@@ -60,6 +61,7 @@ def test_appending_and_late_documents(pruned, tmp_path):
     assert study.bytes() == without(other.bytes(), 1, 3)
 
 
+@pytest.mark.long
 def test_not_with_regret(pruned):
     study = pruned[0]
     before = study.config

@@ -53,7 +53,7 @@ def test_a_run_over_ranks_in_a_study(study):
     study.write("b.jsonl", documents(360, 400))
     jobs = study.run().names("run", "t")
     assert "update_over_ranks ring 4" in jobs and "update_over_ranks ring 3" not in jobs
-    assert agentfiles.read(study.checkpoint("ring", 4)).t == 4
+    assert agentfiles.read_whole(study.checkpoint("ring", 4)).t == 4
 
 
 def test_ranks_of_what_has_no_agents_are_refused(study):

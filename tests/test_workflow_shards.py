@@ -50,6 +50,7 @@ def test_every_learner_has_the_same_bytes_in_shards(whole, tmp_path):
     assert study.bytes() == whole.bytes()
 
 
+@pytest.mark.long
 def test_a_batch_that_grows_is_scored_in_shards(whole, tmp_path):
     study = whole.copy(tmp_path / "study")
     config = study.config

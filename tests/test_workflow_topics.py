@@ -46,7 +46,7 @@ def test_files_tables_and_page_agree(grouped):
     assert "Emerging topics</h3>" in page
     for row, mean in zip(rows, gathered, strict=True):
         found, batch = (read(folder / part / f"{row['t']}.h5") for read, part in
-                        ((emerging.read, "emerging"), (read_scores, "scores")))  # fmt: skip
+                        ((emerging.read_emerging, "emerging"), (read_scores, "scores")))  # fmt: skip
         assert row["selected"] == len(found.rows) == 24 and found.settings["share"] == 0.3
         assert row["clusters"] == len(found.words) > 0 and row["purity"] == mean["purity_mean"] > 0.7
         assert all(words.replace(" ", ", ") in page for words in found.words)
@@ -60,7 +60,7 @@ def test_files_tables_and_page_agree(grouped):
 def test_by_hand_gives_the_same_bytes(grouped, tmp_path):
     study, _ = grouped
     folder = study.stream / "da" / "k8"
-    settings = emerging.read(folder / "emerging" / "2.h5").settings
+    settings = emerging.read_emerging(folder / "emerging" / "2.h5").settings
     files = [folder / "scores" / "2.h5", study.stream / "features" / "2.h5"]
     command = [sys.executable, "-m", "odl", "topics", *files, "--output", tmp_path / "2.h5"]
     command += ["--settings", json.dumps(settings)]

@@ -30,7 +30,7 @@ def parse_span(text):
     return int(first), int(end)
 
 
-def check(given, flag, wanted, optional=False):
+def check_map(given, flag, wanted, optional=False):
     """Refuse a JSON map whose keys, or the kinds of their values, are not the wanted ones."""
     for key in wanted:
         if key not in given and not optional:

@@ -254,7 +254,7 @@ def _numbers(text):
     return tuple(int(word) for word in re.split(r"[\s,]+", text))
 
 
-def read(file, one_root=False):
+def read_tree(file, one_root=False):
     """Return the tree in a text file: the parent of node 0, 1, 2, ... in this order, -1 for a root.
 
     Numbers are separated by spaces, commas or line ends; what follows a # is a comment.

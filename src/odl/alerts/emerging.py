@@ -69,7 +69,7 @@ def write(path, found):
         storage.write_array(group, "representative", found.representative.astype(np.int64))
 
 
-def read(path):
+def read_emerging(path):
     """Read what `write` wrote.
 
     Raises
@@ -207,7 +207,7 @@ def table(pairs, topics="all"):
     """
     rows = []
     for path, scores in pairs:
-        found, batch = read(path), read_scores(scores)
+        found, batch = read_emerging(path), read_scores(scores)
         check_pair(found, batch, path)
         rows.append(judge(found, batch, topics))
     return sorted(rows, key=lambda row: row["t"])

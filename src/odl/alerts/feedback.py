@@ -44,7 +44,7 @@ class Entry(NamedTuple):
         return int(found[1]) if found else NONE
 
 
-def check(entry, where="feedback"):
+def check_entry(entry, where="feedback"):
     """Refuse a line that says nothing.
 
     Raises
@@ -84,7 +84,7 @@ def read(folder):
             for row in table:
                 values = {name: " ".join((row.get(name) or "").split()) for name in COLUMNS}
                 if any(values.values()):
-                    entries.append(check(Entry(**values), f"{path} line {table.line_num}"))
+                    entries.append(check_entry(Entry(**values), f"{path} line {table.line_num}"))
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as such") from error
     return tuple(entries)
@@ -98,7 +98,7 @@ def add(folder, entry):
     DataError
         If the line, or one that is there, is wrong.
     """
-    check(entry)
+    check_entry(entry)
     entries = [held for held in read(folder) if held.what != entry.what] + [entry]
     path = os.path.join(folder, FILE)
     with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:

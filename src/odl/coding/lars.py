@@ -45,7 +45,7 @@ class Codes(NamedTuple):
     gap: np.ndarray
 
 
-def check(P, A, lam):
+def check_arguments(P, A, lam):
     """Return P as CSR, A as CSC and lam as float, or refuse them.
 
     Parameters
@@ -122,7 +122,7 @@ def codes(P, A, lam, *, loss="norm"):
     >>> found.X.toarray().round(4), found.objective.round(4)
     (array([[0.7397]]), array([0.677]))
     """
-    P, A, lam = check(P, A, lam)
+    P, A, lam = check_arguments(P, A, lam)
     if loss not in LOSSES:
         raise ParameterError(f"loss is {loss!r}", f"one of {', '.join(map(repr, LOSSES))}", "choose one of them")
     # In units of a power of two near the largest weight: atoms of any scale stay far from overflow.

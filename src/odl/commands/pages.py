@@ -17,7 +17,7 @@ from odl.errors import ParameterError
 def figures(args):
     from odl.report import figures
 
-    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
+    arguments.check_map(args.settings, "--settings", arguments.SHOWN, optional=True)
     figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
 
 
@@ -67,7 +67,7 @@ def page(args):
 
     if args.plan is not None and args.figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
-    arguments.check(args.settings, "--settings", arguments.SHOWN, optional=True)
+    arguments.check_map(args.settings, "--settings", arguments.SHOWN, optional=True)
     studypage.write(
         args.output,
         args.plan,

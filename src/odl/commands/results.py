@@ -28,8 +28,8 @@ def topics(args):
     from odl.alerts import emerging
     from odl.jobs import topics
 
-    arguments.check(args.settings, "--settings", arguments.EMERGING, optional=True)
-    arguments.check(args.weighting or {}, "--weighting", arguments.FEATURES, optional=True)
+    arguments.check_map(args.settings, "--settings", arguments.EMERGING, optional=True)
+    arguments.check_map(args.weighting or {}, "--weighting", arguments.FEATURES, optional=True)
     found, batch = topics.find(
         args.scores,
         args.features,
@@ -70,7 +70,7 @@ def emerging(args):
 def evaluate(args):
     from odl.evaluation import tables
 
-    arguments.check(args.options, "--options", arguments.EVALUATE, optional=True)
+    arguments.check_map(args.options, "--options", arguments.EVALUATE, optional=True)
     tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
 
 
@@ -84,7 +84,7 @@ def evaluate(args):
 def regret(args):
     from odl.evaluation import regret
 
-    arguments.check(args.options, "--options", arguments.REGRET, optional=True)
+    arguments.check_map(args.options, "--options", arguments.REGRET, optional=True)
     regret.write(args.output, args.checkpoints, args.features, **args.options)
 
 
@@ -97,7 +97,7 @@ def regret(args):
 def regrets(args):
     from odl.evaluation import regretmeans
 
-    arguments.check(args.options, "--options", arguments.REGRETS)
+    arguments.check_map(args.options, "--options", arguments.REGRETS)
     regretmeans.gather_regret(args.plan, args.output, **args.options)
 
 
@@ -111,7 +111,7 @@ def plan(args):
     from odl import config
     from odl.evaluation import plan
 
-    arguments.check(args.config, "--config", arguments.STUDY)
+    arguments.check_map(args.config, "--config", arguments.STUDY)
     plan.write_plan(args.output, config.plan(args.config, config.lengths(args.config)))
 
 

@@ -73,8 +73,8 @@ def score(args):
 
 def _check_run(run):
     """Refuse a map of other keys, or other kinds of values, than a run has; what they may be is checked in parsing."""
-    arguments.check(run, "--run", arguments.RUN)
-    arguments.check(run["features"], "--run: features", arguments.FEATURES, optional=True)
+    arguments.check_map(run, "--run", arguments.RUN)
+    arguments.check_map(run["features"], "--run: features", arguments.FEATURES, optional=True)
     if "algorithm" not in run["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
 
@@ -137,7 +137,7 @@ def alerts(args):
     from odl.jobs import alerts, runs
 
     _check_run(args.run)
-    arguments.check(args.settings, "--settings", arguments.ALERTS, optional=True)
+    arguments.check_map(args.settings, "--settings", arguments.ALERTS, optional=True)
     files = {"known": args.known, "previous": args.previous, "batch": args.batch, "whole": args.corpus_features}
     files["duplicates"] = args.duplicates
     chain = {"run": runs.parse(args.run), "settings": args.settings, **files}

@@ -50,9 +50,9 @@ def read(args):
 def index(args):
     from odl.stream import batching
 
-    arguments.check(args.stream, "--stream", arguments.STREAM)
-    arguments.check(args.stream["batches"], "--stream: batches", arguments.BATCHES)
-    arguments.check(
+    arguments.check_map(args.stream, "--stream", arguments.STREAM)
+    arguments.check_map(args.stream["batches"], "--stream: batches", arguments.BATCHES)
+    arguments.check_map(
         args.stream["topic_entry"], "--stream: topic_entry", arguments.ENTRY, args.stream["protocol"] != "topic-entry"
     )
     batching.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)

@@ -8,7 +8,7 @@ from odl.files.documents import NO_TIME
 from odl.stream.batching import PERIODS
 
 
-def read(frame, text, time=None, id=None):
+def read_frame(frame, text, time=None, id=None):
     """Return what is said of documents in a data frame.
 
     Parameters

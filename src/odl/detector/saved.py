@@ -90,7 +90,7 @@ class Saved(Mechanism):
     @classmethod
     def _read(cls, path, setting=None, more=()):
         """Return the detector, and of whoever had it a setting and some arrays, None where there are none."""
-        point = checkpoints.read(Path(path))
+        point = checkpoints.read_checkpoint(Path(path))
         chain, arrays = dict(point.chain), dict(point.arrays)
         if not {*OWN, "growing"} <= chain.keys():
             raise ParameterError(f"{path} is a checkpoint of a workflow", f"a file of {cls.__name__}.save", "load that")

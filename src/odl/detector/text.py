@@ -133,7 +133,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         [[0.0, nan], [0.0, nan], [1.0, 1.0]]
         """
         self._check()
-        ids, times, texts = frames.read(frame, self.text, self.time, self.id)
+        ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
         initial = 0 if hasattr(self, "detector_") else self.initial
         batches = frames.batches(times, len(texts), self.period, initial)
         return frames.table(frame, ids, times, [self._step(batch, texts) for batch in batches])
@@ -160,7 +160,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         self._check()
-        ids, times, texts = frames.read(frame, self.text, self.time, self.id)
+        ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
         P, words, counts = self._weighed(texts)
         found = self._found(np.arange(len(texts)), P, words, counts)[0]
         return frames.table(frame, ids, times, [found])

@@ -227,7 +227,7 @@ def read_steps(checkpoint_paths, feature_paths):
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
         given = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
         raise DataError(given, "one of each for timesteps 0, 1, ..., at least two", "pass the files of a whole run")
-    held = checkpoints.read(checkpoint_paths[0], t=0)
+    held = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
     chain = held.chain
     algorithm = chain["learner"].get("algorithm")
     if algorithm not in (measurable := algorithms()):
@@ -235,7 +235,10 @@ def read_steps(checkpoint_paths, feature_paths):
     learner, steps = learners.make(**chain["learner"]), []
     whole = features.read(feature_paths[-1]) if chain["features"].get("idf") == "corpus" else None
     for t in range(1, len(checkpoint_paths)):
-        batch, after = features.read(feature_paths[t]), checkpoints.read(checkpoint_paths[t], chain=chain, t=t)
+        batch, after = (
+            features.read(feature_paths[t]),
+            checkpoints.read_checkpoint(checkpoint_paths[t], chain=chain, t=t),
+        )
         if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != held.digest:
             given = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
             raise DataError(f"{given} do not follow each other", "the files of one run in order", "pass them so")

@@ -47,7 +47,7 @@ def run(settings, folder, files):
     DataError
         If a stream to show was not measured.
     """
-    found = qualitypage.read(files)
+    found = qualitypage.read_tables(files)
     streams = {row["stream"] for row in found["memory"]}
     for name in settings["shown"]:
         if name not in streams:
@@ -71,7 +71,7 @@ def run(settings, folder, files):
 
 def section(folder):
     """Return what the page says of a finished run."""
-    found, parts = qualitypage.read([folder]), []
+    found, parts = qualitypage.read_tables([folder]), []
     if found["table"]:
         caption = (
             "Average AUC, mean ± sd over seeds of order and start. Nearest documents are those of the whole past. In "

@@ -10,7 +10,7 @@ from odl.report import page
 TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost")
 
 
-def read(folders):
+def read_tables(folders):
     """Return the rows of every table that finished runs wrote, those of several folders together."""
     found = {name: [] for name in TABLES}
     for folder in folders:

@@ -115,7 +115,7 @@ def write_network(path, held):
 
 
 def read_network(path, chain=None, t=None):
-    """Read the file of the network, refused as `odl.files.checkpoints.read` refuses."""
+    """Read the file of the network, refused as `odl.files.checkpoints.read_checkpoint` refuses."""
     path = os.fspath(path)
     with storage.reading(path, KIND) as file:
         held = Network(
@@ -143,13 +143,13 @@ def _unlike(path, what):
     return CheckpointError(f"{path} has {what}", "one network", f"delete {path} and run the same command again")
 
 
-def read(path, chain=None, t=None, **options):
+def read_whole(path, chain=None, t=None, **options):
     """Read a checkpoint of either kind as a whole, for one process: the agents' atoms side by side.
 
     Parameters
     ----------
     path, chain, t
-        As in `odl.files.checkpoints.read`.
+        As in `odl.files.checkpoints.read_checkpoint`.
     **options
         Its other parameters, for a checkpoint of one process.
 
@@ -160,10 +160,10 @@ def read(path, chain=None, t=None, **options):
     Raises
     ------
     StorageError, CheckpointError
-        As `odl.files.checkpoints.read`.
+        As `odl.files.checkpoints.read_checkpoint`.
     """
     if not of_network(path):
-        return checkpoints.read(path, chain, t, **options)
+        return checkpoints.read_checkpoint(path, chain, t, **options)
     network = read_network(path, chain, t)
     parts = [read_agent(path, agent, network) for agent in range(len(network.digests))]
     shapes = {part[0].shape[0] for part in parts}, {part[1].shape[0] for part in parts}

@@ -108,7 +108,7 @@ def write(path, checkpoint):
         return digests.seal(file)
 
 
-def read(path, chain=None, t=None, by_document=(), codes=True):
+def read_checkpoint(path, chain=None, t=None, by_document=(), codes=True):
     """Read a checkpoint and check that it is whole and the one that is meant.
 
     Parameters

@@ -70,7 +70,7 @@ def follow(
     chosen = Settings(**(settings or {}))
     learner, step = run.learner, runs.open_timestep(source, run, known, whole)
     data, P, current = step.data, step.P[:], step.state
-    after = agentfiles.read(state, run.chain, data.t)
+    after = agentfiles.read_whole(state, run.chain, data.t)
     if current is None:
         current = learner.fit_terms(learners.resume(learner, after, P.shape[1], run.atoms, state), P.shape[1])
     found = _novelty(scores, data, after.codes)

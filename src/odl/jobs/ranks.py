@@ -111,7 +111,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
 def _read_own(previous, chain, t, agents, own):
     """Return (own atoms, updates, digest) of the checkpoint before."""
     if not agentfiles.of_network(previous):  # one process had all the atoms
-        held = checkpoints.read(previous, chain, t)
+        held = checkpoints.read_checkpoint(previous, chain, t)
         return held.dictionary[:, own], held.updates, held.digest
     held = agentfiles.read_network(previous, chain, t)
     blocks = [agentfiles.read_agent(previous, agent, held)[0] for agent in agents]
@@ -298,9 +298,9 @@ def collect(source, state, score_file, *, run, previous=None, corpus_features=No
     """
     learner, step = run.learner, open_documents(source, run, corpus_features)
     data, P = step.data, step.P[:]
-    held = agentfiles.read(state, run.chain, data.t)
+    held = agentfiles.read_whole(state, run.chain, data.t)
     value = agentfiles.read_network(state).dual["value"]
-    before = agentfiles.read(previous, run.chain, data.t - 1).dictionary if previous else held.dictionary
+    before = agentfiles.read_whole(previous, run.chain, data.t - 1).dictionary if previous else held.dictionary
     before = learners.widen(before, n_rows=P.shape[1])
     best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
     found = novelty.of(learner.network_scores(P, held.codes, value, best), P)

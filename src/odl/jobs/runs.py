@@ -113,7 +113,7 @@ def open_timestep(source, run, previous=None, corpus_features=None):
     if previous is None:
         return step
     options = {"by_document": learner.by_document, "codes": False}
-    before = agentfiles.read(previous, run.chain, step.data.t - 1, **options)
+    before = agentfiles.read_whole(previous, run.chain, step.data.t - 1, **options)
     state = learners.resume(learner, before, step.P.shape[1], run.atoms, previous)
     return step._replace(previous=before.digest, state=learner.fit_terms(state, step.P.shape[1]))
 

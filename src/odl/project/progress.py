@@ -12,6 +12,7 @@ STAGES = {  # title -> rules
     "batches": ("index", "batch", "features"),
     "learning": ("score", "update", "ranks", "update_ranks", "baselines"),
     "topics": ("topics",),
+    "alerts": ("duplicates", "alerts"),
     "experiments": ("measure", "experiment"),
 }
 LAST = "pages"  # every other rule
@@ -90,7 +91,7 @@ class Progress:
             for one in self.stages.values():
                 self._count(one)
         elif rule == "read":
-            stage.note = _last_line(log).removeprefix("odl read: ")
+            stage.note = _line(log, first=True).removeprefix("odl read: ")
         elif "t" in wildcards:
             stage.note = period_of(log, wildcards["t"]) or stage.note
         over = self._is_over(stage) and stage.title not in ("compiling", LAST, *self.printed)
@@ -102,7 +103,7 @@ class Progress:
         """A job has failed: why, and where more is said, is written at the end, unless a person stopped it."""
         rule, _, _, log = self.jobs.get(job, ("", {}, [], []))
         self.failed = True
-        self.wrong.append(_last_line(log) or f"the step {rule} failed")
+        self.wrong.append(_line(log) or f"the step {rule} failed")
         self.wrong += [f"log: {os.path.relpath(path, os.environ.get('ODL_FROM') or os.curdir)}" for path in log]
 
     def say(self, text, failed=True):
@@ -144,7 +145,7 @@ class Progress:
         count = f"{stage.done}/{total}" if total else ""
         left = "" if over or not stage.done else f"{duration(spent / stage.done * (total - stage.done))} left"
         ending = duration(spent) if over else left
-        return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {stage.note:<32} {ending}".rstrip()
+        return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {stage.note:<24} {ending}".rstrip()
 
     def _print(self, stage):
         self.printed[stage.title] = stage.done
@@ -181,7 +182,7 @@ def period_of(log, t):
     """Return the period of a timestep, which the log of its batch tells, from the log of any of its jobs."""
     for path in log:
         place = re.sub(r"(/seed\d+)/.*$", rf"\1/batches/{int(t)}.log", path)
-        if found := re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", _last_line([place])):
+        if found := re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", _line([place])):
             return found[0]
     return f"timestep {t}"
 
@@ -193,8 +194,8 @@ def duration(seconds):
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _last_line(paths):
-    """Return the last line of the first of some files that a step of odl wrote there, or its last line at all."""
+def _line(paths, first=False):
+    """Return the last line (or first) of the first of some files that a step of odl wrote, or its last line at all."""
     for path in paths:
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
@@ -202,7 +203,8 @@ def _last_line(paths):
         except OSError:
             continue
         if lines:
-            return next((line for line in reversed(lines) if line.startswith("odl ")), lines[-1])
+            ours = [line for line in lines if line.startswith("odl ")] or lines[-1:]
+            return ours[0 if first else -1]
     return ""
 
 

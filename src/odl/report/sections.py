@@ -192,7 +192,7 @@ def _with_topics(chosen):
 
 def _clusters(entry, chosen, t):
     """Heading and table of the clusters of one timestep."""
-    found, batch = emerging.read(os.path.join(entry["folder"], "emerging", f"{t}.h5")), chosen.batch(entry, t)
+    found, batch = emerging.read_emerging(os.path.join(entry["folder"], "emerging", f"{t}.h5")), chosen.batch(entry, t)
     rule, rows = chosen.settings.get("topics", "all"), []
     for place, each in enumerate(emerging.describe(found, batch, rule), start=1):
         topic = f"{each['topic']} ({_percent(each['topic_share'])})" if each["topic"] else ""

@@ -119,7 +119,7 @@ EDITS = [
     Edit("if len(set(steps)) != len(steps) or len(names) > 1:", "if len(names) > 1:", "tables"),
     # Stream
     Edit("if ties == \"source\":", "if ties != \"source\":", "stream"),
-    Edit("if 0 < missing < len(times):", "if 0 < missing < 0:", "stream"),
+    Edit("if 0 < missing < len(times):\n        first", "if 0 < missing < 0:\n        first", "stream"),
     Edit("return self.first + int(draw(seed, \"entry\", topic) * (self.last - self.first + 1))",
          "return self.first + int(draw(seed, \"entry\", topic) * (self.last - self.first))", "stream"),
     Edit("stamps = times[rows] + (3 * 86_400_000 if period == \"week\" else 0)", "stamps = times[rows]", "stream"),

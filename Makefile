@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format clean
 
 run: .venv/installed
-	$(BIN)/snakemake --quiet rules --config 'alerts={run: adaptive, atoms: 200}'
+	$(BIN)/snakemake --quiet rules --config 'alerts={run: adaptive}'
 	@$(BIN)/odl table results/default
 	@$(BIN)/odl new results/default
 

@@ -5,9 +5,10 @@ BIN := .venv/bin
 .PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format clean
 
 run: .venv/installed
-	$(BIN)/snakemake --quiet rules --config 'alerts={run: adaptive}'
+	@$(BIN)/snakemake --quiet all --logger odl --config 'alerts={run: adaptive}'
 	@$(BIN)/odl table results/default
-	@$(BIN)/odl new results/default
+	@$(BIN)/odl new results/default --budget 3
+	@echo "what is new: results/default/new.html; how it was learned: results/default/report.html"
 
 test: .venv/tested
 	$(BIN)/ruff check .

@@ -118,6 +118,8 @@ class Progress:
         """Write what is left of the lines."""
         self._clear()
         for stage in self._ordered():
+            if not (self.failed or self.stopped):  # streams of other lengths have fewer jobs than was reckoned
+                stage.expected, self.waits = stage.done, False
             if stage.began and self.printed.get(stage.title) != stage.done:
                 self._print(stage)
         self.stages = {}

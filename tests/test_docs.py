@@ -69,7 +69,7 @@ def test_links_lead_somewhere(name):
 
 def test_pictures_have_text_alternatives():
     found = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", README)
-    names = {"docs/quality-claim.png", "docs/default-auc.png", "docs/default-scores.png"}
+    names = {"docs/new.png", "docs/quality-claim.png", "docs/default-auc.png", "docs/default-scores.png"}
     assert {target for _, target in found} == names
     assert all(len(text.split()) > 10 for text, _ in found)
 

@@ -44,7 +44,7 @@ COMMANDS = {
     "page": ["out/p.html", "{plan.json}", "{tables}", "{figures}"],
     "alerts": ["{f1.h5}", "{dual_averaging/scores/1.h5}", "{dual_averaging/1.h5}", "out/a.h5", "--run", RUN,
                "--known", "{dual_averaging/0.h5}", "--previous", f"{{{WATCHED}/0.h5}}"],
-    "duplicates": ["out/d.h5", "{b1.h5}"],
+    "duplicates": ["out/d.h5", "{twins/batches/0.h5}"],
     "new": ["{watched}"],
     "explain": ["{watched}", "d01"],
     "mute": ["{watched}", "d01"],
@@ -66,6 +66,18 @@ def world(tmp_path_factory):
     archive(root / "images.tar.gz", [np.arange(900, dtype=np.uint8).reshape(30, 30)])
     (root / "figures").mkdir()
     (root / "study").mkdir()
+    (root / "twins/batches").mkdir(parents=True)
+    made = [
+        ["read", "documents", root / "twins/d.h5", "--source", root / "mine.jsonl",
+         "--options", '{"duplicates": true}'],
+        ["index", root / "twins/d.h5", root / "twins/i.tsv", root / "twins/o.h5", "--seed", "0", "--stream",
+         json.dumps(STREAM)],
+        ["batch", root / "twins/d.h5", root / "twins/o.h5", root / "twins/batches/0.h5", "--t", "0"],
+        ["duplicates", root / "twins/0.h5", root / "twins/batches/0.h5"],
+    ]  # fmt: skip
+    for words in made:
+        status, said = call(*words)
+        assert status == 0, said
     for t in (0, 1):
         files = [root / f"f{t}.h5", root / f"dual_averaging/scores/{t}.h5", root / f"dual_averaging/{t}.h5"]
         before = ["--known", root / "dual_averaging/0.h5", "--previous", root / WATCHED / "0.h5"] if t else []

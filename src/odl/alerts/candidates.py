@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import clusters
+from odl.alerts import clusters, item_rows
 from odl.alerts.model import NONE, STATES
 from odl.learners.batches import BLOCK
 from odl.learners.matrices import largest_per_row, widen
@@ -172,7 +172,7 @@ def _births(memory, t, Q, free, odd, settings):
     if not len(free):
         return memory, _Births([], [])
     both = sparse.csr_array(sparse.vstack([Q[free], memory.loose.astype(np.float64)], format="csr"))
-    both = _unit(both)
+    both = item_rows.unit(both)
     owner = clusters.alike((both @ both.T).toarray(), settings.same)
     born, joined, gone, parts = [], [], np.zeros(len(memory.loose_ids), dtype=bool), []
     for first in range(len(free)):  # by the most novel item
@@ -206,14 +206,14 @@ def _reach(members, settings):
 
 def _is_new(members, Q, odd, settings):
     """Tell whether at least half of the items that a group reaches are odd ones."""
-    centre = _unit(_sum(members)[0])
+    centre = item_rows.unit(item_rows.total(members)[0])
     reached = np.asarray((Q @ centre.T).todense()).ravel() >= _reach(members, settings)
     return 2 * int(odd[reached].sum()) >= int(reached.sum())
 
 
 def _opened(memory, members, t, n_now, settings):
     """Return the memory with one more topic, made of these items; those of this period are counted later."""
-    total, held = _sum(members)
+    total, held = item_rows.total(members)
     sums = largest_per_row(total, KEPT)
     held = held.data[np.searchsorted(held.indices, sums.indices)]
     earlier = members.shape[0] - n_now
@@ -229,8 +229,8 @@ def _opened(memory, members, t, n_now, settings):
         memory,
         given=memory.given + 1,
         names=[*memory.names, ""],
-        sums=_stacked(memory.sums, sums.astype(np.float32)),
-        held=_stacked(memory.held, held),
+        sums=item_rows.stacked(memory.sums, sums.astype(np.float32)),
+        held=item_rows.stacked(memory.held, held),
         counts=counts,
         **grown,
     )
@@ -246,7 +246,7 @@ def _learned(memory, Q, topic, born):
         if rows:
             # From so many items on it forgets as much as it learns.
             kept = FULL / (FULL + len(rows)) if memory.items[row] > FULL else 1.0
-            more, occurs = _sum(Q[rows])
+            more, occurs = item_rows.total(Q[rows])
             total = sparse.csr_array(total * kept + more)
             count = sparse.csr_array(count * kept + occurs).sorted_indices()
         total = largest_per_row(total, KEPT).astype(np.float32)
@@ -255,7 +255,7 @@ def _learned(memory, Q, topic, born):
         held.append(sparse.csr_array((counted, total.indices, total.indptr), shape=total.shape))
     if not sums:
         return memory
-    return replace(memory, sums=_all(sums), held=_all(held))
+    return replace(memory, sums=item_rows.stacked_all(sums), held=item_rows.stacked_all(held))
 
 
 def _counted(memory, t, topic, settings):
@@ -302,7 +302,7 @@ def _remembered(memory, t, Q, rows, ids, settings):
     more = largest_per_row(Q[rows], KEPT).astype(np.float32)
     return replace(
         memory,
-        loose=_stacked(memory.loose[kept], more),
+        loose=item_rows.stacked(memory.loose[kept], more),
         loose_ids=[name for name, left in zip(memory.loose_ids, kept, strict=True) if left]
         + [ids[row] for row in rows],
         loose_t=np.append(memory.loose_t[kept], np.full(len(rows), t)),
@@ -326,38 +326,13 @@ def _nearest(Q, sums, reach):
     near = np.full(Q.shape[0], -1)
     if not sums.shape[0]:
         return near
-    columns = sparse.csc_array(_unit(sums.astype(np.float64)).T)
+    columns = sparse.csc_array(item_rows.unit(sums.astype(np.float64)).T)
     for first in range(0, Q.shape[0], BLOCK):
         cosines = sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray()
         best = np.argmax(cosines / reach, axis=1)
         values = cosines[np.arange(len(best)), best]
         near[first : first + BLOCK] = np.where(values >= reach[best], best, -1)
     return near
-
-
-def _unit(matrix):
-    """Return the rows scaled to unit l2 norm."""
-    sizes = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    scaled = sparse.csr_array(matrix, copy=True)
-    scaled.data = scaled.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(scaled.indptr))
-    return scaled
-
-
-def _sum(items):
-    """Return the sum of the items and, for the same terms, the number of items that have them, as matrices of a row."""
-    terms, places, occurs = np.unique(items.indices, return_inverse=True, return_counts=True)
-    shape, ends = (1, items.shape[1]), np.array([0, len(terms)])
-    total = np.bincount(places, items.data, minlength=len(terms))
-    return [sparse.csr_array((values, terms, ends), shape=shape) for values in (total, occurs.astype(np.float64))]
-
-
-def _all(rows):
-    stacked = sparse.csr_array(sparse.vstack(rows, format="csr"))
-    return stacked.sorted_indices()
-
-
-def _stacked(matrix, more):
-    return _all([matrix, more]).astype(np.float32)
 
 
 def _widened(memory, n_terms):

@@ -233,6 +233,9 @@ def _language(found, texts, given=None):
     found.say("language", why)
 
 
+FEWEST = 5  # words
+
+
 def _needs(found, texts):
     """Switch on what cleans texts, where the reader has it and the texts need it."""
     needed = {
@@ -243,5 +246,7 @@ def _needs(found, texts):
     if needed and "clean" in documents.OPTIONS:
         why = "left out: " + ", ".join(f"{name} (in {share:.0%} of the documents)" for name, share in needed.items())
         found.set("clean", list(needed), why)
+        if "encoded" in needed:  # what is left of a part of an encoded file is no document
+            found.set("min_words", FEWEST, f"{FEWEST}; shorter ones, once cleaned, are left out and counted")
     if "duplicates" in documents.OPTIONS:
         found.set("duplicates", True)

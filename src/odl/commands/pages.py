@@ -87,11 +87,12 @@ def page(args):
     argument("--stream", help="name of the stream, where the folder has several"),
     argument("--home", help="where feedback.csv lies, if not in the folder"),
     argument("--study", help="the study page, linked where documents have topics"),
+    argument("--seeds", nargs="*", default=[], help="last score files of the same run under other seeds"),
 )
 def newpage(args):
     from odl.report import newpage
 
-    newpage.write(args.output, args.folder, args.stream, home=args.home, study=args.study)
+    newpage.write(args.output, args.folder, args.stream, home=args.home, study=args.study, seeds=args.seeds)
 
 
 @command("print the main table of a finished study", argument("folder", help="results/STUDY"))

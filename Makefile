@@ -1,8 +1,10 @@
 # The two commands of the README, and what a developer needs beside them.
 PYTHON ?= python3
 BIN := .venv/bin
+# Versions to install: those tested together, constraints-oldest.txt for the oldest allowed, /dev/null for the newest.
+CONSTRAINTS := constraints.txt
 
-.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format clean
+.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format dist clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --quiet all --logger odl --config 'alerts={run: adaptive}'
@@ -11,9 +13,7 @@ run: .venv/installed
 	@echo "what is new: results/default/new.html; how it was learned: results/default/report.html"
 
 test: .venv/tested
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow
+	$(MAKE) --no-print-directory lint
 	$(BIN)/odl compile
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
@@ -53,6 +53,7 @@ schema: .venv/installed
 
 lint: .venv/tested
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 
 format: .venv/tested
@@ -61,15 +62,20 @@ format: .venv/tested
 	$(BIN)/snakefmt Snakefile workflow
 
 # The environment with the versions that were tested together.
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.11')"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable .
 	touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[test,bench]"
 	touch $@
+
+# The source distribution and the wheel, into dist/.
+dist: .venv/installed
+	$(BIN)/pip install --quiet build
+	$(BIN)/python -m build --outdir dist .
 
 clean:
 	rm -rf .venv results

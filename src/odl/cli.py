@@ -10,6 +10,7 @@ import time
 
 import odl
 from odl import commands
+from odl.commands import completing
 from odl.commands.declare import COMMANDS, STEPS
 from odl.errors import OdlError
 from odl.project import commands as project
@@ -56,11 +57,13 @@ def _parser():
     for name, declared in COMMANDS.items():
         _fill(subparsers.add_parser(name, help=declared.help, **TEXT), declared)
     lines = [TITLE, ""]
+    for inner in subparsers.choices.values():
+        completing.prepare(inner)
     for action in subparsers._choices_actions:
         example = subparsers.choices[action.dest].epilog.partition("\n  ")[2].partition("\n")[0]
         lines += [f"  {action.dest:<12}{action.help}", f"{'':14}$ {example}"]
     parser.description, parser.epilog = "\n".join(lines), MORE
-    _add_steps(subparsers.add_parser("step", usage="odl step NAME ...", **TEXT))
+    _add_steps(subparsers.add_parser("step", usage="odl step NAME ...", help="what rules of the workflow run", **TEXT))
     return parser
 
 
@@ -70,7 +73,7 @@ def _add_steps(parser):
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
     for name in commands.PIPELINE:
-        _fill(subparsers.add_parser(name, **TEXT), STEPS[name])
+        _fill(subparsers.add_parser(name, help=STEPS[name].help, **TEXT), STEPS[name])
 
 
 def _fill(parser, declared):
@@ -89,6 +92,8 @@ def _sentence(text):
 
 def _parsed(words):
     """Return the parsed arguments; of a step without the parsers of all others, which jobs would wait for."""
+    if "_ARGCOMPLETE" in os.environ:
+        completing.complete(_parser())
     if words[:1] == ["step"] and words[1:] and words[1] in STEPS:
         parser = argparse.ArgumentParser(prog=f"odl step {words[1]}", **TEXT)
         _fill(parser, STEPS[words[1]])

@@ -23,7 +23,7 @@ NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv"
     argument("--budget", type=float, help="items a period, or below 1 a share of them; by default that of the run"),
     argument("--format", choices=("text", "jsonl", "csv", "md"), default="text"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
-    more="The last period, or all --since a date. Topics keep their numbers; `odl explain` takes one, or a document's id.",
+    more="The last period, or all --since a date. Topics keep their numbers; `odl explain` takes those, and ids.",
     examples=("odl new news", "odl new news --since 2026-01-01 --format md"),
 )
 def new(args):

@@ -14,19 +14,19 @@ run: .venv/installed
 
 test: .venv/tested
 	$(MAKE) --no-print-directory lint
-	$(BIN)/odl compile
+	$(BIN)/odl step compile
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # What takes long, before an issue is called resolved: real schedulers, many strikes, many malformed files.
 test-long: .venv/tested
-	$(BIN)/odl compile
+	$(BIN)/odl step compile
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m long
 	$(BIN)/python tests/fuzz.py --examples 300
 	$(BIN)/python tests/faultrun.py
 
 # Wrong edits, each of which the tests of its module have to see: up to 90 minutes (docs/extending.md).
 mutants: .venv/tested
-	$(BIN)/odl compile
+	$(BIN)/odl step compile
 	$(BIN)/python tests/mutants.py
 
 fuzz: .venv/tested
@@ -49,7 +49,7 @@ scale: .venv/tested
 
 # What learners, readers, experiments and figures say of themselves, for the workflow (docs/extending.md).
 schema: .venv/installed
-	$(BIN)/odl schema --write
+	$(BIN)/odl step schema --write
 
 lint: .venv/tested
 	$(BIN)/ruff check .

@@ -142,7 +142,7 @@ class Run:
                 )
             except (psutil.Error, IndexError):
                 continue
-            text = " ".join(words).split("odl ", 1)
+            text = " ".join(words).split("odl step ", 1)
             if words[1:2] == ["-c"] and len(text) == 2:
                 name = text[1].split()[0]
                 found.append((shell, inner[0] if inner else None, RULES.get(name, name)))

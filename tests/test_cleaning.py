@@ -273,7 +273,18 @@ class TestReader:
     def test_counts_are_stored_in_both_files_and_in_the_digests(self, tmp_path, capsys):
         path, options = self.rows(tmp_path / "d.jsonl"), {"clean": ["quotes", "headers"], "min_words": 1}
         assert (
-            main(["read", "documents", str(tmp_path / "d.h5"), "--source", str(path), "--options", json.dumps(options)])
+            main(
+                [
+                    "step",
+                    "read",
+                    "documents",
+                    str(tmp_path / "d.h5"),
+                    "--source",
+                    str(path),
+                    "--options",
+                    json.dumps(options),
+                ]
+            )
             == 0
         )
         said = capsys.readouterr().out

@@ -17,6 +17,7 @@ from test_config import DEFAULT, SCHEMA, merged
 
 import odl
 from odl import cli, config, corpora, experiments
+from odl.commands import STEPS
 from odl.evaluation import baselines, scores, study, tables
 from odl.files import digests, documents, storage
 from odl.jobs import runs, update
@@ -45,8 +46,9 @@ def code(text):
 
 
 def subcommands():
-    actions = cli._parser()._actions
-    return set(next(action for action in actions if isinstance(action, argparse._SubParsersAction)).choices)
+    """Return the commands of odl, and its steps as ``step NAME``."""
+    (commands,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return commands.choices.keys() | {f"step {name}" for name in STEPS}
 
 
 def anchors(text):
@@ -203,14 +205,14 @@ def test_defaults_of_experiments_are_those_of_their_modules():
 @pytest.mark.parametrize("name", TEXT)
 def test_commands_exist(name):
     text = code(TEXT[name])
-    named = set(re.findall(r"(?<![\w./-])(?<!from )odl ([a-z][a-z-]*)", text))
+    named = set(re.findall(r"(?<![\w./-])(?<!from )odl ((?:step )?[a-z][a-z-]*)", text))
     assert named <= subcommands(), f"{name} names odl {named - subcommands()}"
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     assert set(re.findall(r"(?<![\w./-])make ([a-z]+(?:-[a-z]+)*)", text)) <= targets, name
 
 
 def test_every_subcommand_is_named():
-    assert set(re.findall(r"odl ([a-z]+)", code(TEXT["docs/extending.md"]))) >= subcommands()
+    assert set(re.findall(r"odl ((?:step )?[a-z]+)", code(TEXT["docs/extending.md"]))) >= subcommands() - {"step"}
 
 
 def test_configurations_of_the_readme_exist():

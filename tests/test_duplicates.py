@@ -242,10 +242,10 @@ class TestChain:
         write_stream(tmp_path / "posts", stream, "a")
         run(tmp_path / "posts", tmp_path / "results")
         batch, output = tmp_path / "results" / "batches" / "0.h5", tmp_path / "0.h5"
-        assert main(["duplicates", str(output), str(batch)]) == 0
+        assert main(["step", "duplicates", str(output), str(batch)]) == 0
         assert "of 40 documents 2 repeat one of their timestep" in capsys.readouterr().out
         assert output.read_bytes() == (tmp_path / "results" / "duplicates" / "0.h5").read_bytes()
-        assert main(["duplicates", str(output), str(batch), "--window", "-1"]) == 1
+        assert main(["step", "duplicates", str(output), str(batch), "--window", "-1"]) == 1
         assert "--window is -1; expected a number of timesteps from 0" in capsys.readouterr().err
 
 

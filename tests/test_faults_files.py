@@ -51,7 +51,7 @@ def words_of(stage, source, target, t=1):
         "baselines": [*made, feature, "--past", source / "past"],
         "evaluate": [*made, "--options", json.dumps(OPTIONS), "--scores", source / "score1.h5", source / "score2.h5"],
     }[stage]
-    return [stage, *map(str, words)], [target / name for name in outputs if not name.startswith("time")]
+    return ["step", stage, *map(str, words)], [target / name for name in outputs if not name.startswith("time")]
 
 
 STAGES = ["read", "index", "batch", "features", "update", "baselines", "evaluate"]

@@ -239,7 +239,7 @@ def made(tmp_path_factory):
 
 def test_the_command_writes_it(made, tmp_path):
     """From files; feedback.csv elsewhere is respected, and half and twice the budget are told of."""
-    assert cli.main(["newpage", str(tmp_path / "new.html"), str(made)]) == 0
+    assert cli.main(["step", "newpage", str(tmp_path / "new.html"), str(made)]) == 0
     page = plain((tmp_path / "new.html").read_text(encoding="utf-8"))
     watch = read.alerts_of(made)
     last = watch.periods[-1]
@@ -252,7 +252,7 @@ def test_the_command_writes_it(made, tmp_path):
     number = next(alert.topic for alert in last.alerts if alert.topic)
     feedback.add(tmp_path, Entry(f"topic:{number}", "muted"))
     alerts = read.place_of(made).alerts
-    assert cli.main(["newpage", str(tmp_path / "new.html"), alerts, "--home", str(tmp_path)]) == 0
+    assert cli.main(["step", "newpage", str(tmp_path / "new.html"), alerts, "--home", str(tmp_path)]) == 0
     assert f"of topic:{number} (muted in feedback.csv)" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
 
 

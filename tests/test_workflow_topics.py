@@ -62,7 +62,7 @@ def test_by_hand_gives_the_same_bytes(grouped, tmp_path):
     folder = study.stream / "da" / "k8"
     settings = emerging.read_emerging(folder / "emerging" / "2.h5").settings
     files = [folder / "scores" / "2.h5", study.stream / "features" / "2.h5"]
-    command = [sys.executable, "-m", "odl", "topics", *files, "--output", tmp_path / "2.h5"]
+    command = [sys.executable, "-m", "odl", "step", "topics", *files, "--output", tmp_path / "2.h5"]
     command += ["--settings", json.dumps(settings)]
     done = subprocess.run([*map(str, command)], env=environment(study.folder), capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("timestep 2 of mine, da with 8 atoms"), done.stderr

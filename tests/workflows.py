@@ -34,7 +34,7 @@ if called:
     held = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     study = os.path.dirname(os.path.dirname(__file__))
     with open(os.path.join(study, "threads.jsonl"), "a") as file:
-        file.write(json.dumps({"command": sys.orig_argv[called[0] + 1], "threads": held}) + "\\n")
+        file.write(json.dumps({"command": sys.orig_argv[called[0] + 2], "threads": held}) + "\\n")
 """
 
 
@@ -130,7 +130,7 @@ class Study:
     @classmethod
     def create(cls, folder, config=None, base=None):
         """Copy the workflow and the package into a new folder; their code is compiled before."""
-        subprocess.run([sys.executable, "-m", "odl", "compile"], check=True, env=environment(ROOT))
+        subprocess.run([sys.executable, "-m", "odl", "step", "compile"], check=True, env=environment(ROOT))
         shutil.copytree(ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"})
         shutil.copy2(ROOT / "Snakefile", folder / "Snakefile")
         for name in COPIED:

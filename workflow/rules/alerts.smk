@@ -37,7 +37,7 @@ rule alerts:
         duplicates=option("--duplicates", "duplicates"),
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
+        "odl step alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
         " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
         " > {log:q} 2>&1"
 
@@ -79,4 +79,4 @@ rule newpage:
         seeds=option("--seeds", "seeds"),
         study=ROOT + "/report.html",
     shell:
-        "odl newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} {params.seeds:q} > {log:q} 2>&1"
+        "odl step newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} {params.seeds:q} > {log:q} 2>&1"

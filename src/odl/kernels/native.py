@@ -1,4 +1,4 @@
-"""Kernels without the compiler: a library made by ``odl compile`` is loaded where it is there, else numba is.
+"""Kernels without the compiler: a library made by ``odl step compile`` is loaded where it is there, else numba is.
 
 Importing numba and loading its cache costs more than a small timestep does. The functions listed here allocate
 nothing and take arrays and numbers only, so `odl.jobs.compile` can compile them ahead of time into a shared library

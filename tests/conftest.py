@@ -14,6 +14,15 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist asks for the groups
+def pytest_collection_modifyitems(items):
+    """What runs the workflow first, for it takes longest; tests of a file in one worker, for they share fixtures."""
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture
 def rng():
     """A generator with a fixed seed."""

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pandas
 import pytest
+from called import odl
 from reference import project_column
 from scipy import sparse
 from scipy.optimize import linprog
-from test_cli import odl
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError

@@ -1,16 +1,13 @@
 """Emerging topics: planted ones are recovered, clusters follow their definition, files and command say the same."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import h5py
 import numpy as np
 import pytest
 import studies
-from conftest import ROOT
+from called import odl
 from fuzzing import reseal
 from scipy import sparse
 
@@ -283,11 +280,6 @@ def test_files_of_different_documents_are_refused(made, tmp_path):
     emerging.write(tmp_path / "a.h5", found)
     with pytest.raises(DataError, match="other documents"):
         emerging.table([(tmp_path / "a.h5", made / "s1.h5")])
-
-
-def odl(*arguments):
-    command = [sys.executable, "-m", "odl", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, env={**os.environ})
 
 
 def test_the_command_prints_what_it_writes(made, tmp_path):

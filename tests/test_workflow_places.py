@@ -47,10 +47,10 @@ def test_a_folder_of_results_never_runs_a_command(tmp_path):
         regret={"enabled": True, "runs": ["da"], "sizes": [], "iterations": 5},
     )
     study = Study.create(tmp_path / "study", config)
-    study.write("a.jsonl", documents(0, 280))
+    study.write("a.jsonl", documents(0, 200))
     study.run()
     results = study.folder / FOLDER / "small"
-    assert (results / "report.html").exists() and (results / "mine" / "seed0" / "batch" / "k8" / "2.h5").exists()
+    assert (results / "report.html").exists() and (results / "mine" / "seed0" / "batch" / "k8" / "1.h5").exists()
     assert (results / "tables" / "regret.tsv").exists()
     assert not list(study.folder.rglob("ran"))
     beside = {path.name for path in study.folder.iterdir() if not path.name.startswith(".")}

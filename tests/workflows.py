@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import fcntl
 import functools
 import hashlib
 import json
@@ -130,7 +131,7 @@ class Study:
     @classmethod
     def create(cls, folder, config=None, base=None):
         """Copy the workflow and the package into a new folder; their code is compiled before."""
-        subprocess.run([sys.executable, "-m", "odl", "step", "compile"], check=True, env=environment(ROOT))
+        compiled()
         shutil.copytree(ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"})
         shutil.copy2(ROOT / "Snakefile", folder / "Snakefile")
         for name in COPIED:
@@ -274,12 +275,28 @@ def h5_attributes(path):
 
 
 @functools.cache
+def compiled():
+    """Compile the code of the repository, which copies of it find."""
+    subprocess.run([sys.executable, "-m", "odl", "step", "compile"], check=True, env=environment(ROOT))
+
+
+@functools.cache
 def finished(base):
-    """Return a finished study of 360 documents, made once a process, and the call that made it; not to be changed."""
-    study = Study.create(base / "finished")
-    study.write("a.jsonl", documents(0, 360, padding=3000))
-    study.record_threads()
-    return study, study.run(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")
+    """Return a finished study of 360 documents, and the call that made it; not to be changed.
+
+    It is made once for all workers, each of which has a copy in its own folder `base`.
+    """
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    study, told = Study(shared / "finished"), shared / "finished.json"
+    with open(shared / "finished.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            shutil.rmtree(study.folder, ignore_errors=True)
+            Study.create(study.folder).write("a.jsonl", documents(0, 360, padding=3000))
+            study.record_threads()
+            told.write_text(json.dumps(study.run(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")))
+    status, text, jobs = json.loads(told.read_text())
+    return study.copy(base / "copy"), Result(status, text, [tuple(job) for job in jobs])
 
 
 def chain(run, first=0, last=3):

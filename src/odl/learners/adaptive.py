@@ -83,6 +83,7 @@ class Adaptive(Learner):
     algorithm: ClassVar[str] = "adaptive"
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
+    opens: ClassVar[bool] = True
     choices: ClassVar[dict] = {"full": tuple(FULL)}
     bounds: ClassVar[dict] = {
         "terms": {"minimum": 1},
@@ -103,7 +104,7 @@ class Adaptive(Learner):
 
     def start(self, P, n_atoms, rng):
         """Learn the first batch, from no atom on; at most `n_atoms` are ever made. Nothing is drawn."""
-        check_atoms(P, n_atoms)
+        check_atoms(P, n_atoms, on_demand=self.opens)
         nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
         nothing.arrays["limit"][0] = n_atoms
         return replace(self.learn(nothing, P, None), updates=0)

@@ -4,10 +4,10 @@ An atom j is the sum S_j of the documents that joined it, n_j of them. Neither s
 merge: the atoms at the start of a block and its documents are pieces, of which each has an owner, and the inner
 product of a document and an atom is the sum of those with its pieces (`odl.kernels.inverted`).
 
-The cheapest pair to merge is found lazily. Atoms are numbered by the time of their last change. Row j of `gram` is right
-for all atoms that changed before j, and `price[j]` is the least squared cost among these when j was searched; it is
-that still if `partner[j]` has not changed since, otherwise a lower bound. So every pair is looked at by the one that
-changed last, and a row is searched again only when its bound is the least of all.
+The cheapest pair to merge is found lazily. Atoms are numbered by the time of their last change. Row j of `gram` is
+right for all atoms that changed before j, and `price[j]` is the least squared cost among these when j was searched; it
+is that still if `partner[j]` has not changed since, otherwise a lower bound. So every pair is looked at by the one
+that changed last, and a row is searched again only when its bound is the least of all.
 """
 
 import math
@@ -23,8 +23,10 @@ UNKNOWN = -2  # partner of an atom that has not been searched since it changed
 
 
 @kernel
-def _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, cost):
+def _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters):
     """Find the atom that is cheapest to merge with j among those that changed before it; among equals the first."""
+    if stamp[j] <= counters[START]:  # atoms of the start are in the order of their numbers
+        n_atoms = j
     row, own, scale, time = gram[j], documents[j], inverse[j], stamp[j]
     for i in range(n_atoms):
         distance = 1.0 - row[i] * (scale * inverse[i])
@@ -45,11 +47,11 @@ def _is_right(j, stamp, partner):
 
 
 @kernel
-def _cheapest(n_atoms, gram, documents, inverse, stamp, partner, price, cost):
+def _cheapest(n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters):
     """Return the atom whose price is the least; of equal pairs that of the first atom, then of the first other."""
     for j in range(n_atoms):
         if partner[j] == UNKNOWN:
-            _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, cost)
+            _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
     while True:
         found, equal = 0, 0
         for j in range(1, n_atoms):
@@ -58,14 +60,14 @@ def _cheapest(n_atoms, gram, documents, inverse, stamp, partner, price, cost):
             elif price[j] == price[found]:
                 equal += 1
         if not _is_right(found, stamp, partner):
-            _search(found, n_atoms, gram, documents, inverse, stamp, partner, price, cost)
+            _search(found, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
         elif equal == 0 or price[found] == np.inf:
             return found
         else:
             first = _first_of_equals(found, n_atoms, stamp, partner, price)
             if _is_right(first, stamp, partner):
                 return first
-            _search(first, n_atoms, gram, documents, inverse, stamp, partner, price, cost)
+            _search(first, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
 
 
 @kernel
@@ -88,9 +90,10 @@ def _whole(j, n_atoms, gram, stamp, recent, counters):
     since = max(stamp[j], counters[START])
     row = gram[j]
     if counters[TIME] - since < len(recent):
-        for time in range(since + 1, counters[TIME] + 1):
-            i = recent[time % len(recent)]
-            row[i] = gram[i, j]
+        place = since % len(recent)
+        for _ in range(counters[TIME] - since):
+            place = place + 1 if place + 1 < len(recent) else 0
+            row[recent[place]] = gram[recent[place], j]
     else:
         for i in range(n_atoms):
             if stamp[i] > since:
@@ -152,7 +155,7 @@ def _make_room(
         gone = _least(n_atoms, documents, used)
         _reassign(owner, pieces, gone, -1)
         return gone
-    gone = _cheapest(n_atoms, gram, documents, inverse, stamp, partner, price, cost)
+    gone = _cheapest(n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
     joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] / (documents[nearest] + 1.0))
     if not price[gone] < joining:
         return -1
@@ -199,7 +202,7 @@ def _products(
             if new_rows[place] >= d:
                 break
             total[before + new_rows[place]] += weight * new_values[place]
-    inner[: n_atoms] = 0.0
+    inner[:n_atoms] = 0.0
     for piece in range(pieces):
         if owner[piece] >= 0:
             inner[owner[piece]] += total[piece]

@@ -168,7 +168,9 @@ def _product(first, last, terms, weights, dense):
 
 
 @kernel
-def codes(first, last, starts, terms, weights, atom_starts, atom_terms, atom_weights, chosen, sweeps, found, dense, gram):
+def codes(
+    first, last, starts, terms, weights, atom_starts, atom_terms, atom_weights, chosen, sweeps, found, dense, gram
+):
     """Code documents first..last-1 on a few chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Coordinate descent from x = 0.

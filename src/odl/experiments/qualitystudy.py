@@ -109,7 +109,7 @@ def learn(held, runs, k, every=False, cost=None):
     first, weighting = next(iter(made.values())), next(iter(runs.values()))["features"]
     found = {run: {} for run in runs}
     start = held.P(0, weighting)
-    state = first.start(start, min(k, int((np.diff(start.indptr) > 0).sum())), novelty.generator(held.seed, "start"))
+    state = first.start(start, k, novelty.generator(held.seed, "start"))
     for t in range(1, len(held.batches)):
         P, spent = held.P(t, weighting), 0.0
         for run, learner in made.items():

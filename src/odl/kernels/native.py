@@ -33,10 +33,19 @@ FUNCTIONS = {
         "reduce": "l[] u[] d[] l[] u[] d[] d[] d[] l[] l[] l[] l[] d[] d[] l[] i[] d[]",
         "iterate": "d[] l[] i[] d[] d[] l[] l[] d[] d[] d[] d d[] d[] d[] d[] d[,] d[] d[]",
     },
+    "inverted": {
+        "number": "i[] i[] i[] l u[]",
+        "invert": "l[] u[] d[] l[] u[] d[]",
+        "grams": "l[] u[] d[] l[] u[] d[] d[,]",
+        "nearest": "l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]",
+        "codes": "l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]",
+        "combine": "l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]",
+        "by_row": "l[] i[] l[] u[] d[] l[] i[] d[]",
+        "heaviest": "l l[] i[] d[] l[] d[] d[]",
+    },
     "clusters": {
-        "partners": "l d[,] d[] l[] d[]",
-        "learn": "l[] l[] d[] f[,] d[,] d[] l[] l[] l[] l[] d[] l l d l d[]",
-        "codes": "l[] l[] d[] l[] l[] d[] l[,] l d[,] d[] d[,]",
+        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
+        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] l[] l l d l",
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}

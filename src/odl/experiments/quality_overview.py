@@ -81,6 +81,7 @@ def section(folder):
     for name, (caption, alt) in FIGURES.items():
         if os.path.exists(os.path.join(folder, f"{name}.svg")):
             parts.append(page.picture(os.path.join(folder, name), caption, alt))
-    for make in (qualitypage.comparison, qualitypage.ablation, qualitypage.alerting, qualitypage.cost):
+    makers = qualitypage.comparison, qualitypage.competing, qualitypage.ablation, qualitypage.alerting, qualitypage.cost
+    for make in makers:
         parts += make(found)
     return parts

@@ -7,7 +7,7 @@ import numpy as np
 from odl.files import tables
 from odl.report import page
 
-TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost")
+TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost", "rivals")
 
 
 def read_tables(folders):
@@ -139,3 +139,40 @@ def cost(found):
         "constant."
     )
     return [page.table(["", "timesteps", "whole stream", "first third", "last third"], lines, caption)]
+
+
+def competing(found):
+    """Other methods: quality, what they store, and time."""
+    lines = []
+    for (name,), rows in by(found["rivals"], "stream").items():
+        if len(by(found["rivals"], "stream")) > 1:
+            lines.append(name)
+        runs = by(rows, "run")
+        for (run,), held in runs.items():
+            if (f"{run}-context",) in runs:
+                cells = [page.mean_sd(*spread(part, "average")) for part in (held, runs[f"{run}-context",])]
+                stored, ms = (spread(held, column)[0] for column in ("entries", "ms"))
+                lines.append([described(run), *cells, f"{stored / 1000:,.0f}", page.number(ms)])
+    if not lines:
+        return []
+    caption = (
+        "Other methods, each of which scores a batch before it takes it in: average AUC plain and in the context of "
+        "the batch (as the learner has it), mean ± sd over seeds; thousands of numbers stored at the end of the "
+        "stream; CPU milliseconds a document. Those that hold the past as it is need more with every document."
+    )
+    return [page.table(["", "average AUC", "in context", "stored, thousands", "ms"], lines, caption)]
+
+
+RIVALS = {
+    "nearest5-logtf-past": "5 nearest documents, whole past",
+    "nearest5-logtf-window1000": "5 nearest of the last 1000 documents",
+    "temporal-idf": "temporal idf of the document",
+    "first-story-lsh": "first-story detection by hashing",
+    "lda-perplexity": "perplexity under online LDA",
+    "nmf-residual": "residual of an online NMF",
+}
+
+
+def described(run):
+    """Say in words what a rival is."""
+    return RIVALS.get(run, run)

@@ -12,7 +12,8 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, means, metrics
+from odl.evaluation import baselines, means, metrics, rivals
+from odl.experiments import qualityrivals
 from odl.learners.adaptive import in_context
 from odl.stream import batching, features
 
@@ -287,4 +288,17 @@ def spend(held, chosen, settings):
     return {"cost": rows}
 
 
-PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend}
+def rival(held, chosen, settings, slow=False):
+    """Other methods, plain and in context, with what they store and the time that they take."""
+    _, context = _runs(chosen, settings)
+    found = qualityrivals.rows(held, rivals.names(slow), lambda scores: with_context(held, scores, context))
+    return {"rivals": found}
+
+
+def model(held, chosen, settings):
+    """As `rival`, of those that take long."""
+    return rival(held, chosen, settings, slow=True)
+
+
+PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend, "rivals": rival}
+PARTS |= {"models": model}

@@ -67,7 +67,7 @@ def test_temporal_idf_by_words(chain, monkeypatch):
 
 
 def test_first_stories_by_buckets_as_lists(chain, monkeypatch):
-    for name, value in {"TABLES": 4, "BITS": 3, "BUCKET": 3, "RECENT": 10}.items():
+    for name, value in {"TABLES": 4, "BITS": 3, "BUCKET": 5, "RECENT": 10}.items():
         monkeypatch.setattr(first_story.FirstStory, name, value)
     rival = taught(first_story.FirstStory(5), chain[:3])
     signs = rival.signs.reshape(-1, 4, 3).astype(float)
@@ -83,7 +83,7 @@ def test_first_stories_by_buckets_as_lists(chain, monkeypatch):
     past, buckets = np.concatenate([dense(batch) for batch in chain[:3]]), {}
     for number, vector in enumerate(past):
         for place in places(vector):
-            buckets.setdefault(place, deque(maxlen=3)).append(number)
+            buckets.setdefault(place, deque(maxlen=5)).append(number)
     recent, expected = set(range(len(past) - 10, len(past))), []
     for vector in dense(chain[3]):
         times = Counter(number for place in places(vector) for number in buckets.get(place, ()))

@@ -7,7 +7,7 @@ import numpy as np
 from odl.files import tables
 from odl.report import page
 
-TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost", "rivals")
+TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost", "rivals", "sizes")
 
 
 def read_tables(folders):
@@ -163,6 +163,27 @@ def competing(found):
     return [page.table(["", "average AUC", "in context", "stored, thousands", "ms"], lines, caption)]
 
 
+def sizes(found):
+    """Quality in batches of other sizes."""
+    lines, columns = [], sorted({row["size"] for row in found["sizes"]})
+    for (name,), rows in by(found["sizes"], "stream").items():
+        if len(by(found["sizes"], "stream")) > 1:
+            lines.append(name)
+        for (run,), held in by(rows, "run").items():
+            cells = by(held, "size")
+            lines.append([named(run), *(page.mean_sd(*spread(cells.get((size,), []), "pooled")) for size in columns)])
+        novel = [spread([row for row in rows if row["size"] == size], "novel")[0] for size in columns]
+        lines.append(["novel documents", *(page.number(value, ".0f") for value in novel)])
+    if not lines:
+        return []
+    caption = (
+        "AUC of all documents after the first batch together, mean ± sd over seeds, by the documents of a batch. "
+        "Nearest documents are those of the whole past. Figures of two sizes do not compare: a topic is new in one "
+        "batch only, so smaller batches have fewer novel documents and more of the topic is known."
+    )
+    return [page.table(["", *(f"batches of {size}" for size in columns)], lines, caption)]
+
+
 RIVALS = {
     "nearest5-logtf-past": "5 nearest documents, whole past",
     "nearest5-logtf-window1000": "5 nearest of the last 1000 documents",
@@ -176,3 +197,6 @@ RIVALS = {
 def described(run):
     """Say in words what a rival is."""
     return RIVALS.get(run, run)
+
+
+MAKERS = (comparison, competing, sizes, ablation, alerting, cost)

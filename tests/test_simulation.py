@@ -8,7 +8,7 @@ from odl.corpora import simulation
 from odl.errors import ConfigError
 from odl.stream import features
 
-OPTIONS = {"documents": 3000, "seed": 3}
+OPTIONS = {"documents": 3000, "words": 60, "own": 0.4, "seed": 3}
 
 
 @pytest.fixture(scope="module")

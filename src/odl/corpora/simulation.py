@@ -12,7 +12,7 @@ from odl.errors import ConfigError
 from odl.files.documents import Documents
 
 READER = "simulation"
-DEFAULTS = {"documents": 10000, "days": 10, "words": 60, "own": 0.4, "seed": 0}
+DEFAULTS = {"documents": 10000, "days": 10, "words": 40, "own": 0.2, "seed": 0}
 OPTIONS = {
     **{name: {"type": "integer", "minimum": least} for name, least in (("documents", 1), ("days", 6), ("words", 1))},
     "own": {"type": "number", "minimum": 0, "maximum": 1},

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from odl.corpora import cleaning, encodings, fields, texts
 from odl.corpora.checks import check_options, nearest
+from odl.corpora.passages import Splitter, count_words
 from odl.corpora.shingles import Shingler
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
@@ -141,6 +142,7 @@ class Collection:
         self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
         self.dates, self.repeated = dates, 0
+        self.splitter = Splitter() if cleaner.boilerplate else None
         self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
         self.times, self.numbers = array("q"), {}
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
@@ -177,12 +179,15 @@ class Collection:
             raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
         time = fields.parse_time(given.get("time"), self.dates)
         topics = fields.parse_topics(given.get("topics"), self.separator)
-        text, taken = "", [0] * len(self.cleaner.names)
+        text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
         if not fields.missing(given.get("counts")):
             counts = fields.parse_counts(given["counts"])
         elif given.get("text") is not None:
             text, taken = self.cleaner.apply(fields.parse_text(given["text"]))
-            counts = Counter(self.words_of(text))
+            if self.splitter is None:
+                counts = Counter(self.words_of(text))
+            else:
+                counts, *passages = count_words(text, self.words_of)
         else:
             raise ValueError("it has neither text nor counts")
         n_words = sum(counts.values())
@@ -203,6 +208,8 @@ class Collection:
         for token, count in counts.items():
             self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
             self.data.append(count)
+        if self.splitter is not None:
+            self.splitter.add(*passages, self.numbers)
         self.indptr.append(len(self.indices))
 
     def finish(self):
@@ -233,6 +240,7 @@ class Collection:
             removed=self.cleaner.removed(),
             dropped=self._dropped() if self.min_words else None,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
+            passages=self.splitter.passages(column) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
             notes=[f"{self.repeated} more with an id that occurred before left out"] if self.repeated else [],
         )

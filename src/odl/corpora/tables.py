@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from odl.corpora import checks, feeds, mail, texts
 from odl.corpora.checks import LONGEST_LINE, Left, lines, unpacked
-from odl.corpora.encodings import Encoding, not_decoded
+from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import EPOCH, clean
 from odl.errors import ConfigError, DataError
 from odl.files import listing
@@ -18,7 +18,6 @@ from odl.files import listing
 BATCH_ROWS = 1024
 VALUE = 8  # bytes that a value counts at least, also one that is missing
 DELIMITERS = ";\t|,"
-UTF8 = Encoding()
 
 
 @dataclass(frozen=True)
@@ -119,17 +118,20 @@ def _rows(path, form, name):
         yield from _parquet_rows(path)
         return
     with opened(path) as file:
+        if kind == "mail":
+            yield from mail.rows(file, path, form.encoding)
+            return
+        if kind == "feed":
+            yield from feeds.rows(file, path)
+            return
+        file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":
             tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
-            yield from _csv_rows(file, path, form.delimiter or tab, form.encoding)
-        elif kind == "mail":
-            yield from mail.rows(file, path, form.encoding)
-        elif kind == "feed":
-            yield from feeds.rows(file, path)
+            yield from _csv_rows(file, path, form.delimiter or tab, encoding)
         elif kind == "text":
-            yield "line 1", texts.row(file, path, name, form.encoding, form.times)
+            yield "line 1", texts.row(file, path, name, encoding, form.times)
         else:
-            yield from _json_rows(file, path, form.encoding)
+            yield from _json_rows(file, path, encoding)
 
 
 def opened(path):
@@ -140,7 +142,7 @@ def opened(path):
 def _located(path, encoding, error):
     """Return the error of bytes that do not fit the encoding, with their line."""
     with opened(path) as file:
-        for number, line in enumerate(lines(file, path), start=1):
+        for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
             try:
                 encoding.text(line)
             except UnicodeDecodeError as found:

@@ -235,8 +235,6 @@ class TestLook:
         refused("1 document; expected at least two", jsonl(tmp_path / "a.jsonl", [{"text": "x"}]))
         refused("no column holds text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
         refused("say --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))
-        (tmp_path / "u.csv").write_bytes("text\nx\n".encode("utf-16"))
-        refused("is UTF-16; expected UTF-8", str(tmp_path / "u.csv"))
         refused("--stop-words is 'klingon'", jsonl(tmp_path / "a.jsonl", [{"text": "x"}] * 2), stop_words="klingon")
 
     def test_equal_documents_and_long_lines(self, tmp_path):

@@ -46,7 +46,7 @@ ROOMS = {
     "arguments": {"errors"},
     "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
     "registry": BOTH | {"arguments", "report", "experiments"},
-    "project": {"alerts", "errors", "config", "files", "corpora"},
+    "project": {"alerts", "errors", "config", "files", "corpora", "stream"},
     "cli": {"__init__", "errors", "arguments", "commands", "jobs", "project"},
     "__main__": {"cli"},
 }

@@ -80,7 +80,9 @@ def batch(args):
 def features(args):
     from odl.stream import features
 
-    features.advance(args.output, args.batch, args.previous)
+    cut = features.advance(args.output, args.batch, args.previous)
+    if cut is not None:
+        print(f"odl features: {cut.sentence()}")
 
 
 @step(

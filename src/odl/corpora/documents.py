@@ -6,8 +6,9 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from odl.corpora import cleaning, encodings, fields, texts
+from odl.corpora import cleaning, encodings, feeds, fields, texts
 from odl.corpora.checks import check_options, nearest
+from odl.corpora.passages import Splitter, count_words
 from odl.corpora.shingles import Shingler
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
@@ -46,7 +47,8 @@ def read(sources, options):
         Files, patterns, or folders of tables (`odl.files.listing`); what a file is follows from its name.
     options : dict
         ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url; null for one that is
-        not to be used; a name other than the default has to occur; without a name url is not read),
+        not to be used; a name other than the default has to occur; without a name url is not read; text may be a list,
+        whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
         ``separator`` between the topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV
         files (default ",", in .tsv files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes
         that the first does not fit), ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`,
@@ -112,9 +114,29 @@ def check_columns(columns):
         raise ConfigError(f"columns is {columns!r}", "a mapping of " + ", ".join(ROLES), "correct it")
     check_options("columns", columns, ROLES)
     for role, name in columns.items():
-        if name is not None and not isinstance(name, str):
+        names = name if role == "text" and isinstance(name, list) and name else [name]
+        if name is not None and not all(isinstance(one, str) for one in names):
             raise ConfigError(f"columns.{role} is {name!r}", "the name of a column, or null", "correct it")
     return {role: name for role, name in {**COLUMNS, **columns}.items() if name is not None}
+
+
+def own_columns(kind, columns):
+    """Return role -> column of mail, texts and feeds; the categories of these are topics where `columns` say so."""
+    return {**OWN, "topics": feeds.CATEGORY} if kind == "feed" and columns.get("topics") == feeds.CATEGORY else OWN
+
+
+def names_of(column):
+    """Return the names of a role's column, which may be several or none."""
+    return column if isinstance(column, list) else [] if column is None else [column]
+
+
+def value_of(row, column):
+    """Return what a row has in a column; of several, their texts below each other, or the one that is no text."""
+    if not isinstance(column, list):
+        return row.get(column)
+    values = [row[name] for name in column if not fields.missing(row.get(name))]
+    wrong = next((value for value in values if not isinstance(value, str)), None)
+    return wrong if wrong is not None else "\n".join(values) if values else None
 
 
 class Collection:
@@ -141,6 +163,7 @@ class Collection:
         self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
         self.dates, self.repeated = dates, 0
+        self.splitter = Splitter() if cleaner.boilerplate else None
         self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
         self.times, self.numbers = array("q"), {}
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
@@ -149,7 +172,7 @@ class Collection:
         """Append the documents of one file."""
         kind = form.of(path)
         tabular = kind not in ("mail", "feed", "text")
-        columns = self.columns if tabular else OWN
+        columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
         for place, row in rows(path, form, name):
             if with_ids is None:
@@ -157,7 +180,9 @@ class Collection:
                 with_ids = columns.get("id") in row
             seen.update(row)
             try:
-                self.add_row(name, place, {role: row.get(column) for role, column in columns.items()}, with_ids, kind)
+                self.add_row(
+                    name, place, {role: value_of(row, column) for role, column in columns.items()}, with_ids, kind
+                )
             except (ValueError, OverflowError, RecursionError) as error:
                 raise DataError(f"{path} {place}: {error}", "a readable document", "correct or remove it") from error
         if tabular:
@@ -177,12 +202,15 @@ class Collection:
             raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
         time = fields.parse_time(given.get("time"), self.dates)
         topics = fields.parse_topics(given.get("topics"), self.separator)
-        text, taken = "", [0] * len(self.cleaner.names)
+        text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
         if not fields.missing(given.get("counts")):
             counts = fields.parse_counts(given["counts"])
         elif given.get("text") is not None:
             text, taken = self.cleaner.apply(fields.parse_text(given["text"]))
-            counts = Counter(self.words_of(text))
+            if self.splitter is None:
+                counts = Counter(self.words_of(text))
+            else:
+                counts, *passages = count_words(text, self.words_of)
         else:
             raise ValueError("it has neither text nor counts")
         n_words = sum(counts.values())
@@ -203,6 +231,8 @@ class Collection:
         for token, count in counts.items():
             self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
             self.data.append(count)
+        if self.splitter is not None:
+            self.splitter.add(*passages, self.numbers)
         self.indptr.append(len(self.indices))
 
     def finish(self):
@@ -233,6 +263,7 @@ class Collection:
             removed=self.cleaner.removed(),
             dropped=self._dropped() if self.min_words else None,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
+            passages=self.splitter.passages(column) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
             notes=[f"{self.repeated} more with an id that occurred before left out"] if self.repeated else [],
         )
@@ -244,7 +275,7 @@ class Collection:
 
 def check_first_row(path, row, columns):
     """Refuse a file whose first row has neither text nor counts."""
-    wanted = [columns[role] for role in ("text", "counts") if role in columns]
+    wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if not any(name in row for name in wanted):
         hint = next((found for name in wanted if (found := nearest(name, row))), "")
         raise DataError(
@@ -260,7 +291,7 @@ def check_columns_seen(path, seen, columns):
     A role under its default name is optional; a column that differs from it in case or outer white
     space only would be lost silently, so it is refused.
     """
-    for role, name in columns.items():
+    for role, name in ((role, name) for role, names in columns.items() for name in names_of(names)):
         if name in seen:
             continue
         alike = next((str(other) for other in seen if str(other).strip().lower() == name.lower()), None)

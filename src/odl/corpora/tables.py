@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 from odl.corpora import feeds, mail, parquet, texts
 from odl.corpora.checks import LONGEST_LINE, lines, unpacked
-from odl.corpora.encodings import Encoding, not_decoded
+from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import clean
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 
 DELIMITERS = ";\t|,"
-UTF8 = Encoding()
 
 
 @dataclass(frozen=True)
@@ -116,17 +115,20 @@ def _rows(path, form, name):
         yield from parquet.rows(path)
         return
     with opened(path) as file:
+        if kind == "mail":
+            yield from mail.rows(file, path, form.encoding)
+            return
+        if kind == "feed":
+            yield from feeds.rows(file, path)
+            return
+        file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":
             tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
-            yield from _csv_rows(file, path, form.delimiter or tab, form.encoding)
-        elif kind == "mail":
-            yield from mail.rows(file, path, form.encoding)
-        elif kind == "feed":
-            yield from feeds.rows(file, path)
+            yield from _csv_rows(file, path, form.delimiter or tab, encoding)
         elif kind == "text":
-            yield "line 1", texts.row(file, path, name, form.encoding, form.times)
+            yield "line 1", texts.row(file, path, name, encoding, form.times)
         else:
-            yield from _json_rows(file, path, form.encoding)
+            yield from _json_rows(file, path, encoding)
 
 
 def opened(path):
@@ -137,7 +139,7 @@ def opened(path):
 def _located(path, encoding, error):
     """Return the error of bytes that do not fit the encoding, with their line."""
     with opened(path) as file:
-        for number, line in enumerate(lines(file, path), start=1):
+        for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
             try:
                 encoding.text(line)
             except UnicodeDecodeError as found:

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
-from odl.files import storage
+from odl.files import passages, storage
+from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
 SHINGLES = 2**31 - 1  # that there can be
@@ -48,6 +49,8 @@ class Documents:
         What was left out, if the reader was asked to.
     shingles : csr_array of uint8, shape (n_documents, SHINGLES), optional
         Ones at the shingles of each document (`odl.corpora.shingles`), if the reader was asked for them.
+    passages : odl.files.passages.Passages, optional
+        By which boilerplate is told, if the reader was asked for them.
     urls : list of str, optional
         Address of each document on the web, "" for none; empty where no document has one, and then not stored.
     notes : list of str, optional
@@ -64,6 +67,7 @@ class Documents:
     removed: dict = field(default_factory=dict)
     dropped: Dropped | None = None
     shingles: sparse.csr_array | None = None
+    passages: Passages | None = None
     urls: list = field(default_factory=list)
     notes: list = field(default_factory=list)
 
@@ -84,6 +88,7 @@ class Documents:
                 )
         more = {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
         more |= {} if self.shingles is None else {"sets of shingles": self.shingles.shape[0]}
+        more |= {} if self.passages is None else {"sets of passages": len(self.passages)}
         for name, length in more.items():
             if length != n_documents:
                 given = f"{length} {name} for {n_documents} documents"
@@ -116,6 +121,7 @@ class Documents:
             files=[self.files[row] for row in rows],
             removed={name: taken[rows] for name, taken in self.removed.items()},
             shingles=None if self.shingles is None else self.shingles[rows],
+            passages=None if self.passages is None else self.passages.select(rows, used[order]),
             urls=[self.urls[row] for row in rows] if self.urls else [],
         )
 
@@ -145,6 +151,8 @@ class Documents:
             if self.shingles is not None:
                 first, last = self.shingles.indptr[row : row + 2]
                 digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
+            if self.passages is not None:
+                digest.update(self.passages.digest(row))
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
 
@@ -178,6 +186,8 @@ def write_fields(file, documents):
         write_removed(file, documents.removed)
     if documents.shingles is not None:
         storage.write_csr(file, "shingles", documents.shingles)
+    if documents.passages is not None:
+        passages.write(file, documents.passages)
     if documents.dropped is not None:
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
@@ -196,6 +206,7 @@ def read_fields(file):
         removed=read_removed(file),
         dropped=read_dropped(file),
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
+        passages=passages.read(file),
     )
 
 

@@ -78,12 +78,15 @@ def read(folder):
 def ending(folder, config, seconds):
     """Return what a run ends with: what is new, and the page to open."""
     from odl.alerts import read, show
+    from odl.project import losses
     from odl.project.progress import duration
 
     watch = read.alerts_of(folder)
     news = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
-    report = folder / config.get("results", "results") / config["study"] / "report.html"
-    return f"{news}\n\ndone in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
+    root = folder / config.get("results", "results") / config["study"]
+    report, cleaned = root / "report.html", losses.sentence(root / config["streams"][0], config["seeds"][0])
+    done = f"done in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
+    return "\n".join([news, "", *filter(None, [cleaned]), done])
 
 
 def _wait(command, folder, heard):

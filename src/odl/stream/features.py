@@ -7,6 +7,7 @@ when a file is opened, documents by ranges of rows; all rows are a slice.
 
 import os
 import tempfile
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import rows, storage
+from odl.stream import boilerplate
 from odl.stream.weighting import Weighed, Weighting
 
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
@@ -177,6 +179,12 @@ def advance(output, source, previous=None):
     previous : path-like or Features, optional
         The timestep before; none for batch 0.
 
+    Returns
+    -------
+    odl.stream.boilerplate.Cut or None
+        What boilerplate took out, where the corpus is read for it; the features of the timesteps before have to lie
+        beside the output.
+
     Raises
     ------
     DataError
@@ -191,7 +199,13 @@ def advance(output, source, previous=None):
             raise DataError(given, expected, "pass the batch that follows")
         vocabulary = list(before.vocabulary) if before else []
         known = len(vocabulary)
-        columns = number_terms(storage.read_strings(batch, "vocabulary"), vocabulary)
+        cut = boilerplate.decide(batch, boilerplate.folder_of(output))
+        counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
+        used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
+        columns = np.zeros(len(words), dtype=np.int32)
+        columns[used] = number_terms(
+            [word for word, left in zip(words, used.tolist(), strict=True) if left], vocabulary
+        )
         frequencies = np.zeros(len(vocabulary), dtype=np.int64)
         seen, dominant = set(), set()
         if before:
@@ -203,7 +217,7 @@ def advance(output, source, previous=None):
             "n_initial": before.n_initial if before else len(vocabulary),
         }
         with storage.writing(output, "features", **sizes) as file:
-            _write_counts(file, rows.Matrix(batch, "counts"), columns, len(vocabulary))
+            _write_counts(file, counts, columns, len(vocabulary), cut)
             storage.write_strings(file, "vocabulary", vocabulary)
             for name in ("ids", "titles"):
                 rows.copy_array(batch, file, name)
@@ -215,10 +229,15 @@ def advance(output, source, previous=None):
                 storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))
             for name in ("times", "topics"):
                 rows.copy_array(batch, file, name)
+            if cut is not None:
+                boilerplate.write(file, cut)
+    return cut
 
 
 def follow(documents, previous=None, output=None):
     """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
+
+    Boilerplate stays: it is told by files of the timesteps before.
 
     Parameters
     ----------
@@ -235,7 +254,7 @@ def follow(documents, previous=None, output=None):
     """
     with tempfile.TemporaryDirectory() as folder:
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
-        docs.write(source, documents, "batch", t=previous.t + 1 if previous else 0)
+        docs.write(source, replace(documents, passages=None), "batch", t=previous.t + 1 if previous else 0)
         advance(output, source, previous)
         return read(output)
 
@@ -246,17 +265,26 @@ def _topics(file):
         yield tuple(line.split("\t")) if line else ()
 
 
-def _write_counts(file, counts, columns, n_terms):
+def _write_counts(file, counts, columns, n_terms, cut=None):
     """Store the counts under global term ids, terms ascending; gone through once for each array."""
+    if cut is not None:
+        moved = (_moved(part, columns, n_terms) for _, part in cut.without(counts))
+        rows.write_csr(file, "counts", moved, (counts.shape[0], n_terms), np.int32)
+        return
     group = file.create_group("counts")
     group.attrs["shape"] = np.array([counts.shape[0], n_terms], dtype=np.int64)
 
     def parts():
         for _, part in counts.parts():
-            moved = (part.data.astype(np.int32), columns[part.indices], part.indptr)
-            yield sparse.csr_array(moved, shape=(part.shape[0], n_terms)).sorted_indices()
+            yield _moved(part, columns, n_terms)
 
     for name in ("data", "indices"):
         entries = (getattr(part, name) for part in parts())
         rows.write_array(group, name, counts.nnz, np.dtype(np.int32), rows.reader(entries))
     rows.copy_array(counts.inner, group, "indptr")
+
+
+def _moved(part, columns, n_terms):
+    """Return counts under other columns, ascending."""
+    moved = (part.data.astype(np.int32), columns[part.indices], part.indptr)
+    return sparse.csr_array(moved, shape=(part.shape[0], n_terms)).sorted_indices()

@@ -13,7 +13,14 @@ project = "online-dictionary-learning"
 author = copyright = "The online-dictionary-learning developers"
 version = release = odl.__version__
 root_doc = "docs/index"
-include_patterns = ["docs/**", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "config/README.md", "benchmarks/README.md"]
+include_patterns = [
+    "docs/**",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "config/README.md",
+    "benchmarks/README.md",
+]
 exclude_patterns = ["docs/_ext/**"]
 extensions = [
     "myst_parser",

@@ -3,8 +3,11 @@
 import os
 import re
 import shutil
+import threading
 import time
 from dataclasses import dataclass, field
+
+from odl.files import saying
 
 STAGES = {  # title -> rules
     "reading": ("download", "read"),
@@ -18,6 +21,7 @@ STAGES = {  # title -> rules
 LAST = "pages"  # every other rule
 BAR = 20
 EVERY = 0.2  # seconds between two pictures on a terminal
+TICK = 1.0  # seconds after which there is one though nothing has happened
 
 
 @dataclass
@@ -55,6 +59,17 @@ class Progress:
         self.stages, self.jobs, self.shown, self.drawn, self.printed = {}, {}, 0, 0.0, {}
         self.wrong, self.stopped = [], False
         self.failed, self.steps, self.waits, self.indexed = False, None, False, 0
+        self.closed, self.ended, self.lock = False, threading.Event(), threading.RLock()
+
+    def tick(self):
+        """From now on, show how long jobs have been at work even while none begins or ends."""
+        if self.live:
+            threading.Thread(target=self._tick, daemon=True).start()
+
+    def _tick(self):
+        while not self.ended.wait(TICK):
+            with self.lock:
+                self.draw(now=True)
 
     def expect(self, counts):
         """Take the number of jobs of each rule."""
@@ -103,7 +118,8 @@ class Progress:
         """A job has failed: why, and where more is said, is written at the end, unless a person stopped it."""
         rule, _, _, log = self.jobs.get(job, ("", {}, [], []))
         self.failed = True
-        self.wrong.append(_line(log) or f"the step {rule} failed")
+        said = _line(log)
+        self.wrong.append(said if said and not said.startswith(saying.MARK) else f"the step {rule} failed")
         self.wrong += [f"log: {os.path.relpath(path, os.environ.get('ODL_FROM') or os.curdir)}" for path in log]
 
     def say(self, text, failed=True):
@@ -116,14 +132,17 @@ class Progress:
 
     def close(self):
         """Write what is left of the lines."""
+        self.ended.set()
         self._clear()
+        self.closed = not (self.failed or self.stopped)
         for stage in self._ordered():
-            if not (self.failed or self.stopped):  # streams of other lengths have fewer jobs than was reckoned
+            if self.closed:  # streams of other lengths have fewer jobs than was reckoned
                 stage.expected, self.waits = stage.done, False
             if stage.began and self.printed.get(stage.title) != stage.done:
                 self._print(stage)
         self.stages = {}
-        for text in () if self.stopped else dict.fromkeys(self.wrong):
+        wrong, self.wrong = self.wrong, []
+        for text in () if self.stopped else dict.fromkeys(wrong):
             self.say(text)
 
     def draw(self, now=False):
@@ -145,9 +164,19 @@ class Progress:
         full = BAR if over else BAR * stage.done // max(total, 1)
         spent = (stage.ended if over else self.clock()) - stage.began
         count = f"{stage.done}/{total}" if total else ""
-        left = "" if over or not stage.done else f"{duration(spent / stage.done * (total - stage.done))} left"
+        left = (
+            f"{duration(spent / stage.done * (total - stage.done))} left" if stage.done else f"{duration(spent)} so far"
+        )
         ending = duration(spent) if over else left
-        return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {stage.note:<24} {ending}".rstrip()
+        note = stage.note if over else self._now(stage) or stage.note
+        return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {note:<24} {ending}".rstrip()
+
+    def _now(self, stage):
+        """Return what a job of a stage says that it is at."""
+        for rule, _, _, log in self.jobs.values():
+            if self._stage(rule) is stage and (said := _line(log)).startswith(saying.MARK):
+                return said.removeprefix(saying.MARK)
+        return ""
 
     def _print(self, stage):
         self.printed[stage.title] = stage.done
@@ -176,6 +205,8 @@ class Progress:
             stage.expected = max(stage.expected, known + (stage.title == "batches" and self.indexed))
 
     def _is_over(self, stage):
+        if self.closed:
+            return stage.done > 0
         waits = stage.title != "reading" and (self.waits or (stage.title == "batches" and not stage.first))
         return stage.done > 0 and stage.done >= stage.expected and not waits
 

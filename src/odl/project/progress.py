@@ -59,10 +59,11 @@ class Progress:
         self.stages, self.jobs, self.shown, self.drawn, self.printed = {}, {}, 0, 0.0, {}
         self.wrong, self.stopped = [], False
         self.failed, self.steps, self.waits, self.indexed = False, None, False, 0
-        self.closed, self.ended, self.lock = False, threading.Event(), threading.RLock()
+        self.closed, self.ended, self.lock, self.born = False, threading.Event(), threading.RLock(), None
 
     def tick(self):
         """From now on, show how long jobs have been at work even while none begins or ends."""
+        self.born = self.clock()
         if self.live:
             threading.Thread(target=self._tick, daemon=True).start()
 
@@ -152,6 +153,8 @@ class Progress:
         self.drawn = self.clock()
         width = shutil.get_terminal_size((100, 24)).columns - 1
         lines = [self.line(stage)[:width] for stage in self._ordered() if stage.began]
+        if not lines and self.born is not None:
+            lines = [f"planning    {duration(self.clock() - self.born)} so far"]
         self._clear()
         self.stream.write("".join(line + "\n" for line in lines))
         self.stream.flush()
@@ -164,9 +167,8 @@ class Progress:
         full = BAR if over else BAR * stage.done // max(total, 1)
         spent = (stage.ended if over else self.clock()) - stage.began
         count = f"{stage.done}/{total}" if total else ""
-        left = (
-            f"{duration(spent / stage.done * (total - stage.done))} left" if stage.done else f"{duration(spent)} so far"
-        )
+        so_far, rest = f"{duration(spent)} so far", total - stage.done
+        left = f"{duration(spent / stage.done * rest)} left" if stage.done and rest else so_far
         ending = duration(spent) if over else left
         note = stage.note if over else self._now(stage) or stage.note
         return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {note:<24} {ending}".rstrip()

@@ -12,10 +12,10 @@ from odl.files import saying
 STAGES = {  # title -> rules
     "reading": ("download", "read"),
     "compiling": ("kernels",),
-    "batches": ("index", "batch", "features"),
+    "batches": ("index", "batch", "features", "duplicates"),
     "learning": ("score", "update", "ranks", "update_ranks", "baselines"),
     "topics": ("topics",),
-    "alerts": ("duplicates", "alerts"),
+    "alerts": ("alerts",),
     "experiments": ("measure", "experiment"),
 }
 LAST = "pages"  # every other rule
@@ -201,8 +201,9 @@ class Progress:
         """Jobs of timesteps become known with the index."""
         if self.steps and stage.first:
             chains = dict(stage.first)
-            if stage.title == "batches":  # of each stream a batch and its features
-                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in ("batch", "features")}
+            if stage.title == "batches":  # of each stream a batch and its features, and near-duplicates where asked for
+                rules = {"batch", "features", *(key[0] for key in chains)}
+                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in rules}
             known = sum(self.steps - first for first in chains.values())
             stage.expected = max(stage.expected, known + (stage.title == "batches" and self.indexed))
 

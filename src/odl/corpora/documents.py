@@ -13,7 +13,7 @@ from odl.corpora.shingles import Shingler
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
 from odl.errors import ConfigError, DataError
-from odl.files import listing
+from odl.files import listing, saying
 from odl.files.documents import Documents, Dropped, one_line
 
 READER = "documents"
@@ -174,7 +174,7 @@ class Collection:
         tabular = kind not in ("mail", "feed", "text")
         columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
-        for place, row in rows(path, form, name):
+        for place, row in saying.counted(rows(path, form, name), lambda _: f"{len(self.ids):,} documents, {name}"):
             if with_ids is None:
                 check_first_row(path, row, columns)
                 with_ids = columns.get("id") in row

@@ -50,6 +50,8 @@ class Documents:
         Ones at the shingles of each document (`odl.corpora.shingles`), if the reader was asked for them.
     urls : list of str, optional
         Address of each document on the web, "" for none; empty where no document has one, and then not stored.
+    vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
+        What each document means, by whatever encoder; a row of zeros says nothing.
     notes : list of str, optional
         What the reader says of what it left out; not stored.
     """
@@ -66,6 +68,7 @@ class Documents:
     shingles: sparse.csr_array | None = None
     urls: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    vectors: np.ndarray | None = None
 
     def __post_init__(self):
         self.counts = sparse.csr_array(self.counts)
@@ -84,6 +87,9 @@ class Documents:
                 )
         more = {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
         more |= {} if self.shingles is None else {"sets of shingles": self.shingles.shape[0]}
+        if self.vectors is not None:
+            self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
+            more["vectors"] = len(self.vectors)
         for name, length in more.items():
             if length != n_documents:
                 given = f"{length} {name} for {n_documents} documents"
@@ -117,6 +123,7 @@ class Documents:
             removed={name: taken[rows] for name, taken in self.removed.items()},
             shingles=None if self.shingles is None else self.shingles[rows],
             urls=[self.urls[row] for row in rows] if self.urls else [],
+            vectors=None if self.vectors is None else self.vectors[rows],
         )
 
     def digests(self):
@@ -145,6 +152,8 @@ class Documents:
             if self.shingles is not None:
                 first, last = self.shingles.indptr[row : row + 2]
                 digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
+            if self.vectors is not None:
+                digest.update(self.vectors[row].tobytes())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
 
@@ -178,6 +187,8 @@ def write_fields(file, documents):
         write_removed(file, documents.removed)
     if documents.shingles is not None:
         storage.write_csr(file, "shingles", documents.shingles)
+    if documents.vectors is not None:
+        storage.write_array(file, "vectors", documents.vectors)
     if documents.dropped is not None:
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
@@ -196,6 +207,7 @@ def read_fields(file):
         removed=read_removed(file),
         dropped=read_dropped(file),
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
+        vectors=storage.read_array(file, "vectors", "f", ndim=2) if "vectors" in file else None,
     )
 
 

@@ -71,6 +71,8 @@ def write(source, order, output, t):
                 shape = (len(order), shingles.shape[1])
                 parts = picked(shingles, order)
                 rows.write_csr(batch, "shingles", parts, shape, np.uint8, os.path.dirname(os.path.abspath(output)))
+            if "vectors" in file:
+                storage.write_array(batch, "vectors", _picked(storage.dataset_of(file, "vectors", "f"), order))
             storage.write_array(batch, "digests", digests)
     return times
 

@@ -36,7 +36,8 @@ if called:
     held = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     study = os.path.dirname(os.path.dirname(__file__))
     with open(os.path.join(study, "threads.jsonl"), "a") as file:
-        file.write(json.dumps({"command": sys.orig_argv[called[0] + 2], "threads": held}) + "\\n")
+        words = [word for word in sys.orig_argv[called[0] + 1 :] if word != "step"]
+        file.write(json.dumps({"command": words[0], "threads": held}) + "\\n")
 """
 
 

@@ -15,8 +15,7 @@ from workflows import Study, documents, settings
 
 from odl.files import agentfiles
 
-# The cluster has the machine to itself, as far as other tests of the workflow go.
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("slurm")]
+pytestmark = pytest.mark.workflow
 ABSENT = slurm.missing()
 _absent = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be started: {ABSENT}")
 

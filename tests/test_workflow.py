@@ -13,7 +13,7 @@ from odl.files import checkpoints, storage
 from odl.report import figures
 from odl.stream import features
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.workflow
 
 FIGURES = figures.NAMES
 

@@ -11,7 +11,7 @@ from workflows import SHOWN, Study, documents, settings
 from odl import config
 from odl.errors import ConfigError
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-alerts")]
+pytestmark = pytest.mark.workflow
 ALERTS = {"run": "ad", "budget": 4, "warm_up": 60, "silence": 2, "pool": 20}
 
 

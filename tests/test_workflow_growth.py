@@ -5,7 +5,7 @@ import json
 import pytest
 from workflows import SHOWN, chain, document, documents
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-growth")]
+pytestmark = pytest.mark.workflow
 
 
 def test_a_deleted_checkpoint_comes_back_when_asked_for(study):
@@ -14,9 +14,8 @@ def test_a_deleted_checkpoint_comes_back_when_asked_for(study):
     middle.unlink()
     last.unlink()
     assert study.run("-n").jobs == []
-    assert study.run(study.target(middle), study.target(last)).names("run", "t") == {"update da 1", "update da 3"}
-    assert study.bytes() == before
-    for t in (1, 2, 3):
+    assert study.run(study.target(middle)).names("run", "t") == {"update da 1"}
+    for t in (1, 2):
         study.checkpoint("da", t).unlink()
     assert study.run(study.target(last)).names("run", "t") == {"update da 1", "update da 2", "update da 3"}
     assert study.bytes() == before

@@ -1,17 +1,13 @@
 """The ``odl`` command: its subcommands (`odl.commands`), how they are run and how they end."""
 
-import argparse
 import os
-import platform
-import signal
 import sys
-import threading
 import time
 
 import odl
-from odl import commands
-from odl.errors import OdlError
-from odl.project import commands as project
+from odl.worker import client
+
+# Everything else is imported where it is used: a job that the worker of its run does needs none of it here.
 
 
 def _end_cleanly():
@@ -19,6 +15,10 @@ def _end_cleanly():
 
     A killed Snakemake cannot stop its jobs; the Snakefile names its process in ODL_PARENT.
     """
+    import platform
+    import signal
+    import threading
+
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parent = os.environ.get("ODL_PARENT", "")
     if parent.isdigit() and os.environ.get("ODL_HOST", platform.node()) == platform.node():
@@ -26,6 +26,8 @@ def _end_cleanly():
 
 
 def _watch(parent):
+    import signal
+
     while True:
         try:
             os.kill(parent, 0)
@@ -38,6 +40,11 @@ def _watch(parent):
 
 
 def _parser():
+    import argparse
+
+    from odl import commands
+    from odl.project import commands as project
+
     parser = argparse.ArgumentParser(
         prog="odl", description="Online dictionary learning for novel documents: the steps of the workflow."
     )
@@ -50,13 +57,28 @@ def _parser():
         inner.set_defaults(function=function)
         for flags, options in arguments:
             inner.add_argument(*flags, **options)
+        inner.add_argument("--costs", metavar="FILE", help="seconds and memory of this call to write, as a table")
+    inner = subparsers.add_parser("worker", help="import once for the jobs of a run; begun by the first of them")
+    inner.set_defaults(function=worker)
+    inner.add_argument("socket", type=int, help="number of the listening socket")
     return parser
+
+
+def worker(args):
+    """Serve jobs until the run ends."""
+    from odl.worker import server
+
+    server.serve(args.socket, main)
 
 
 def main(words=None):
     """Run one subcommand; return the exit status."""
-    args = _parser().parse_args(words)
     if words is None:
+        status = client.ask(sys.argv[1:])
+        if status is not None:
+            return status
+    args = _parser().parse_args(words)
+    if words is None and args.command != "worker":
         _end_cleanly()
     status = _run(args)
     if os.environ.get("ODL_COSTS"):
@@ -75,8 +97,14 @@ def _peak():
 
 def _run(args):
     """Run the subcommand; return the exit status."""
+    from odl.errors import OdlError
+
     try:
         args.function(args)
+        if getattr(args, "costs", None):
+            from odl.jobs import costs
+
+            costs.write(args.costs)
         sys.stdout.flush()
     except OdlError as error:
         print(f"odl {args.command}: {error}", file=sys.stderr)

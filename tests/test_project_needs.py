@@ -46,6 +46,9 @@ class TestCleaners:
         found, said = cleaners(tmp_path / "b.jsonl", lambda n: own(n) + (f"\n{block}\n" if n < 3 else ""))
         assert found == ["encoded"] and "(in 3.0% of the documents)" in said
 
+    def test_one_text_of_many_needs_no_cleaner(self, tmp_path):
+        assert cleaners(tmp_path / "a.jsonl", lambda n: own(n) + ("\n-- \nSome Body" if n == 5 else ""))[0] == []
+
     def test_boilerplate_and_what_else_goes_first(self, tmp_path):
         assert cleaners(tmp_path / "a.jsonl", lambda n: f"Title\n{own(n)}\n{FOOTER}")[0] == ["boilerplate"]
         assert cleaners(tmp_path / "b.jsonl", lambda n: f"Title\n{own(n)}\n-- \n{FOOTER}")[0] == ["signatures"]

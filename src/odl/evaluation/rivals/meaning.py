@@ -74,7 +74,7 @@ class FusedRanks(_WithWords):
     def score(self, batch):
         """Rank the batch by both, 0 to 1; equal distances share a rank."""
         today, past = self._words(batch)
-        apart = 1.0 - _five_of(today, past)
+        apart = 1.0 - _five_of(today, past, batch.vectors, self.vectors, 0.0)
         return (_ranked(apart) + _ranked(super().score(batch))) / 2
 
     def rows(self, batch):
@@ -95,7 +95,7 @@ class Joined(_WithWords):
         """Compare by the joint cosine."""
         weight, (today, past) = self.weight, self._words(batch)
         vectors = dense.centred(self.vectors, batch.vector_mean)
-        return 1.0 - _five_of(views.joined(today, batch.vectors, weight), views.joined(past, vectors, weight))
+        return 1.0 - _five_of(today, past, batch.vectors, vectors, weight)
 
     def learn(self, batch):
         """Hold the batch, and let a sample of all documents so far say how well each weight separates."""
@@ -125,11 +125,15 @@ def _five(cosines):
     return np.partition(cosines, -most, axis=1)[:, -most:].mean(axis=1)
 
 
-def _five_of(today, past):
-    """Return the mean of the five largest cosines of sparse rows, a block of today's rows at a time."""
-    across = sparse.csr_array(past.T)
-    starts = range(0, today.shape[0], BLOCK)
-    return np.concatenate([_five((today[first : first + BLOCK] @ across).toarray()) for first in starts])
+def _five_of(words, past_words, vectors, past_vectors, weight):
+    """Return the mean of the five largest joint cosines, a block of today's rows at a time."""
+    across, found = sparse.csr_array(past_words.T), []
+    for first in range(0, words.shape[0], BLOCK):
+        cosines = (1.0 - weight) * (words[first : first + BLOCK] @ across).toarray()
+        if weight:
+            cosines += weight * (vectors[first : first + BLOCK] @ past_vectors.T)
+        found.append(_five(cosines))
+    return np.concatenate(found)
 
 
 def _ranked(values):

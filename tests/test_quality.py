@@ -204,6 +204,9 @@ def test_batches_of_other_sizes(held):
     assert [name for batch in smaller.batches for name in batch.ids] == [n for batch in made.batches for n in batch.ids]
     rows = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [30]})["sizes"]
     found = {(row["run"], row["size"]): row for row in rows}
+    made.made_of[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
+    schedules = [made.cut(size).made_of[1]["topic_entry"] for size in (30, 60, 120)]
+    assert [(entry["first"], entry["last"]) for entry in schedules] == [(3, 6), (2, 3), (2, 2)]
     row = found["nearest5-logtf", 30]
     scores = [baselines.nearest(batch, smaller.batches[: batch.t])["nearest5-logtf"] for batch in smaller.batches[1:]]
     labels = np.concatenate(smaller.labels[1:])

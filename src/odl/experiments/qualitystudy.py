@@ -67,7 +67,7 @@ class Stream:
         self.weighed = {}
 
     def cut(self, size):
-        """Return the same stream in batches of another size; held-back topics enter at the same documents, or later."""
+        """Return the same stream in batches of another size; held-back topics enter less than a batch later."""
         documents, setting = self.made_of
         ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
         first = max(1, math.ceil((entry["first"] - 1) * ratio) + 1)

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 from scipy import sparse
 
-from odl.corpora import cleaning, encodings, feeds, fields, texts
+from odl.corpora import cleaning, encoder, encodings, feeds, fields, texts
 from odl.corpora.checks import check_options, nearest
 from odl.corpora.passages import Splitter, count_words
 from odl.corpora.shingles import Shingler
@@ -30,6 +30,7 @@ OPTIONS = {
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
     "duplicates": {"type": "boolean"},
+    "vectors": encoder.SCHEMA,
 }
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
@@ -56,7 +57,7 @@ def read(sources, options):
         `odl.corpora.text`; for texts only), ``clean`` (which of `odl.corpora.cleaning.CLEANERS` go over the texts
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
         ``duplicates`` (store the shingles of texts, by which `odl.alerts.duplicates` tells near-duplicates; default
-        false).
+        false), ``vectors`` (an encoder of the cleaned texts, see `odl.corpora.encoder`; default null).
 
     Returns
     -------
@@ -83,8 +84,10 @@ def read(sources, options):
     tokens, cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
     if not isinstance(duplicates := options.get("duplicates", False), bool):
         raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
-    shingler = Shingler() if duplicates else None
-    collection = Collection(columns, separator, tokens, cleaner, min_words, shingler, dates)
+    shingler, meaning = Shingler() if duplicates else None, encoder.encoder_of(options.get("vectors"))
+    if meaning and "vector" in columns:
+        raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
+    collection = Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning)
     for name, path in find_files(sources, form.kind):
         collection.add_file(name, path, form)
     return collection.finish()
@@ -157,12 +160,14 @@ class Collection:
         Keeps what near-duplicates are told by.
     dates : str, optional
         As in `odl.corpora.fields.parse_time`.
+    meaning : odl.corpora.encoder.Encoder, optional
+        Makes the vectors of the texts.
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None):
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None, meaning=None):
         self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
-        self.dates, self.repeated = dates, 0
+        self.dates, self.repeated, self.meaning = dates, 0, meaning
         self.splitter = Splitter() if cleaner.boilerplate else None
         self.ids, self.topics, self.titles, self.files, self.urls, self.vectors = {}, [], [], [], [], []
         self.times, self.numbers = array("q"), {}
@@ -231,6 +236,8 @@ class Collection:
         self.urls.append(fields.parse_url(given.get("url")))
         if vector is not None:
             self.vectors.append(vector)
+        if self.meaning is not None:
+            self.meaning.add(text)
         for token, count in counts.items():
             self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
             self.data.append(count)
@@ -276,7 +283,7 @@ class Collection:
             shingles=self.shingler.matrix() if self.shingler is not None else None,
             passages=self.splitter.passages(column) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
-            vectors=np.array(self.vectors) if self.vectors else None,
+            vectors=self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None,
             notes=[f"{self.repeated} more with an id that occurred before left out"] if self.repeated else [],
         )
 

@@ -48,8 +48,8 @@ FUNCTIONS = {
         "heaviest": "l l[] i[] d[] l[] d[] d[]",
     },
     "clusters": {
-        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
-        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] l[] l l d l",
+        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
+        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] l[] l l l d l",
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}

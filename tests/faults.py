@@ -75,13 +75,13 @@ class Strike:
         return "; ".join(self.wrong) or SURVIVED
 
 
-def small_study(folder):
-    """Create a study of three timesteps, one run and the baselines: 21 jobs."""
+def small_study(folder, n=240):
+    """Create a study of three timesteps, one run and the baselines: 21 jobs; of fewer with fewer documents."""
     config = settings(runs=["da"], atoms=[4], report={"runs": ["da"], "run": "da", "atoms": 4, "seed": 0})
     config["learners"].pop("pg")
     config["corpora"]["mine"]["batches"] |= {"initial": 80}
     study = Study.create(folder, config)
-    study.write("a.jsonl", documents(0, 240))
+    study.write("a.jsonl", documents(0, n))
     return study
 
 
@@ -142,7 +142,7 @@ class Run:
                 )
             except (psutil.Error, IndexError):
                 continue
-            text = " ".join(words).split("odl ", 1)
+            text = " ".join(words).split("odl step ", 1)
             if words[1:2] == ["-c"] and len(text) == 2:
                 name = text[1].split()[0]
                 found.append((shell, inner[0] if inner else None, RULES.get(name, name)))

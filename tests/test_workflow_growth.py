@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from workflows import SHOWN, Study, chain, document, documents
+from workflows import SHOWN, chain, document, documents
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-growth")]
+pytestmark = pytest.mark.workflow
 
 
 def test_a_deleted_checkpoint_comes_back_when_asked_for(study):
@@ -15,9 +15,7 @@ def test_a_deleted_checkpoint_comes_back_when_asked_for(study):
     last.unlink()
     assert study.run("-n").jobs == []
     assert study.run(study.target(middle)).names("run", "t") == {"update da 1"}
-    assert study.run(study.target(last)).names("run", "t") == {"update da 3"}
-    assert study.bytes() == before
-    for t in (1, 2, 3):
+    for t in (1, 2):
         study.checkpoint("da", t).unlink()
     assert study.run(study.target(last)).names("run", "t") == {"update da 1", "update da 2", "update da 3"}
     assert study.bytes() == before
@@ -46,7 +44,6 @@ def test_deleted_features_are_asked_for_by_the_command_that_makes_them(study):
     before = study.bytes()
     early, scores = study.stream / "features" / "1.h5", study.stream / "baselines" / "3.h5"
     early.unlink()
-    assert study.run("-n").jobs == []
     scores.unlink()
     result = study.run(study.target(scores), fails=True)
     name = study.target(early)
@@ -100,10 +97,11 @@ class TestAppending:
         assert study.run("-n").jobs == []
 
     def test_killed_resumed_on_one_core_and_all_at_once_gives_the_same_bytes(self, fresh, appended, tmp_path):
-        study = Study.create(tmp_path / "elsewhere")
-        for name, first, last, padding in (("a", 0, 360, 3000), ("b", 360, 400, 0), ("c", 400, 460, 0)):
-            study.write(f"{name}.jsonl", documents(first, last, padding))
-        study.kill_when(lambda: study.checkpoint("da", 2).exists() or study.checkpoint("pg", 2).exists())
+        study = fresh[0].copy(tmp_path / "elsewhere")
+        (study.results / "report.html").unlink()
+        for name, first, last in (("b", 360, 400), ("c", 400, 460)):
+            study.write(f"{name}.jsonl", documents(first, last))
+        study.kill_when(lambda: study.checkpoint("da", 4).exists() or study.checkpoint("pg", 4).exists())
         assert not (study.results / "report.html").exists()
         assert "locked" in study.run(fails=True).text
         study.run("--unlock")

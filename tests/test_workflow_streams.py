@@ -11,7 +11,7 @@ from odl.evaluation.scores import read_scores
 from odl.files import documents as docs
 from odl.stream.batching import Entry
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-streams")]
+pytestmark = pytest.mark.workflow
 
 ENTRY = {"held_back": 0.5, "first": 1, "last": 2}
 

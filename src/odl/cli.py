@@ -10,6 +10,8 @@ import time
 
 import odl
 from odl import commands
+from odl.commands import completing
+from odl.commands.declare import COMMANDS, STEPS
 from odl.errors import OdlError
 from odl.project import commands as project
 
@@ -37,25 +39,75 @@ def _watch(parent):
         time.sleep(0.5)
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="odl", description="Online dictionary learning for novel documents: the steps of the workflow."
-    )
-    parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+TITLE = "What is new in a stream of documents, and why."
+MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
+STEPS_TITLE = (
+    "One step of the workflow, as its rules call them, in the order of a study; to run or to look into by hand."
+)
+TEXT = {"formatter_class": argparse.RawDescriptionHelpFormatter}
 
+
+def _parser():
+    """Return the parser of all commands and steps."""
+    parser = argparse.ArgumentParser(prog="odl", usage="odl COMMAND ...", **TEXT)
+    parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
+    listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
+    subparsers = parser.add_subparsers(prog="odl", **listed)
     project.add(subparsers)
-    for name, (function, help, arguments) in commands.COMMANDS.items():
-        inner = subparsers.add_parser(name, help=help, description=help)
-        inner.set_defaults(function=function)
-        for flags, options in arguments:
-            inner.add_argument(*flags, **options)
+    for name, declared in COMMANDS.items():
+        _fill(subparsers.add_parser(name, help=declared.help, **TEXT), declared)
+    lines = [TITLE, ""]
+    for inner in subparsers.choices.values():
+        completing.prepare(inner)
+    for action in subparsers._choices_actions:
+        example = subparsers.choices[action.dest].epilog.partition("\n  ")[2].partition("\n")[0]
+        lines += [f"  {action.dest:<12}{action.help}", f"{'':14}$ {example}"]
+    parser.description, parser.epilog = "\n".join(lines), MORE
+    _add_steps(subparsers.add_parser("step", usage="odl step NAME ...", help="what rules of the workflow run", **TEXT))
     return parser
+
+
+def _add_steps(parser):
+    lines = [STEPS_TITLE, "", *(f"  {name:<12}{STEPS[name].help}" for name in commands.PIPELINE)]
+    parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
+    listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
+    subparsers = parser.add_subparsers(prog="odl step", **listed)
+    for name in commands.PIPELINE:
+        _fill(subparsers.add_parser(name, help=STEPS[name].help, **TEXT), STEPS[name])
+
+
+def _fill(parser, declared):
+    """Give a parser what is declared of a command or step."""
+    parser.set_defaults(function=declared.function)
+    parser.description = "\n\n".join(filter(None, [_sentence(declared.help), declared.more]))
+    if declared.examples:
+        parser.epilog = "examples:\n" + "\n".join(f"  {line}" for line in declared.examples)
+    for flags, options in declared.arguments:
+        parser.add_argument(*flags, **options)
+
+
+def _sentence(text):
+    return text[:1].upper() + text[1:] + "."
+
+
+def _parsed(words):
+    """Return the parsed arguments; of a step without the parsers of all others, which jobs would wait for."""
+    if "_ARGCOMPLETE" in os.environ:
+        completing.complete(_parser())
+    if words[:1] == ["step"] and words[1:] and words[1] in STEPS:
+        parser = argparse.ArgumentParser(prog=f"odl step {words[1]}", **TEXT)
+        _fill(parser, STEPS[words[1]])
+        return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
+    return _parser().parse_args(words)
 
 
 def main(words=None):
     """Run one subcommand; return the exit status."""
-    args = _parser().parse_args(words)
+    given = sys.argv[1:] if words is None else words
+    if given and given[0] in STEPS:
+        print(f"odl: `odl {given[0]}` is a step of the workflow; it is now `odl step {given[0]}`.", file=sys.stderr)
+        return 2
+    args = _parsed(given)
     if words is None:
         _end_cleanly()
     status = _run(args)

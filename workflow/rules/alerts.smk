@@ -37,7 +37,7 @@ rule alerts:
         duplicates=option("--duplicates", "duplicates"),
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
+        "odl step alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
         " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
         " > {log:q} 2>&1"
 
@@ -59,6 +59,7 @@ NEWS = (
 rule newpage:
     input:
         alerts=lambda wildcards: alerts_of_stream(NEWS[wildcards.of]),
+        seeds=lambda wildcards: other_seeds(NEWS[wildcards.of]),
         feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
     output:
         report(NEW + "{of}.html", category="Page", caption="../report/new.rst"),
@@ -75,6 +76,7 @@ rule newpage:
         code=code("newpage"),
         folder=lambda wildcards, input: os.path.dirname(input.alerts[0]),
         home=lambda wildcards: SAID,
+        seeds=option("--seeds", "seeds"),
         study=ROOT + "/report.html",
     shell:
-        "odl newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} > {log:q} 2>&1"
+        "odl step newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} {params.seeds:q} > {log:q} 2>&1"

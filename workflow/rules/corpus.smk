@@ -19,7 +19,7 @@ rule download:
         file=r"[\w.+-]+",
     retries: 0
     shell:
-        "odl download {wildcards.folder}/{wildcards.file} {output:q} --registry {input.registry:q} 2> >(tee {log:q} >&2)"
+        "odl step download {wildcards.folder}/{wildcards.file} {output:q} --registry {input.registry:q} 2> >(tee {log:q} >&2)"
 
 
 rule read:
@@ -48,7 +48,7 @@ rule read:
         )
         or input.sources,
     shell:
-        "odl read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q} > {log:q} 2>&1"
+        "odl step read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q} > {log:q} 2>&1"
 
 
 checkpoint index:
@@ -72,7 +72,7 @@ checkpoint index:
             }
         ),
     shell:
-        "odl index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"
+        "odl step index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"
         " --stream {params.stream:q} --made {params.made:q} 2> >(tee {log:q} >&2)"
 
 
@@ -95,4 +95,4 @@ rule batch:
         code=code("batch"),
         sha256=row("sha256"),
     shell:
-        "odl batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} > {log:q} 2>&1"
+        "odl step batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} > {log:q} 2>&1"

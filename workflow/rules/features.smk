@@ -21,7 +21,7 @@ rule features:
     params:
         code=code("features"),
     shell:
-        "odl features {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"
+        "odl step features {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"
 
 
 # Of corpora with options.duplicates; the batches of the timesteps before, which it reads as well, are there by then.
@@ -41,4 +41,4 @@ rule duplicates:
     params:
         code=code("duplicates"),
     shell:
-        "odl duplicates {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"
+        "odl step duplicates {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"

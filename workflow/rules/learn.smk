@@ -19,7 +19,7 @@ rule kernels:
     params:
         code=lambda wildcards: kernels_of(wildcards.algorithm),
     shell:
-        "odl compile {wildcards.algorithm:q} > {log:q} 2>&1"
+        "odl step compile {wildcards.algorithm:q} > {log:q} 2>&1"
 
 
 rule score:
@@ -48,7 +48,7 @@ rule score:
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl score {input.features:q} {output:q} --rows {params.rows:q} --previous {input.previous:q} {params.corpus:q}"
+        "odl step score {input.features:q} {output:q} --rows {params.rows:q} --previous {input.previous:q} {params.corpus:q}"
         " --run {params.run:q} > {log:q} 2>&1"
 
 
@@ -86,7 +86,7 @@ rule update:
         shards=option("--shards", "shards"),
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
+        "odl step update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
         " --timings {output.timings:q} {params.previous:q} {params.history:q} {params.shards:q} {params.corpus:q}"
         " --run {params.run:q} > {log:q} 2>&1"
 
@@ -112,4 +112,4 @@ rule baselines:
         window=compared_with,
         code=code("baselines"),
     shell:
-        "odl baselines {output:q} {input.features:q} --past {params.past:q} --window {params.window:q} > {log:q} 2>&1"
+        "odl step baselines {output:q} {input.features:q} --past {params.past:q} --window {params.window:q} > {log:q} 2>&1"

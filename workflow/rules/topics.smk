@@ -27,7 +27,7 @@ rule topics:
         ),
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus:q}"
+        "odl step topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
@@ -48,5 +48,5 @@ rule emerging:
         code=code("emerging"),
         topics=config["evaluate"]["topics"],
     shell:
-        "odl emerging {output:q} --topics {params.topics:q} --files {input.files:q} --scores {input.scores:q}"
+        "odl step emerging {output:q} --topics {params.topics:q} --files {input.files:q} --scores {input.scores:q}"
         " > {log:q} 2>&1"

@@ -4,11 +4,11 @@ import os
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, command
+from odl.commands.declare import argument, step
 from odl.errors import ParameterError
 
 
-@command(
+@step(
     "fetch one file of the registry, from ODL_MIRROR first",
     argument("file", help="FOLDER/FILE as in the registry"),
     argument("output"),
@@ -20,7 +20,7 @@ def download(args):
     download.download(args.file, args.output, args.registry, mirror=os.environ.get("ODL_MIRROR"))
 
 
-@command(
+@step(
     "read a corpus into the internal form",
     argument("reader"),
     argument("output"),
@@ -29,8 +29,9 @@ def download(args):
 )
 def read(args):
     from odl import corpora
-    from odl.files import documents
+    from odl.files import documents, saying
 
+    saying.aloud()
     found = corpora.read(args.reader, args.source, args.options)
     documents.write(args.output, found, reader=args.reader)
     print("; ".join([f"odl read: {len(found)} documents, {len(found.vocabulary)} terms", *found.notes]))
@@ -38,7 +39,7 @@ def read(args):
         print(f"odl read: {sentence}")
 
 
-@command(
+@step(
     "cut the stream into batches",
     argument("documents"),
     argument("table", help="index.tsv to write"),
@@ -58,7 +59,7 @@ def index(args):
     batching.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
 
 
-@command(
+@step(
     "write the documents of one timestep",
     argument("documents"),
     argument("order"),
@@ -71,8 +72,8 @@ def batch(args):
     print("odl batch:", batchfile.cut(args.documents, args.order, args.output, args.t))
 
 
-@command(
-    "continue the chain of vocabulary and frequencies by one timestep",
+@step(
+    "continue the chain of vocabulary and frequencies",
     argument("output"),
     argument("batch"),
     argument("previous", nargs="?"),
@@ -85,8 +86,8 @@ def features(args):
         print(f"odl features: {cut.sentence()}")
 
 
-@command(
-    "group the near-duplicates of one timestep, with those of the timesteps before",
+@step(
+    "group the near-duplicates of one timestep and of those before it",
     argument("output"),
     argument("batch", help="those before it lie beside it"),
     argument("previous", nargs="?", help="groups of the timestep before"),

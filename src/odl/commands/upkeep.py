@@ -2,10 +2,15 @@
 
 import sys
 
-from odl.commands.declare import argument, command
+from odl.commands.declare import argument, command, step
 
 
-@command("hold every file of a finished study to its digests", argument("folder", help="results/STUDY"))
+@command(
+    "hold every file of a study to its digests",
+    argument("folder", help="results/STUDY"),
+    more="It names each file that is damaged, with what to delete, and ends with status 1 if there is one.",
+    examples=("odl verify results/default", "odl verify news/results/news"),
+)
 def verify(args):
     from odl.files import verify
 
@@ -18,8 +23,8 @@ def verify(args):
         sys.exit(1)
 
 
-@command(
-    "compile the numerical kernels of learners once, before jobs run in parallel",
+@step(
+    "compile the numerical kernels of learners, before jobs need them",
     argument("algorithm", nargs="*", help="algorithms, topics or ranks; all if none is named"),
     argument("--stamp", help="empty file to write when done"),
     name="compile",
@@ -30,10 +35,12 @@ def compile_kernels(args):
     from odl.jobs import update
     from odl.kernels import native
 
-    for name in native.FUNCTIONS:
+    for number, name in enumerate(native.FUNCTIONS, start=1):
+        print(f"now: library {number} of {len(native.FUNCTIONS)}, {name}", flush=True)
         if not ahead.build(name):
             print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
+        print(f"now: {algorithm}", flush=True)
         if algorithm == "topics":
             from odl.alerts import topics
 
@@ -48,10 +55,11 @@ def compile_kernels(args):
         open(args.stamp, "w").close()
 
 
-@command(
-    "print the schema of the configuration, with what the workflow has to know of learners, readers, experiments",
+@step(
+    "print the schema of the configuration",
     argument("--write", action="store_true", help="write it where the workflow reads it"),
     argument("--folder", default="workflow/schemas", help="of the part written by hand, base.json"),
+    more="It has what the workflow has to know of learners, readers and experiments.",
 )
 def schema(args):
     from odl import registry

@@ -81,6 +81,6 @@ def section(folder):
     for name, (caption, alt) in FIGURES.items():
         if os.path.exists(os.path.join(folder, f"{name}.svg")):
             parts.append(page.picture(os.path.join(folder, name), caption, alt))
-    for make in (qualitypage.comparison, qualitypage.ablation, qualitypage.alerting, qualitypage.cost):
+    for make in qualitypage.MAKERS:
         parts += make(found)
     return parts

@@ -123,16 +123,28 @@ def words(documents):
 
 
 @pytest.fixture
-def slow(tmp_path, run, words):
-    """A job that sleeps while it writes: its client, and the process that does it."""
+def sleeper(tmp_path, run, words):
+    """Begins a job that sleeps while it writes: its client, and the process that does it."""
     (tmp_path / "sitecustomize.py").write_text(SLEEP)
     sign = tmp_path / "sign"
     run.environment["SIGN"] = str(sign)
-    client = run.begin(*words("slow.tsv"))
-    assert waited(lambda: sign.exists() and sign.read_text()), client.communicate()
-    yield client, psutil.Process(int(sign.read_text()))
-    client.kill()
-    client.communicate()
+    clients = []
+
+    def begin(**variables):
+        sign.unlink(missing_ok=True)
+        clients.append(run.begin(*words("slow.tsv"), **variables))
+        assert waited(lambda: sign.exists() and sign.read_text()), clients[-1].communicate()
+        return clients[-1], psutil.Process(int(sign.read_text()))
+
+    yield begin
+    for started in clients:
+        started.kill()
+        started.communicate()
+
+
+@pytest.fixture
+def slow(sleeper):
+    return sleeper()
 
 
 def written(folder):
@@ -177,20 +189,29 @@ def test_what_a_job_imported_the_next_one_finds(run, words, tmp_path):
     assert run.job(*topics)[0] == 1 and noted.read_text().count("\n") == 2
 
 
-def test_a_worker_of_other_code_or_environment_does_not_serve(run, words, tmp_path):
+def test_a_job_of_another_environment_has_a_process_of_its_own(run, words, sleeper):
+    assert run.job(*words("a.tsv"))[0] == 0 and len(run.workers()) == 1
+    for variables, alone in (({"ANOTHER": "1"}, True), ({"OMP_NUM_THREADS": "2"}, True), ({"ODL_KEEP": "3"}, False)):
+        client, job = sleeper(**variables)
+        assert (client.pid == job.pid) == alone, variables
+        client.kill()
+        client.communicate()
+        assert waited(lambda job=job: not job.is_running())
+
+
+def test_a_worker_of_other_code_does_not_serve(run, words, tmp_path):
     package = tmp_path / "package"
     shutil.copytree(SOURCES, package, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     run.environment["PYTHONPATH"] = str(package)
     assert run.job(*words("a.tsv"))[0] == 0
     (first,) = run.workers()
-    assert run.job(*words("b.tsv"), LANG="xx")[0] == run.job(*words("c.tsv"), OMP_NUM_THREADS="2")[0] == 0
     with open(package / "odl" / "stream" / "batching.py", "a") as file:
         file.write("print('edited')\n")
     told = [run.job(*words(f"{name}.tsv"))[1] for name in "de"]
     assert told == ["edited\n"] * 2
     assert waited(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
     (second,) = run.workers()
-    assert second.pid != first.pid and len({written(tmp_path)[f"{name}.tsv"] for name in "abcde"}) == 1
+    assert second.pid != first.pid and len({written(tmp_path)[f"{name}.tsv"] for name in "ade"}) == 1
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -218,16 +239,14 @@ def test_a_crashed_job_fails_alone(slow, run, words):
     assert run.job(*words("after.tsv"))[0] == 0 and len(run.workers()) == 1
 
 
-def test_jobs_end_with_the_worker_and_with_the_run(slow, run, words, tmp_path):
-    client, job = slow
+def test_jobs_end_with_the_worker_and_with_the_run(sleeper, run, tmp_path):
+    client, job = sleeper()
     (worker,) = [process for process in run.workers() if process.pid != job.pid]
     worker.kill()
     _, err = client.communicate(timeout=PATIENCE)
     assert client.returncode == 1 and "the worker of this run was ended" in err
     assert waited(lambda: not job.is_running())
-    (tmp_path / "sign").unlink()
-    again = run.begin(*words("slow.tsv"))
-    assert waited(lambda: (tmp_path / "sign").exists() and (tmp_path / "sign").read_text())
+    again, _ = sleeper()
     run.end()
     again.communicate(timeout=PATIENCE)
     assert again.returncode == 143 and waited(lambda: not run.workers())

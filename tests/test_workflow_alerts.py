@@ -62,7 +62,7 @@ def alerts_of(study, *words):
 
 def test_the_commands_read_it(whole):
     alerts = alerts_of(whole, "--since", "2020-01-01")
-    assert {alert["period"] for alert in alerts} == {2, 3} and alerts[0]["source"]["file"] == "a.jsonl"
+    assert {alert["period"] for alert in alerts} == {2, 3} and alerts[0]["source"]["file"] == "b.jsonl"
 
 
 def test_the_page_respects_what_a_person_says(whole, tmp_path):

@@ -99,7 +99,11 @@ def run(tmp_path):
         yield found
     finally:
         found.end()
-        assert waited(lambda: not found.workers()), found.workers()
+        waited(lambda: not found.workers())
+        left = found.workers()
+        for process in left:
+            process.kill()
+        assert not left
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +143,7 @@ def sleeper(tmp_path, run, words):
     yield begin
     for started in clients:
         started.kill()
-        started.communicate()
+        started.wait()
 
 
 @pytest.fixture
@@ -243,9 +247,9 @@ def test_jobs_end_with_the_worker_and_with_the_run(sleeper, run, tmp_path):
     client, job = sleeper()
     (worker,) = [process for process in run.workers() if process.pid != job.pid]
     worker.kill()
+    assert waited(lambda: not job.is_running())
     _, err = client.communicate(timeout=PATIENCE)
     assert client.returncode == 1 and "the worker of this run was ended" in err
-    assert waited(lambda: not job.is_running())
     again, _ = sleeper()
     run.end()
     again.communicate(timeout=PATIENCE)

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Versions to install: those tested together, constraints-oldest.txt for the oldest allowed, /dev/null for the newest.
 CONSTRAINTS := constraints.txt
 
-.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format dist clean
+.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --quiet all --logger odl --config 'alerts={run: adaptive}'
@@ -71,6 +71,12 @@ format: .venv/tested
 .venv/tested: .venv/installed
 	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[test,bench]"
 	touch $@
+
+# The documentation site, into build/site; warnings are errors.
+docs: .venv/tested
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[docs]"
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . build/site
+	@echo "build/site/docs/index.html"
 
 # The source distribution and the wheel, into dist/.
 dist: .venv/installed

@@ -16,6 +16,7 @@ import time
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import forked
 import h5py
 from conftest import ROOT
 
@@ -166,7 +167,7 @@ class Study:
         start = [sys.executable, "-m", "snakemake", "--cores", str(cores), *map(str, arguments)]
         return [*start, "--configfile", *files]
 
-    def run(self, *arguments, cores=2, fails=False, **variables):
+    def run(self, *arguments, cores=2, fails=False, anew=False, **variables):
         """Run Snakemake and wait for it.
 
         Parameters
@@ -176,20 +177,20 @@ class Study:
         cores : int
         fails : bool
             Whether it has to fail; it has to succeed otherwise.
+        anew : bool
+            Whether it is started as a person does, and not as `forked.snakemake`.
         **variables : str
             Environment variables.
         """
-        done = subprocess.run(
-            self.command(*arguments, cores=cores),
-            cwd=self.folder,
-            env=environment(self.folder, **variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-        )
-        assert (done.returncode != 0) == fails, done.stdout[-6000:]
-        return Result(done.returncode, done.stdout, jobs_of(done.stdout))
+        words, held = self.command(*arguments, cores=cores), environment(self.folder, **variables)
+        if anew:
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            done = subprocess.run(words, cwd=self.folder, env=held, timeout=600, **pipes)
+            status, text = done.returncode, done.stdout
+        else:
+            status, text = forked.snakemake(words[3:], self.folder, held)
+        assert (status != 0) == fails, text[-6000:]
+        return Result(status, text, jobs_of(text))
 
     @contextlib.contextmanager
     def started(self, *arguments, cores=2, **variables):
@@ -294,7 +295,7 @@ def finished(base):
             shutil.rmtree(study.folder, ignore_errors=True)
             Study.create(study.folder).write("a.jsonl", documents(0, 360, padding=3000))
             study.record_threads()
-            told.write_text(json.dumps(study.run(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")))
+            told.write_text(json.dumps(study.run(anew=True, OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")))
     status, text, jobs = json.loads(told.read_text())
     return study.copy(base / "copy"), Result(status, text, [tuple(job) for job in jobs])
 

@@ -29,8 +29,9 @@ def download(args):
 )
 def read(args):
     from odl import corpora
-    from odl.files import documents
+    from odl.files import documents, saying
 
+    saying.aloud()
     found = corpora.read(args.reader, args.source, args.options)
     documents.write(args.output, found, reader=args.reader)
     print("; ".join([f"odl read: {len(found)} documents, {len(found.vocabulary)} terms", *found.notes]))

@@ -35,10 +35,12 @@ def compile_kernels(args):
     from odl.jobs import update
     from odl.kernels import native
 
-    for name in native.FUNCTIONS:
+    for number, name in enumerate(native.FUNCTIONS, start=1):
+        print(f"now: library {number} of {len(native.FUNCTIONS)}, {name}", flush=True)
         if not ahead.build(name):
             print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
+        print(f"now: {algorithm}", flush=True)
         if algorithm == "topics":
             from odl.alerts import topics
 

@@ -13,7 +13,7 @@ from odl.corpora.shingles import Shingler
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
 from odl.errors import ConfigError, DataError
-from odl.files import listing
+from odl.files import listing, saying
 from odl.files.documents import Documents, Dropped, one_line
 
 READER = "documents"
@@ -33,7 +33,7 @@ OPTIONS = {
 }
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
-ROLES = (*COLUMNS, "url")
+ROLES = (*COLUMNS, "url", "vector")
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
 REPEATED = ("mail", "feed")  # where the same id is the same document once more
 
@@ -46,9 +46,9 @@ def read(sources, options):
     sources : list of path-like
         Files, patterns, or folders of tables (`odl.files.listing`); what a file is follows from its name.
     options : dict
-        ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url; null for one that is
-        not to be used; a name other than the default has to occur; without a name url is not read; text may be a list,
-        whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
+        ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url, vector; null for one
+        that is not to be used; a name other than the default has to occur; without a name url and vector are not read;
+        text may be a list, whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
         ``separator`` between the topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV
         files (default ",", in .tsv files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes
         that the first does not fit), ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`,
@@ -164,7 +164,7 @@ class Collection:
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
         self.dates, self.repeated = dates, 0
         self.splitter = Splitter() if cleaner.boilerplate else None
-        self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
+        self.ids, self.topics, self.titles, self.files, self.urls, self.vectors = {}, [], [], [], [], []
         self.times, self.numbers = array("q"), {}
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
@@ -174,7 +174,7 @@ class Collection:
         tabular = kind not in ("mail", "feed", "text")
         columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
-        for place, row in rows(path, form, name):
+        for place, row in saying.counted(rows(path, form, name), lambda _: f"{len(self.ids):,} documents, {name}"):
             if with_ids is None:
                 check_first_row(path, row, columns)
                 with_ids = columns.get("id") in row
@@ -213,6 +213,7 @@ class Collection:
                 counts, *passages = count_words(text, self.words_of)
         else:
             raise ValueError("it has neither text nor counts")
+        vector = self._vector(given)
         n_words = sum(counts.values())
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)
@@ -228,12 +229,22 @@ class Collection:
         self.topics.append(topics)
         self.files.append(name)
         self.urls.append(fields.parse_url(given.get("url")))
+        if vector is not None:
+            self.vectors.append(vector)
         for token, count in counts.items():
             self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
             self.data.append(count)
         if self.splitter is not None:
             self.splitter.add(*passages, self.numbers)
         self.indptr.append(len(self.indices))
+
+    def _vector(self, given):
+        """Return the vector of a document, None where the column is not read."""
+        if "vector" not in self.columns:
+            return None
+        if given.get("vector") is None or given["vector"] == "":
+            raise ValueError("it has no vector")
+        return fields.parse_vector(given["vector"], len(self.vectors[0]) if self.vectors else None)
 
     def finish(self):
         """Return the documents, the vocabulary sorted by spelling."""
@@ -265,6 +276,7 @@ class Collection:
             shingles=self.shingler.matrix() if self.shingler is not None else None,
             passages=self.splitter.passages(column) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
+            vectors=np.array(self.vectors) if self.vectors else None,
             notes=[f"{self.repeated} more with an id that occurred before left out"] if self.repeated else [],
         )
 

@@ -53,6 +53,8 @@ class Documents:
         By which boilerplate is told, if the reader was asked for them.
     urls : list of str, optional
         Address of each document on the web, "" for none; empty where no document has one, and then not stored.
+    vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
+        What each document means, by whatever encoder; a row of zeros says nothing.
     notes : list of str, optional
         What the reader says of what it left out; not stored.
     """
@@ -70,6 +72,7 @@ class Documents:
     passages: Passages | None = None
     urls: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    vectors: np.ndarray | None = None
 
     def __post_init__(self):
         self.counts = sparse.csr_array(self.counts)
@@ -89,6 +92,9 @@ class Documents:
         more = {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
         more |= {} if self.shingles is None else {"sets of shingles": self.shingles.shape[0]}
         more |= {} if self.passages is None else {"sets of passages": len(self.passages)}
+        if self.vectors is not None:
+            self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
+            more["vectors"] = len(self.vectors)
         for name, length in more.items():
             if length != n_documents:
                 given = f"{length} {name} for {n_documents} documents"
@@ -123,6 +129,7 @@ class Documents:
             shingles=None if self.shingles is None else self.shingles[rows],
             passages=None if self.passages is None else self.passages.select(rows, used[order]),
             urls=[self.urls[row] for row in rows] if self.urls else [],
+            vectors=None if self.vectors is None else self.vectors[rows],
         )
 
     def digests(self):
@@ -153,6 +160,8 @@ class Documents:
                 digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
             if self.passages is not None:
                 digest.update(self.passages.digest(row))
+            if self.vectors is not None:
+                digest.update(self.vectors[row].tobytes())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
 
@@ -188,6 +197,8 @@ def write_fields(file, documents):
         storage.write_csr(file, "shingles", documents.shingles)
     if documents.passages is not None:
         passages.write(file, documents.passages)
+    if documents.vectors is not None:
+        storage.write_array(file, "vectors", documents.vectors)
     if documents.dropped is not None:
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
@@ -207,6 +218,7 @@ def read_fields(file):
         dropped=read_dropped(file),
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
         passages=passages.read(file),
+        vectors=storage.read_array(file, "vectors", "f", ndim=2) if "vectors" in file else None,
     )
 
 

@@ -45,28 +45,62 @@ def number(terms, place, known, count, local):
 
 
 @kernel
-def invert(starts, terms, weights, offsets, rows, values):
-    """List for each term the rows that have it, ascending.
+def find(first, last, terms, place, unknown, local):
+    """Fill `local` with the numbers of terms first..last-1, `unknown` for those that have none."""
+    for entry in range(first, last):
+        found = place[terms[entry]]
+        local[entry] = found - 1 if found else unknown
+
+
+@kernel
+def flatten(first, last, starts, weights, power, scale, values):
+    """Fill `values` with the weights of rows first..last-1 raised to a power, in rows of the l2 norms `scale`."""
+    for row in range(first, last):
+        total = 0.0
+        for entry in range(starts[row], starts[row + 1]):
+            values[entry] = weights[entry] ** power
+            total += values[entry] * values[entry]
+        factor = scale[row] / math.sqrt(total) if total > 0.0 else 0.0
+        for entry in range(starts[row], starts[row + 1]):
+            values[entry] *= factor
+
+
+@kernel
+def count(first, last, starts, terms, counts):
+    """Count how often each term occurs in rows first..last-1; `counts` are zeros."""
+    for entry in range(starts[first], starts[last]):
+        counts[terms[entry]] += 1
+
+
+@kernel
+def offsets(counts, starts):
+    """Find where the list of each term starts, and in it the part of each thread.
 
     Parameters
     ----------
-    starts, terms, weights : ndarray
-        Compressed rows.
-    offsets : ndarray of int64, shape (n_terms + 2,), filled
-        Zeros; then where the list of each term starts, and their end.
-    rows, values : ndarray, filled
-        The lists.
+    counts : ndarray of int64, shape (n_threads, n_terms), changed
+        From `count`; then the places at which the threads begin to `fill`.
+    starts : ndarray of int64, shape (n_terms + 1,), filled
     """
-    for entry in range(starts[0], starts[-1]):
-        offsets[terms[entry] + 2] += 1
-    for term in range(2, len(offsets)):
-        offsets[term] += offsets[term - 1]
-    for row in range(len(starts) - 1):
+    free = 0
+    for term in range(counts.shape[1]):
+        starts[term] = free
+        for thread in range(counts.shape[0]):
+            begin = free
+            free += counts[thread, term]
+            counts[thread, term] = begin
+    starts[-1] = free
+
+
+@kernel
+def fill(first, last, starts, terms, weights, places, rows, values):
+    """Write rows first..last-1 into the lists, from the places of each term on."""
+    for row in range(first, last):
         for entry in range(starts[row], starts[row + 1]):
-            free = offsets[terms[entry] + 1]
+            free = places[terms[entry]]
             rows[free] = row
             values[free] = weights[entry]
-            offsets[terms[entry] + 1] = free + 1
+            places[terms[entry]] = free + 1
 
 
 @kernel
@@ -134,7 +168,7 @@ def nearest(first, last, apart, starts, terms, weights, offsets, rows, values, t
     starts, terms, weights : ndarray
         Documents.
     offsets, rows, values : ndarray
-        From `invert`.
+        The lists.
     total : ndarray, shape (n_rows,)
         Work space.
     chosen, best : ndarray of int64 and float64, shape (n_documents, m), filled
@@ -251,7 +285,7 @@ def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, ow
     Parameters
     ----------
     offsets, rows, values, new_offsets, new_rows, new_values : ndarray
-        From `invert`.
+        The lists of both.
     before : int
         Rows of the first family.
     owner : ndarray of int64
@@ -259,17 +293,17 @@ def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, ow
     place : ndarray of int64, shape (n_rows,)
         Work space, -1.
     found, to_rows, to_values : ndarray, filled
-        The lists as from `invert`, but the rows in no order.
+        The lists, rows in no order.
     """
     free = 0
-    for term in range(len(found) - 2):
+    for term in range(len(found) - 1):
         found[term] = free
         for entry in range(offsets[term], offsets[term + 1]):
             free = _put(owner[rows[entry]], values[entry], found[term], free, place, to_rows, to_values)
         for entry in range(new_offsets[term], new_offsets[term + 1]):
             row = owner[before + new_rows[entry]]
             free = _put(row, new_values[entry], found[term], free, place, to_rows, to_values)
-    found[-2], found[-1] = free, free
+    found[-1] = free
 
 
 @kernel

@@ -35,7 +35,11 @@ FUNCTIONS = {
     },
     "inverted": {
         "number": "i[] i[] i[] l u[]",
-        "invert": "l[] u[] d[] l[] u[] d[]",
+        "find": "l l i[] i[] l u[]",
+        "flatten": "l l l[] d[] d d[] d[]",
+        "count": "l l l[] u[] l[]",
+        "offsets": "l[,] l[]",
+        "fill": "l l l[] u[] d[] l[] u[] d[]",
         "grams": "l[] u[] d[] l[] u[] d[] d[,]",
         "nearest": "l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]",
         "codes": "l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]",

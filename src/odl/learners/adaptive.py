@@ -140,19 +140,24 @@ class Adaptive(Learner):
             The residual is the first part of the score, the penalty is the part of `contrast`.
         """
         P = sparse.csr_array(P)
-        explained, X = self.explain(state, P, likeness.threads())
+        explained, _, X = self.explain(state, P, likeness.n_threads())
         residual, penalty = 1.0 - explained, np.zeros(P.shape[0])
         if self.in_batch:
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
         return Scores(X, np.maximum(residual, 0.0), penalty, 0.0)
 
     def explain(self, state, P, n_threads=1):
-        """Return how well the atoms explain each document by itself, sum_r w_r v_(r), and its codes."""
-        chosen, best, documents, atoms, n_terms = self._nearest(state, P, n_threads)
+        """Return how well atoms explain each document, sum_r w_r v_(r), its nearest atoms (-1: none), and its codes."""
+        with likeness.Threads(n_threads) as share:
+            numbers, atoms, flat = self._flat(state, P.shape[1], share)
+            documents = numbers.known_rows(P, share)
+            lists = likeness.inverted(flat, numbers.count + 1, share)
+            chosen, best = likeness.nearest(documents, lists, state.dictionary.shape[1], self.nearest, share=share)
+            X = likeness.codes(documents, atoms, numbers.count + 1, chosen, share)
         explained = np.zeros(len(best))
         for weight, values in zip(self._weights, best.T, strict=False):
             explained += weight * values
-        return explained, likeness.codes(documents, atoms, n_terms, chosen, n_threads)
+        return explained, chosen, X
 
     def shares(self, state, P, scores):
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
@@ -161,13 +166,11 @@ class Adaptive(Learner):
         the document's own part is counted.
         """
         P = sparse.csr_array(P)
-        flat, scale = self._flat(state)
-        chosen = self._nearest(state, P)[0]
+        A, chosen = widen(state.dictionary, n_rows=P.shape[1]), self.explain(state, P)[1]
+        flattened = sparse.csc_array((self._flat(state, P.shape[1])[2].weights, A.indices, A.indptr), shape=A.shape)
         rows, ranks = np.nonzero(chosen >= 0)
-        atoms = chosen[rows, ranks]
-        weights = self._weights[ranks] * scale[atoms]
-        nearest = sparse.csr_array((weights, (rows, atoms)), shape=(P.shape[0], flat.shape[1]))
-        nearest = sparse.csr_array(nearest @ widen(flat, n_rows=P.shape[1]).T)
+        nearest = sparse.csr_array((self._weights[ranks], (rows, chosen[rows, ranks])), shape=(P.shape[0], A.shape[1]))
+        nearest = sparse.csr_array(nearest @ flattened.T)
         own = (1.0 - self.context) / (1.0 + self.contrast)
         return with_data(P, own * P.data * (P.data - entries(nearest, P)))
 
@@ -176,30 +179,19 @@ class Adaptive(Learner):
         limit = np.maximum(state.arrays["limit"], n_atoms)
         return replace(state, arrays={**state.arrays, "limit": limit})
 
-    def _flat(self, state):
-        """Return the atoms with their weights raised to `flatten`, of unit norm, and 1 / rho_j^cohesion."""
-        A = state.dictionary
-        flat = sparse.csc_array((A.data**self.flatten, A.indices, A.indptr), shape=A.shape)
-        sizes = np.sqrt(np.bincount(_columns(flat), flat.data**2, minlength=A.shape[1]))
-        flat.data = flat.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(flat.indptr))
+    def _flat(self, state, n_terms, share=likeness.ALONE):
+        """Return numbers of terms, the atoms, and the atoms of flattened weights and norms 1 / rho_j^cohesion."""
+        numbers = likeness.Numbers(max(n_terms, state.dictionary.shape[0]))
+        atoms = numbers.rows(state.dictionary)
         cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
-        return flat, np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+        scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+        return numbers, atoms, likeness.flattened(atoms, self.flatten, scale, share)
 
     @property
     def _weights(self):
         """The weights w_r of the nearest atoms."""
         weights = 1.0 / np.arange(1, self.nearest + 1)
         return weights / weights.sum()
-
-    def _nearest(self, state, P, n_threads=1):
-        """Return the atoms nearest to each document and their v_j; documents, atoms and terms by numbers."""
-        flat, scale = self._flat(state)
-        numbers = likeness.Numbers(max(P.shape[1], flat.shape[0]))
-        atoms, documents = numbers.rows(state.dictionary), numbers.rows(P)
-        weights = flat.data * np.repeat(scale, np.diff(flat.indptr))
-        lists = likeness.inverted(atoms._replace(weights=weights), numbers.count)
-        found = likeness.nearest(documents, lists, flat.shape[1], self.nearest, n_threads=n_threads)
-        return *found, documents, atoms, numbers.count
 
     def learn(self, state, P, X, history=()):
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
@@ -261,7 +253,7 @@ class Clusters:
         before = int(self.counters[0])
         documents = self.numbers.rows(P)
         new, n_terms = likeness.inverted(documents, self.numbers.count), self.numbers.count
-        more = np.full(n_terms + 2 - len(self.lists.offsets), self.lists.offsets[-1])
+        more = np.full(n_terms + 1 - len(self.lists.offsets), self.lists.offsets[-1])
         lists = self.lists._replace(offsets=np.concatenate([self.lists.offsets, more]))
         owner = np.concatenate([np.arange(before), np.empty(P.shape[0], dtype=np.int64)])
         clusters.learn(
@@ -303,7 +295,8 @@ def in_context(P, scores, contrast, context, peers):
     numbers = likeness.Numbers(P.shape[1])
     documents = numbers.rows(sparse.csr_array(P))
     lists = likeness.inverted(documents, numbers.count)
-    alike, cosines = likeness.nearest(documents, lists, total, most, True, likeness.threads())
+    with likeness.Threads(likeness.n_threads()) as share:
+        alike, cosines = likeness.nearest(documents, lists, total, most, apart=True, share=share)
     weights = cosines**2
     sums = weights.sum(axis=1)
     share = np.where(sums > 0, context, 0.0)

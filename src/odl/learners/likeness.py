@@ -47,23 +47,90 @@ class Numbers:
 
     def rows(self, matrix):
         """Return the rows of a CSR matrix, or the columns of a CSC matrix, with numbers for terms."""
-        terms = matrix.indices.astype(np.int32, copy=False)
+        starts, terms, weights = _parts(matrix)
         known = np.empty(min(self.count + len(terms), len(self.place)), dtype=np.int32)
         known[: self.count] = self.known[: self.count]
         local = np.empty(len(terms), dtype=np.uint32)
         self.count, self.known = kernels.number(terms, self.place, known, self.count, local), known
-        return Rows(matrix.indptr.astype(np.int64), local, matrix.data.astype(np.float64, copy=False))
+        return Rows(starts, local, weights)
+
+    def known_rows(self, matrix, share):
+        """Return the rows of a CSR matrix; terms without a number have that of the next one."""
+        starts, terms, weights = _parts(matrix)
+        local = np.empty(len(terms), dtype=np.uint32)
+        share(lambda first, last, _: kernels.find(first, last, terms, self.place, self.count, local), len(terms))
+        return Rows(starts, local, weights)
 
 
-def inverted(rows, n_terms):
-    """Return the inverted lists of compressed rows."""
+class Threads:
+    """Threads that share out the rows of a matrix; what each writes must not depend on how many there are.
+
+    Parameters
+    ----------
+    count : int
+    """
+
+    def __init__(self, count=1):
+        self.count, self.pool = count, ThreadPoolExecutor(count) if count > 1 else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.pool:
+            self.pool.shutdown()
+
+    def __call__(self, call, size):
+        """Call with the first and last of consecutive parts of `size` rows and the number of the thread."""
+        cuts = np.linspace(0, size, self.count + 1).astype(int).tolist()
+        parts = zip(cuts[:-1], cuts[1:], range(self.count), strict=True)
+        if self.pool:
+            parts = list(parts)
+            list(self.pool.map(call, *zip(*parts, strict=True)))
+        else:
+            call(*next(parts))
+
+
+def n_threads():
+    """Return how many threads score documents: ``ODL_THREADS``, or 1.
+
+    Raises
+    ------
+    ParameterError
+        If it is no whole number from 1 to 1024.
+    """
+    given = os.environ.get("ODL_THREADS") or "1"
+    if not (given.isascii() and given.isdigit() and 1 <= int(given[:6]) <= 1024):
+        raise ParameterError(f"ODL_THREADS is {given!r}", "a whole number from 1 to 1024", "correct it or leave it out")
+    return int(given)
+
+
+ALONE = Threads()
+
+
+def inverted(rows, n_terms, share=ALONE):
+    """Return the inverted lists of compressed rows, rows ascending."""
     size = len(rows.terms)
-    lists = Lists(np.zeros(n_terms + 2, dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size))
-    kernels.invert(*rows, *lists)
+    counts, offsets = np.zeros((share.count, n_terms), dtype=np.int64), np.empty(n_terms + 1, dtype=np.int64)
+    lists = Lists(offsets, np.empty(size, dtype=np.uint32), np.empty(size))
+    count = len(rows.starts) - 1
+    share(lambda first, last, thread: kernels.count(first, last, *rows[:2], counts[thread]), count)
+    kernels.offsets(counts, offsets)
+    share(lambda first, last, thread: kernels.fill(first, last, *rows, counts[thread], *lists[1:]), count)
     return lists
 
 
-def nearest(documents, lists, n_rows, most, apart=False, n_threads=1):
+def flattened(rows, power, scale, share=ALONE):
+    """Return rows with their weights raised to a power, of the l2 norms `scale`."""
+    values = np.empty(len(rows.weights))
+    share(
+        lambda first, last, _: kernels.flatten(first, last, rows.starts, rows.weights, float(power), scale, values),
+        len(scale),
+    )
+    return rows._replace(weights=values)
+
+
+def nearest(documents, lists, n_rows, most, apart=False, share=ALONE):
     """Return the rows of the largest inner products with each document, falling; among equals the first one first.
 
     Parameters
@@ -75,7 +142,7 @@ def nearest(documents, lists, n_rows, most, apart=False, n_threads=1):
         `most` rows are looked for.
     apart : bool
         The rows are the documents, and none is compared with itself.
-    n_threads : int
+    share : Threads
 
     Returns
     -------
@@ -84,42 +151,39 @@ def nearest(documents, lists, n_rows, most, apart=False, n_threads=1):
     """
     count, most = len(documents.starts) - 1, min(most, n_rows)
     chosen, best = np.full((count, most), -1), np.zeros((count, most))
-    if count and most:
-        part(
-            lambda first, last: kernels.nearest(
-                first, last, int(apart), *documents, *lists, np.empty(n_rows), chosen, best
-            ),
-            count,
-            n_threads,
-        )
+
+    def compare(first, last, _):
+        kernels.nearest(first, last, int(apart), *documents, *lists, np.empty(n_rows), chosen, best)
+
+    if most:
+        share(compare, count)
     return chosen, best
 
 
-def codes(documents, atoms, n_terms, chosen, n_threads=1):
+def codes(documents, atoms, n_terms, chosen, share=ALONE):
     """Return the codes of documents on their chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Parameters
     ----------
     documents, atoms : Rows
     n_terms : int
-        Numbers given.
+        Above all numbers of terms.
     chosen : ndarray of int64, shape (n_documents, m)
         Of `nearest`.
-    n_threads : int
+    share : Threads
 
     Returns
     -------
     csr_array, shape (n_documents, n_atoms)
     """
-    count, most = chosen.shape
-    found = np.zeros(chosen.shape)
+    (count, most), found = chosen.shape, np.zeros(chosen.shape)
 
-    def code(first, last):
+    def code(first, last, _):
         work = np.zeros(n_terms), np.empty((most + 1, most))
         kernels.codes(first, last, *documents, *atoms, chosen, SWEEPS, found, *work)
 
-    if count and most:
-        part(code, count, n_threads)
+    if most:
+        share(code, count)
     order = np.argsort(chosen, axis=1)
     chosen, found = (np.take_along_axis(array, order, axis=1) for array in (chosen, found))
     used = (chosen >= 0) & (found > 0)
@@ -127,28 +191,10 @@ def codes(documents, atoms, n_terms, chosen, n_threads=1):
     return sparse.csr_array((found[used], chosen[used], starts), shape=(count, len(atoms.starts) - 1))
 
 
-def part(call, count, n_threads):
-    """Call a function with the first and last of consecutive parts of a number of documents, one for each thread."""
-    cuts = np.linspace(0, count, min(n_threads, count) + 1).astype(int).tolist()
-    if len(cuts) == 2:
-        call(0, count)
-    else:
-        with ThreadPoolExecutor(len(cuts) - 1) as pool:
-            list(pool.map(call, cuts[:-1], cuts[1:]))
-
-
-def threads():
-    """Return how many threads score documents: ``ODL_THREADS``, or 1.
-
-    Raises
-    ------
-    ParameterError
-        If it is no whole number from 1 on.
-    """
-    given = os.environ.get("ODL_THREADS") or "1"
-    if not (given.isascii() and given.isdigit() and int(given)):
-        raise ParameterError(f"ODL_THREADS is {given!r}", "a whole number from 1 on", "correct it or leave it out")
-    return int(given)
+def _parts(matrix):
+    """Return starts, indices and values of a compressed matrix as the kernels take them."""
+    terms, weights = matrix.indices.astype(np.int32, copy=False), matrix.data.astype(np.float64, copy=False)
+    return matrix.indptr.astype(np.int64, copy=False), terms, weights
 
 
 def combine(lists, new, before, owner, n_rows):

@@ -20,7 +20,7 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 LABELS = {"jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet", "mail": "mail", "feed": "feed", "text": "text"}
 TABULAR = ("jsonl", "csv", "parquet")
 KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
-LONG = 20_000  # characters of a text that its language is told by, so that no single one decides
+LONG = 5000  # characters of a text that its language is told by, so that no single one decides
 DISTINCT = 3  # of its stop words that have to occur
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
 

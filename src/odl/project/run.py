@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -41,9 +42,9 @@ def run(folder, options):
         status, stopped = _wait([*command, "--logger", "odl"], folder, heard)
         heard.seek(0)
         printed = heard.read().decode("utf-8", "replace")
-    again = f"`odl run {folder}`" + (f" with -- {' '.join(options)}" if options else "")
+    again = shlex.join(["odl", "run", str(folder), *(["--", *options] if options else [])])
     if stopped:
-        print(f"odl run: stopped; what was finished is kept, and {again} goes on from there", file=sys.stderr)
+        print(f"odl run: stopped; what was finished is kept, and `{again}` goes on from there", file=sys.stderr)
         return 130
     if status:
         _explain(printed, folder)

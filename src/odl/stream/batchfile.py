@@ -74,6 +74,8 @@ def write(source, order, output, t):
                 rows.write_csr(batch, "shingles", parts, shape, np.uint8, folder)
             if "passages" in file:
                 passages.cut(file, order, columns, len(words), batch, picked, folder)
+            if "vectors" in file:
+                storage.write_array(batch, "vectors", _picked(storage.dataset_of(file, "vectors", "f"), order))
             storage.write_array(batch, "digests", digests)
     return times
 

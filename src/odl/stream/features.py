@@ -16,7 +16,7 @@ from scipy import sparse
 from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import rows, storage
-from odl.stream import boilerplate
+from odl.stream import boilerplate, dense
 from odl.stream.weighting import Weighed, Weighting
 
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
@@ -59,6 +59,8 @@ class Features:
         All terms seen up to and including this batch.
     ids, times, topics, titles
         As in `odl.files.documents.Documents`.
+    vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
+        What the documents mean, centred by the past (`odl.stream.dense`); None where the stream has no vectors.
     """
 
     def __init__(self, file):
@@ -74,6 +76,8 @@ class Features:
         """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted."""
         named = [int(self.file[name].attrs["length"]) for name in ("ids", "titles", "topics")]
         named += [len(storage.dataset_of(self.file, "times", "i")), len(self.novel), len(self.novel_dominant)]
+        if "vectors" in self.file:
+            named.append(len(storage.dataset_of(self.file, "vectors", "f")))
         n_documents, n_terms = self.counts.shape
         n_words, frequencies, path = int(self.file["vocabulary"].attrs["length"]), self.frequencies, self.file.filename
         if not (
@@ -110,6 +114,19 @@ class Features:
     @cached_property
     def times(self):
         return self._read(storage.read_array, "times", "i")
+
+    @cached_property
+    def vectors(self):
+        return dense.centred(self.raw_vectors, self.vector_mean) if "vectors" in self.file else None
+
+    @cached_property
+    def raw_vectors(self):
+        return self._read(storage.read_array, "vectors", "f", 2)
+
+    @cached_property
+    def vector_mean(self):
+        total = self._read(storage.read_array, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
+        return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
     def frequencies_after(self):
         """Return the document frequencies including this batch."""
@@ -231,6 +248,7 @@ def advance(output, source, previous=None):
                 rows.copy_array(batch, file, name)
             if cut is not None:
                 boilerplate.write(file, cut)
+            dense.advance(file, batch, before)
     return cut
 
 

@@ -52,7 +52,7 @@ FUNCTIONS = {
         "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] l[] l l d l",
     },
     "parents": {
-        "group": "d[,] d[] l l[] d[] l[] d[]",
+        "group": "d[,] d[] l l[] d[] l[] d[] l[]",
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}

@@ -15,18 +15,45 @@ def _cost(i, j, gram, documents, inverse):
 
 
 @kernel
-def _search(i, gram, documents, inverse, partner, price):
+def _search(i, left, places, gram, documents, inverse, partner, price):
     """Find the group that is cheapest to merge with i; among equals the first."""
     partner[i], price[i] = -1, np.inf
-    for j in range(len(documents)):
-        if j != i and documents[j] > 0.0:
+    for place in range(left):
+        j = places[place]
+        if j != i:
             cost = _cost(i, j, gram, documents, inverse)
             if cost < price[i]:
                 partner[i], price[i] = j, cost
 
 
 @kernel
-def group(gram, documents, target, owner, inverse, partner, price):
+def _cheapest(left, places, gram, documents, inverse, partner, price):
+    """Return the group that is cheapest to merge with its partner. A price without a partner is a bound from below."""
+    while True:
+        found = places[0]
+        for place in range(1, left):
+            if price[places[place]] < price[found]:
+                found = places[place]
+        if partner[found] >= 0:
+            return found
+        _search(found, left, places, gram, documents, inverse, partner, price)
+
+
+@kernel
+def _join(gone, kept, left, places, gram, documents, inverse):
+    """Add group `gone` to group `kept`."""
+    size = gram[kept, kept] + gram[gone, gone] + 2.0 * gram[gone, kept]
+    for place in range(left):
+        i = places[place]
+        gram[kept, i] += gram[gone, i]
+        gram[i, kept] = gram[kept, i]
+    gram[kept, kept] = size
+    inverse[kept] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0
+    documents[kept] += documents[gone]
+
+
+@kernel
+def group(gram, documents, target, owner, inverse, partner, price, places):
     """Merge groups, at first of one atom each, until `target` are left.
 
     Parameters
@@ -34,42 +61,51 @@ def group(gram, documents, target, owner, inverse, partner, price):
     gram : ndarray of float64, shape (k, k), changed
         Inner products of the atoms' sums.
     documents : ndarray of float64, shape (k,), changed
-        Documents of each atom, above 0; 0 afterwards for a group that became part of another.
+        Documents of each atom, above 0.
     target : int
+        At least 1.
     owner : ndarray of int64, shape (k,), filled
         The atom whose group each atom is in at last: the one of most documents when groups were merged.
-    inverse, partner, price : ndarray of float64, int64, float64, shape (k,)
+    inverse, partner, price, places : ndarray of float64, int64, float64, int64, shape (k,)
         Work space.
     """
     k = len(documents)
     for i in range(k):
-        owner[i] = i
+        owner[i], places[i] = i, i
         inverse[i] = 1.0 / math.sqrt(gram[i, i]) if gram[i, i] > 0.0 else 0.0
-    for i in range(k):
-        _search(i, gram, documents, inverse, partner, price)
-    for _ in range(k - target):
-        gone = -1
-        for i in range(k):
-            if documents[i] > 0.0 and (gone < 0 or price[i] < price[gone]):
-                gone = i
+        partner[i], price[i] = -1, np.inf
+        for j in range(i):
+            cost = _cost(i, j, gram, documents, inverse)
+            if cost < price[i]:
+                partner[i], price[i] = j, cost
+            if cost < price[j]:
+                partner[j], price[j] = i, cost
+    for left in range(k, target, -1):
+        gone = _cheapest(left, places, gram, documents, inverse, partner, price)
         kept = partner[gone]
         if documents[gone] > documents[kept]:
             gone, kept = kept, gone
-        size = gram[kept, kept] + gram[gone, gone] + 2.0 * gram[gone, kept]
-        for i in range(k):
-            gram[kept, i] += gram[gone, i]
-            gram[i, kept] = gram[kept, i]
-        gram[kept, kept] = size
-        inverse[kept] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0
-        documents[kept] += documents[gone]
-        documents[gone] = 0.0
-        for i in range(k):
-            if owner[i] == gone:
-                owner[i] = kept
-        _search(kept, gram, documents, inverse, partner, price)
-        for i in range(k):
-            if documents[i] > 0.0 and i != kept:
-                if partner[i] == gone or partner[i] == kept:
-                    _search(i, gram, documents, inverse, partner, price)
-                elif _cost(i, kept, gram, documents, inverse) < price[i]:
-                    partner[i], price[i] = kept, _cost(i, kept, gram, documents, inverse)
+        owner[gone] = kept
+        count = 0
+        for place in range(left):
+            if places[place] != gone:
+                places[count] = places[place]
+                count += 1
+        _join(gone, kept, count, places, gram, documents, inverse)
+        partner[kept], price[kept] = -1, np.inf
+        for place in range(count):
+            i = places[place]
+            if i == kept:
+                continue
+            cost = _cost(i, kept, gram, documents, inverse)
+            if cost < price[kept]:
+                partner[kept], price[kept] = i, cost
+            if cost < price[i]:
+                partner[i], price[i] = kept, cost
+            elif partner[i] == gone or partner[i] == kept:
+                partner[i] = -1  # all others cost at least what these did: a bound, looked at when it is the least
+    for i in range(k):
+        last = i
+        while owner[last] != last:
+            last = owner[last]
+        owner[i] = last

@@ -220,7 +220,7 @@ class Levels(Learner):
         """Return the likeness of documents to what is known, of both levels, and their codes on the atoms."""
         total, codes = np.zeros(P.shape[0]), None
         for weight, learner, of in self._parts(state):
-            explained, X = learner.explain(of, P, likeness.threads())
+            explained, _, X = learner.explain(of, P, likeness.n_threads())
             total += weight * explained
             codes = X if codes is None else codes
         return total, codes
@@ -236,7 +236,8 @@ class Levels(Learner):
             rows = rows._replace(weights=rows.weights * np.repeat(state.arrays["size"], np.diff(rows.starts)))
             gram = np.empty((k, k))
             likeness.kernels.grams(*rows, *likeness.inverted(rows, numbers.count), gram)
-            kernels.group(gram, documents, target, owner, np.empty(k), np.empty(k, dtype=np.int64), np.empty(k))
+            partner, places = np.empty((2, k), dtype=np.int64)
+            kernels.group(gram, documents, target, owner, np.empty(k), partner, np.empty(k), places)
         return owner
 
     def _lengths(self, state, batch):

@@ -39,7 +39,8 @@ def in_order(P, scores, share, peers):
     numbers = likeness.Numbers(P.shape[1])
     documents = numbers.rows(sparse.csr_array(P))
     lists = likeness.inverted(documents, numbers.count)
-    alike, cosines = likeness.nearest(documents, lists, total, most, True, likeness.threads())
+    with likeness.Threads(likeness.n_threads()) as threads:
+        alike, cosines = likeness.nearest(documents, lists, total, most, apart=True, share=threads)
     own, near = _standard(_ranks(scores)), _standard(cosines.sum(axis=1))
     related = -(own * near).mean()
     own = _ranks(own + related * abs(related) * near) / total

@@ -80,7 +80,7 @@ def test_score_is_the_mean_of_atoms_and_their_sums(rng):
     members = np.array([state.arrays["members"][group == one].sum() for one in np.unique(group)])
     size = np.linalg.norm(sums, axis=0)
     held = State(sparse.csc_array(sums / size), {"members": members, "size": size})
-    fine = 1 - Adaptive(nearest=5).score(state, P).residual
+    fine = 1 - Adaptive(nearest=3).score(state, P).residual
     coarse = 1 - Adaptive(nearest=1).score(held, P).residual
     assert np.allclose(learner.score(state, P).residual, 1 - (fine + coarse) / 2, atol=1e-12)
 

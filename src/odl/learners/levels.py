@@ -71,7 +71,7 @@ class Levels(Learner):
     terms: int = 70
     same: float = 0.6
     half_life: int = 20000
-    nearest: int = 5
+    nearest: int = 3
     cohesion: float = 0.5
     flatten: float = 0.6
     merged: int = 10

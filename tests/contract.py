@@ -10,4 +10,5 @@ L1 = [name for name in ALL if issubclass(learners.learner_class(name), L1Learner
 
 def quick(algorithm, rounds=2):
     """Return settings under which a learner starts in a moment."""
-    return {"rounds": rounds} if "rounds" in parameters(learners.learner_class(algorithm)) else {}
+    known = parameters(learners.learner_class(algorithm))
+    return {name: value for name, value in (("rounds", rounds), ("memory", 15000)) if name in known}

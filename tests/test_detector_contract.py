@@ -27,6 +27,8 @@ VARIANTS = [
     ("diffusion", {"network": "ring", "iterations": 30}),
     ("dual_averaging", {"solver": "admm", "iterations": 5}),
     ("hierarchical", {"group_norm": "linf"}),
+    ("levels", {"context": 0.5}),
+    ("levels", {"memory": 500, "terms": 45, "length": 1.0}),
 ]
 
 
@@ -230,7 +232,7 @@ def test_columns_of_a_data_frame_that_grows(rng):
 @pytest.mark.parametrize("learner", ALL)
 def test_grid_search_reaches_the_settings(learner, rng):
     known = learners.learner_class(learner)
-    name = "lam" if "lam" in NoveltyDetector(learner)._known() else {"diffusion": "gamma", "adaptive": "same"}[learner]
+    name = "lam" if "lam" in NoveltyDetector(learner)._known() else {"diffusion": "gamma"}.get(learner, "same")
     X, novel = batch(rng, n=120, new=True)
     search = GridSearchCV(
         NoveltyDetector(learner, n_atoms=20, settings=quick(learner), folds=0),

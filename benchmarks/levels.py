@@ -1,0 +1,118 @@
+"""What each part of the learner `levels` brings, beside `adaptive` and nearest neighbours over the whole past.
+
+    ODL_MIRROR=... python benchmarks/levels.py [--streams tdt2 newsgroups] [--seeds 0 1] [--every 1] [--output FILE]
+
+Streams, orders and timesteps are those of config/quality.yaml; `--every 10` takes each tenth document. One row for each
+stream, seed and run: stored numbers and average AUC. About half a CPU minute for a stream of 10,000 documents.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from odl import config, corpora, learners, novelty
+from odl.corpora import download
+from odl.experiments import qualitystudy
+from odl.files import tables
+from odl.learners.peers import in_order
+
+HERE = Path(__file__).resolve().parent.parent
+# Ways to learn, and ways to score by the same atoms.
+MADE = {
+    "": {},
+    ", groups of 5": {"merged": 5},
+    ", groups of 20": {"merged": 20},
+    ", 145 terms an atom": {"terms": 145},
+    ", 32 terms an atom": {"terms": 32},
+}
+PLAIN_AND_CONTEXT = ("levels", "levels in context")
+SCORED = {
+    "levels": {},
+    "levels in context": {"context": 0.5},
+    "atoms alone": {"groups": 0.0},
+    "groups alone": {"groups": 1.0},
+    "length left in": {"length": 0.0},
+    "length taken out": {"length": 1.0},
+    "nearest atom": {"nearest": 1},
+    "5 nearest atoms": {"nearest": 5},
+    "plain cosine": {"cohesion": 0.0, "flatten": 1.0},
+}
+
+
+def stream(name, seed, every=1):
+    """Return a stream of config/quality.yaml in the order of a seed."""
+    study = yaml.safe_load((HERE / "config/quality.yaml").read_text(encoding="utf-8"))
+    chosen, mirror = study["corpora"][name], os.environ["ODL_MIRROR"]
+    registry = download.load_registry(HERE / "data/corpora.csv")
+    files = [f"{mirror}/{row['folder']}/{row['file']}" for row in download.files_of(chosen["reader"], registry)]
+    documents = corpora.read(chosen["reader"], files, chosen["options"])
+    if every > 1:
+        documents = documents.select(np.arange(0, len(documents.ids), every))
+        entry = chosen["topic_entry"]
+        chosen = {**chosen, "topic_entry": {**entry, "last": max(1, entry["last"] // every)}}
+    order = config.order_seed({"corpora": {name: chosen}}, name, seed)
+    return qualitystudy.Stream(name, documents, chosen, study["evaluate"], order)
+
+
+def scores_of(held, made, variants, seed):
+    """Return the scores of variants that share their atoms, and the numbers stored at the end."""
+    first = learners.make("levels", **made)
+    found, state = {name: {} for name in variants}, first.start(held.P(0), 1, novelty.generator(seed, "start"))
+    for t in range(1, len(held.batches)):
+        P = held.P(t)
+        state = first.fit_terms(state, P.shape[1])
+        for name, settings in variants.items() if t in held.listed else ():
+            found[name][t] = novelty.score(learners.make("levels", **made | settings), state, P).score
+        state = first.learn(state, P, None)
+    return found, state.dictionary.nnz + sum(value.size for value in state.arrays.values())
+
+
+def measure(held, seed):
+    """Return (run, stored numbers, average AUC) of all runs of a stream."""
+    rows = []
+    for label, made in MADE.items():
+        variants = {name: SCORED[name] for name in (PLAIN_AND_CONTEXT if made else SCORED)}
+        found, stored = scores_of(held, made, variants, seed)
+        rows += [(name + label, stored, held.average(scores)) for name, scores in found.items()]
+    return rows
+
+
+def rivals(held, k=500):
+    """Return such rows of `adaptive` and nearest neighbours, plain and in two contexts."""
+    context = {"contrast": 0.3, "context": 0.5, "peers": 10}
+    runs = {"adaptive": {"learner": {"algorithm": "adaptive"}, "features": {"tf": "log"}}}
+    adaptive, stored = qualitystudy.learn(held, runs, k)
+    past = sum(held.P(t).nnz for t in range(len(held.batches) - 1))
+    found = {"adaptive": (adaptive["adaptive"], stored)}
+    found |= {name: (scores, past) for name, scores in qualitystudy.neighbours(held).items()}
+    rows = []
+    for name, (scores, numbers) in found.items():
+        rows.append((name, numbers, held.average(scores)))
+        rows.append((f"{name} in context", numbers, held.average(qualitystudy.with_context(held, scores, context))))
+        ordered = {t: in_order(held.P(t), score, 0.5, 10) for t, score in scores.items()}
+        rows.append((f"{name} in the context of levels", numbers, held.average(ordered)))
+    return rows
+
+
+def main():
+    """Measure streams and write the table."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--streams", nargs="+", default=["tdt2", "newsgroups", "scipydocs", "reuters-cai"])
+    words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    words.add_argument("--every", type=int, default=1)
+    words.add_argument("--output", default="levels.tsv")
+    given, rows = words.parse_args(), []
+    for name in given.streams:
+        for seed in given.seeds:
+            held = stream(name, seed, given.every)
+            for run, stored, average in measure(held, seed) + rivals(held):
+                print(f"{name}\t{seed}\t{run}\t{stored}\t{average:.4f}", flush=True)
+                rows.append({"stream": name, "seed": seed, "run": run, "stored": stored, "average": average})
+    tables.write_table(given.output, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Documents of a batch put in another order by what the most similar documents of the batch have."""
+
+import numpy as np
+from scipy import sparse
+
+from odl.learners import likeness
+
+FEWEST = 3  # documents that may tell something of each other
+
+
+def in_order(P, scores, share, peers):
+    """Order the scores of a batch by those of similar documents; the scores of the batch stay what they are.
+
+    With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
+    standardised, and r their correlation with its sign turned (likeness to the past against likeness to the batch),
+
+        u = rank of z + r |r| b,      order by (1 - share) u + share sum_N cos u / sum_N cos
+
+    over those documents N. Where documents that have many like them in the batch have many like them in the past, r
+    is large, and a new document with many like it in the batch is remarkable; elsewhere b says nothing.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        The batch, rows of unit l2 norm.
+    scores : ndarray, shape (n_documents,)
+    share : float
+    peers : int
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+        The smallest score for the document that is first in the new order, and so on; equal ones get their mean.
+    """
+    total = len(scores)
+    if total < FEWEST:
+        return scores
+    most = min(peers, total - 1)
+    numbers = likeness.Numbers(P.shape[1])
+    documents = numbers.rows(sparse.csr_array(P))
+    lists = likeness.inverted(documents, numbers.count)
+    with likeness.Threads(likeness.n_threads()) as threads:
+        alike, cosines = likeness.nearest(documents, lists, total, most, apart=True, share=threads)
+    own, near = _standard(_ranks(scores)), _standard(cosines.sum(axis=1))
+    related = -(own * near).mean()
+    own = _ranks(own + related * abs(related) * near) / total
+    sums = cosines.sum(axis=1)
+    told = (cosines * own[alike]).sum(axis=1) / np.where(sums > 0, sums, 1.0)
+    places, counts = _ties((1.0 - share) * own + share * np.where(sums > 0, told, own))
+    ends = np.cumsum(counts)
+    totals = np.concatenate([[0.0], np.cumsum(np.sort(scores))])
+    return ((totals[ends] - totals[ends - counts]) / counts)[places]
+
+
+def _ties(values):
+    """Return the place of each value among the different values, rising, and how often each occurs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return places, counts
+
+
+def _ranks(values):
+    """Return ranks from 1 on; equal values have the mean of theirs."""
+    places, counts = _ties(values)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+
+
+def _standard(values):
+    """Return values of mean 0 and standard deviation 1, or all 0."""
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))

@@ -1,0 +1,145 @@
+"""The learner with two levels: its budget, its groups against a slow twin, length, and order within a batch."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odl import learners, novelty
+from odl.errors import ParameterError
+from odl.evaluation import metrics
+from odl.learners.adaptive import Adaptive
+from odl.learners.base import State
+from odl.learners.levels import PER_ATOM, kernels
+from odl.learners.peers import in_order
+
+
+def stream(rng, n, topics, m=160, words=12):
+    """Documents of few words of their topic, rows of unit l2 norm; topic j has its own words."""
+    counts, labels = np.zeros((n, m)), rng.choice(topics, n)
+    for row, topic in enumerate(labels):
+        np.add.at(counts[row], topic * 8 + rng.integers(0, 8, words), 1.0)
+        np.add.at(counts[row], rng.integers(80, m, rng.integers(2, 2 * words)), 1.0)
+    return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True)), labels
+
+
+def levels(**settings):
+    return learners.make("levels", **settings)
+
+
+def run(learner, batches):
+    state = learner.start(batches[0], 1, None)
+    for P in batches[1:]:
+        state = learner.learn(learner.fit_terms(state, P.shape[1]), P, None)
+    return state
+
+
+def slow_groups(S, n, target):
+    """Merge the cheapest pair, everything computed anew; return the members of each group."""
+    groups = [[j] for j in range(len(n))]
+    while len(groups) > target:
+        sums, sizes = [S[:, g].sum(axis=1) for g in groups], [n[g].sum() for g in groups]
+        unit = [v / np.linalg.norm(v) for v in sums]
+        costs = {
+            (i, j): (1 - unit[i] @ unit[j]) * np.sqrt(sizes[i] * sizes[j] / (sizes[i] + sizes[j]))
+            for i in range(len(groups))
+            for j in range(i)
+        }
+        i, j = min(costs, key=costs.get)
+        groups[j] += groups.pop(i)
+    return {frozenset(g) for g in groups}
+
+
+@pytest.mark.parametrize("target", [1, 4, 11, 29])
+def test_groups_are_those_of_a_slow_twin(target, rng):
+    S, n = rng.random((12, 30)) * (rng.random((12, 30)) < 0.5) + 0.01, rng.integers(1, 6, 30).astype(float)
+    owner, work = np.empty(30, dtype=np.int64), np.empty((2, 30), dtype=np.int64)
+    kernels.group(S.T @ S, n.copy(), target, owner, np.empty(30), work[0], np.empty(30), work[1])
+    found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
+    assert found == slow_groups(S, n, target) and all(owner[owner] == owner)
+
+
+def test_the_budget_is_never_exceeded(rng):
+    learner = levels(memory=900, terms=10)
+    state = learner.start(stream(rng, 50, 5)[0], 1, None)
+    for number in range(4):
+        stored = state.dictionary.nnz + PER_ATOM * state.dictionary.shape[1]
+        assert stored <= 900 and state.dictionary.shape[1] <= learner.limit == 60
+        assert np.diff(state.dictionary.indptr).max() <= 10
+        state = learner.learn(state, stream(rng, 50, 3 + number)[0], None)
+    assert state.dictionary.shape[1] == 60
+    with pytest.raises(ParameterError, match="memory 14"):
+        levels(memory=14, terms=10).start(stream(rng, 9, 2)[0], 1, None)
+
+
+def test_score_is_the_mean_of_atoms_and_their_sums(rng):
+    learner = levels(memory=1700, terms=80, length=0.0)  # 20 atoms, 2 groups
+    state, (P, _) = run(learner, [stream(rng, 600, 6)[0]]), stream(rng, 20, 7)
+    group, S = state.arrays["group"], state.dictionary.toarray() * state.arrays["size"]
+    assert 1 < len(set(group.tolist())) <= 2
+    sums = np.stack([S[:, group == one].sum(axis=1) for one in np.unique(group)], axis=1)
+    members = np.array([state.arrays["members"][group == one].sum() for one in np.unique(group)])
+    size = np.linalg.norm(sums, axis=0)
+    held = State(sparse.csc_array(sums / size), {"members": members, "size": size})
+    fine = 1 - Adaptive(nearest=3).score(state, P).residual
+    coarse = 1 - Adaptive(nearest=1).score(held, P).residual
+    assert np.allclose(learner.score(state, P).residual, 1 - (fine + coarse) / 2, atol=1e-12)
+
+
+def test_groups_wait_for_enough_documents(rng):
+    learner = levels(memory=1700, terms=80)
+    state = run(learner, [stream(rng, 600, 6)[0]])
+    after = learner.learn(state, stream(rng, 40, 9)[0], None)
+    new = after.arrays["birth"] >= 600
+    assert new.any() and (after.arrays["group"][new] == -1).all() and after.arrays["grouped"][0] == 600
+    assert np.array_equal(after.arrays["group"][~new], state.arrays["group"][~new])
+    later = learner.learn(after, stream(rng, 500, 9)[0], None)
+    assert later.arrays["grouped"][0] == 1140 and (later.arrays["group"] >= 0).all()
+
+
+def test_length_is_taken_out(rng):
+    """Documents of one topic with many words of no topic, or few: likeness differs, and nothing is new."""
+    counts = np.zeros((800, 160))
+    for row in range(800):
+        np.add.at(counts[row], rng.integers(0, 8, 12), 1.0)
+        np.add.at(counts[row], rng.integers(80, 160, rng.integers(1, 60)), 1.0)
+    P = sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))
+    learner = levels(length=1.0, groups=0.0)
+    state = run(learner, [P[:400], P[400:600]])
+    words = np.diff(P[600:].indptr)
+    plain = levels(length=0.0, groups=0.0).score(state, P[600:]).residual
+    related = abs(np.corrcoef(plain, words)[0, 1])
+    assert related > 0.3 and abs(np.corrcoef(learner.score(state, P[600:]).residual, words)[0, 1]) < related / 2
+    # Far outside of what was seen, the curve goes no further.
+    long = sparse.csr_array(np.full((1, 160), 160**-0.5))
+    assert 0 <= learner.score(state, long).residual[0] <= 1
+
+
+def test_new_topics_score_high_plain_and_in_context(rng):
+    past, (P, topics) = [stream(rng, 300, 5)[0] for _ in range(3)], stream(rng, 200, 7)
+    state = run(levels(), past)
+    plain, context = (novelty.score(levels(context=share), state, P).score for share in (0.0, 0.5))
+    new = (topics >= 5).astype(np.int8)
+    assert metrics.auc(plain, new) > 0.95 and metrics.auc(context, new) >= metrics.auc(plain, new) - 0.005
+    assert np.allclose(np.sort(plain), np.sort(context))
+
+
+def test_peers_count_only_where_they_tell_something(rng):
+    """r near 0 leaves the order to ranks and neighbours; a related b brings up documents with many like them."""
+    P = sparse.csr_array(np.eye(6))
+    scores = np.array([0.3, 0.1, 0.2, 0.2, 0.6, 0.5])
+    assert np.allclose(in_order(P, scores, 0.5, 3), scores)  # nothing alike: nothing moves, ties stay ties
+    assert np.array_equal(in_order(P[:2], scores[:2], 0.5, 3), scores[:2])
+    pairs = sparse.csr_array(np.kron(np.eye(3), np.ones((2, 1))))
+    mixed = in_order(pairs, np.array([0.9, 0.1, 0.5, 0.6, 0.2, 0.3]), 0.5, 1)
+    assert np.allclose(mixed[:2], mixed[0]) and np.isclose(mixed.sum(), 2.6)
+
+
+def test_a_run_resumes_to_the_same_bytes(rng):
+    batches = [stream(rng, 120, 5)[0] for _ in range(4)]
+    learner = levels(memory=1700, terms=30)
+    first, second = run(learner, batches), run(learner, batches[:2])
+    for P in batches[2:]:
+        arrays = {name: value.copy() for name, value in second.arrays.items()}
+        second = learner.learn(State(second.dictionary.copy(), arrays, second.updates), P, None)
+    assert all(first.arrays[name].tobytes() == second.arrays[name].tobytes() for name in first.arrays)
+    assert (first.dictionary != second.dictionary).nnz == 0

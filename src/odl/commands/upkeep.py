@@ -28,30 +28,26 @@ def verify(args):
 def compile_kernels(args):
     from odl import learners
     from odl.jobs import compile as ahead
+    from odl.jobs import update
+    from odl.kernels import native
 
-    for name in ahead.build_all(functools.partial(print, flush=True)):
+    for name in ahead.build_all(native.FUNCTIONS, functools.partial(print, flush=True)):
         print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):
         for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
-            _warm_up(algorithm)
+            if algorithm == "topics":
+                from odl.alerts import topics
+
+                topics.warm_up()
+            elif algorithm == "ranks":
+                from odl.jobs import ranks
+
+                ranks.warm_up()
+            else:
+                update.warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
-
-
-def _warm_up(algorithm):
-    from odl.jobs import update
-
-    if algorithm == "topics":
-        from odl.alerts import topics
-
-        topics.warm_up()
-    elif algorithm == "ranks":
-        from odl.jobs import ranks
-
-        ranks.warm_up()
-    else:
-        update.warm_up(algorithm)
 
 
 @command(

@@ -181,7 +181,7 @@ class TestOneBuild:
             job = os.fork()
             if not job:
                 with open(said, "a", buffering=1) as file:
-                    failed = ahead.build_all(lambda line: file.write(line + "\n"))
+                    failed = ahead.build_all(LIBRARIES, lambda line: file.write(line + "\n"))
                 os._exit(len(failed))
             jobs.append(job)
         assert [os.waitpid(job, 0)[1] for job in jobs] == [0, 0]
@@ -210,5 +210,5 @@ class TestOneBuild:
             raise OSError("no locks here")
 
         monkeypatch.setattr(ahead.fcntl, "flock", refuse)
-        assert ahead.build_all(lambda line: None) == []
+        assert ahead.build_all(LIBRARIES, lambda line: None) == []
         assert sorted((tmp_path / "built").read_text().split()) == ["large", "small"]

@@ -55,11 +55,11 @@ class Run:
         self.environment.pop("ODL_WORKER", None)
         self.environment |= variables
 
-    def begin(self, *words, **variables):
+    def begin(self, *words, mask=-1, **variables):
         command = [sys.executable, "-m", "odl", "step", *map(str, words)]
         return subprocess.Popen(
             command, cwd=self.folder, env={**self.environment, **variables}, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
+            stderr=subprocess.PIPE, text=True, umask=mask,
         )  # fmt: skip
 
     def job(self, *words, **variables):
@@ -163,10 +163,13 @@ def test_a_job_ends_as_in_a_process_of_its_own(run, words, tmp_path):
         (tmp_path / "costs.tsv").unlink()
         for wrong in (["index", "absent.h5", "b.tsv", "b.h5", *words("b.tsv")[4:]], ["index"], ["plan", "--help"]):
             found.append(run.job(*wrong, ODL_WORKER=switch))
+        found.append(run.job(*words("c.tsv"), mask=0o027, ODL_WORKER=switch))
+        assert (tmp_path / "c.tsv").stat().st_mode & 0o777 == 0o640
+        (tmp_path / "c.tsv").unlink()
         ends.append((found, written(tmp_path)))
         assert len(run.workers()) == expected
     assert ends[0] == ends[1]
-    assert [status for status, _, _ in ends[0][0]] == [0, 1, 2, 0] and "a.tsv.h5" in ends[0][1]
+    assert [status for status, _, _ in ends[0][0]] == [0, 1, 2, 0, 0] and "a.tsv.h5" in ends[0][1]
 
 
 def test_the_first_jobs_begin_one_worker_and_it_ends_with_the_run(run, words, tmp_path):

@@ -33,31 +33,27 @@ def compile_kernels(args):
     from odl import learners
     from odl.files import saying
     from odl.jobs import compile as ahead
+    from odl.jobs import update
+    from odl.kernels import native
 
     saying.aloud()
-    for name in ahead.build_all(saying.say):
+    for name in ahead.build_all(native.FUNCTIONS, saying.say):
         print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):
         for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
-            _warm_up(algorithm)
+            if algorithm == "topics":
+                from odl.alerts import topics
+
+                topics.warm_up()
+            elif algorithm == "ranks":
+                from odl.jobs import ranks
+
+                ranks.warm_up()
+            else:
+                update.warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
-
-
-def _warm_up(algorithm):
-    from odl.jobs import update
-
-    if algorithm == "topics":
-        from odl.alerts import topics
-
-        topics.warm_up()
-    elif algorithm == "ranks":
-        from odl.jobs import ranks
-
-        ranks.warm_up()
-    else:
-        update.warm_up(algorithm)
 
 
 @step(

@@ -64,11 +64,13 @@ def alone(name, wait=True):
         yield True
 
 
-def build_all(say):
-    """Compile every library that is not there yet; what another process compiles is waited for at the end.
+def build_all(names, say):
+    """Compile the libraries that are not there yet; what another process compiles is waited for at the end.
 
     Parameters
     ----------
+    names : iterable of str
+        Keys of `odl.kernels.native.FUNCTIONS`.
     say : callable
         Takes a line for each library that is compiled or waited for.
 
@@ -77,7 +79,7 @@ def build_all(say):
     list of str
         Names of those that could not be made.
     """
-    names = [name for name in native.FUNCTIONS if not os.path.exists(native.library(name))]
+    names = [name for name in names if not os.path.exists(native.library(name))]
     others, failed = [], []
     for wait, mine in ((False, names), (True, others)):
         for name in mine:

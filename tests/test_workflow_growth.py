@@ -85,14 +85,15 @@ def parts(found, most):
 class TestAppending:
     def test_later_documents_run_new_timesteps_only(self, appended):
         study, (first, _), (before, between) = appended
-        assert first.names("run", "t") == steps(4, 4)
+        assert first.names("run", "t") == steps(4, 4) | {"share"}
         assert parts(between, 3) == parts(before, 3)
         assert len((study.results / "tables" / "novel.tsv").read_text().splitlines()) == 1 + 5
         assert "computed again" not in first.text
 
     def test_the_last_partial_batch_is_redone_when_it_fills(self, appended):
         study, (_, second), (before, between) = appended
-        assert second.names("run", "t") == steps(4, 5)
+        assert second.names("run", "t") == steps(4, 5) | {"share"}
+        assert [rule for rule, _ in second.jobs].count("share") == 1  # of a.jsonl nothing is read again
         after = study.bytes()
         assert parts(after, 3) == parts(before, 3)
         assert after["/mine/seed0/batches/4.h5"] != between["/mine/seed0/batches/4.h5"]
@@ -124,7 +125,7 @@ class TestLateDocuments:
         study.write("late.jsonl", [{**document(999, 1), "time": moment}])
         result = study.run(study.target(study.stream / "da" / "k8" / "auc.tsv"))
         expected = {f"{rule} {t}" for rule in ("batch", "features") for t in (2, 3, 4)}
-        assert result.names("run", "t") == {"read", "index"} | expected | chain("da", 2, 4)
+        assert result.names("run", "t") == {"share", "read", "index"} | expected | chain("da", 2, 4)
         assert "the documents of batch 2 changed" in result.text
 
     def test_an_edited_document(self, study):

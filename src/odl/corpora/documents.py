@@ -72,6 +72,14 @@ def read(sources, options):
     DataError
         If a file or row is; the message names both.
     """
+    collection, form = begin(options)
+    for name, path in find_files(sources, form.kind):
+        collection.add_file(name, path, form)
+    return collection.finish()
+
+
+def begin(options):
+    """Return the `Collection` and the `odl.corpora.tables.Form` of options, which are checked."""
     check_options(READER, options, OPTIONS)
     columns, separator = check_columns(options.get("columns")), options.get("separator", ";")
     if separator is not None and (not isinstance(separator, str) or not separator):
@@ -82,10 +90,7 @@ def read(sources, options):
     if not isinstance(duplicates := options.get("duplicates", False), bool):
         raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
     shingler = Shingler() if duplicates else None
-    collection = Collection(columns, separator, tokens, cleaner, min_words, shingler, dates)
-    for name, path in find_files(sources, form.kind):
-        collection.add_file(name, path, form)
-    return collection.finish()
+    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates), form
 
 
 def check_form(options):
@@ -206,16 +211,13 @@ class Collection:
         self.indptr.append(len(self.indices))
 
     def finish(self):
+        """Return the documents, of which there has to be one with a token."""
+        found = self.documents()
+        check_held(found, {"min_words": self.min_words})
+        return found
+
+    def documents(self):
         """Return the documents, the vocabulary sorted by spelling."""
-        if not self.numbers and self.dropped:
-            given = f"all {len(self.ids)} documents have fewer than {self.min_words} words"
-            raise DataError(given, "longer documents", "lower min_words or clean less")
-        if not self.numbers:
-            raise DataError(
-                f"none of the {len(self.ids)} documents holds a token",
-                "texts that the pattern of tokens fits, or counts",
-                "set tokens.pattern to fit the script of the texts",
-            )
         ids = [identity for identity in self.ids if identity not in self.dropped]
         vocabulary = check_words(sorted(self.numbers), self.tokens)
         column = np.empty(len(vocabulary), dtype=np.int32)
@@ -234,12 +236,31 @@ class Collection:
             dropped=self._dropped() if self.min_words else None,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
             urls=self.urls if any(self.urls) else [],
-            notes=[f"{self.repeated} more with an id that occurred before left out"] if self.repeated else [],
+            notes=notes_of(self.repeated),
         )
 
     def _dropped(self):
         times, words = zip(*self.dropped.values(), strict=True) if self.dropped else ((), ())
         return Dropped(list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64))
+
+
+def notes_of(repeated):
+    """Return what is said of documents that were left out because their id occurred before."""
+    return [f"{repeated} more with an id that occurred before left out"] if repeated else []
+
+
+def check_held(found, options):
+    """Refuse documents without a single token."""
+    n_dropped = len(found.dropped.ids) if found.dropped else 0
+    if not found.vocabulary and n_dropped:
+        given = f"all {len(found) + n_dropped} documents have fewer than {options['min_words']} words"
+        raise DataError(given, "longer documents", "lower min_words or clean less")
+    if not found.vocabulary:
+        raise DataError(
+            f"none of the {len(found)} documents holds a token",
+            "texts that the pattern of tokens fits, or counts",
+            "set tokens.pattern to fit the script of the texts",
+        )
 
 
 def check_first_row(path, row, columns):

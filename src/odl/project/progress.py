@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 STAGES = {  # title -> rules
-    "reading": ("download", "read"),
+    "reading": ("download", "share", "read"),
     "compiling": ("kernels",),
     "batches": ("index", "batch", "features"),
     "learning": ("score", "update", "ranks", "update_ranks", "baselines"),

@@ -1,16 +1,14 @@
 """A person's own documents: text or term counts in tables (JSONL, CSV, Parquet), mail, feeds, or a text a file."""
 
 from array import array
-from collections import Counter
 
 import numpy as np
-from scipy import sparse
 
 from odl.corpora import cleaning, encodings, fields, texts
 from odl.corpora.checks import check_options, nearest
 from odl.corpora.shingles import Shingler
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
-from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
+from odl.corpora.text import TOKENS_SCHEMA, check_words, tally, token_options
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.documents import Documents, Dropped, one_line
@@ -143,12 +141,11 @@ class Collection:
     """
 
     def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None):
-        self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
+        self.columns, self.separator, self.tokens, self.counted = columns, separator, tokens, tally(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
         self.dates, self.repeated = dates, 0
         self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
-        self.times, self.numbers = array("q"), {}
-        self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
+        self.times = array("q")
 
     def add_file(self, name, path, form):
         """Append the documents of one file."""
@@ -182,15 +179,15 @@ class Collection:
             raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
         time = fields.parse_time(given.get("time"), self.dates)
         topics = fields.parse_topics(given.get("topics"), self.separator)
-        text, taken = "", [0] * len(self.cleaner.names)
+        text, taken, counts = "", [0] * len(self.cleaner.names), None
         if not fields.missing(given.get("counts")):
             counts = fields.parse_counts(given["counts"])
         elif given.get("text") is not None:
             text, taken = self.cleaner.apply(fields.parse_text(given["text"]))
-            counts = Counter(self.words_of(text))
+            tokens = self.counted.of(text)
         else:
             raise ValueError("it has neither text nor counts")
-        n_words = sum(counts.values())
+        n_words = len(tokens) if counts is None else sum(counts.values())
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)
             self.ids[identity] = f"{name} {place}"
@@ -205,10 +202,10 @@ class Collection:
         self.topics.append(topics)
         self.files.append(name)
         self.urls.append(fields.parse_url(given.get("url")))
-        for token, count in counts.items():
-            self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
-            self.data.append(count)
-        self.indptr.append(len(self.indices))
+        if counts is None:
+            self.counted.add(tokens)
+        else:
+            self.counted.add_counts(map(self.counted.number, counts), counts.values())
 
     def finish(self):
         """Return the documents, of which there has to be one with a token."""
@@ -219,14 +216,10 @@ class Collection:
     def documents(self):
         """Return the documents, the vocabulary sorted by spelling."""
         ids = [identity for identity in self.ids if identity not in self.dropped]
-        vocabulary = check_words(sorted(self.numbers), self.tokens)
-        column = np.empty(len(vocabulary), dtype=np.int32)
-        column[[self.numbers[word] for word in vocabulary]] = np.arange(len(vocabulary))
-        indices = column[np.asarray(self.indices)]
-        shape = (len(ids), len(vocabulary))
+        counts, vocabulary = self.counted.matrix()
         return Documents(
-            counts=sparse.csr_array((np.array(self.data), indices, np.array(self.indptr)), shape=shape),
-            vocabulary=vocabulary,
+            counts=counts,
+            vocabulary=check_words(vocabulary, self.tokens),
             ids=ids,
             times=np.array(self.times),
             topics=self.topics,

@@ -74,7 +74,7 @@ class TestShares:
         assert at < 300 or len(changed) == 1
 
 
-OPTIONS = {"clean": ["quotes", "headers"], "min_words": 2, "duplicates": True}
+OPTIONS = {"clean": ["quotes", "headers", "encoded"], "min_words": 2, "duplicates": True}
 
 
 class TestJoining:

@@ -1,8 +1,10 @@
 # The two commands of the README, and what a developer needs beside them.
 PYTHON ?= python3
 BIN := .venv/bin
+# Versions to install: those tested together, constraints-oldest.txt for the oldest allowed, /dev/null for the newest.
+CONSTRAINTS := constraints.txt
 
-.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format clean
+.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --quiet all --logger odl --config 'alerts={run: adaptive}'
@@ -11,22 +13,20 @@ run: .venv/installed
 	@echo "what is new: results/default/new.html; how it was learned: results/default/report.html"
 
 test: .venv/tested
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow
-	$(BIN)/odl compile
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(MAKE) --no-print-directory lint
+	$(BIN)/odl step compile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # What takes long, before an issue is called resolved: real schedulers, many strikes, many malformed files.
 test-long: .venv/tested
-	$(BIN)/odl compile
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m long
+	$(BIN)/odl step compile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m long
 	$(BIN)/python tests/fuzz.py --examples 300
 	$(BIN)/python tests/faultrun.py
 
 # Wrong edits, each of which the tests of its module have to see: up to 90 minutes (docs/extending.md).
 mutants: .venv/tested
-	$(BIN)/odl compile
+	$(BIN)/odl step compile
 	$(BIN)/python tests/mutants.py
 
 fuzz: .venv/tested
@@ -49,10 +49,11 @@ scale: .venv/tested
 
 # What learners, readers, experiments and figures say of themselves, for the workflow (docs/extending.md).
 schema: .venv/installed
-	$(BIN)/odl schema --write
+	$(BIN)/odl step schema --write
 
 lint: .venv/tested
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 
 format: .venv/tested
@@ -61,15 +62,26 @@ format: .venv/tested
 	$(BIN)/snakefmt Snakefile workflow
 
 # The environment with the versions that were tested together.
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.11')"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable .
 	touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[test,bench]"
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[test,bench]"
 	touch $@
+
+# The documentation site, into build/site; warnings are errors.
+docs: .venv/tested
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[docs]"
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . build/site
+	@echo "build/site/docs/index.html"
+
+# The source distribution and the wheel, into dist/.
+dist: .venv/installed
+	$(BIN)/pip install --quiet build
+	$(BIN)/python -m build --outdir dist .
 
 clean:
 	rm -rf .venv results

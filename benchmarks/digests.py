@@ -130,12 +130,12 @@ class Place:
         """Return the jobs of the large batch, in order."""
         path, half = self.path, self.documents // 2 // 512 * 512
         return {
-            "odl batch": lambda: batchfile.cut(path("documents"), path("order"), path("batch1"), 1),
-            "odl features": lambda: features.advance(path("features1"), path("batch1"), path("features0")),
-            "odl score, half of it": lambda: shards.score(
+            "odl step batch": lambda: batchfile.cut(path("documents"), path("order"), path("batch1"), 1),
+            "odl step features": lambda: features.advance(path("features1"), path("batch1"), path("features0")),
+            "odl step score, half of it": lambda: shards.score(
                 path("features1"), path("state0"), path("shard"), rows=(0, half), run=self.run
             ),
-            "odl update": lambda: self.update(1),
+            "odl step update": lambda: self.update(1),
         }
 
     def cost(self, job):

@@ -53,7 +53,7 @@ class Bench:
             measure.say(f"{self.documents} documents: {learner} {job}")
             note.parent.mkdir(exist_ok=True)
             output.parent.mkdir(exist_ok=True, parents=True)
-            cost = measure.child([sys.executable, "-m", "odl", *map(str, words)])
+            cost = measure.child([sys.executable, "-m", "odl", "step", *map(str, words)])
             note.write_text(json.dumps([cost.rss / 1e6, cost.cpu, cost.wall]))
         figures = [round(figure, 1) for figure in json.loads(note.read_text())]
         self.rows.append(dict(zip(COLUMNS, [self.documents, self.shard, learner, job, *figures], strict=True)))

@@ -63,7 +63,7 @@ class Chain:
     ----------
     learner : odl.learners.Learner
     run : dict
-        What `odl update` takes as --run.
+        What `odl step update` takes as --run.
     states : list of odl.learners.State
         states[t] is what batch t is scored with: at 0 the initialised one, then what timestep t - 1 left.
     P : list of csr_array

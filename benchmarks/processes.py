@@ -21,7 +21,7 @@ DONE = "Nothing to be done"
 
 
 def job(material):
-    """Measure `odl update` as a process of its own: start-up, reading, scoring, learning, writing."""
+    """Measure `odl step update` as a process of its own: start-up, reading, scoring, learning, writing."""
     size, rows = material.size, []
     atoms, t = size.atoms[0], material.full()[-1]
     with tempfile.TemporaryDirectory() as place:
@@ -34,7 +34,7 @@ def job(material):
             say(f"job: {name}")
             previous = place / f"{name}.h5"
             write_checkpoint(previous, chain, t - 1)
-            what = f"{material.name}, {name}, k = {atoms}, odl update"
+            what = f"{material.name}, {name}, k = {atoms}, odl step update"
             cost = update(place, place / f"features/{t}.h5", chain.run, previous, size.repeats)
             rows.append(Row("job", f"{what}, timestep {t}", cost.cpu, "CPU s", JOB_LIMITS["cpu"]))
             rows.append(Row("job", f"{what}, timestep {t}, peak memory", cost.rss / 1e6, "MB", JOB_LIMITS["rss"]))
@@ -44,7 +44,7 @@ def job(material):
 
 
 def batch(material):
-    """Run the batch learners over all whole batches, one `odl update` after the other: CPU in sum, largest memory."""
+    """Run the batch learners over all whole batches, one `odl step update` after the other: sum of CPU, peak memory."""
     rows, steps, atoms = [], [0, *material.full()], material.size.atoms[0]
     weighting = material.settings["features"]
     with tempfile.TemporaryDirectory() as place:
@@ -72,7 +72,7 @@ def batch(material):
 
 def update(place, source, run, previous, times):
     """Return the median cost of one job of a learner, which finds the features before beside those it is given."""
-    command = [tool("odl"), "update", source, "--run", json.dumps(run)]
+    command = [tool("odl"), "step", "update", source, "--run", json.dumps(run)]
     for output in ("state", "scores", "timings"):
         command += [f"--{output}", place / f"out.{output}"]
     command += ["--previous", previous] if previous else []

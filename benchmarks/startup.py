@@ -36,7 +36,7 @@ def jobs(root, k, t, folder):
     scores = [f"{root}/{run}/k{k}/scores/{earlier}.h5" for earlier in range(1, t + 1)]
     options = '{"min_novel": 10, "min_known": 10, "topics": "all", "bootstrap": 1000, "seed": 0, "timesteps": []}'
     found["evaluate"] = ["evaluate", f"{folder}/a.tsv", f"{folder}/s.tsv", "--options", options, "--scores", *scores]
-    return {name: [sys.executable, "-m", "odl", *words] for name, words in found.items()}
+    return {name: [sys.executable, "-m", "odl", "step", *words] for name, words in found.items()}
 
 
 def cpu(command):

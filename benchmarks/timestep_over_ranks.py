@@ -2,8 +2,8 @@
 
     python benchmarks/timestep_over_ranks.py --ranks 4 --agents 20 --documents 200 --repeats 5
 
-A made stream of short documents; a timestep codes the batch and learns from it. One process (`odl update`), one rank
-and all ranks take turns, so that what else the machine does falls on each of them; ratios are of neighbours in time.
+A made stream of short documents; a timestep codes the batch and learns from it. One process (`odl step update`), one
+rank and all ranks take turns, so that what else the machine does falls on each of them; ratios are of neighbours.
 Started by mpiexec with a folder, this file is a rank.
 """
 

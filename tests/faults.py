@@ -75,13 +75,13 @@ class Strike:
         return "; ".join(self.wrong) or SURVIVED
 
 
-def small_study(folder):
-    """Create a study of three timesteps, one run and the baselines: 21 jobs."""
+def small_study(folder, n=240):
+    """Create a study of three timesteps, one run and the baselines: 21 jobs; of fewer with fewer documents."""
     config = settings(runs=["da"], atoms=[4], report={"runs": ["da"], "run": "da", "atoms": 4, "seed": 0})
     config["learners"].pop("pg")
     config["corpora"]["mine"]["batches"] |= {"initial": 80}
     study = Study.create(folder, config)
-    study.write("a.jsonl", documents(0, 240))
+    study.write("a.jsonl", documents(0, n))
     return study
 
 
@@ -142,10 +142,20 @@ class Run:
                 )
             except (psutil.Error, IndexError):
                 continue
-            text = " ".join(words).split("odl ", 1)
+            text = " ".join(words).split("odl step ", 1)
             if words[1:2] == ["-c"] and len(text) == 2:
                 name = text[1].split()[0]
                 found.append((shell, inner[0] if inner else None, RULES.get(name, name)))
+        return found
+
+    def forked(self):
+        """Return (process, rule) of each child of the run's worker: those do what the jobs' own processes wait for."""
+        found = []
+        for process in marked(self.mark):
+            with contextlib.suppress(psutil.Error):
+                first, _, name = process.name().partition(" ")
+                if (first, name == "worker") == ("odl", False) and name:
+                    found.append((process, RULES.get(name, name)))
         return found
 
     def phase(self):
@@ -170,7 +180,7 @@ class Run:
 
         def found():
             victim[:] = [(job[0 if target == "rule" else 1], job[2]) for job in self.jobs()]
-            victim[:] = [entry for entry in victim if entry[0] is not None]
+            victim[:] = self.forked() * (target == "child") + [entry for entry in victim if entry[0] is not None]
             return bool(victim)
 
         while self.wait(found):

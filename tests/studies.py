@@ -3,12 +3,14 @@
 from types import SimpleNamespace
 
 import numpy as np
+from conftest import alone, shared
 from scipy import sparse
 
-from odl.evaluation import baselines, scores, tables
-from odl.evaluation.plan import score_path
+from odl.evaluation import baselines, scores, study, tables
+from odl.evaluation.plan import load_plan, score_path, write_plan
 from odl.files.documents import NO_TIME, Documents
 from odl.jobs import update
+from odl.report import figures
 from odl.stream import features
 
 TOPICS = {
@@ -156,3 +158,17 @@ def make_study(
         folder = entry["folder"]
         tables.write_evaluation(paths, f"{folder}/auc.tsv", f"{folder}/summary.tsv", min_novel=3, bootstrap=bootstrap)
     return plan
+
+
+def shown(base):
+    """Return root and plan of a study of two streams with its tables and figures, made once; not to be changed."""
+    root = shared(base) / "shown"
+    with alone(root):
+        if not (root / "plan.json").exists():
+            plan = make_study(root)
+            one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
+            plan += make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
+            study.summarise(plan, root / "tables")
+            figures.write(plan, root / "tables", root / "figures")
+            write_plan(root / "plan.json", plan)
+    return root, load_plan(root / "plan.json")

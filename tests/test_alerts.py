@@ -5,6 +5,7 @@ import pytest
 
 from odl.alerts import calibration
 from odl.errors import ParameterError
+from odl.files import text
 
 
 def test_tail_probability_counts(rng):
@@ -113,3 +114,10 @@ def test_lists_that_do_not_fit_are_refused():
     ):
         with pytest.raises(ParameterError):
             call()
+
+
+def test_titles_are_one_line_without_lines_drawn_of_signs():
+    assert (
+        text.heading("scipy.fft:\n=======\nDiscrete\x1b ======= transforms") == "scipy.fft: Discrete\\u001b transforms"
+    )
+    assert text.heading("-----") == "-----" and text.heading("a == b ... c") == "a == b ... c"

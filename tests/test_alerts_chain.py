@@ -1,7 +1,5 @@
 """Alerts of a made stream: budget, topics and their states, names, reasons that add up, feedback, what is refused."""
 
-import contextlib
-import io
 import json
 import re
 import subprocess
@@ -11,13 +9,14 @@ import h5py
 import numpy as np
 import pytest
 import watched
+from called import odl
 from fuzzing import reseal
 from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
-from odl import cli, learners
+from odl import learners
 from odl.alerts import candidates, clusters, duplicates, explain, feedback, periods, read, show
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
@@ -53,17 +52,6 @@ def said(made):
 
     yield say
     (root / feedback.FILE).unlink(missing_ok=True)
-
-
-def odl(*words):
-    """What a command prints, and its status; in this process, which saves the start of another one."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = cli.main([*map(str, words)])
-        except SystemExit as left:
-            status = left.code
-    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
 def launch_of(watch):

@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from called import odl
 from conftest import ROOT
 
 from odl import cli
@@ -22,35 +23,42 @@ STREAM = json.dumps(
     }
 )
 
+BY = json.loads(STREAM)
+RUN = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_averaging"}, "features": {}}
 
-def odl(*arguments, **options):
+
+def process(*arguments):
+    """Run a subcommand in a process of its own."""
     command = [sys.executable, "-m", "odl", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, **options)
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
 
 
 @pytest.fixture
 def corpus(tmp_path):
     lines = [json.dumps({"id": f"d{n}", "time": 1990 + n, "text": f"word{chr(97 + n)} same words"}) for n in range(6)]
     (tmp_path / "mine.jsonl").write_text("\n".join(lines))
-    found = odl("read", "documents", tmp_path / "documents.h5", "--source", tmp_path / "mine.jsonl")
+    found = odl("step", "read", "documents", tmp_path / "documents.h5", "--source", tmp_path / "mine.jsonl")
     assert found.returncode == 0, found.stderr
     return tmp_path
 
 
-def test_stages_by_hand(corpus):
-    assert (
-        odl(
-            "index", corpus / "documents.h5", corpus / "i.tsv", corpus / "o.h5", "--seed", 0, "--stream", STREAM
-        ).returncode
-        == 0
-    )
-    for t in range(3):
-        assert odl("batch", corpus / "documents.h5", corpus / "o.h5", corpus / f"b{t}.h5", "--t", t).returncode == 0
+def cut(corpus, run=odl, steps=1):
+    """Make the features of the first timesteps by the commands."""
+    names = corpus / "documents.h5", corpus / "o.h5"
+    calls = [("step", "index", names[0], corpus / "i.tsv", names[1], "--seed", 0, "--stream", STREAM)]
+    for t in range(steps):
+        calls.append(("step", "batch", *names, corpus / f"b{t}.h5", "--t", t))
         previous = [corpus / f"f{t - 1}.h5"] if t else []
-        assert odl("features", corpus / f"f{t}.h5", corpus / f"b{t}.h5", *previous).returncode == 0
-    run = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_averaging"}, "features": {}}
+        calls.append(("step", "features", corpus / f"f{t}.h5", corpus / f"b{t}.h5", *previous))
+    for words in calls:
+        done = run(*words)
+        assert done.returncode == 0, done.stderr
+
+
+def test_stages_by_hand(corpus):
+    cut(corpus, process, 2)
     names = ["--state", corpus / "s0.h5", "--scores", corpus / "sc0.h5", "--timings", corpus / "t0.tsv"]
-    found = odl("update", corpus / "f0.h5", *names, "--run", json.dumps(run))
+    found = process("step", "update", corpus / "f0.h5", *names, "--run", json.dumps(RUN))
     assert found.returncode == 0, found.stderr
     assert (corpus / "s0.h5").exists() and (corpus / "t0.tsv").read_text().startswith("phase\tcpu_s")
 
@@ -58,17 +66,28 @@ def test_stages_by_hand(corpus):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["read", "documens", "x.h5"], "documents"),
-        (["read", "documents", "x.h5", "--source", "absent.jsonl"], "absent.jsonl"),
-        (["index", "absent.h5", "i.tsv", "o.h5", "--seed", "0", "--stream", STREAM], "absent.h5 does not exist"),
-        (["features", "x.h5", "README.md"], "README.md"),
-        (["download", "tdt2/absent.mat", "x.mat"], "absent.mat"),
-        (["summarise", "README.md", "x"], "README.md"),
+        (["step", "read", "documens", "x.h5"], "documents"),
+        (["step", "read", "documents", "x.h5", "--source", "absent.jsonl"], "absent.jsonl"),
+        (
+            ["step", "index", "absent.h5", "i.tsv", "o.h5", "--seed", "0", "--stream", STREAM],
+            "absent.h5 does not exist",
+        ),
+        (["step", "features", "x.h5", "README.md"], "README.md"),
+        (["step", "download", "tdt2/absent.mat", "x.mat"], "absent.mat"),
+        (["step", "summarise", "README.md", "x"], "README.md"),
         (["table", "absent"], "absent"),
     ],
 )
-def test_mistakes_are_one_sentence(arguments, message):
-    found = odl(*arguments, env={**os.environ, "ODL_MIRROR": ""})
+def test_mistakes_are_one_sentence(arguments, message, monkeypatch):
+    monkeypatch.setenv("ODL_MIRROR", "")
+    one_sentence(odl(*arguments, cwd=ROOT), message)
+
+
+def test_a_mistake_in_a_process_of_its_own():
+    one_sentence(process("step", "read", "documents", "x.h5", "--source", "absent.jsonl"), "absent.jsonl")
+
+
+def one_sentence(found, message):
     assert found.returncode != 0
     assert message in found.stderr and "expected" in found.stderr
     assert "Traceback" not in found.stderr
@@ -76,12 +95,8 @@ def test_mistakes_are_one_sentence(arguments, message):
 
 
 def test_arguments_that_are_no_json_are_refused():
-    found = odl("read", "documents", "x.h5", "--options", "{")
+    found = odl("step", "read", "documents", "x.h5", "--options", "{")
     assert found.returncode == 2 and "not JSON" in found.stderr and "Traceback" not in found.stderr
-
-
-RUN = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_averaging"}, "features": {}}
-BY = json.loads(STREAM)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +132,9 @@ def test_maps_of_another_shape_are_refused(corpus, command, flag, value, message
         "plan": [made / "plan.json"],
     }[command]
     if command == "update":
-        test_stages_by_hand(corpus)
+        cut(corpus)
         outputs = [corpus / "f0.h5", *outputs]
-    found = odl(command, *outputs, flag, json.dumps(value))
+    found = odl("step", command, *outputs, flag, json.dumps(value))
     assert found.returncode == 1 and message in found.stderr, found.stderr
     assert "Traceback" not in found.stderr and len(found.stderr.strip().splitlines()) == 1
     assert list(made.iterdir()) == []
@@ -127,22 +142,22 @@ def test_maps_of_another_shape_are_refused(corpus, command, flag, value, message
 
 @pytest.mark.parametrize("value", ["[]", "3", "null", '"x"', '{"a": NaN}'])
 def test_what_is_no_map_is_refused(value):
-    found = odl("read", "documents", "x.h5", "--options", value)
+    found = odl("step", "read", "documents", "x.h5", "--options", value)
     assert found.returncode == 2 and "Traceback" not in found.stderr
 
 
 def test_unknown_learner_names_the_nearest(corpus):
-    test_stages_by_hand(corpus)
-    run = {"corpus": "c", "seed": 0, "run": "r", "atoms": 2, "learner": {"algorithm": "dual_average"}, "features": {}}
+    cut(corpus)
+    run = {**RUN, "learner": {"algorithm": "dual_average"}}
     names = ["--state", corpus / "s.h5", "--scores", corpus / "sc.h5", "--timings", corpus / "t.tsv"]
-    found = odl("update", corpus / "f0.h5", *names, "--run", json.dumps(run))
+    found = odl("step", "update", corpus / "f0.h5", *names, "--run", json.dumps(run))
     assert found.returncode == 1 and "did you mean 'dual_averaging'?" in found.stderr
     assert not (corpus / "s.h5").exists()
 
 
 def test_a_folder_that_cannot_be_written(corpus):
     (corpus / "file").write_text("")
-    found = odl("read", "documents", corpus / "file" / "x.h5", "--source", corpus / "mine.jsonl")
+    found = odl("step", "read", "documents", corpus / "file" / "x.h5", "--source", corpus / "mine.jsonl")
     assert found.returncode == 1 and "Traceback" not in found.stderr and "check space and permissions" in found.stderr
 
 
@@ -183,8 +198,7 @@ def test_a_job_ends_when_its_workflow_is_gone(tmp_path):
 
 
 def test_no_memory_left_is_one_sentence(tmp_path, capsys, monkeypatch):
-    _, *said = COMMANDS["table"]
-    monkeypatch.setitem(COMMANDS, "table", (lambda args: bytearray(1 << 62), *said))
+    monkeypatch.setitem(COMMANDS, "table", COMMANDS["table"]._replace(function=lambda args: bytearray(1 << 62)))
     assert cli.main(["table", str(tmp_path)]) == 1
     said = "odl table: out of memory (no more could be had); give it more, or fewer documents"
     assert said in capsys.readouterr().err

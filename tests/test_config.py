@@ -182,5 +182,5 @@ def test_the_environment_names_the_mirror_first(monkeypatch):
 
 def test_a_learner_without_an_entry_is_told_what_to_run():
     settings = {"algorithm": "zzzz"}
-    with pytest.raises(config.ConfigError, match="if it is new, run `odl schema --write`"):
+    with pytest.raises(config.ConfigError, match="if it is new, run `odl step schema --write`"):
         config.check_map({**DEFAULT, "learners": {**DEFAULT["learners"], "new": settings}}, SCHEMA)

@@ -454,6 +454,9 @@ def test_newsgroups(tmp_path):
     assert words(documents, 0) == {"body": 1}
     unquoted = news20.to_documents(*news(tmp_path, DATES), TOKENS, False, NEWS)
     assert words(unquoted, 3) == {"big": 1, "question": 1, "answer": 1, "caf\u00e9": 1}
+    subjects = news20.to_documents(*news(tmp_path, DATES), TOKENS, True, NEWS, "subject")
+    assert words(subjects, 3) == {"big": 1, "question": 1} and words(subjects, 0) == {}
+    assert subjects.ids == documents.ids and subjects.topics == documents.topics
 
 
 def test_newsgroups_refuses_missing_posts_and_dates(tmp_path):
@@ -465,6 +468,8 @@ def test_newsgroups_refuses_missing_posts_and_dates(tmp_path):
         corpora.read("20news", news(tmp_path, [*DATES, "train\tx\t1\tyesterday\t\t"]))
     with pytest.raises(ConfigError, match="true or false"):
         corpora.read("20news", [], {"quotes": "no"})
+    with pytest.raises(ConfigError, match="'post' or 'subject'"):
+        corpora.read("20news", [], {"part": "title"})
 
 
 # arxiv-cs
@@ -491,6 +496,11 @@ def test_arxiv(tmp_path):
     assert arxiv_cs.to_documents(path, TOKENS, True, None).topics == [("cs.CC",), ("cs.SY",)]
     assert corpora.read("arxiv-cs", [path], {"limit": 2, "topics": "primary"}).topics[1] == ("cs.SY",)
     assert len(corpora.read("arxiv-cs", [path], {"limit": 1})) == 1
+    titles = corpora.read("arxiv-cs", [path], {"limit": 2, "fields": ["title"]})
+    assert words(titles, 0) == {"nested": 1, "sat": 1} and titles.titles == documents.titles
+    assert words(arxiv_cs.to_documents(path, TOKENS, True, None, 1, ["abstract"]), 0) == {"clauses": 1}
+    path = arxiv_table(tmp_path / "b.tsv.xz", [[str(number), *PAPERS[0][1:]] for number in range(7)])
+    assert corpora.read("arxiv-cs", [path], {"limit": 7, "every": 3}).ids == ["0", "3", "6"]
 
 
 def test_arxiv_refuses_other_tables(tmp_path):
@@ -507,7 +517,8 @@ def test_arxiv_refuses_other_tables(tmp_path):
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(DataError, match="cannot be read"):
         corpora.read("arxiv-cs", [path])
-    for options in ({"topics": "first"}, {"limit": 0}, {"limit": "ten"}):
+    wrong = ({"fields": ["text"]}, {"fields": []}, {"every": 0})
+    for options in ({"topics": "first"}, {"limit": 0}, {"limit": "ten"}, *wrong):
         with pytest.raises(ConfigError):
             corpora.read("arxiv-cs", [path], options)
 

@@ -159,6 +159,13 @@ def test_half_a_surrogate_pair_can_be_stored(tmp_path):
     assert store.read(tmp_path / "d.h5").ids == ["a?"]
 
 
+def test_parquet_asks_for_what_reads_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    pq.write_table(pa.table({"text": ["storm"]}), tmp_path / "d.parquet")
+    with pytest.raises(DataError, match=r"d\.parquet is a Parquet file.*pip install pyarrow"):
+        read(tmp_path)
+
+
 def test_parquet_times(tmp_path):
     moment = datetime(1998, 4, 6, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
     columns = {

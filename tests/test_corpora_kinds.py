@@ -180,7 +180,7 @@ def test_encodings(tmp_path, name):
     refused(rf"line {len(lines)} is not UTF-8 \(byte 0xf6\); .*option encoding, .*Größe", path)
     assert read(path, encoding=["utf-8", "cp1252"]).vocabulary == ["größe", "müller", "ok"]
     assert "größe" in read(path, encoding="latin-1").vocabulary
-    for wrong in ("utf-16", "base64", "nothing", 3, [], ["utf-8", "cp1252", "latin-1"]):
+    for wrong in ("base64", "nothing", 3, [], ["utf-8", "cp1252", "latin-1"], ["utf-8", "utf-16"]):
         refused("encoding is", path, error=ConfigError, encoding=wrong)
     assert encodings.check_encoding("UTF8").text(b"\xef\xbb\xbfa", first=True) == "a"
 

@@ -242,10 +242,10 @@ class TestChain:
         write_stream(tmp_path / "posts", stream, "a")
         run(tmp_path / "posts", tmp_path / "results")
         batch, output = tmp_path / "results" / "batches" / "0.h5", tmp_path / "0.h5"
-        assert main(["duplicates", str(output), str(batch)]) == 0
+        assert main(["step", "duplicates", str(output), str(batch)]) == 0
         assert "of 40 documents 2 repeat one of their timestep" in capsys.readouterr().out
         assert output.read_bytes() == (tmp_path / "results" / "duplicates" / "0.h5").read_bytes()
-        assert main(["duplicates", str(output), str(batch), "--window", "-1"]) == 1
+        assert main(["step", "duplicates", str(output), str(batch), "--window", "-1"]) == 1
         assert "--window is -1; expected a number of timesteps from 0" in capsys.readouterr().err
 
 
@@ -255,17 +255,17 @@ def test_the_workflow_runs_new_timesteps_only(tmp_path):
     config = study.config
     config["corpora"]["mine"]["options"]["duplicates"] = True
     study.configure(config)
-    study.write("a.jsonl", documents(0, 360))
-    groups = [study.stream / "duplicates" / f"{t}.h5" for t in range(5)]
-    first = study.run(study.target(groups[3]))
-    steps = {f"{rule} {t}" for rule in ("batch", "duplicates") for t in range(4)}
+    study.write("a.jsonl", documents(0, 200))
+    groups = [study.stream / "duplicates" / f"{t}.h5" for t in range(3)]
+    first = study.run(study.target(groups[1]))
+    steps = {f"{rule} {t}" for rule in ("batch", "duplicates") for t in range(2)}
     assert first.names("t") == {"read", "index"} | steps
-    before = [path.read_bytes() for path in groups[:4]]
-    study.write("b.jsonl", documents(360, 400))
-    assert study.run(study.target(groups[4])).names("t") == {"read", "index", "batch 4", "duplicates 4"}
-    assert [path.read_bytes() for path in groups[:4]] == before
+    before = [path.read_bytes() for path in groups[:2]]
+    study.write("b.jsonl", documents(200, 240))
+    assert study.run(study.target(groups[2])).names("t") == {"read", "index", "batch 2", "duplicates 2"}
+    assert [path.read_bytes() for path in groups[:2]] == before
     planned = study.run("-n").names("t")
-    assert not planned & {f"duplicates {t}" for t in range(5)} and "features 4" in planned
+    assert not planned & {f"duplicates {t}" for t in range(3)} and "features 2" in planned
 
 
 @pytest.mark.corpora

@@ -51,7 +51,7 @@ def test_settings_are_completed_and_closed():
 @pytest.mark.parametrize("name", SMALL)
 def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
     for place in ("first", "second"):
-        words = ["experiment", name, str(tmp_path / place), "--settings", json.dumps(SMALL[name])]
+        words = ["step", "experiment", name, str(tmp_path / place), "--settings", json.dumps(SMALL[name])]
         assert cli.main(words) == 0
     first = {path.name: path.read_bytes() for path in (tmp_path / "first").iterdir()}
     assert first == {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir()}
@@ -65,11 +65,13 @@ def test_an_experiment_runs_is_shown_and_is_repeatable(name, tmp_path):
 def test_parts_make_the_experiment_that_is_run_as_a_whole(tmp_path):
     settings = {**TREES, "seeds": [3, 1]}
     words = ["--settings", json.dumps(settings)]
-    assert cli.main(["experiment", "inpainting", str(tmp_path / "whole"), *words]) == 0
+    assert cli.main(["step", "experiment", "inpainting", str(tmp_path / "whole"), *words]) == 0
     parts = [str(tmp_path / f"{seed}.json") for seed in settings["seeds"]]
     for seed, part in zip(settings["seeds"], parts, strict=True):
-        assert cli.main(["measure", "inpainting", part, "--part", str(seed), "--settings", json.dumps(TREES)]) == 0
-    assert cli.main(["experiment", "inpainting", str(tmp_path / "parted"), *words, "--parts", *parts]) == 0
+        assert (
+            cli.main(["step", "measure", "inpainting", part, "--part", str(seed), "--settings", json.dumps(TREES)]) == 0
+        )
+    assert cli.main(["step", "experiment", "inpainting", str(tmp_path / "parted"), *words, "--parts", *parts]) == 0
     whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
     assert len(whole) > 8 and whole == {path.name: path.read_bytes() for path in (tmp_path / "parted").iterdir()}
 
@@ -98,7 +100,14 @@ def resealed(**changes):
 )
 def test_what_is_no_part_is_refused(change, part, tmp_path, capsys):
     (tmp_path / "1.json").write_text(change(json.loads(part.read_text())))
-    words = ["experiment", "inpainting", str(tmp_path / "made"), "--settings", json.dumps({**TREES, "seeds": [1]})]
+    words = [
+        "step",
+        "experiment",
+        "inpainting",
+        str(tmp_path / "made"),
+        "--settings",
+        json.dumps({**TREES, "seeds": [1]}),
+    ]
     assert cli.main([*words, "--parts", str(tmp_path / "1.json")]) == 1
     printed = capsys.readouterr().err
     assert "1.json is not what was measured; expected part 1 of inpainting" in printed and "Traceback" not in printed
@@ -109,14 +118,23 @@ def test_what_is_no_part_is_refused(change, part, tmp_path, capsys):
 def part(tmp_path_factory):
     """Seed 1 of a small inpainting."""
     path = tmp_path_factory.mktemp("part") / "1.json"
-    assert cli.main(["measure", "inpainting", str(path), "--part", "1", "--settings", json.dumps(TREES)]) == 0
+    assert cli.main(["step", "measure", "inpainting", str(path), "--part", "1", "--settings", json.dumps(TREES)]) == 0
     return path
 
 
 def test_parts_are_those_of_these_settings_whatever_is_drawn(part, tmp_path, capsys):
     def words(**changes):
         settings = json.dumps({**TREES, "seeds": [1], **changes})
-        return ["experiment", "inpainting", str(tmp_path / "made"), "--settings", settings, "--parts", str(part)]
+        return [
+            "step",
+            "experiment",
+            "inpainting",
+            str(tmp_path / "made"),
+            "--settings",
+            settings,
+            "--parts",
+            str(part),
+        ]
 
     assert cli.main(words(missing=[50])) == 1 and "with the same settings" in capsys.readouterr().err
     assert cli.main(words(seeds=[1, 2])) == 1
@@ -129,9 +147,12 @@ def test_parts_are_those_of_these_settings_whatever_is_drawn(part, tmp_path, cap
 
 
 def test_an_experiment_without_parts_says_so(tmp_path, capsys):
-    assert cli.main(["measure", "convergence", str(tmp_path / "part.json"), "--part", "0"]) == 1
+    assert cli.main(["step", "measure", "convergence", str(tmp_path / "part.json"), "--part", "0"]) == 1
     assert "'convergence' has no parts" in capsys.readouterr().err
-    assert cli.main(["experiment", "convergence", str(tmp_path / "made"), "--parts", str(tmp_path / "part.json")]) == 1
+    assert (
+        cli.main(["step", "experiment", "convergence", str(tmp_path / "made"), "--parts", str(tmp_path / "part.json")])
+        == 1
+    )
     assert "which has none" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
@@ -141,7 +162,7 @@ def test_an_unfinished_experiment_is_refused(tmp_path):
 
 
 def test_a_plan_needs_its_tables(tmp_path, capsys):
-    assert cli.main(["page", str(tmp_path / "page.html"), "plan.json"]) == 1
+    assert cli.main(["step", "page", str(tmp_path / "page.html"), "plan.json"]) == 1
     assert "PLAN TABLES FIGURES" in capsys.readouterr().err
 
 

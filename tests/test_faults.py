@@ -13,13 +13,13 @@ import h5py
 import pytest
 from workflows import documents, environment
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("faults")]
+pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    """A small study and its undisturbed run."""
-    study = faults.small_study(tmp_path_factory.mktemp("faults") / "study")
+    """A small study of two timesteps and its undisturbed run."""
+    study = faults.small_study(tmp_path_factory.mktemp("faults") / "study", 160)
     return study, faults.undisturbed(study)
 
 
@@ -125,6 +125,7 @@ class TestDisks:
             study.run(features(study))
             same(study, base[1], features(study))
 
+    @pytest.mark.long  # of every command alone: test_faults_files.py
     @pytest.mark.skipif(platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known")
     def test_without_locks(self, base, study):
         faults.clear(study)
@@ -141,11 +142,12 @@ class TestDisks:
         same(study, base[1], target)
 
 
+@pytest.mark.long  # one of them in a study, and every cut and attribute of a file: test_workflow_growth, _faults_files
 class TestDamagedCheckpoints:
     """The message names the one file to delete; deleting it and running again gives the same bytes."""
 
     def damage(self, study, reference, broken):
-        last = study.stream / "da" / "k4" / "2.h5"
+        last = study.stream / "da" / "k4" / "1.h5"
         last.unlink()
         name = study.target(broken)
         text = study.run(study.target(last), fails=True).text
@@ -155,13 +157,13 @@ class TestDamagedCheckpoints:
         assert study.bytes() == reference.digests and not faults.parts(study)
 
     def test_cut_short(self, base, study):
-        broken = study.stream / "da" / "k4" / "1.h5"
+        broken = study.stream / "da" / "k4" / "0.h5"
         whole = broken.read_bytes()
         broken.write_bytes(whole[: 1024 * random.Random(0).randrange(1, len(whole) // 1024)])
         self.damage(study, base[1], broken)
 
     def test_without_an_attribute(self, base, study):
-        broken = study.stream / "da" / "k4" / "1.h5"
+        broken = study.stream / "da" / "k4" / "0.h5"
         with h5py.File(broken, "a") as file:
             del file["dictionary"].attrs["layout"]
         self.damage(study, base[1], broken)
@@ -206,16 +208,15 @@ class TestClocks:
 
     def test_documents_edited_while_the_clock_was_wrong(self, base, study):
         """The source is older than what was made from it, but is not what it was made from."""
-        path = study.folder / "docs" / "a.jsonl"
-        study.write("a.jsonl", documents(0, 230))
+        path, made = study.folder / "docs" / "a.jsonl", study.results / "mine" / "documents.h5"
+        study.write("a.jsonl", documents(0, 150))
         shift([path], -86_400)
-        study.run(features(study))
-        edited = study.bytes()
-        assert edited["/mine/documents.h5"] != base[1].digests["/mine/documents.h5"]
-        study.write("a.jsonl", documents(0, 240))
+        study.run(study.target(made))
+        assert study.bytes()["/mine/documents.h5"] != base[1].digests["/mine/documents.h5"]
+        study.write("a.jsonl", documents(0, 160))
         shift([path], -2 * 86_400)
-        study.run(features(study))
-        same(study, base[1], features(study))
+        study.run(study.target(made))
+        same(study, base[1], study.target(made))
 
 
 class TestTwoRuns:

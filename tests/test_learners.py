@@ -105,7 +105,9 @@ class TestEveryLearner:
         for atoms in ("a", 2.5, True, None, 0):
             with pytest.raises(ParameterError, match="atoms"):
                 learners.make(name).start(P, atoms, rng)
-        with pytest.raises(ParameterError, match="81 atoms for 80 documents"):
+        if learner.opens:  # atoms on demand
+            P = P[:0]
+        with pytest.raises(ParameterError, match=f"81 atoms for {P.shape[0]} documents"):
             learners.make(name).start(P, 81, rng)
 
 

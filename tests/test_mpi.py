@@ -33,8 +33,6 @@ try:
 except ImportError:
     mpi4py = None
 needs_mpi = pytest.mark.skipif(not (MPIEXEC and mpi4py), reason="mpi4py or mpiexec is missing: pip install '.[test]'")
-# Ranks of one test have the two cores to themselves, as far as other tests go.
-pytestmark = pytest.mark.xdist_group("mpi")
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "rounds": 1, "iterations": 40}
 
@@ -100,7 +98,7 @@ def run_of(learner=RING):
 
 
 def alone(folder, learner, name="alone"):
-    """Run the chain in one process, as `odl update` does."""
+    """Run the chain in one process, as `odl step update` does."""
     for t in range(3):
         path = folder / name / f"{t}.h5"
         before = folder / name / f"{t - 1}.h5" if t else None
@@ -206,7 +204,7 @@ def test_a_timestep_exchanges_once_an_iteration_of_a_block(folder):
     chain(Alone(), folder, "job", learner)
     shutil.rmtree(agentfiles.folder(folder / "job" / "1.h5"))
     (folder / "job" / "1.h5").unlink()
-    start = [MPIEXEC, "-n", "4", sys.executable, "-m", "odl", "rank", "4", *map(str, words(folder, 1, learner))]
+    start = [MPIEXEC, "-n", "4", sys.executable, "-m", "odl", "step", "rank", "4", *map(str, words(folder, 1, learner))]
     cores = sorted(os.sched_getaffinity(0))
     try:
         os.sched_setaffinity(0, cores[:2])
@@ -391,7 +389,7 @@ def test_what_cannot_go_over_ranks_is_refused(learner, size, message, folder):
 
 
 def words(folder, t, learner=RING, name="job"):
-    """Return the arguments of ``odl rank`` after the number of ranks."""
+    """Return the arguments of ``odl step rank`` after the number of ranks."""
     state = folder / name / f"{t}.h5"
     found = [folder / f"features{t}.h5", "--state", state, "--timings", state.with_suffix(".tsv")]
     found += ["--run", json.dumps(run_of(learner))]
@@ -402,7 +400,7 @@ def words(folder, t, learner=RING, name="job"):
 class TestCommand:
     def test_the_number_of_ranks_is_checked(self, folder):
         """As where a launcher starts one rank four times over."""
-        done = mpiexec(2, "-m", "odl", "rank", 4, *words(folder, 0))
+        done = mpiexec(2, "-m", "odl", "step", "rank", 4, *words(folder, 0))
         assert done.returncode == 1 and "Traceback" not in done.stderr
         assert "odl rank: 2 ranks where 4 were asked for; expected a launcher that starts 4" in done.stderr
         assert not (folder / "job").exists()
@@ -411,7 +409,7 @@ class TestCommand:
         (folder / "job").mkdir()
         chain(Alone(), folder, "job", RING)
         os.truncate(agentfiles.agent_path(folder / "job" / "0.h5", 5), 100)
-        done = mpiexec(2, "-m", "odl", "rank", 2, *words(folder, 1))
+        done = mpiexec(2, "-m", "odl", "step", "rank", 2, *words(folder, 1))
         assert done.returncode == 1
         assert (
             done.stderr.count("\n") == 1 and done.stderr.startswith("odl rank: ") and "5.h5 is damaged" in done.stderr
@@ -436,7 +434,17 @@ class TestCommand:
         # The settings of the chain are those of the slow run.
         rewrite(folder / "job" / "0.h5", run_of(slow))
         before = contents(folder / "job")
-        start = [sys.executable, "-m", "odl", "ranks", "4", *map(str, held), "--scores", str(folder / "scores.h5")]
+        start = [
+            sys.executable,
+            "-m",
+            "odl",
+            "step",
+            "ranks",
+            "4",
+            *map(str, held),
+            "--scores",
+            str(folder / "scores.h5"),
+        ]
         assert run in start
         process = subprocess.Popen(start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
@@ -462,7 +470,17 @@ class TestCommand:
 
         slow = {**RING, "iterations": 200_000, "tolerance": 1e-14, "rounds": 1}
         held = words(folder, 0, slow)
-        start = [sys.executable, "-m", "odl", "ranks", "4", *map(str, held), "--scores", str(folder / "scores.h5")]
+        start = [
+            sys.executable,
+            "-m",
+            "odl",
+            "step",
+            "ranks",
+            "4",
+            *map(str, held),
+            "--scores",
+            str(folder / "scores.h5"),
+        ]
         process = subprocess.Popen(
             start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2]),

@@ -14,7 +14,9 @@ from odl.alerts import feedback, read
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
-from odl.report import newhealth, newpage, newparts, newscript, newtext
+from odl.evaluation import scores
+from odl.files import storage
+from odl.report import newhealth, newpage, newparts, newscript, newseeds, newtext
 
 
 @pytest.fixture(scope="module")
@@ -210,6 +212,13 @@ class TestFindings:
         assert "80 documents of the last 4 periods" in told["Documents without a word"].text
         assert newhealth.findings(few)[0].look
 
+    def test_agreement_of_seeds(self, watch):
+        held = {entry.what: entry for entry in newhealth.findings(watch, seeds=newseeds.Agreement(2, 20, 0.45))}
+        entry = held["Stability between seeds"]
+        assert entry.look and "Of the 20 documents" in entry.text and "45\u00a0% have them under 2 other" in entry.text
+        assert not newhealth.findings(watch, seeds=newseeds.Agreement(1, 20, 0.8))[0].look
+        assert "Stability between seeds" not in self.told(watch)
+
     def test_another_budget(self, watch):
         more = newpages.watch(per=16)
         text = self.told(watch, [(20, more)])["Budget"].text
@@ -230,7 +239,7 @@ def made(tmp_path_factory):
 
 def test_the_command_writes_it(made, tmp_path):
     """From files; feedback.csv elsewhere is respected, and half and twice the budget are told of."""
-    assert cli.main(["newpage", str(tmp_path / "new.html"), str(made)]) == 0
+    assert cli.main(["step", "newpage", str(tmp_path / "new.html"), str(made)]) == 0
     page = plain((tmp_path / "new.html").read_text(encoding="utf-8"))
     watch = read.alerts_of(made)
     last = watch.periods[-1]
@@ -243,8 +252,29 @@ def test_the_command_writes_it(made, tmp_path):
     number = next(alert.topic for alert in last.alerts if alert.topic)
     feedback.add(tmp_path, Entry(f"topic:{number}", "muted"))
     alerts = read.place_of(made).alerts
-    assert cli.main(["newpage", str(tmp_path / "new.html"), alerts, "--home", str(tmp_path)]) == 0
+    assert cli.main(["step", "newpage", str(tmp_path / "new.html"), alerts, "--home", str(tmp_path)]) == 0
     assert f"of topic:{number} (muted in feedback.csv)" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+
+
+def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):
+    """The same run agrees with itself; where the scores are turned over, half of what is highest is another."""
+    place = read.place_of(made)
+    last = f"{place.run}/scores/6.h5"
+    assert newseeds.agreement(last, [last, last], 5, 4) == newseeds.Agreement(2, 5, 1.0)
+    total = sum(len(period.scores) for period in read.alerts_of(made).periods[-2:])
+    assert newseeds.agreement(last, [last], total, 2).share == 1.0
+    (tmp_path / "scores").mkdir()
+    for t in (5, 6):
+        path = f"{place.run}/scores/{t}.h5"
+        score, residual, penalty, empty = scores.read_parts(path)
+        with storage.reading(path, "scores") as file:
+            ids = storage.read_strings(file, "ids")
+        with storage.writing(tmp_path / "scores" / f"{t}.h5", "scores") as file:
+            for name, values in (("score", 1.0 - score), ("residual", residual), ("penalty", penalty)):
+                storage.write_array(file, name, values)
+            storage.write_array(file, "empty", empty.astype(np.uint8))
+            storage.write_strings(file, "ids", ids)
+    assert newseeds.agreement(last, [tmp_path / "scores" / "6.h5"], 5, 2).share < 0.5
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):

@@ -28,13 +28,7 @@ pytestmark = pytest.mark.filterwarnings("error::UserWarning")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    root = tmp_path_factory.mktemp("plots")
-    plan = studies.make_study(root)
-    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
-    plan += studies.make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
-    study.summarise(plan, root / "tables")
-    figures.write(plan, root / "tables", root / "figures")
-    return root, plan
+    return studies.shown(tmp_path_factory.getbasetemp())
 
 
 def select(made, corpus="wires", **settings):

@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from conftest import ROOT
 from odl import cli, config
 from odl.config import places, project
 from odl.errors import ConfigError, DataError
+from odl.files import saying
 from odl.files.documents import NO_TIME
-from odl.project import init, periods, run, sources
+from odl.project import init, periods, progress, run, sources
 from odl.project.columns import Column, choose, date_form
 from odl.project.look import look
 from odl.project.progress import Progress, duration
@@ -235,8 +237,6 @@ class TestLook:
         refused("1 document; expected at least two", jsonl(tmp_path / "a.jsonl", [{"text": "x"}]))
         refused("no column holds text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
         refused("say --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))
-        (tmp_path / "u.csv").write_bytes("text\nx\n".encode("utf-16"))
-        refused("is UTF-16; expected UTF-8", str(tmp_path / "u.csv"))
         refused("--stop-words is 'klingon'", jsonl(tmp_path / "a.jsonl", [{"text": "x"}] * 2), stop_words="klingon")
 
     def test_equal_documents_and_long_lines(self, tmp_path):
@@ -292,6 +292,11 @@ class TestExpand:
             project.expand({"study": "x"})
         with pytest.raises(ConfigError, match=r"has a key 'souces'.*did you mean 'sources'"):
             project.expand({"souces": ["."], "sources": ["."]})
+
+    def test_a_snakefile_ends_in_one_sentence(self):
+        with pytest.raises(SystemExit) as stop:
+            project.checked({"study": "x"})
+        assert str(stop.value).startswith("odl: odl.yaml has no sources; expected")
 
     def test_the_keys_are_those_of_the_schema(self):
         schema = config.load_schema(places.SCHEMAS / "config.schema.json")
@@ -369,6 +374,61 @@ class TestProgress:
             shown.close()
             said = "odl update: no atoms; expected some; add.\nlog: u.log\n"
             assert stream.getvalue().endswith(said) != stopped
+
+    def test_a_long_job_says_what_it_is_at(self, tmp_path):
+        stream, log = io.StringIO(), tmp_path / "read.log"
+        shown = Progress(stream, True)
+        shown.expect({"read": 1})
+        shown.started(1, "read", {}, log=[str(log)])
+        assert shown.line(shown.stages["reading"]).endswith("0 s so far")
+        log.write_text("now: 1,000 documents, a.jsonl\nnow: 2,000 documents, a.jsonl\n")
+        assert "0/1  2,000 documents, a.jsonl 0 s so far" in shown.line(shown.stages["reading"])
+        log.write_text(log.read_text() + "odl read: 2001 documents, 9 terms\n")
+        shown.finished(1)
+        assert "1/1  2001 documents, 9 terms" in shown.line(shown.stages["reading"])
+
+    def test_it_moves_while_nothing_happens(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(progress, "TICK", 0.01)
+        stream = io.StringIO()
+        shown = Progress(stream, True)
+        shown.tick()
+        while "planning" not in stream.getvalue():
+            time.sleep(0.01)
+        with shown.lock:
+            shown.started(1, "read", {})
+        held = stream.getvalue().count("reading")
+        for _ in range(1000):
+            if stream.getvalue().count("reading") > held + 3:
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("it stands still")
+        with shown.lock:
+            shown.close()
+
+    def test_what_is_wrong_is_said_once(self, tmp_path):
+        stream = io.StringIO()
+        shown = Progress(stream, False)
+        shown.started(1, "read", {}, log=["absent.log"])
+        shown.error(1)
+        shown.close()
+        shown.close()
+        assert stream.getvalue().count("the step read failed") == 1
+
+    def test_a_reading_says_how_far_it_is_where_it_is_asked_to(self):
+        heard, now = [], [0.0]
+
+        def clock():
+            now[0] += 0.5
+            return now[0]
+
+        assert list(saying.counted(range(200), lambda n: f"{n} rows", clock)) == list(range(200)) and not heard
+        try:
+            saying.aloud(heard.append)
+            assert list(saying.counted(range(200), lambda n: f"{n} rows", clock)) == list(range(200))
+        finally:
+            saying._heard.clear()
+        assert heard[0] == "now: 64 rows" and len(heard) > 1
 
     @pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (75, "75 s"), (600, "10 min"), (7200, "2.0 h")])
     def test_durations(self, seconds, said):

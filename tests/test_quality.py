@@ -69,7 +69,7 @@ def test_the_configuration_is_whole():
     for name in set(entries) - {"overview"}:
         study = config.study_of(settings, name)
         study = quality._variants(experiments.complete("quality", config.experiment_of(settings, name)), study)
-        assert len(study["learners"]) == (2 if name == "arxiv-cs" else len(named["learners"]))
+        assert len(study["learners"]) == (2 if "parts" in entries[name] else len(named["learners"]))
     assert config.study_of(settings, "overview") == {}
     assert sorted(config.corpora_of(settings)) == sorted(settings["corpora"])
 
@@ -197,6 +197,25 @@ def test_alerts_and_drift(held):
     assert np.isclose(means["nearest5-logtf", "calibrated", 3], (1 - tails[2])[made.labels[3] == 0].mean())
 
 
+def test_batches_of_other_sizes(held):
+    chosen, made = held
+    smaller = made.cut(30)
+    assert [len(batch.ids) for batch in smaller.batches[:3]] == [60, 30, 30]
+    assert [name for batch in smaller.batches for name in batch.ids] == [n for batch in made.batches for n in batch.ids]
+    rows = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [30]})["sizes"]
+    found = {(row["run"], row["size"]): row for row in rows}
+    made.made_of[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
+    schedules = [made.cut(size).made_of[1]["topic_entry"] for size in (30, 60, 120)]
+    assert [(entry["first"], entry["last"]) for entry in schedules] == [(3, 6), (2, 3), (2, 2)]
+    row = found["nearest5-logtf", 30]
+    scores = [baselines.nearest(batch, smaller.batches[: batch.t])["nearest5-logtf"] for batch in smaller.batches[1:]]
+    labels = np.concatenate(smaller.labels[1:])
+    assert row["pooled"] == metrics.auc(np.concatenate(scores), labels) and row["novel"] == (labels == 1).sum() > 0
+    assert {run for run, _ in found} == {"adaptive", "adaptive-context", "nearest5-logtf", "nearest5-logtf-context"}
+    text = str(qualitypage.sizes({"sizes": [{"stream": "s", "seed": 0, **row} for row in found.values()]})[0])
+    assert "batches of 30" in text and "novel documents" in text
+
+
 @pytest.fixture(scope="module")
 def rows():
     """Tables of two streams and two seeds, as a run writes them."""
@@ -224,6 +243,13 @@ def test_curves_are_means_over_seeds(rows, column, last):
     assert (qualityplots.PLAIN in lines) == (column == "entries")
     if column == "entries":  # the better one of the two windows
         assert np.allclose(lines[qualityplots.PLAIN][:, 1], (0.755, 0.805))
+    others = [{"stream": "one", "seed": seed, "run": run, "entries": 4000 + 2000 * seed, "average": 0.7 + 0.1 * seed}
+              for seed in (0, 1) for run in ("first-story-lsh", "first-story-lsh-context")]  # fmt: skip
+    drawn = qualityplots.curves(memory, compared, column, others)
+    marks = [[line for line in axis.lines if "hashing" in str(line.get_label())] for axis in drawn.axes]
+    assert [len(found) for found in marks] == [column == "entries", 0]
+    if column == "entries":
+        assert np.allclose(marks[0][0].get_xydata(), [[5.0, 0.75]])
     flat = {line.get_label(): line.get_ydata()[0] for line in figure.axes[1].lines}
     ours = [row for row in compared if row["stream"] == "two"]
     means = {run: np.mean([row["average"] for row in ours if row["run"] == run]) for run in {r["run"] for r in ours}}
@@ -234,8 +260,7 @@ def test_curves_are_means_over_seeds(rows, column, last):
 def test_tables_of_the_page(rows):
     text = str(qualitypage.comparison({"table": rows[1]})[0])
     assert "5 nearest documents, log tf-idf, in context" in text and "1 / 0 / 2" in text
-    assert all(not make({name: [] for name in qualitypage.TABLES}) for make in
-               (qualitypage.comparison, qualitypage.ablation, qualitypage.alerting, qualitypage.cost))  # fmt: skip
+    assert all(not make({name: [] for name in qualitypage.TABLES}) for make in qualitypage.MAKERS)
 
 
 def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
@@ -244,7 +269,7 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     study = config.study_of(settings, "tdt2")
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
-        parts = {"parts": ["table", "memory", "ablation", "alerts"], "batches": 4}
+        parts = {"parts": ["table", "memory", "ablation", "alerts", "sizes"], "batches": 4, "sizes": [90]}
         experiments.run("quality", folder, {**CHANGED, **parts}, [tmp_path / "documents.h5"], study)
     for path in folders[0].iterdir():
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
@@ -256,6 +281,6 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
     _, title, parts = experiments.section(tmp_path / "o")
     text = "".join(parts)
-    assert title and text.count("<figure>") == 4 and text.count("<table>") == 4
+    assert title and text.count("<figure>") == 4 and text.count("<table>") == 5
     with pytest.raises(DataError, match="shown names 'other'"):
         experiments.run("quality_overview", tmp_path / "o", {"shown": ["other"]}, folders[:1])

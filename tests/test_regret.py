@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pandas
 import pytest
+from called import odl
 from reference import project_column
 from scipy import sparse
 from scipy.optimize import linprog
-from test_cli import odl
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
@@ -249,7 +249,7 @@ def chain(tmp_path_factory):
         words = [f"{'abcd'[number % 4]}{'efghij'[i]}x" for i in rng.integers(0, 6, size=8)]
         lines.append(json.dumps({"id": f"d{number:02d}", "time": 1900 + number, "text": " ".join(words)}))
     (root / "mine.jsonl").write_text("\n".join(lines))
-    assert odl("read", "documents", root / "d.h5", "--source", root / "mine.jsonl").returncode == 0
+    assert odl("step", "read", "documents", root / "d.h5", "--source", root / "mine.jsonl").returncode == 0
     cut = {"by": "documents", "documents": 10, "period": "day", "initial": 20, "flush": True}
     batching.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, batches=cut, protocol="by-date",
                    topic_entry={}, ties="source")  # fmt: skip
@@ -281,7 +281,7 @@ def files(root, name="theorem", steps=range(5)):
 
 
 def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
-    found = odl("regret", tmp_path / "r.tsv", "--options", '{"timesteps": 2}', *files(chain))
+    found = odl("step", "regret", tmp_path / "r.tsv", "--options", '{"timesteps": 2}', *files(chain))
     assert found.returncode == 0, found.stderr
     assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
     rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
@@ -312,7 +312,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     ],
 )  # fmt: skip
 def test_wrong_files_and_options_are_one_sentence(arguments, message, chain, tmp_path):
-    found = odl("regret", tmp_path / "r.tsv", *arguments(chain))
+    found = odl("step", "regret", tmp_path / "r.tsv", *arguments(chain))
     assert found.returncode == 1 and message in found.stderr, found.stderr
     assert "Traceback" not in found.stderr and len(found.stderr.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
@@ -328,7 +328,7 @@ def test_other_algorithms_are_refused(chain, tmp_path):
 
 def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
     options = json.dumps({"runs": ["pg", "theorem"], "sizes": []})
-    found = odl("regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options)
+    found = odl("step", "regrets", chain / "plan.json", tmp_path / "regret.tsv", "--options", options)
     assert found.returncode == 0, found.stderr
     rows = read_table(tmp_path / "regret.tsv")
     assert len(rows) == 8 and all(row["seeds"] == 2 for row in rows)

@@ -46,15 +46,11 @@ class Checker(HTMLParser):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    root = tmp_path_factory.mktemp("report")
-    plan = studies.make_study(root, bootstrap=50)
-    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2)}
-    plan += studies.make_study(root, seeds=1, sizes=(20,), runs=one, reader="scipydocs", corpus="small", bootstrap=50)
-    study.summarise(plan, root / "tables")
-    figures.write(plan, root / "tables", root / "figures")
+    root, plan = studies.shown(tmp_path_factory.getbasetemp())
+    page = tmp_path_factory.mktemp("report") / "report.html"
     config = {"mirror": "https://mirror.example/x", "note": "a <b>bold</b> & 'quoted' value"}
-    studypage.write(root / "report.html", plan, root / "tables", root / "figures", title="A <study>", config=config)
-    return root, plan, (root / "report.html").read_text(encoding="utf-8")
+    studypage.write(page, plan, root / "tables", root / "figures", title="A <study>", config=config)
+    return root, plan, page.read_text(encoding="utf-8")
 
 
 def test_intervals_are_shown_as_what_they_are(made):

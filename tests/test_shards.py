@@ -222,7 +222,7 @@ class TestRefusals:
     def test_the_range_on_the_command_line(self, capsys):
         for text in ("5", "5:", "a:b", "9:5", "-1:5"):
             with pytest.raises(SystemExit):
-                cli.main(["score", "f.h5", "o.h5", f"--rows={text}", "--run", "{}"])
+                cli.main(["step", "score", "f.h5", "o.h5", f"--rows={text}", "--run", "{}"])
             assert "FIRST:END" in capsys.readouterr().err
 
     def test_scores_that_depend_on_the_batch(self, stream, tmp_path):

@@ -48,6 +48,14 @@ def joined(folder, tables, options):
     return made, sources, paths
 
 
+def both(folder, tables, options):
+    """Return the documents joined of shares, and whether reading at once writes the same bytes."""
+    made, sources, _ = joined(folder, tables, options)
+    found = shares.join(folder / "joined.h5", made, sources, options)
+    documents.write(folder / "once.h5", corpora.read("documents", sources, options), reader="documents")
+    return found, (folder / "joined.h5").read_bytes() == (folder / "once.h5").read_bytes()
+
+
 class TestShares:
     def test_one_share_is_none(self, tmp_path):
         assert shares_of(made(tmp_path, ["a", "b"], SMALLEST // 2)) == {}
@@ -93,6 +101,36 @@ class TestJoining:
         assert (tmp_path / "joined.h5").read_bytes() == (tmp_path / "once.h5").read_bytes()
         assert found.notes == once.notes == ["3 more with an id that occurred before left out"]
         assert "nowhere" not in found.vocabulary and len(found) == 62 and len(found.dropped.ids) == 2
+
+    @pytest.mark.parametrize("clean", [["boilerplate"], ["headers", "quotes", "encoded", "boilerplate"]])
+    def test_the_bytes_of_reading_at_once_with_passages_and_vectors(self, tmp_path, clean):
+        foot = "\nThis list is kept by the weather office. Write at any time!\nUnsubscribe at the door below."
+        tables = {
+            "a.jsonl": [{"id": "short", "text": "one", "vector": [9, 9]}],  # shares with nothing left
+            **{f"{name}.jsonl": [{**row, "text": row["text"] + foot, "vector": [number, at / 3]} for number, row
+                                 in enumerate(rows(at, at + 20))] for at, name in ((0, "b"), (20, "d"))},
+            "c.jsonl": [{"id": "shorter", "text": "", "vector": "[0, 1]"}],
+            "e.jsonl": [{"id": "counts", "counts": {"zephyr": 3, "wind": 2}, "vector": [0, 0]}],
+        }  # fmt: skip
+        options = {"clean": clean, "min_words": 2, "duplicates": True, "columns": {"vector": "vector"}}
+        found, once = both(tmp_path, tables, options)
+        assert len(found) == 41 and found.vectors.shape == (41, 2) and len(found.dropped.ids) == 2
+        assert found.passages.words.sum() == 40 * 8 and found.passages.words.shape[1] == len(found.vocabulary)
+        assert once
+
+    def test_the_bytes_of_reading_at_once_with_an_encoder(self, tmp_path):
+        pytest.importorskip("wordllama")
+        tables = {"a.jsonl": rows(0, 300), "b.jsonl": [{"id": "short", "text": "one"}], "c.jsonl": rows(300, 320)}
+        found, once = both(tmp_path, tables, {"min_words": 2, "vectors": "wordllama", "clean": ["boilerplate"]})
+        assert found.vectors.shape == (320, 256) and once
+
+    def test_vectors_of_two_lengths_are_refused_with_the_line(self, tmp_path):
+        tables = {"a.jsonl": rows(0, 3, vector=[1, 2]), "b.jsonl": rows(3, 5, vector=[1, 2, 3])}
+        options = {"columns": {"vector": "vector"}}
+        made, sources, _ = joined(tmp_path, tables, options)
+        with pytest.raises(DataError, match=r"b\.jsonl line 1: .*3"):
+            shares.join(tmp_path / "joined.h5", made, sources, options)
+        assert not (tmp_path / "joined.h5").exists()
 
     def test_files_between_the_first_and_the_last(self, tmp_path):
         paths = write(

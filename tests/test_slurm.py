@@ -15,8 +15,7 @@ from workflows import Study, documents, settings
 
 from odl.files import agentfiles
 
-# The cluster has the machine to itself, as far as other tests of the workflow go.
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("slurm")]
+pytestmark = pytest.mark.workflow
 ABSENT = slurm.missing()
 _absent = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be started: {ABSENT}")
 
@@ -36,11 +35,9 @@ PATIENCE = 1800  # seconds, for machines that are busy with other things
 FAULTS = """
 import os, signal, sys, time
 
-HALLS = ("odl.stream.batching", "odl.stream.features")  # every job of a stream goes through one of them
-
 
 def fault(event, args):
-    if event == "import" and args[0] in HALLS:
+    if event == "import" and args[0] == "odl.worker":  # every job asks first for the worker of its run
         words = " ".join(sys.orig_argv)
         for name in os.listdir("faults"):
             kind, job = open(f"faults/{name}").read().split(" ", 1)
@@ -135,10 +132,10 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     place = {name: cluster.environment[name] for name in ("PATH", "MPIR_CVAR_CH4_NETMOD")}
     faults = {
-        "large": "700 odl index",  # its rule asks for 600
-        "unwanted": "sleep odl ranks 2 results/small/mine/seed0/features/0.h5",
-        "killed": "kill odl baselines results/small/mine/seed0/baselines/2.h5",
-        "late": "sleep odl update results/small/mine/seed0/features/2.h5",
+        "large": "700 odl step index",  # its rule asks for 600
+        "unwanted": "sleep odl step ranks 2 results/small/mine/seed0/features/0.h5",
+        "killed": "kill odl step baselines results/small/mine/seed0/baselines/2.h5",
+        "late": "sleep odl step update results/small/mine/seed0/features/2.h5",
     }
     for name, fault in faults.items():
         (study.folder / "faults" / name).write_text(fault)
@@ -157,7 +154,7 @@ def test_a_study_on_slurm_whose_jobs_are_killed(local, cluster, tmp_path):
         (failed,) = [job for job in tried if job["state"] != "COMPLETED"]
         again = [job for job in tried if megabytes(job) == 2 * megabytes(failed)]
         assert failed["state"] == end and again, (name, tried, text[-5000:])
-    for words in (("odl index",), ("odl baselines", "baselines/2.h5")):
+    for words in (("odl step index",), ("odl step baselines", "baselines/2.h5")):
         assert len(commands(study, *words)) == 2
     (log,) = (study.folder / "results" / "logs" / "slurm").rglob(f"{submitted(cluster, study, 'index')[0]['id']}.log")
     assert "exceeded memory limit" in log.read_text()
@@ -179,7 +176,7 @@ def test_bad_input_is_tried_once_more_on_slurm_and_then_fails(beside, cluster):
     study, process = beside["bad"]
     assert process.wait(PATIENCE) == 1, study.printed()
     assert [job["partition"] for job in submitted(cluster, study)] == ["long"] * 2  # for it asks for ten minutes
-    assert len(commands(study, "odl read")) == 2
+    assert len(commands(study, "odl step read")) == 2
     assert study.printed().count("b.jsonl line 1 is not JSON") == 2  # the log of each attempt
 
 
@@ -195,7 +192,7 @@ def test_the_generic_profile_on_slurm(local, beside, cluster):
 def test_the_generic_profile_on_another_scheduler(local, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     (tmp_path / "batch").mkdir()
-    (study.folder / "faults" / "1").write_text("kill odl features results/small/mine/seed0/features/0.h5")
+    (study.folder / "faults" / "1").write_text("kill odl step features results/small/mine/seed0/features/0.h5")
     script = f"{sys.executable} {ROOT / 'tests' / 'batch.py'}"
     scheduler = (
         *CLUSTER,
@@ -210,7 +207,7 @@ def test_the_generic_profile_on_another_scheduler(local, tmp_path):
     # read, index, kernels, two blocks of the stream (one twice, for it was killed), of the chain, the baselines.
     asked = [json.loads(path.read_text()) for path in (tmp_path / "batch").glob("*.json")]
     assert len(asked) == 9 and all(job["megabytes"] >= 600 and job["minutes"] >= 2 for job in asked)
-    assert len(commands(study, "odl update")) == 3
+    assert len(commands(study, "odl step update")) == 3
 
 
 @needs_slurm

@@ -46,8 +46,9 @@ ROOMS = {
     "arguments": {"errors"},
     "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
     "registry": BOTH | {"arguments", "report", "experiments"},
-    "project": {"alerts", "errors", "config", "files", "corpora"},
-    "cli": {"__init__", "errors", "arguments", "commands", "jobs", "project"},
+    "project": {"alerts", "errors", "config", "files", "corpora", "stream"},
+    "worker": set(),
+    "cli": {"__init__", "errors", "arguments", "commands", "jobs", "project", "worker"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms

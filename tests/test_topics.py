@@ -1,16 +1,13 @@
 """Emerging topics: planted ones are recovered, clusters follow their definition, files and command say the same."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import h5py
 import numpy as np
 import pytest
 import studies
-from conftest import ROOT
+from called import odl
 from fuzzing import reseal
 from scipy import sparse
 
@@ -259,9 +256,9 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
     with h5py.File(tmp_path / "s1.h5", "r+") as file:
         del file.attrs["weighting"]
         reseal(file)
-    assert cli.main(["topics", str(tmp_path / "s1.h5"), str(made / "f1.h5")]) == 1
+    assert cli.main(["step", "topics", str(tmp_path / "s1.h5"), str(made / "f1.h5")]) == 1
     assert "does not say its weighting; expected a score file of a learner; pass --weighting" in capsys.readouterr().err
-    assert cli.main(["topics", str(tmp_path / "s1.h5"), str(made / "f1.h5"), "--weighting", "{}"]) == 0
+    assert cli.main(["step", "topics", str(tmp_path / "s1.h5"), str(made / "f1.h5"), "--weighting", "{}"]) == 0
 
 
 def test_control_characters_are_spelt_out_where_a_person_reads(made):
@@ -285,24 +282,19 @@ def test_files_of_different_documents_are_refused(made, tmp_path):
         emerging.table([(tmp_path / "a.h5", made / "s1.h5")])
 
 
-def odl(*arguments):
-    command = [sys.executable, "-m", "odl", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, env={**os.environ})
-
-
 def test_the_command_prints_what_it_writes(made, tmp_path):
     files = (made / "s1.h5", made / "f1.h5")
-    shown = odl("topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}', "--json")
+    shown = odl("step", "topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}', "--json")
     assert shown.returncode == 0, shown.stderr
     held, found = json.loads(shown.stdout), emerging.read_emerging(tmp_path / "t.h5")
     assert [" ".join(cluster["words"]) for cluster in held["clusters"]] == found.words
     batch = read_scores(made / "s1.h5")
     assert held["truth"]["found"] == emerging.judge(found, batch)["found"]
     assert [c["representative"] for c in held["clusters"]] == [batch.ids[row] for row in found.representative]
-    text = odl("topics", *files, "--settings", '{"share": 0.4}').stdout
+    text = odl("step", "topics", *files, "--settings", '{"share": 0.4}').stdout
     assert text.strip() == emerging.as_text(found, batch) and max(map(len, text.splitlines())) <= 110
     assert found.words[0] in text and "novel topics found: 1 of 1" in text
-    done = odl("emerging", tmp_path / "e.tsv", "--files", tmp_path / "t.h5", "--scores", made / "s1.h5")
+    done = odl("step", "emerging", tmp_path / "e.tsv", "--files", tmp_path / "t.h5", "--scores", made / "s1.h5")
     assert done.returncode == 0, done.stderr
     header, line = (tmp_path / "e.tsv").read_text().splitlines()
     assert header.split("\t") == [*emerging.COLUMNS, "digest"] and line.startswith("da\t1\t")
@@ -324,7 +316,7 @@ def test_mistakes_are_one_sentence(made, arguments, message, capsys):
     from odl import cli
 
     words = [str(made / word) if word.endswith(".h5") else word for word in arguments]
-    assert cli.main(["topics", *words]) == 1
+    assert cli.main(["step", "topics", *words]) == 1
     printed = capsys.readouterr()
     assert message in printed.err and "expected" in printed.err and len(printed.err.strip().splitlines()) == 1
     assert printed.out == ""
@@ -333,5 +325,5 @@ def test_mistakes_are_one_sentence(made, arguments, message, capsys):
 def test_a_file_for_every_score_file(made, capsys):
     from odl import cli
 
-    assert cli.main(["emerging", str(made / "x.tsv"), "--scores", str(made / "s1.h5")]) == 1
+    assert cli.main(["step", "emerging", str(made / "x.tsv"), "--scores", str(made / "s1.h5")]) == 1
     assert "one of each for every timestep" in capsys.readouterr().err

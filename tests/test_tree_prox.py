@@ -34,7 +34,7 @@ def problems(draw):
 
 @pytest.mark.parametrize("norm", NORMS)
 @given(problem=problems())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_equals_dual_ascent_run_to_convergence(norm, problem):
     """In an order that needs many passes: parents before children."""
     tree, u, weights, lam = problem

@@ -1,20 +1,22 @@
 """The real Snakefile: one study from documents to report, and what runs again when settings or sources change."""
 
+import contextlib
 import os
-import subprocess
-import sys
+import time
 import zipfile
 
 import numpy as np
+import psutil
 import pytest
-from workflows import SHOWN, chain, environment, h5_attributes
+from called import odl
+from workflows import SHOWN, chain, h5_attributes
 
 from odl.coding import sparse_code
 from odl.files import checkpoints, storage
 from odl.report import figures
 from odl.stream import features
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.workflow
 
 FIGURES = figures.NAMES
 
@@ -31,14 +33,7 @@ def test_a_fresh_run_ends_with_the_report(fresh):
         picture = study.results / "figures" / f"mine-{name}"
         assert picture.with_suffix(".png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
         assert b"<svg" in picture.with_suffix(".svg").read_bytes()[:2000]
-    printed = subprocess.run(
-        [sys.executable, "-m", "odl", "table", study.target(study.results)],
-        cwd=study.folder,
-        env=environment(study.folder),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    printed = odl("table", study.target(study.results), cwd=study.folder).stdout
     rows = [line for line in printed.splitlines() if line.split()[:1] in (["da"], ["pg"])]
     assert len(rows) == 2 and printed.endswith("Report: results/small/report.html\n")
     # Every novel topic has words of its own; eight atoms hold little of three topics.
@@ -55,9 +50,10 @@ def test_nothing_to_be_done_after_a_run(fresh):
 
 
 def test_jobs_have_the_threads_of_their_rule(fresh, study):
-    found = [entry for entry in fresh[0].threads() if entry["command"] != "table"]
+    found = fresh[0].threads()
+    assert [entry["command"] for entry in found].count("worker") == 1
     rules = {rule.removesuffix("_baselines") for rule in fresh[1].names()} - {"kernels", "tables"}
-    assert {entry["command"] for entry in found} == rules | {"compile", "summarise"}
+    assert {entry["command"] for entry in found} == rules | {"compile", "summarise", "worker"}
     for entry in found:
         assert set(entry["threads"].values()) == {"1"}, entry
     last = study.checkpoint("pg", 3)
@@ -69,10 +65,43 @@ def test_jobs_have_the_threads_of_their_rule(fresh, study):
     assert last.read_bytes() == whole
 
 
+def test_no_worker_is_left_after_a_run_and_none_is_begun_by_looking(fresh, study):
+    """The jobs of the run were children of one worker; a dry run and a run with nothing to do have none."""
+    for arguments in (("-n", "--forceall"), ("--list-rules",), ()):
+        begun = len(study.threads())
+        study.run(*arguments)
+        assert len(study.threads()) == begun
+    target = study.checkpoint("da", 3)
+    whole = target.read_bytes()
+    for switch, more in (("0", ["update"]), ("1", ["update", "worker"])):
+        target.unlink()
+        begun = len(study.threads())
+        study.run(study.target(target), ODL_WORKER=switch)
+        assert [entry["command"] for entry in study.threads()[begun:]] == more
+        assert target.read_bytes() == whole
+        costs = (target.parent / "benchmarks" / "3.tsv").read_text().splitlines()
+        row = dict(zip(*(line.split("\t") for line in costs), strict=True))
+        assert 20 < float(row["max_rss"]) < 1000 and 0 < float(row["cpu_time"]) < 60
+    end = time.monotonic() + 20
+    while (left := workers(study.folder)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not left
+
+
+def workers(folder):
+    """Return the workers that were begun in a folder and have not ended."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.name() == "odl worker" and process.cwd() == str(folder):
+                found.append(process)
+    return found
+
+
 class TestChangedSettings:
     """Which jobs a changed setting brings; the index stands, so a dry run is complete."""
 
-    def plan(self, study, *wildcards, **changes):
+    def change(self, study, **changes):
         config = study.config
         for path, value in changes.items():
             *above, name = path.split("__")
@@ -81,17 +110,20 @@ class TestChangedSettings:
                 held = held[key]
             held[name] = value
         study.configure(config)
+
+    def plan(self, study, *wildcards, **changes):
+        self.change(study, **changes)
         return study.run("-n").names(*wildcards)
 
     def test_a_learners_parameter_reruns_its_chain(self, study):
-        planned = self.plan(study, "run", "t", learners__pg__eta=7.0)
-        assert planned == chain("pg") | SHOWN | {"plan"}
         before = study.bytes(reproducible=False)
-        assert study.run().names("run", "t") == planned
+        self.change(study, learners__pg__eta=7.0)
+        last = study.target(study.stream / "pg" / "k8" / "auc.tsv")
+        assert study.run(last).names("run", "t") == chain("pg")
         changed = {name for name, digest in study.bytes(reproducible=False).items() if before.get(name) != digest}
         assert f"/{study.checkpoint('pg', 1).relative_to(study.results)}" in changed
         assert not [name for name in changed if "/da/" in name or "/features/" in name or "/batches/" in name]
-        assert study.run("-n").jobs == []
+        assert study.run("-n").names() == SHOWN | {"plan"}
 
     def test_evaluation_and_report(self, study):
         evaluations = {"evaluate da", "evaluate pg", "evaluate_baselines"}
@@ -99,18 +131,15 @@ class TestChangedSettings:
         assert self.plan(study, "run", "t", evaluate__bootstrap=50, report__run="pg") == {"figures", "page"}
 
     def test_another_seed_or_run_or_size(self, study):
-        jobs = self.plan(study, "seed", "run", "k", "t", seeds=[0, 1])
-        assert jobs == SHOWN | {"plan"} | {
-            f"{job[0]} 1 {run} 8{job[1]}"
-            for run in ("da", "pg")
-            for job in [("evaluate", ""), *(("update", f" {t}") for t in range(4))]
+        """All of them added at once, then taken away; what there was is not made again."""
+        runs = {"learners__om": {"algorithm": "online_admm", "rounds": 3}, "runs": ["da", "om", "pg"]}
+        jobs = self.plan(study, "seed", "run", "k", "t", seeds=[0, 1], atoms=[8, 9], **runs)
+        chains = {f"{seed} {run} {k}" for seed in (0, 1) for run in ("da", "om", "pg") for k in (8, 9)}
+        new = chains - {"0 da 8", "0 pg 8"}
+        assert jobs == {"kernels", "plan"} | SHOWN | {f"evaluate {one}" for one in new} | {
+            f"update {one} {t}" for one in new for t in range(4)
         }
-        added = {"algorithm": "online_admm", "rounds": 3}
-        jobs = self.plan(study, "run", "t", seeds=[0], learners__om=added, runs=["da", "om", "pg"])
-        assert jobs == {"kernels"} | chain("om") | SHOWN | {"plan"}
-        jobs = self.plan(study, "run", "k", "t", runs=["da"], atoms=[8, 9])
-        assert jobs == {"plan", "evaluate da 9", *(f"update da 9 {t}" for t in range(4))} | SHOWN
-        assert self.plan(study, "t", atoms=[8], runs=["pg"]) == SHOWN | {"plan"}
+        assert self.plan(study, "t", seeds=[0], atoms=[8], runs=["pg"]) == SHOWN | {"plan"}
 
 
 class TestEditedSources:
@@ -130,14 +159,16 @@ class TestEditedSources:
     def test_an_edited_reader_that_finds_the_same_stops_at_the_batches(self, study):
         study.edit("corpora/documents.py")
         before = study.bytes()
-        result = study.run()
-        assert {"read", "index"} <= result.names() <= {"read", "index", "plan"} | SHOWN
+        result = study.run(study.target(study.stream / "features" / "3.h5"))
+        assert result.names() == {"read", "index"}
         assert "computed again" not in result.text and study.bytes() == before
+        assert study.run("-n").names() <= {"plan"} | SHOWN
 
     def test_stream_reruns_every_batch(self, study):
         study.edit("stream/batching.py")
-        jobs = study.run(study.target(study.checkpoint("da", 1))).names("run", "t")
-        assert jobs == {"index", *(f"{job} {t}" for job in ("batch", "features", "update da") for t in (0, 1))}
+        targets = [study.checkpoint("da", 0), study.stream / "batches" / "1.h5"]
+        jobs = study.run(*map(study.target, targets)).names("run", "t")
+        assert jobs == {"index", "batch 0", "batch 1", "features 0", "update da 0"}
 
     def test_what_no_result_depends_on(self, study):
         for module in ("cli.py", "__init__.py", "detector/estimator.py", "corpora/download.py", "corpora/tdt2.py"):

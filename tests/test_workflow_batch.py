@@ -7,7 +7,7 @@ from workflows import SHOWN, chain, documents
 from odl.evaluation.scores import read_scores
 from odl.files import checkpoints
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-batch")]
+pytestmark = pytest.mark.workflow
 
 
 def test_the_batch_learner_in_a_study(study):
@@ -34,6 +34,7 @@ def test_the_batch_learner_in_a_study(study):
     assert last.read_bytes() == whole
     # New documents: one timestep more, from all features so far.
     study.write("b.jsonl", documents(360, 440))
-    assert "update batch 4" in study.run().names("run", "t")
+    new = study.target(study.checkpoint("batch", 4))
+    assert study.run(new).names("run", "t") == {"read", "index", "batch 4", "features 4", "update batch 4"}
     assert checkpoints.read_checkpoint(study.checkpoint("batch", 4)).dictionary.shape[1] == 16
-    assert study.run("-n").jobs == []
+    assert study.run("-n", new).jobs == []

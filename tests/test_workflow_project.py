@@ -101,6 +101,28 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
 
     with open(tmp_path / "posts" / "05.jsonl", "w") as file:
         file.write('{"key": "x", "created": "soon", "body": "late"}\n')
-    said = run(installed, tmp_path, "odl", "run", "news", status=1)
-    assert "05.jsonl line 1: the time 'soon' is not ISO 8601" in said and "log: news/results/news/logs/" in said
-    assert "Traceback" not in said and "RuleException" not in said
+    for _ in range(2):  # the second has to say it too: the documents of before are gone
+        said = run(installed, tmp_path, "odl", "run", "news", status=1)
+        assert said.count("05.jsonl line 1: the time 'soon' is not ISO 8601") == 1
+        assert "log: news/results/news/logs/" in said and "Traceback" not in said and "RuleException" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("atomz: [3]", "odl: odl.yaml has a key 'atomz'; expected one of .*; did you mean 'atoms'?"),
+        ("seeds: many", "odl: seeds is 'many'; expected a list, not empty; correct it."),
+        ("alerts: {budgt: 3}", "odl: 'alerts.budgt' is not a key of .*; did you mean 'budget'?"),
+        ("sources: [../absent.jsonl]", r"odl: .* names ../absent.jsonl, which does not exist; expected a file, .*"),
+        ("sources: []", "odl: odl.yaml has no sources; expected the files of the documents; .*"),
+    ],
+)
+def test_snakemake_by_itself_says_what_is_wrong_in_one_sentence(installed, tmp_path, line, sentence):
+    write(tmp_path, 0, ["grain", "oil"])
+    run(installed, tmp_path, "odl", "init", "news", "posts/00.jsonl")
+    kept = (tmp_path / "news" / "odl.yaml").read_text().splitlines()
+    kept = [old for old in kept if old.partition(":")[0] != line.partition(":")[0]]
+    (tmp_path / "news" / "odl.yaml").write_text("\n".join([*kept, line, ""]))
+    said = run(installed, tmp_path / "news", "snakemake", "--cores", "2", status=1).strip().splitlines()
+    assert len([words for words in said if not words.startswith("Using workflow specific profile")]) == 1
+    assert re.match(sentence, said[-1]), said[-1]

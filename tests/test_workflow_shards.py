@@ -4,17 +4,24 @@ import pytest
 from contract import ALL, quick
 from workflows import Study, documents, settings
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-shards")]
+pytestmark = pytest.mark.workflow
+
+
+FEW = ("adaptive", "online_admm")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A study of every learner: 120 documents to start from, 600 in one batch, then 40; scored in one job each."""
+    return made(tmp_path_factory.mktemp("shards") / "study", FEW)
+
+
+def made(folder, algorithms):
+    """A study of learners: 120 documents to start from, 600 in one batch, then 40; scored in one job each."""
     config = settings()
-    config["learners"] = {name.replace("_", "-"): {"algorithm": name, **quick(name)} for name in ALL}
+    config["learners"] = {name.replace("_", "-"): {"algorithm": name, **quick(name)} for name in algorithms}
     config["runs"] = list(config["learners"])
     config["corpora"]["mine"]["batches"]["documents"] = 600
-    study = Study.create(tmp_path_factory.mktemp("shards") / "study", config)
+    study = Study.create(folder, config)
     study.write("a.jsonl", documents(0, 760))
     jobs = study.run(*targets(study)).names("run", "t")
     assert {f"update {run} {t}" for run in config["runs"] for t in range(3)} <= jobs
@@ -32,7 +39,17 @@ def shard(study, documents):
     study.configure(config)
 
 
-def test_every_learner_has_the_same_bytes_in_shards(whole, tmp_path):
+@pytest.mark.long
+def test_every_learner_has_the_same_bytes_in_shards(tmp_path):
+    same_bytes(made(tmp_path / "whole", ALL), tmp_path)
+
+
+def test_the_same_bytes_in_shards(whole, tmp_path):
+    """Of all learners in one process: test_shards.py."""
+    same_bytes(whole, tmp_path)
+
+
+def same_bytes(whole, tmp_path):
     study, runs = whole.copy(tmp_path / "study"), whole.config["runs"]
     shard(study, 300)  # rounded up to 512
     jobs = study.run(*targets(study))
@@ -54,14 +71,14 @@ def test_every_learner_has_the_same_bytes_in_shards(whole, tmp_path):
 def test_a_batch_that_grows_is_scored_in_shards(whole, tmp_path):
     study = whole.copy(tmp_path / "study")
     config = study.config
-    config["runs"], config["report"]["run"] = ["projected-gradient"], "projected-gradient"
+    config["runs"], config["report"]["run"] = ["online-admm"], "online-admm"
     study.configure(config)
     shard(study, 512)
     study.run()
     study.write("b.jsonl", documents(760, 1320))
     jobs = study.run().names("run", "t", "shard")
     ours = {job for job in jobs if job.split()[0] in ("score", "update")}
-    assert ours == {f"score projected-gradient 2 {shard}" for shard in (0, 1)} | {"update projected-gradient 2"}
+    assert ours == {f"score online-admm 2 {shard}" for shard in (0, 1)} | {"update online-admm 2"}
     assert study.run("-n").jobs == []
 
 

@@ -15,8 +15,9 @@ import time
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import forked
 import h5py
-from conftest import ROOT
+from conftest import ROOT, alone, shared
 
 SHOWN = {"tables", "figures", "page"}  # jobs after every evaluation
 COPIED = ("workflow", "profiles", "config", "src")
@@ -34,7 +35,8 @@ if called:
     held = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     study = os.path.dirname(os.path.dirname(__file__))
     with open(os.path.join(study, "threads.jsonl"), "a") as file:
-        file.write(json.dumps({"command": sys.orig_argv[called[0] + 1], "threads": held}) + "\\n")
+        words = [word for word in sys.orig_argv[called[0] + 1 :] if word != "step"]
+        file.write(json.dumps({"command": words[0], "threads": held}) + "\\n")
 """
 
 
@@ -130,7 +132,7 @@ class Study:
     @classmethod
     def create(cls, folder, config=None, base=None):
         """Copy the workflow and the package into a new folder; their code is compiled before."""
-        subprocess.run([sys.executable, "-m", "odl", "compile"], check=True, env=environment(ROOT))
+        compiled()
         shutil.copytree(ROOT / "data", folder / "data", ignore=lambda _, names: set(names) - {"corpora.csv"})
         shutil.copy2(ROOT / "Snakefile", folder / "Snakefile")
         for name in COPIED:
@@ -165,7 +167,7 @@ class Study:
         start = [sys.executable, "-m", "snakemake", "--cores", str(cores), *map(str, arguments)]
         return [*start, "--configfile", *files]
 
-    def run(self, *arguments, cores=2, fails=False, **variables):
+    def run(self, *arguments, cores=2, fails=False, anew=False, **variables):
         """Run Snakemake and wait for it.
 
         Parameters
@@ -175,20 +177,20 @@ class Study:
         cores : int
         fails : bool
             Whether it has to fail; it has to succeed otherwise.
+        anew : bool
+            Whether it is started as a person does, and not as `forked.snakemake`.
         **variables : str
             Environment variables.
         """
-        done = subprocess.run(
-            self.command(*arguments, cores=cores),
-            cwd=self.folder,
-            env=environment(self.folder, **variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=600,
-        )
-        assert (done.returncode != 0) == fails, done.stdout[-6000:]
-        return Result(done.returncode, done.stdout, jobs_of(done.stdout))
+        words, held = self.command(*arguments, cores=cores), environment(self.folder, **variables)
+        if anew:
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            done = subprocess.run(words, cwd=self.folder, env=held, timeout=600, **pipes)
+            status, text = done.returncode, done.stdout
+        else:
+            status, text = forked.snakemake(words[3:], self.folder, held)
+        assert (status != 0) == fails, text[-6000:]
+        return Result(status, text, jobs_of(text))
 
     @contextlib.contextmanager
     def started(self, *arguments, cores=2, **variables):
@@ -274,12 +276,27 @@ def h5_attributes(path):
 
 
 @functools.cache
+def compiled():
+    """Compile the code of the repository, which copies of it find."""
+    subprocess.run([sys.executable, "-m", "odl", "step", "compile"], check=True, env=environment(ROOT))
+
+
+@functools.cache
 def finished(base):
-    """Return a finished study of 360 documents, made once a process, and the call that made it; not to be changed."""
-    study = Study.create(base / "finished")
-    study.write("a.jsonl", documents(0, 360, padding=3000))
-    study.record_threads()
-    return study, study.run(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")
+    """Return a finished study of 360 documents, and the call that made it; not to be changed.
+
+    It is made once for all workers, each of which has a copy in its own folder `base`.
+    """
+    study = Study(shared(base) / "finished")
+    told = study.folder.with_suffix(".json")
+    with alone(study.folder):
+        if not told.exists():
+            shutil.rmtree(study.folder, ignore_errors=True)
+            Study.create(study.folder).write("a.jsonl", documents(0, 360, padding=3000))
+            study.record_threads()
+            told.write_text(json.dumps(study.run(anew=True, OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7")))
+    status, text, jobs = json.loads(told.read_text())
+    return study.copy(base / "copy"), Result(status, text, [tuple(job) for job in jobs])
 
 
 def chain(run, first=0, last=3):

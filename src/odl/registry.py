@@ -2,7 +2,7 @@
 
 ``workflow/schemas/base.json`` is written by hand: what every study has. ``config.schema.json`` beside it is that with
 what this module adds: the settings of every learner, reader and experiment, and under ``registry`` what the rules have
-to know of them. `odl schema --write` writes it; a test says when it is stale.
+to know of them. `odl step schema --write` writes it; a test says when it is stale.
 """
 
 import ast
@@ -18,7 +18,7 @@ from odl.report import figures
 BASE, SCHEMA = "base.json", "config.schema.json"
 FOLDER = "workflow/schemas"
 WIDTH = 118
-UNLISTED = "if it is new, run `odl schema --write`"
+UNLISTED = "if it is new, run `odl step schema --write`"
 
 
 def schema(folder=FOLDER):
@@ -53,7 +53,7 @@ def schema(folder=FOLDER):
 def registry():
     """Return what the rules have to know: learners, readers, experiments, figures, stages, keys of commands."""
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
-    facts = ("needs_history", "has_regret", "over_ranks")
+    facts = ("needs_history", "has_regret", "over_ranks", "opens")
     return {
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
         "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},
@@ -139,7 +139,7 @@ def _stages():
     for path in sorted((sources.PACKAGE / "commands").glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             calls = {call.func.id: call for call in getattr(node, "decorator_list", ())}
-            if "command" in calls:
+            if calls.keys() & {"command", "step"}:
                 declared = [file.value for file in calls["begins_in"].args] if "begins_in" in calls else None
                 found[node.name] = declared or sorted(sources.imported(node))
     return found

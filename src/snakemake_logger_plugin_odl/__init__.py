@@ -17,11 +17,13 @@ class LogHandler(LogHandlerBase):
         number = os.environ.get("ODL_PROGRESS", "")
         stream = os.fdopen(int(number), "w", encoding="utf-8", closefd=False) if number.isdigit() else sys.stderr
         self.progress = Progress(stream, stream.isatty() and os.environ.get("TERM") != "dumb")
+        self.progress.tick()
 
     def emit(self, record):
         """Take one event."""
         try:
-            self._take(record)
+            with self.progress.lock:
+                self._take(record)
         except Exception:
             self.handleError(record)
 
@@ -48,7 +50,8 @@ class LogHandler(LogHandlerBase):
 
     def close(self):
         """Write the last lines."""
-        self.progress.close()
+        with self.progress.lock:
+            self.progress.close()
         super().close()
 
     @property

@@ -16,11 +16,10 @@ rule alerts:
         duplicates=duplicates_of,
         corpus=last_features,
     output:
-        RUN + "/alerts/{t}.h5",
+        alerts=RUN + "/alerts/{t}.h5",
+        costs=RUN + "/benchmarks/alerts/{t}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/alerts/{t}.log",
-    benchmark:
-        RUN + "/benchmarks/alerts/{t}.tsv"
     group:
         block("learn")
     resources:
@@ -37,9 +36,9 @@ rule alerts:
         duplicates=option("--duplicates", "duplicates"),
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
+        "odl step alerts {input.features:q} {input.scores:q} {input.state:q} {output.alerts:q} --batch {input.batch:q}"
         " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
-        " > {log:q} 2>&1"
+        " --costs {output.costs:q} > {log:q} 2>&1"
 
 
 # A person's own folder has the page, and what is said to be known, beside odl.yaml; another study beside its results.
@@ -59,6 +58,7 @@ NEWS = (
 rule newpage:
     input:
         alerts=lambda wildcards: alerts_of_stream(NEWS[wildcards.of]),
+        seeds=lambda wildcards: other_seeds(NEWS[wildcards.of]),
         feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
     output:
         report(NEW + "{of}.html", category="Page", caption="../report/new.rst"),
@@ -75,6 +75,7 @@ rule newpage:
         code=code("newpage"),
         folder=lambda wildcards, input: os.path.dirname(input.alerts[0]),
         home=lambda wildcards: SAID,
+        seeds=option("--seeds", "seeds"),
         study=ROOT + "/report.html",
     shell:
-        "odl newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} > {log:q} 2>&1"
+        "odl step newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} {params.seeds:q} > {log:q} 2>&1"

@@ -20,7 +20,7 @@ rule download:
         file=r"[\w.+-]+",
     retries: 0
     shell:
-        "odl download {wildcards.folder}/{wildcards.file} {output:q} --registry {input.registry:q} 2> >(tee {log:q} >&2)"
+        "odl step download {wildcards.folder}/{wildcards.file} {output:q} --registry {input.registry:q} 2> >(tee {log:q} >&2)"
 
 
 rule share:
@@ -46,7 +46,7 @@ rule share:
         sources=lambda wildcards: config["corpora"][wildcards.corpus]["sources"],
         ends=lambda wildcards, input: [input[0], input[-1]],
     shell:
-        "odl read documents {output:q} --source {params.sources:q} --options {params.options:q}"
+        "odl step read documents {output:q} --source {params.sources:q} --options {params.options:q}"
         " --files {params.ends:q} > {log:q} 2>&1"
 
 
@@ -83,7 +83,7 @@ rule read:
             ["--shares", *input.sources] if shared(wildcards.corpus) else []
         ),
     shell:
-        "odl read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q}"
+        "odl step read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q}"
         " {params.shares:q} > {log:q} 2>&1"
 
 
@@ -108,7 +108,7 @@ checkpoint index:
             }
         ),
     shell:
-        "odl index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"
+        "odl step index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"
         " --stream {params.stream:q} --made {params.made:q} 2> >(tee {log:q} >&2)"
 
 
@@ -131,4 +131,4 @@ rule batch:
         code=code("batch"),
         sha256=row("sha256"),
     shell:
-        "odl batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} > {log:q} 2>&1"
+        "odl step batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} > {log:q} 2>&1"

@@ -24,7 +24,7 @@ rule evaluate:
         code=code("evaluate"),
         options=evaluation,
     shell:
-        "odl evaluate {output.auc:q} {output.summary:q} --options {params.options:q} --scores {input.scores:q}"
+        "odl step evaluate {output.auc:q} {output.summary:q} --options {params.options:q} --scores {input.scores:q}"
         " > {log:q} 2>&1"
 
 
@@ -54,7 +54,7 @@ rule plan:
         code=code("plan"),
         config=json.dumps({key: config[key] for key in KNOWN["plan"]}),
     shell:
-        "odl plan {output:q} --config {params.config:q} > {log:q} 2>&1"
+        "odl step plan {output:q} --config {params.config:q} > {log:q} 2>&1"
 
 
 rule tables:
@@ -76,4 +76,4 @@ rule tables:
         code=code("summarise"),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
-        "odl summarise {input.plan:q} {params.folder:q} --emerging {input.emerging:q} > {log:q} 2>&1"
+        "odl step summarise {input.plan:q} {params.folder:q} --emerging {input.emerging:q} > {log:q} 2>&1"

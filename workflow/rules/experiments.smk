@@ -34,7 +34,7 @@ rule measure:
         kind=kind,
         settings=part_settings,
     shell:
-        "odl measure {params.kind:q} {output:q} --part {wildcards.part:q} --settings {params.settings:q}"
+        "odl step measure {params.kind:q} {output:q} --part {wildcards.part:q} --settings {params.settings:q}"
         " --files {input.files:q} > {log:q} 2>&1"
 
 
@@ -69,5 +69,5 @@ rule experiment:
         ),
         study=lambda wildcards: json.dumps(study.study_of(config, wildcards.experiment)),
     shell:
-        "odl experiment {params.kind:q} {output:q} --settings {params.settings:q}"
+        "odl step experiment {params.kind:q} {output:q} --settings {params.settings:q}"
         " --study {params.study:q} --files {input.files:q} --parts {input.parts:q} > {log:q} 2>&1"

@@ -38,6 +38,6 @@ if config["ranks"]:
             previous=option("--previous", "previous"),
             corpus=option("--corpus-features", "corpus"),
         shell:
-            "odl ranks {resources.tasks:q} {input.features:q} --launcher {resources.mpi:q} --state {output.state:q}"
+            "odl step ranks {resources.tasks:q} {input.features:q} --launcher {resources.mpi:q} --state {output.state:q}"
             " --scores {output.scores:q} --timings {output.timings:q} {params.previous:q} {params.corpus:q}"
             " --run {params.run:q} > {log:q} 2>&1"

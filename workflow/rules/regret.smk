@@ -29,7 +29,7 @@ rule regret:
             {key: REGRET[key] for key in ("timesteps", "tolerance", "iterations")}
         ),
     shell:
-        "odl regret {output:q} --options {params.options:q} --checkpoints {input.checkpoints:q}"
+        "odl step regret {output:q} --options {params.options:q} --checkpoints {input.checkpoints:q}"
         " --features {input.features:q} > {log:q} 2>&1"
 
 
@@ -56,4 +56,4 @@ rule regrets:
         code=code("regrets"),
         options=json.dumps({key: REGRET[key] for key in ("runs", "sizes")}),
     shell:
-        "odl regrets {input.plan:q} {output:q} --options {params.options:q} > {log:q} 2>&1"
+        "odl step regrets {input.plan:q} {output:q} --options {params.options:q} > {log:q} 2>&1"

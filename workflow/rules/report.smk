@@ -50,7 +50,7 @@ rule figures:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
         regret=option("--regret", "regret"),
     shell:
-        "odl figures {input.plan:q} {params.tables:q} {params.folder:q} {params.regret:q}"
+        "odl step figures {input.plan:q} {params.tables:q} {params.folder:q} {params.regret:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 
@@ -93,5 +93,5 @@ rule page:
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],
     shell:
-        "odl page {output:q} {input.plan:q} {params.tables:q} {params.figures:q} --experiments {input.experiments:q}"
+        "odl step page {output:q} {input.plan:q} {params.tables:q} {params.figures:q} --experiments {input.experiments:q}"
         " --settings {params.settings:q} --config {params.config:q} --title {params.title:q} > {log:q} 2>&1"

@@ -10,7 +10,7 @@ from odl.alerts import periods, read, reasons, show
 from odl.alerts.model import NONE, Alert, Near, Reason
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.text import visible
+from odl.files.text import heading, visible
 from odl.stream import features
 from odl.stream.weighting import weigh
 
@@ -80,7 +80,7 @@ def document(place, t, row, watch):
     alert = Alert(
         t=t, rank=int((record.score > record.score[row]).sum()) + 1, id=visible(data.ids[row]),
         members=tuple(visible(data.ids[other]) for other in np.flatnonzero(record.item == record.item[row])),
-        title=visible(data.titles[row]), time=int(data.times[row]), **origin, score=float(record.score[row]),
+        title=heading(data.titles[row]), time=int(data.times[row]), **origin, score=float(record.score[row]),
         tail=float(record.tail[row]), topic=number, topic_name=topic.name if topic else (), state=state, folded=False,
         reasons=tuple(Reason(visible(data.vocabulary[term]), shares[term]) for term in terms),
         context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=led,
@@ -151,7 +151,7 @@ def earlier(place, data, row):
         cosines = np.asarray((others @ document[:, : counts.shape[1]].T).todense()).ravel()
         if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
             at = int(np.argmax(cosines))
-            names = visible(batch.ids[at]), visible(batch.titles[at])
+            names = visible(batch.ids[at]), heading(batch.titles[at])
             best = Earlier(*names, int(batch.times[at]), t, float(cosines[at]))
     return best
 

@@ -11,7 +11,7 @@ from odl.alerts import feedback, periods
 from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
 from odl.alerts.settings import check_budget, room
 from odl.errors import DataError
-from odl.files.text import visible
+from odl.files.text import heading, visible
 
 FOLDED = 3  # items of one topic that are shown by themselves
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts", "results/*/*/seed*/*/k*/alerts")
@@ -179,7 +179,7 @@ def _follow(topics, record):
     for number, ident, title in record.born:
         topics[number] = {
             "birth": record.t, "sizes": {}, "alerts": {}, "history": [], "name": (),
-            "representative": visible(ident), "title": visible(title),
+            "representative": visible(ident), "title": heading(title),
         }  # fmt: skip
     for number, size in record.sizes:
         topics[number]["sizes"][record.t] = size
@@ -235,7 +235,7 @@ def _alert(record, item, place, number, topics, state, folded, following, atoms)
     ]
     return Alert(
         t=record.t, rank=place + 1, id=visible(item.id), members=tuple(map(visible, item.members)),
-        title=visible(item.title), time=item.time, source=visible(item.source),
+        title=heading(item.title), time=item.time, source=visible(item.source),
         line=item.line or line_of(item.id, item.source), url=visible(item.url), score=float(record.score[row]),
         tail=float(record.tail[row]), topic=number, topic_name=topics[number]["name"] if number else (), state=state,
         folded=folded, context=float(record.context[row]), nearest=tuple(nearest),

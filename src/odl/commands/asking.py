@@ -23,6 +23,8 @@ NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv"
     argument("--budget", type=float, help="items a period, or below 1 a share of them; by default that of the run"),
     argument("--format", choices=("text", "jsonl", "csv", "md"), default="text"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
+    more="The last period, or all --since a date. Topics keep their numbers; `odl explain` takes those, and ids.",
+    examples=("odl new news", "odl new news --since 2026-01-01 --format md"),
 )
 def new(args):
     from odl.alerts import read, show
@@ -44,6 +46,8 @@ def new(args):
     argument("what", help="the id of a document, or a topic (12 or topic:12)"),
     STREAM,
     argument("--format", choices=("text", "jsonl"), default="text"),
+    more="The shares of a document's words add up to its score; every document that was scored can be asked for.",
+    examples=("odl explain news topic:3", "odl explain news d21"),
 )
 def explain(args):
     from odl.alerts import explain, read, show
@@ -72,12 +76,19 @@ def explain(args):
     UNTIL,
     NOTE,
     argument("--known", action="store_true", help="write 'known' instead of 'muted'"),
+    more="It is a line of feedback.csv, respected from the next run on; it changes no score and may be removed again.",
+    examples=("odl mute news topic:3", "odl mute news source:spam.jsonl --note 'a mailing list'"),
 )
 def mute(args):
     _say(args, "known" if args.known else "muted")
 
 
-@command("always show a topic or a document", FOLDER, WHAT, STREAM, UNTIL, NOTE)
+@command(
+    "always show a topic or a document",
+    *(FOLDER, WHAT, STREAM, UNTIL, NOTE),
+    more="It is a line of feedback.csv, respected from the next run on; it changes no score and may be removed again.",
+    examples=("odl follow news topic:3", "odl follow news topic:3 --until 2026-12-31"),
+)
 def follow(args):
     _say(args, "follow")
 

@@ -1,13 +1,50 @@
 """How a subcommand of ``odl`` is declared: beside the function that it calls, with its arguments."""
 
-COMMANDS = {}  # name -> (function, help, arguments), in the order of their declaration
+from typing import Any, NamedTuple
+
+COMMANDS = {}  # those that people type: name -> Declared, in the order of their declaration
+STEPS = {}  # those that the rules of the workflow call, by `odl step NAME`
 
 
-def command(help, *arguments, name=None):
-    """Declare a function of the parsed arguments as the subcommand of its name, or of another."""
+class Declared(NamedTuple):
+    """A subcommand.
+
+    Parameters
+    ----------
+    function : callable
+        Of the parsed arguments.
+    help : str
+        One line for the list of all.
+    arguments : tuple
+        What `argument` returned.
+    more : str
+        What its own help says beside that line.
+    examples : tuple of str
+        Lines to type.
+    """
+
+    function: Any
+    help: str
+    arguments: tuple
+    more: str = ""
+    examples: tuple = ()
+
+
+def command(help, *arguments, more="", examples=()):
+    """Declare a function of the parsed arguments as the subcommand of its name, for people."""
 
     def declared(function):
-        COMMANDS[name or function.__name__] = (function, help, arguments)
+        COMMANDS[function.__name__] = Declared(function, help, arguments, more, examples)
+        return function
+
+    return declared
+
+
+def step(help, *arguments, name=None, more=""):
+    """Declare a function of the parsed arguments as the step of its name, or of another."""
+
+    def declared(function):
+        STEPS[name or function.__name__] = Declared(function, help, arguments, more)
         return function
 
     return declared

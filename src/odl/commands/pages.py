@@ -2,11 +2,11 @@
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, command
+from odl.commands.declare import argument, command, step
 from odl.errors import ParameterError
 
 
-@command(
+@step(
     "draw the figures of a study",
     argument("plan"),
     argument("tables"),
@@ -21,7 +21,7 @@ def figures(args):
     figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
 
 
-@command(
+@step(
     "measure one part of an experiment",
     argument("name"),
     argument("output", help="file to write"),
@@ -35,14 +35,14 @@ def measure(args):
     experiments.measure(args.name, args.output, args.part, args.settings, args.files)
 
 
-@command(
-    "run an experiment: tables and figures beside the streams",
+@step(
+    "run an experiment beside the streams: tables and figures",
     argument("name"),
     argument("folder", help="folder of tables and figures to write"),
     argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
     argument("--files", nargs="*", default=[], help="its data"),
     argument("--study", type=parse_map, default=None, help="JSON of its streams, learners and evaluation"),
-    argument("--parts", nargs="*", default=[], help="what `odl measure` wrote of each, if not to be measured"),
+    argument("--parts", nargs="*", default=[], help="what `odl step measure` wrote of each, if not to be measured"),
 )
 def experiment(args):
     from odl import experiments
@@ -50,7 +50,7 @@ def experiment(args):
     experiments.run(args.name, args.folder, args.settings, args.files, args.study, args.parts)
 
 
-@command(
+@step(
     "write the page of a study",
     argument("output"),
     argument("plan", nargs="?"),
@@ -80,21 +80,27 @@ def page(args):
     )
 
 
-@command(
+@step(
     "write the page about what is new in a stream",
     argument("output"),
     argument("folder", help="a folder with odl.yaml, results/STUDY, or the folder of alerts"),
     argument("--stream", help="name of the stream, where the folder has several"),
     argument("--home", help="where feedback.csv lies, if not in the folder"),
     argument("--study", help="the study page, linked where documents have topics"),
+    argument("--seeds", nargs="*", default=[], help="last score files of the same run under other seeds"),
 )
 def newpage(args):
     from odl.report import newpage
 
-    newpage.write(args.output, args.folder, args.stream, home=args.home, study=args.study)
+    newpage.write(args.output, args.folder, args.stream, home=args.home, study=args.study, seeds=args.seeds)
 
 
-@command("print the main table of a finished study", argument("folder", help="results/STUDY"))
+@command(
+    "print the main table of a finished study",
+    argument("folder", help="results/STUDY"),
+    more="AUC of novel documents by run and number of atoms, where documents have topics; report.html has all.",
+    examples=("odl table results/default",),
+)
 def table(args):
     from odl.report import studypage
 

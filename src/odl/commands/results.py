@@ -2,14 +2,14 @@
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, begins_in, command
+from odl.commands.declare import argument, begins_in, step
 from odl.errors import ParameterError
 
 RULE = argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count")
 
 
-@command(
-    "group the most novel documents of one timestep into emerging topics, and print them",
+@step(
+    "group and print the emerging topics of one timestep",
     argument("scores", help="score file of the timestep"),
     argument("features", help="features of the same timestep"),
     argument("--output", help="file to write"),
@@ -42,10 +42,10 @@ def topics(args):
     print((emerging.as_json if args.json else emerging.as_text)(found, batch, args.topics))
 
 
-@command(
-    "table of the emerging topics of one run beside the truth",
+@step(
+    "write the table of the emerging topics of one run",
     argument("table", help="table to write"),
-    argument("--files", nargs="*", default=[], help="what odl topics wrote"),
+    argument("--files", nargs="*", default=[], help="what odl step topics wrote"),
     argument("--scores", nargs="*", default=[], help="score files, in the same order"),
     RULE,
 )
@@ -60,8 +60,8 @@ def emerging(args):
     tables.write_table(args.table, rows, emerging.COLUMNS)
 
 
-@command(
-    "AUC per timestep and on average of one run",
+@step(
+    "write AUC per timestep and on average of one run",
     argument("auc", help="table per timestep to write"),
     argument("summary", help="table of averages to write"),
     argument("--options", type=parse_map, required=True, help="JSON: timesteps, min_novel, topics, bootstrap ..."),
@@ -74,8 +74,8 @@ def evaluate(args):
     tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
 
 
-@command(
-    "loss of a run against the best fixed dictionary in hindsight, and the bounds of the theory",
+@step(
+    "write the loss of a run against the best dictionary in hindsight",
     argument("output", help="table to write"),
     argument("--checkpoints", nargs="+", required=True, help="of all timesteps, in order"),
     argument("--features", nargs="+", required=True, help="of all timesteps, in order"),
@@ -88,7 +88,7 @@ def regret(args):
     regret.write(args.output, args.checkpoints, args.features, **args.options)
 
 
-@command(
+@step(
     "gather the regret of runs over seeds",
     argument("plan"),
     argument("output", help="table to write"),
@@ -101,7 +101,7 @@ def regrets(args):
     regretmeans.gather_regret(args.plan, args.output, **args.options)
 
 
-@command(
+@step(
     "list what a study runs",
     argument("output"),
     argument("--config", type=parse_map, required=True, help="JSON of the configuration"),
@@ -115,7 +115,7 @@ def plan(args):
     plan.write_plan(args.output, config.plan(args.config, config.lengths(args.config)))
 
 
-@command(
+@step(
     "gather the runs of a study over seeds",
     argument("plan"),
     argument("folder", help="folder of tables to write"),

@@ -6,7 +6,7 @@ import sys
 
 from odl import arguments
 from odl.arguments import parse_map, parse_span
-from odl.commands.declare import argument, begins_in, command
+from odl.commands.declare import argument, begins_in, step
 from odl.errors import ParameterError
 
 STATE = argument("--state", required=True, help="checkpoint to write")
@@ -19,7 +19,7 @@ CHAIN = (
 )
 
 
-@command(
+@step(
     "score one timestep, then learn from it",
     argument("features"),
     STATE,
@@ -27,7 +27,7 @@ CHAIN = (
     TIMINGS,
     *CHAIN,
     argument("--history", metavar="FOLDER", help="of the features of all timesteps before, for batch learners"),
-    argument("--shards", nargs="*", default=[], help="what odl score wrote of this batch, in order"),
+    argument("--shards", nargs="*", default=[], help="what odl step score wrote of this batch, in order"),
 )
 def update(args):
     from odl.jobs import runs, update
@@ -54,12 +54,13 @@ def _prune(state):
     checkpoints.prune(state, int(os.environ.get("ODL_KEEP") or 0))
 
 
-@command(
-    "score a range of the documents of one timestep, for a later odl update --shards",
+@step(
+    "score a range of the documents of one timestep",
     argument("features"),
     argument("output", help="scores and codes to write"),
     argument("--rows", type=parse_span, required=True, help="FIRST:END, FIRST a multiple of 512"),
     *CHAIN,
+    more="What it writes is for a later `odl step update --shards`.",
 )
 def score(args):
     from odl.jobs import runs, shards
@@ -79,8 +80,8 @@ def _check_run(run):
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
 
 
-@command(
-    "update one timestep of the diffusion learner over MPI ranks, each of which owns some of the agents",
+@step(
+    "update one timestep of the diffusion learner over MPI ranks",
     argument("n", type=int, help="number of ranks, at most one an agent"),
     argument("features"),
     STATE,
@@ -88,6 +89,7 @@ def _check_run(run):
     TIMINGS,
     *CHAIN,
     argument("--launcher", default="mpiexec", help="what starts ranks, before -n (default: mpiexec)"),
+    more="Each rank owns some of the agents.",
 )
 @begins_in("jobs/ranks", "learners/diffusion")
 def ranks(args):
@@ -103,13 +105,14 @@ def ranks(args):
     _prune(args.state)
 
 
-@command(
-    "what each rank of odl ranks does; run it by mpiexec -n N odl rank N ...",
+@step(
+    "what each rank of odl step ranks does",
     argument("n", type=int, help="number of ranks that there have to be"),
     argument("features"),
     STATE,
     TIMINGS,
     *CHAIN,
+    more="Run it by `mpiexec -n N odl step rank N ...`.",
 )
 def rank(args):
     from odl.jobs import ranks, runs
@@ -119,8 +122,8 @@ def rank(args):
     sys.exit(ranks.rank(args.n, args.features, args.state, args.timings, **chain))
 
 
-@command(
-    "continue the chain of alerts by one timestep: items, topics, reasons",
+@step(
+    "continue the chain of alerts: items, topics, reasons",
     argument("features"),
     argument("scores"),
     argument("state", help="checkpoint of the timestep"),
@@ -144,8 +147,8 @@ def alerts(args):
     alerts.follow(args.features, args.scores, args.state, args.output, **chain)
 
 
-@command(
-    "score one timestep by nearest neighbours, unknown words and length",
+@step(
+    "score one timestep by neighbours, unknown words and length",
     argument("output"),
     argument("features"),
     argument("--past", metavar="FOLDER", required=True, help="of the features of the earlier timesteps"),

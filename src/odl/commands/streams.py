@@ -4,11 +4,11 @@ import os
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, command
+from odl.commands.declare import argument, step
 from odl.errors import ParameterError
 
 
-@command(
+@step(
     "fetch one file of the registry, from ODL_MIRROR first",
     argument("file", help="FOLDER/FILE as in the registry"),
     argument("output"),
@@ -20,7 +20,7 @@ def download(args):
     download.download(args.file, args.output, args.registry, mirror=os.environ.get("ODL_MIRROR"))
 
 
-@command(
+@step(
     "read a corpus into the internal form",
     argument("reader"),
     argument("output"),
@@ -31,8 +31,9 @@ def download(args):
 )
 def read(args):
     from odl import corpora
-    from odl.files import documents
+    from odl.files import documents, saying
 
+    saying.aloud()
     if args.files or args.shares:
         found = _read_shares(args)
     else:
@@ -55,7 +56,7 @@ def _read_shares(args):
     return found
 
 
-@command(
+@step(
     "cut the stream into batches",
     argument("documents"),
     argument("table", help="index.tsv to write"),
@@ -75,7 +76,7 @@ def index(args):
     batching.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
 
 
-@command(
+@step(
     "write the documents of one timestep",
     argument("documents"),
     argument("order"),
@@ -88,8 +89,8 @@ def batch(args):
     print("odl batch:", batchfile.cut(args.documents, args.order, args.output, args.t))
 
 
-@command(
-    "continue the chain of vocabulary and frequencies by one timestep",
+@step(
+    "continue the chain of vocabulary and frequencies",
     argument("output"),
     argument("batch"),
     argument("previous", nargs="?"),
@@ -97,11 +98,13 @@ def batch(args):
 def features(args):
     from odl.stream import features
 
-    features.advance(args.output, args.batch, args.previous)
+    cut = features.advance(args.output, args.batch, args.previous)
+    if cut is not None:
+        print(f"odl features: {cut.sentence()}")
 
 
-@command(
-    "group the near-duplicates of one timestep, with those of the timesteps before",
+@step(
+    "group the near-duplicates of one timestep and of those before it",
     argument("output"),
     argument("batch", help="those before it lie beside it"),
     argument("previous", nargs="?", help="groups of the timestep before"),

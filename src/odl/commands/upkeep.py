@@ -2,10 +2,15 @@
 
 import sys
 
-from odl.commands.declare import argument, command
+from odl.commands.declare import argument, command, step
 
 
-@command("hold every file of a finished study to its digests", argument("folder", help="results/STUDY"))
+@command(
+    "hold every file of a study to its digests",
+    argument("folder", help="results/STUDY"),
+    more="It names each file that is damaged, with what to delete, and ends with status 1 if there is one.",
+    examples=("odl verify results/default", "odl verify news/results/news"),
+)
 def verify(args):
     from odl.files import verify
 
@@ -18,40 +23,48 @@ def verify(args):
         sys.exit(1)
 
 
-@command(
-    "compile the numerical kernels of learners once, before jobs run in parallel",
+@step(
+    "compile the numerical kernels of learners, before jobs need them",
     argument("algorithm", nargs="*", help="algorithms, topics or ranks; all if none is named"),
     argument("--stamp", help="empty file to write when done"),
     name="compile",
 )
 def compile_kernels(args):
     from odl import learners
+    from odl.files import saying
     from odl.jobs import compile as ahead
-    from odl.jobs import update
-    from odl.kernels import native
 
-    for name in native.FUNCTIONS:
-        if not ahead.build(name):
-            print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
-    for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
-        if algorithm == "topics":
-            from odl.alerts import topics
-
-            topics.warm_up()
-        elif algorithm == "ranks":
-            from odl.jobs import ranks
-
-            ranks.warm_up()
-        else:
-            update.warm_up(algorithm)
+    saying.aloud()
+    for name in ahead.build_all(saying.say):
+        print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
+    # What has no library numba compiles when it is first called: what two algorithms share, only once.
+    with ahead.alone("__init__"):
+        for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
+            _warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
 
 
-@command(
-    "print the schema of the configuration, with what the workflow has to know of learners, readers, experiments",
+def _warm_up(algorithm):
+    from odl.jobs import update
+
+    if algorithm == "topics":
+        from odl.alerts import topics
+
+        topics.warm_up()
+    elif algorithm == "ranks":
+        from odl.jobs import ranks
+
+        ranks.warm_up()
+    else:
+        update.warm_up(algorithm)
+
+
+@step(
+    "print the schema of the configuration",
     argument("--write", action="store_true", help="write it where the workflow reads it"),
     argument("--folder", default="workflow/schemas", help="of the part written by hand, base.json"),
+    more="It has what the workflow has to know of learners, readers and experiments.",
 )
 def schema(args):
     from odl import registry

@@ -85,6 +85,8 @@ def _check_names(config, algorithms):
         batches = config["corpora"][name]["batches"]
         for run in config["runs"]:
             most = max(atoms_of(config, run))
+            if algorithms[config["learners"][run]["algorithm"]]["opens"]:
+                continue
             if batches["by"] == "documents" and most > batches["initial"]:
                 raise ConfigError(
                     f"run '{run}' has {most} atoms and corpora.{name}.batches.initial is {batches['initial']}",

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import sys
 from pathlib import Path
 
 from odl.config.defaults import merge
@@ -65,6 +66,14 @@ def expand(config):
         "report": {"runs": [LEARNER], "run": LEARNER, "atoms": atoms[0], "seed": 0},
     }
     return merge({**given, "atoms": atoms}, whole)
+
+
+def checked(config):
+    """Return `expand` of a configuration, or end in one sentence: what Snakefiles call, whose errors are pages."""
+    try:
+        return expand(config)
+    except ConfigError as error:
+        sys.exit(f"odl: {error}")
 
 
 def name_of(folder):

@@ -18,16 +18,18 @@ CLEANERS = {
     "quotes": drop_quotes,
     "signatures": drop_signatures,
 }
+CHAINED = "boilerplate"  # told by other documents: `odl.stream.boilerplate` takes it out, after all others
+NAMES = (*CLEANERS, CHAINED)
 SCHEMA = {
     "type": ["array", "object"],
-    "items": {"type": "string", "enum": list(CLEANERS)},
+    "items": {"type": "string", "enum": list(NAMES)},
     "additionalProperties": False,
-    "properties": {name: {"type": "boolean"} for name in CLEANERS},
+    "properties": {name: {"type": "boolean"} for name in NAMES},
 }
 
 
 def chosen_cleaners(clean):
-    """Return the names of the cleaners of an option, in the order of `CLEANERS`.
+    """Return the names of the cleaners of an option that go over each text, in the order of `CLEANERS`.
 
     Parameters
     ----------
@@ -43,10 +45,15 @@ def chosen_cleaners(clean):
     if isinstance(clean, list) and all(isinstance(name, str) for name in clean):
         clean = dict.fromkeys(clean, True)
     if not isinstance(clean, dict) or not all(isinstance(value, bool) for value in clean.values()):
-        expected = "a list of names, or a map of them to true or false, among " + ", ".join(CLEANERS)
+        expected = "a list of names, or a map of them to true or false, among " + ", ".join(NAMES)
         raise ConfigError(f"clean is {clean!r}", expected, "correct it")
-    check_options("clean", clean, CLEANERS)
+    check_options("clean", clean, NAMES)
     return [name for name in CLEANERS if clean.get(name)]
+
+
+def keeps_passages(clean):
+    """Say whether an option that `chosen_cleaners` took asks for boilerplate to be taken out."""
+    return CHAINED in clean and (isinstance(clean, list) or clean[CHAINED]) if clean else False
 
 
 class Cleaning:
@@ -60,10 +67,13 @@ class Cleaning:
     Attributes
     ----------
     names : list of str
+        Of the cleaners.
+    boilerplate : bool
+        Whether passages are to be kept, for what is taken out later.
     """
 
     def __init__(self, clean=None):
-        self.names = chosen_cleaners(clean)
+        self.names, self.boilerplate = chosen_cleaners(clean), keeps_passages(clean)
         self.taken = {name: array("i") for name in self.names}
 
     def apply(self, text):

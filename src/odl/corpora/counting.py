@@ -108,8 +108,12 @@ class Tally:
         occurs = np.zeros(len(self.numbers), dtype=bool)
         occurs[indices] = True
         words = sorted(word for word, number in self.numbers.items() if occurs[number])
-        column = np.zeros(len(self.numbers), dtype=np.int32)
-        column[[self.numbers[word] for word in words]] = np.arange(len(words))
         shape = (len(self.indptr) - 1, len(words))
-        parts = (np.array(self.data, dtype=np.int32), column[indices], np.array(self.indptr))
+        parts = (np.array(self.data, dtype=np.int32), self.columns(words)[indices], np.array(self.indptr))
         return sparse.csr_array(parts, shape=shape), words
+
+    def columns(self, words):
+        """Return the column of the word of each number, where words make the columns; 0 for any other word."""
+        found = np.zeros(len(self.numbers), dtype=np.int32)
+        found[[self.numbers[word] for word in words]] = np.arange(len(words))
+        return found

@@ -1,16 +1,18 @@
 """A person's own documents: text or term counts in tables (JSONL, CSV, Parquet), mail, feeds, or a text a file."""
 
 from array import array
+from collections import Counter
 
 import numpy as np
 
-from odl.corpora import cleaning, encodings, fields, texts
+from odl.corpora import cleaning, encoder, encodings, feeds, fields, texts
 from odl.corpora.checks import check_options, nearest
+from odl.corpora.passages import Splitter, count_words
 from odl.corpora.shingles import Shingler
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.corpora.text import TOKENS_SCHEMA, check_words, tally, token_options
 from odl.errors import ConfigError, DataError
-from odl.files import listing
+from odl.files import listing, saying
 from odl.files.documents import Documents, Dropped, one_line
 
 READER = "documents"
@@ -27,10 +29,11 @@ OPTIONS = {
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
     "duplicates": {"type": "boolean"},
+    "vectors": encoder.SCHEMA,
 }
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
-ROLES = (*COLUMNS, "url")
+ROLES = (*COLUMNS, "url", "vector")
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
 REPEATED = ("mail", "feed")  # where the same id is the same document once more
 
@@ -43,8 +46,9 @@ def read(sources, options):
     sources : list of path-like
         Files, patterns, or folders of tables (`odl.files.listing`); what a file is follows from its name.
     options : dict
-        ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url; null for one that is
-        not to be used; a name other than the default has to occur; without a name url is not read),
+        ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url, vector; null for one
+        that is not to be used; a name other than the default has to occur; without a name url and vector are not read;
+        text may be a list, whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
         ``separator`` between the topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV
         files (default ",", in .tsv files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes
         that the first does not fit), ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`,
@@ -52,7 +56,7 @@ def read(sources, options):
         `odl.corpora.text`; for texts only), ``clean`` (which of `odl.corpora.cleaning.CLEANERS` go over the texts
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
         ``duplicates`` (store the shingles of texts, by which `odl.alerts.duplicates` tells near-duplicates; default
-        false).
+        false), ``vectors`` (an encoder of the cleaned texts, see `odl.corpora.encoder`; default null).
 
     Returns
     -------
@@ -87,8 +91,10 @@ def begin(options):
     tokens, cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
     if not isinstance(duplicates := options.get("duplicates", False), bool):
         raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
-    shingler = Shingler() if duplicates else None
-    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates), form
+    shingler, meaning = Shingler() if duplicates else None, encoder.encoder_of(options.get("vectors"))
+    if meaning and "vector" in columns:
+        raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
+    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning), form
 
 
 def check_form(options):
@@ -115,9 +121,29 @@ def check_columns(columns):
         raise ConfigError(f"columns is {columns!r}", "a mapping of " + ", ".join(ROLES), "correct it")
     check_options("columns", columns, ROLES)
     for role, name in columns.items():
-        if name is not None and not isinstance(name, str):
+        names = name if role == "text" and isinstance(name, list) and name else [name]
+        if name is not None and not all(isinstance(one, str) for one in names):
             raise ConfigError(f"columns.{role} is {name!r}", "the name of a column, or null", "correct it")
     return {role: name for role, name in {**COLUMNS, **columns}.items() if name is not None}
+
+
+def own_columns(kind, columns):
+    """Return role -> column of mail, texts and feeds; the categories of these are topics where `columns` say so."""
+    return {**OWN, "topics": feeds.CATEGORY} if kind == "feed" and columns.get("topics") == feeds.CATEGORY else OWN
+
+
+def names_of(column):
+    """Return the names of a role's column, which may be several or none."""
+    return column if isinstance(column, list) else [] if column is None else [column]
+
+
+def value_of(row, column):
+    """Return what a row has in a column; of several, their texts below each other, or the one that is no text."""
+    if not isinstance(column, list):
+        return row.get(column)
+    values = [row[name] for name in column if not fields.missing(row.get(name))]
+    wrong = next((value for value in values if not isinstance(value, str)), None)
+    return wrong if wrong is not None else "\n".join(values) if values else None
 
 
 class Collection:
@@ -138,28 +164,33 @@ class Collection:
         Keeps what near-duplicates are told by.
     dates : str, optional
         As in `odl.corpora.fields.parse_time`.
+    meaning : odl.corpora.encoder.Encoder, optional
+        Makes the vectors of the texts.
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None):
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None, meaning=None):
         self.columns, self.separator, self.tokens, self.counted = columns, separator, tokens, tally(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
-        self.dates, self.repeated = dates, 0
+        self.dates, self.repeated, self.meaning = dates, 0, meaning
+        self.splitter = Splitter() if cleaner.boilerplate else None
         self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
-        self.times = array("q")
+        self.times, self.vectors, self.n_dimensions = array("q"), [], None
 
     def add_file(self, name, path, form):
         """Append the documents of one file."""
         kind = form.of(path)
         tabular = kind not in ("mail", "feed", "text")
-        columns = self.columns if tabular else OWN
+        columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
-        for place, row in rows(path, form, name):
+        for place, row in saying.counted(rows(path, form, name), lambda _: f"{len(self.ids):,} documents, {name}"):
             if with_ids is None:
                 check_first_row(path, row, columns)
                 with_ids = columns.get("id") in row
             seen.update(row)
             try:
-                self.add_row(name, place, {role: row.get(column) for role, column in columns.items()}, with_ids, kind)
+                self.add_row(
+                    name, place, {role: value_of(row, column) for role, column in columns.items()}, with_ids, kind
+                )
             except (ValueError, OverflowError, RecursionError) as error:
                 raise DataError(f"{path} {place}: {error}", "a readable document", "correct or remove it") from error
         if tabular:
@@ -179,15 +210,19 @@ class Collection:
             raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
         time = fields.parse_time(given.get("time"), self.dates)
         topics = fields.parse_topics(given.get("topics"), self.separator)
-        text, taken, counts = "", [0] * len(self.cleaner.names), None
+        text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
         if not fields.missing(given.get("counts")):
-            counts = fields.parse_counts(given["counts"])
+            found = fields.parse_counts(given["counts"])
+            counts = {self.counted.number(word): count for word, count in found.items()}
         elif given.get("text") is not None:
             text, taken = self.cleaner.apply(fields.parse_text(given["text"]))
-            tokens = self.counted.of(text)
+            if self.splitter is None:
+                counts = Counter(self.counted.of(text))
+            else:
+                counts, *passages = count_words(text, self.counted.of)
         else:
             raise ValueError("it has neither text nor counts")
-        n_words = len(tokens) if counts is None else sum(counts.values())
+        vector, n_words = self._vector(given), sum(counts.values())
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)
             self.ids[identity] = f"{name} {place}"
@@ -202,10 +237,23 @@ class Collection:
         self.topics.append(topics)
         self.files.append(name)
         self.urls.append(fields.parse_url(given.get("url")))
-        if counts is None:
-            self.counted.add(tokens)
-        else:
-            self.counted.add_counts(map(self.counted.number, counts), counts.values())
+        if vector is not None:
+            self.vectors.append(vector)
+        if self.meaning is not None:
+            self.meaning.add(text)
+        if self.splitter is not None:
+            self.splitter.add(*passages)
+        self.counted.add_counts(counts.keys(), counts.values())
+
+    def _vector(self, given):
+        """Return the vector of a document, None where the column is not read."""
+        if "vector" not in self.columns:
+            return None
+        if given.get("vector") is None or given["vector"] == "":
+            raise ValueError("it has no vector")
+        vector = fields.parse_vector(given["vector"], self.n_dimensions)
+        self.n_dimensions = len(vector)
+        return vector
 
     def finish(self):
         """Return the documents, of which there has to be one with a token."""
@@ -217,6 +265,7 @@ class Collection:
         """Return the documents, the vocabulary sorted by spelling."""
         ids = [identity for identity in self.ids if identity not in self.dropped]
         counts, vocabulary = self.counted.matrix()
+        columns = self.counted.columns(vocabulary)
         return Documents(
             counts=counts,
             vocabulary=check_words(vocabulary, self.tokens),
@@ -228,8 +277,10 @@ class Collection:
             removed=self.cleaner.removed(),
             dropped=self._dropped() if self.min_words else None,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
+            passages=self.splitter.passages(columns, len(vocabulary)) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
             notes=notes_of(self.repeated),
+            vectors=self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None,
         )
 
     def _dropped(self):
@@ -258,7 +309,7 @@ def check_held(found, options):
 
 def check_first_row(path, row, columns):
     """Refuse a file whose first row has neither text nor counts."""
-    wanted = [columns[role] for role in ("text", "counts") if role in columns]
+    wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if not any(name in row for name in wanted):
         hint = next((found for name in wanted if (found := nearest(name, row))), "")
         raise DataError(
@@ -274,7 +325,7 @@ def check_columns_seen(path, seen, columns):
     A role under its default name is optional; a column that differs from it in case or outer white
     space only would be lost silently, so it is refused.
     """
-    for role, name in columns.items():
+    for role, name in ((role, name) for role, names in columns.items() for name in names_of(names)):
         if name in seen:
             continue
         alike = next((str(other) for other in seen if str(other).strip().lower() == name.lower()), None)

@@ -1,6 +1,10 @@
-"""How bytes become text: the option ``encoding``, and what is said of bytes that do not fit it."""
+"""How bytes become text: the option ``encoding``, and what is said of bytes that do not fit it.
+
+Files in UTF-16 or UTF-32 are told by their mark, or by where their zeros are, and are read as UTF-8 made of them.
+"""
 
 import codecs
+import io
 from dataclasses import dataclass
 
 from odl.errors import ConfigError, DataError
@@ -8,6 +12,19 @@ from odl.errors import ConfigError, DataError
 SCHEMA = {"type": ["string", "array"], "items": {"type": "string"}, "minLength": 1, "minItems": 1}
 ASCII = bytes(range(128))
 AROUND = 12  # bytes shown on both sides of a wrong one
+MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),  # the first begins like that of UTF-16
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+OTHERS = (
+    (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"), (b"%PDF", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive, as .xlsx and .docx are"), (b"\xd0\xcf\x11\xe0", "a file of an old Office"),
+    (b"\x1f\x8b", "packed by gzip, which its name does not say"), (b"PAR1", "Parquet, which its name does not say"),
+    (b"\x89HDF", "an HDF5 file"), (b"SQLite format 3", "a database"),
+)  # fmt: skip
+WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+ZEROS = 4096  # bytes in which zeros are looked for
+BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,11 @@ class Encoding:
             raise error
         return error.object[error.start : error.end].decode(self.second, "replace"), error.end
 
+    @property
+    def wide(self):
+        """Whether characters have several bytes each, so that a file is read as UTF-8 made of it."""
+        return codecs.lookup(self.name).name in WIDE
+
     def start(self):
         """Name of the encoding of a file's beginning, where a mark of UTF-8 may stand."""
         return "utf-8-sig" if codecs.lookup(self.name).name == "utf-8" else self.name
@@ -46,24 +68,27 @@ class Encoding:
         return data.decode(self.start() if first else self.name, self.errors)
 
 
+UTF8 = Encoding()
+
+
 def check_encoding(value):
     """Return the `Encoding` of an option: a name, or a list of two.
 
     Raises
     ------
     ConfigError
-        If Python knows none of that name, or it does not contain ASCII.
+        If Python knows none of that name, or it is neither UTF-16 nor contains ASCII.
     """
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not 1 <= len(names) <= 2:
         raise ConfigError(f"encoding is {value!r}", "a name such as utf-8, or a list of two", "correct it")
     for name in names:
         try:
-            fits = ASCII.decode(name) == ASCII.decode("ascii")
+            fits = (len(names) == 1 and Encoding(name).wide) or ASCII.decode(name) == ASCII.decode("ascii")
         except (LookupError, TypeError, ValueError):
             fits = False
         if not fits:
-            expected = "a name such as utf-8, cp1252 or latin-1, in which ASCII is ASCII"
+            expected = "a name such as utf-8, cp1252, utf-16 or latin-1, two only if ASCII is ASCII in both"
             raise ConfigError(f"encoding is {name!r}", expected, "correct it, or convert the files to UTF-8")
     return Encoding(*names)
 
@@ -78,3 +103,73 @@ def not_decoded(path, place, error):
         f"{name} text",
         f"set the option encoding, such as [{name.lower()}, cp1252], which reads {near!r} there, or convert the file",
     )
+
+
+def recoded(file, path, encoding):
+    """Return an open file as one of bytes that the second result, an `Encoding`, fits.
+
+    Parameters
+    ----------
+    file : binary file
+        At its beginning.
+    path : path-like
+        For messages.
+    encoding : Encoding
+        Of files that are not wide.
+
+    Raises
+    ------
+    DataError
+        If the file holds zeros that are no part of UTF-16.
+    """
+    file = file if hasattr(file, "peek") else io.BufferedReader(file)
+    name = codecs.lookup(encoding.name).name if encoding.wide else wide_name(file.peek(ZEROS)[:ZEROS], path)
+    if name is None:
+        return file, encoding
+    return io.BufferedReader(_Recoded(file, path, name), BLOCK), Encoding()
+
+
+def wide_name(head, path):
+    """Return the name of the encoding of a file that begins so, where characters have several bytes; or None."""
+    other = next((other for mark, other in OTHERS if head.startswith(mark)), None)
+    if other:
+        raise DataError(f"{path} is {other}", "a file of documents", "convert it, or name the files to take")
+    marked = next((name for mark, name in MARKS if head.startswith(mark)), None)
+    if marked or b"\0" not in head:
+        return marked
+    even, odd = (head[first::2].count(0) / max(len(head[first::2]), 1) for first in (0, 1))
+    for name, mine, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if mine > 0.5 and others < 0.05:
+            return name
+    given = f"{path} holds zeros as no text does, and it cannot be told whether it is UTF-16"
+    raise DataError(given, "text", "set the option encoding to utf-16-le or utf-16-be, or convert the file to UTF-8")
+
+
+class _Recoded(io.RawIOBase):
+    """The characters of a file in another encoding, as UTF-8."""
+
+    def __init__(self, file, path, name):
+        self.file, self.path, self.name, self.left = file, path, name, b""
+        self.decoder = codecs.getincrementaldecoder(name)()
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        while not self.left:
+            block = self.file.read(BLOCK)
+            try:
+                self.left = self.decoder.decode(block, not block).encode("utf-8", "replace")
+            except UnicodeError as error:
+                reason = getattr(error, "reason", error)
+                given = f"{self.path} is not {self.name.upper()} throughout ({reason})"
+                raise DataError(given, "a whole file", "make it again, or convert it to UTF-8") from error
+            if not block:
+                break
+        taken, self.left = self.left[: len(buffer)], self.left[len(buffer) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
+
+    def close(self):
+        self.file.close()
+        super().close()

@@ -15,11 +15,13 @@ ROLES = {
     "guid": "id", "id": "id", "title": "title", "link": "url", "pubdate": "time", "published": "time", "date": "time",
     "updated": "later", "description": "summary", "summary": "summary", "encoded": "content", "content": "content",
 }  # fmt: skip
+CATEGORY = "category"
+CATEGORIES = {CATEGORY, "subject"}  # the latter of Dublin Core
 BLOCK = 1 << 16
 
 
 def rows(file, path):
-    """Yield (place, row) of each item: id, time, text, title, url.
+    """Yield (place, row) of each item: id, time, text, title, url, and category, a list, where it has some.
 
     The id is the item's own (guid, id), or else its address. The text is the title with the content, or with the
     summary where there is none. The time is that of publication, or else of the last change.
@@ -78,7 +80,10 @@ class _Items:
             self.role = ROLES.get(bare)
             if bare == "link" and "href" in attributes and attributes.get("rel", "alternate") == "alternate":
                 self.item.setdefault("url", attributes["href"])
-            if self.role in self.item and self.role != "url":
+            if bare in CATEGORIES:
+                self.role = CATEGORY
+                self._text("\n" + attributes.get("label", attributes.get("term", "")))
+            elif self.role in self.item and self.role != "url":
                 self.role = None  # the first of each counts
         elif self.role is not None:
             self._text(" ")  # content that is XML itself: its tags part words
@@ -115,5 +120,8 @@ def _row(item):
     row = {"title": title, "text": "\n".join([title, clean.get("content") or clean.get("summary", "")])}
     row["time"] = clean.get("time") or clean.get("later") or None
     row["url"] = clean.get("url", "")
+    names = [" ".join(name.split()) for name in clean.get(CATEGORY, "").split("\n")]
+    if any(names):
+        row[CATEGORY] = list(dict.fromkeys(filter(None, names)))
     identity = clean.get("id") or clean.get("url")
     return {**row, "id": identity} if identity else row

@@ -52,6 +52,34 @@ def parse_url(value):
     return text if text.lower().startswith(("http://", "https://")) else ""
 
 
+def parse_vector(value, length=None):
+    """Return the numbers of a vector, a list or one as a JSON string, in single precision.
+
+    Parameters
+    ----------
+    value : list or str
+    length : int, optional
+        That of the vectors before.
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the vector is not JSON ({error})") from error
+    numbers = isinstance(value, list | tuple) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in value
+    )
+    if not numbers or not len(value):
+        raise ValueError("the vector is no list of numbers")
+    if length is not None and len(value) != length:
+        raise ValueError(f"the vector has {len(value)} numbers, those before it {length}")
+    with np.errstate(over="ignore"):
+        found = np.array(value, dtype=np.float64).astype("<f4")
+    if not np.isfinite(found).all():
+        raise ValueError("the vector holds a number that is not finite")
+    return found
+
+
 def parse_counts(value):
     """Return {token: count} of a mapping, a list of pairs, or either as a JSON string."""
     if isinstance(value, str):

@@ -147,7 +147,7 @@ def read_corpus(name, sources, options, file, variables, from_matrices, expected
     variables : list of str
         Matrices in it.
     from_matrices : callable
-        (path, *matrices) to Documents.
+        From path and matrices to Documents.
     expected : dict
         Number of documents, of terms, of counts and of topics.
 

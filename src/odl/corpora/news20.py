@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from odl.corpora import encoder
 from odl.corpora.checks import (
     FETCH,
     check_content,
@@ -25,7 +26,12 @@ from odl.errors import ConfigError, DataError
 from odl.files.documents import Documents, one_line
 
 READER = "20news"
-OPTIONS = {"tokens": TOKENS_SCHEMA, "quotes": {"type": "boolean"}}
+OPTIONS = {
+    "tokens": TOKENS_SCHEMA,
+    "quotes": {"type": "boolean"},
+    "part": {"type": "string", "enum": ["post", "subject"]},
+    "vectors": encoder.SCHEMA,
+}
 
 EXPECTED = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
 MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
@@ -43,7 +49,8 @@ def read(sources, options):
         The archive and the table 20news-bydate-dates.tsv.gz.
     options : dict
         ``tokens`` (see `odl.corpora.text`) and ``quotes`` (default true; false drops quoted lines
-        and the lines that introduce them).
+        and the lines that introduce them), ``part``: ``"post"`` (default) or ``"subject"``, its subject line
+        alone, a short text; ``vectors`` (see `odl.corpora.encoder`, default null).
 
     Returns
     -------
@@ -61,12 +68,16 @@ def read(sources, options):
     quotes = options.get("quotes", True)
     if not isinstance(quotes, bool):
         raise ConfigError(f"quotes is {quotes!r}", "true or false", "correct it")
+    part = options.get("part", "post")
+    if part not in ("post", "subject"):
+        raise ConfigError(f"part is {part!r}", "'post' or 'subject'", "correct it")
     tokens = token_options(options.get("tokens"))
+    meaning = encoder.encoder_of(options.get("vectors"))
     archive, table = check_sources("20news", sources, ["20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz"])
-    return to_documents(archive, table, tokens, quotes, EXPECTED)
+    return to_documents(archive, table, tokens, quotes, EXPECTED, part, meaning)
 
 
-def to_documents(archive, table, tokens, quotes, expected):
+def to_documents(archive, table, tokens, quotes, expected, part="post", meaning=None):
     """Read the two files; `expected` holds the numbers to check."""
     times, posts = read_dates(table), []
     for name, data in tar_members(archive):
@@ -83,8 +94,11 @@ def to_documents(archive, table, tokens, quotes, expected):
         "number of newsgroups": len({post[1] for post in posts}),
     }
     check_content(archive, found, expected)
-    bodies = (f"{subject}\n{body if quotes else QUOTED.sub('', body)}" for *_, subject, body in posts)
-    counts, vocabulary = count_words(bodies, tokens)
+    texts = (
+        subject if part == "subject" else f"{subject}\n{body if quotes else QUOTED.sub('', body)}"
+        for *_, subject, body in posts
+    )
+    counts, vocabulary = count_words(meaning.through(texts) if meaning else texts, tokens)
     return Documents(
         counts=counts,
         vocabulary=vocabulary,
@@ -92,6 +106,7 @@ def to_documents(archive, table, tokens, quotes, expected):
         times=np.array([post[3] for post in posts], dtype=np.int64),
         topics=[(post[1],) for post in posts],
         titles=[one_line(post[4]) for post in posts],
+        vectors=meaning.vectors() if meaning else None,
     )
 
 

@@ -13,7 +13,7 @@ from odl.corpora import cleaning, documents
 from odl.corpora.tables import find_files
 from odl.errors import DataError
 from odl.files import documents as docs
-from odl.files import storage
+from odl.files import passages, storage
 from odl.files.documents import Documents, Dropped
 
 KIND = "share"
@@ -26,8 +26,9 @@ def write(output, sources, options, first, last):
     Parameters
     ----------
     output : path-like
-        Written: the documents, whether the id of each may be repeated (``again``, those left out last), and how many
-        were left out because theirs occurred before (attribute ``repeated``).
+        Written: the documents, whether the id of each may be repeated (``again``, those left out last), how many
+        were left out because theirs occurred before (attribute ``repeated``), and the length of vectors that were read
+        from a column (``dimensions``, else 0).
     sources : list of path-like
     options : dict
         As for `odl.corpora.documents.read`.
@@ -51,7 +52,8 @@ def write(output, sources, options, first, last):
     found = collection.documents()
     left_out = found.dropped.ids if found.dropped else []
     names = [*found.files, *(collection.ids[identity].rsplit(" ", 2)[0] for identity in left_out)]
-    with storage.writing(output, KIND, repeated=collection.repeated) as file:
+    more = {"repeated": collection.repeated, "dimensions": collection.n_dimensions or 0}
+    with storage.writing(output, KIND, **more) as file:
         docs.write_fields(file, found)
         storage.write_array(file, "digests", found.digests())
         storage.write_array(file, "again", np.array([kinds[name] for name in names], dtype=np.uint8))
@@ -74,11 +76,12 @@ def join(output, paths, sources, options):
     -------
     Documents
     """
-    seen, shares, digests, n_again, repeated = set(), [], [], 0, 0
+    seen, shares, digests, lengths, n_again, repeated = set(), [], [], set(), 0, 0
     for path in paths:
         with storage.reading(path, KIND) as file:
             share, again = docs.read_fields(file), storage.read_array(file, "again", "u")
             own, n_again = storage.read_array(file, "digests", "u", ndim=2), n_again + int(file.attrs["repeated"])
+            lengths.add(int(file.attrs["dimensions"]))
             n_left_out = len(share.dropped.ids) if share.dropped else 0
             if not len(again) == len(share) + n_left_out or len(own) != len(share):
                 raise ValueError("documents, digests and ids differ in number")
@@ -86,6 +89,9 @@ def join(output, paths, sources, options):
         repeated += len(again) - int(kept.sum()) - int(stay.sum())
         shares.append(_part(share, kept, stay))
         digests.append(own[kept])
+    if len(lengths - {0}) > 1:
+        documents.read(sources, options)
+        raise DataError("a vector of another length is gone from the files", *CAME)
     found = _joined(shares, cleaning.chosen_cleaners(options.get("clean")))
     documents.check_held(found, options)
     found.notes = documents.notes_of(n_again + repeated)
@@ -128,13 +134,13 @@ def _joined(shares, cleaners):
     """Return the documents of shares as one; what each of the cleaners took out is stored in their order."""
     words = sorted(set().union(*(share.vocabulary for share in shares)))
     place = {word: number for number, word in enumerate(words)}
+    columns = [np.array([place[word] for word in share.vocabulary], dtype=np.int32) for share in shares]
     counts = []
-    for share in shares:
-        columns = np.array([place[word] for word in share.vocabulary], dtype=np.int32)
+    for share, places in zip(shares, columns, strict=True):
         held = share.counts
-        moved = (held.data, columns[held.indices], held.indptr)
+        moved = (held.data, places[held.indices], held.indptr)
         counts.append(sparse.csr_array(moved, shape=(len(share), len(words))))
-    first = shares[0]
+    first, vectors = shares[0], [share.vectors for share in shares if share.vectors is not None]
     with_urls, with_dropped = any(share.urls for share in shares), first.dropped is not None
     return Documents(
         counts=_stacked(counts),
@@ -149,6 +155,10 @@ def _joined(shares, cleaners):
         if with_dropped
         else None,
         shingles=_stacked([share.shingles for share in shares]) if first.shingles is not None else None,
+        passages=None
+        if first.passages is None
+        else passages.joined([share.passages for share in shares], columns, len(words)),
+        vectors=np.concatenate(vectors) if vectors else None,
         urls=[url for share in shares for url in share.urls or [""] * len(share)] if with_urls else [],
     )
 

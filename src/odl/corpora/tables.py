@@ -6,19 +6,15 @@ import json
 import os
 import zlib
 from dataclasses import dataclass
-from datetime import timedelta
 
-from odl.corpora import checks, feeds, mail, texts
-from odl.corpora.checks import LONGEST_LINE, Left, lines, unpacked
-from odl.corpora.encodings import Encoding, not_decoded
-from odl.corpora.fields import EPOCH, clean
+from odl.corpora import feeds, mail, parquet, texts
+from odl.corpora.checks import LONGEST_LINE, lines, unpacked
+from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
+from odl.corpora.fields import clean
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 
-BATCH_ROWS = 1024
-VALUE = 8  # bytes that a value counts at least, also one that is missing
 DELIMITERS = ";\t|,"
-UTF8 = Encoding()
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def _kinds():
 def rows(path, form=Form(), name=None):
     """Yield (place, row) of a file: "line 3", "row 3", "message 3" or "item 3", and a dict of column -> value.
 
-    Memory is that of one row or, for Parquet, `BATCH_ROWS` rows.
+    Memory is that of one row or, for Parquet, `odl.corpora.parquet.BATCH_ROWS` rows.
 
     Parameters
     ----------
@@ -116,20 +112,23 @@ def rows(path, form=Form(), name=None):
 def _rows(path, form, name):
     kind = form.of(path)
     if kind == "parquet":
-        yield from _parquet_rows(path)
+        yield from parquet.rows(path)
         return
     with opened(path) as file:
+        if kind == "mail":
+            yield from mail.rows(file, path, form.encoding)
+            return
+        if kind == "feed":
+            yield from feeds.rows(file, path)
+            return
+        file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":
             tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
-            yield from _csv_rows(file, path, form.delimiter or tab, form.encoding)
-        elif kind == "mail":
-            yield from mail.rows(file, path, form.encoding)
-        elif kind == "feed":
-            yield from feeds.rows(file, path)
+            yield from _csv_rows(file, path, form.delimiter or tab, encoding)
         elif kind == "text":
-            yield "line 1", texts.row(file, path, name, form.encoding, form.times)
+            yield "line 1", texts.row(file, path, name, encoding, form.times)
         else:
-            yield from _json_rows(file, path, form.encoding)
+            yield from _json_rows(file, path, encoding)
 
 
 def opened(path):
@@ -140,7 +139,7 @@ def opened(path):
 def _located(path, encoding, error):
     """Return the error of bytes that do not fit the encoding, with their line."""
     with opened(path) as file:
-        for number, line in enumerate(lines(file, path), start=1):
+        for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
             try:
                 encoding.text(line)
             except UnicodeDecodeError as found:
@@ -209,84 +208,6 @@ def _header(path, fields):
     if double is not None:
         raise DataError(f"{path} has two columns {double!r}", "different names in its first line", "rename one")
     return fields
-
-
-def _parquet_rows(path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path, memory_map=False) as file:
-            texts, left = _claims(path, file.metadata), Left(path)
-        # Texts stay in their dictionaries, where one that many rows share is held once.
-        with pq.ParquetFile(path, memory_map=False, read_dictionary=texts) as file:
-            number = 0
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
-                for part in _parts(path, batch, number, left):
-                    columns = {name: _values(part.column(name)) for name in part.schema.names}
-                    for position in range(part.num_rows):
-                        number += 1
-                        yield f"row {number}", {name: values[position] for name, values in columns.items()}
-    except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(
-            f"{path} cannot be read as Parquet ({reason})", "a whole Parquet file", "write it again"
-        ) from error
-
-
-def _claims(path, metadata):
-    """Return the columns of texts; refuse a file that says itself that it makes too much."""
-    claimed = Left(path)
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for chunk in map(group.column, range(group.num_columns)):
-            claimed.take(max(chunk.total_uncompressed_size, VALUE * chunk.num_values))
-    columns = map(metadata.schema.column, range(metadata.num_columns))
-    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-
-
-def _size(array):
-    """Return the bytes of the values of a column, each text as often as it occurs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        lengths = pc.binary_length(array.dictionary).take(array.indices)
-        return VALUE * len(array) + (pc.sum(lengths).as_py() or 0)
-    if pa.types.is_struct(kind):
-        return VALUE * len(array) + sum(map(_size, array.flatten()))
-    if pa.types.is_map(kind):
-        inner = slice(array.offsets[0].as_py(), array.offsets[-1].as_py())
-        return VALUE * len(array) + _size(array.keys[inner]) + _size(array.items[inner])
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return VALUE * len(array) + _size(array.flatten())
-    return max(VALUE * len(array), array.nbytes)
-
-
-def _parts(path, batch, before, left):
-    """Yield a batch of rows in parts of at most `LONGEST_LINE` bytes; a row that is longer is refused."""
-    size = sum(map(_size, batch.columns))
-    if size >= checks.LONGEST_LINE and batch.num_rows > 1:
-        half = batch.num_rows // 2
-        yield from _parts(path, batch.slice(0, half), before, left)
-        yield from _parts(path, batch.slice(half), before + half, left)
-        return
-    if size >= checks.LONGEST_LINE:
-        given = f"{path} row {before + 1} has {size} bytes"
-        raise DataError(given, f"fewer than {checks.LONGEST_LINE}", "remove it")
-    left.take(size)
-    yield batch
-
-
-def _values(column):
-    """Return a column as Python values; dates and timestamps as datetimes in UTC, to the millisecond."""
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        zone = getattr(column.type, "tz", None)
-        numbers = column.cast(pa.timestamp("ms", tz=zone), safe=False).cast(pa.int64()).to_pylist()
-        return [None if number is None else EPOCH + timedelta(milliseconds=number) for number in numbers]
-    return column.to_pylist()
 
 
 def check_delimiter(delimiter):

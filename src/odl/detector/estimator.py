@@ -21,8 +21,8 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
 
     Parameters
     ----------
-    learner : str, default="dual_averaging"
-        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`, such as "adaptive".
+    learner : str, default="adaptive"
+        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`.
         "batch" and "batch_l2" keep all documents, in memory and in the file of `save`.
     n_atoms : int, default=100
         Atoms at most, at the start (see the learner's class for how it goes on). A first batch of fewer documents
@@ -48,7 +48,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
     Attributes
     ----------
     components_ : csr_array, shape (n_atoms_, n_features)
-        Atoms in rows, non-negative, of mass at most 1.
+        Atoms in rows, non-negative; of unit l2 norm or of mass at most 1, as the learner has it.
     n_atoms_ : int
         Size of the dictionary.
     window_ : ndarray
@@ -88,7 +88,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def __init__(
         self,
-        learner="dual_averaging",
+        learner="adaptive",
         n_atoms=100,
         settings=None,
         growing=False,
@@ -184,7 +184,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         >>> from odl import NoveltyDetector
         >>> detector = NoveltyDetector(n_atoms=1).fit([[2, 1, 0], [2, 1, 0], [2, 1, 0], [1, 2, 0]])
         >>> detector.score_samples([[2, 1, 0], [0, 0, 1]]).round(2)
-        array([0.35, 1.  ])
+        array([0.34, 1.  ])
         """
         return self._judged(X)[1].score
 

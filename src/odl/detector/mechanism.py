@@ -50,11 +50,11 @@ class Mechanism(LearnerSettings):
         >>> detector = NoveltyDetector(n_atoms=1).fit([[2, 1, 0], [2, 1, 0], [2, 1, 0], [1, 2, 0]])
         >>> why = detector.explain([[2, 1, 1]], feature_names=["oil", "tanker", "orbit"])[0]
         >>> {word: round(share, 3) for word, share in why.words.items()}
-        {'orbit': 0.25, 'tanker': 0.214, 'oil': 0.05}
+        {'oil': 0.237, 'orbit': 0.167, 'tanker': -0.009}
         >>> round(sum(why.words.values()) + why.context, 3), round(why.score, 3)
-        (0.514, 0.514)
+        (0.395, 0.395)
         >>> why.atoms[0].number, round(why.atoms[0].cosine, 2)
-        (0, 0.85)
+        (0, 0.9)
         """
         P, found = self._judged(X)
         model = self._model()

@@ -66,7 +66,7 @@ def load_plan(plan):
         wrong = next((name for name, fits in PLAN_KEYS.items() if not fits(entry[name])), None)
         if wrong:
             given = f"a run of the plan with {reprlib.repr(entry[wrong])} as its {wrong}"
-            raise ConfigError(given, "the value that odl plan writes", "make the plan again")
+            raise ConfigError(given, "the value that odl step plan writes", "make the plan again")
     return plan
 
 

@@ -178,7 +178,7 @@ def _gathered(name, settings, parts):
             if held != _head(name, settings, value):
                 raise ValueError("another part")
         except (StorageError, OSError, ValueError, LookupError) as error:
-            wanted = f"part {value} of {name} with the same settings and code, as `odl measure` writes it"
+            wanted = f"part {value} of {name} with the same settings and code, as `odl step measure` writes it"
             raise DataError(f"{path} is not what was measured", wanted, "delete it and run it again") from error
         for table, rows in tables.items():
             found.setdefault(table, []).extend(rows)

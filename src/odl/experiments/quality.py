@@ -27,6 +27,7 @@ SETTINGS = {
     "k": {"type": "integer", "minimum": 1, "default": 500},
     "atoms": {**COUNTS, "default": [50, 100, 200, 500, 1000]},
     "windows": {**COUNTS, "default": [125, 250, 500, 1000, 2000, 4000]},
+    "sizes": {**COUNTS, "default": [50, 250, 2000]},
     "budgets": {**SHARES, "default": [0.01, 0.02, 0.05]},
     "calibration": {"type": "integer", "minimum": 1, "default": 2000},
     "batches": {"type": "integer", "minimum": 0, "default": 0},

@@ -7,7 +7,7 @@ import numpy as np
 from odl.files import tables
 from odl.report import page
 
-TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost")
+TABLES = ("table", "memory", "ablation", "alerts", "drift", "cost", "rivals", "sizes")
 
 
 def read_tables(folders):
@@ -139,3 +139,67 @@ def cost(found):
         "constant."
     )
     return [page.table(["", "timesteps", "whole stream", "first third", "last third"], lines, caption)]
+
+
+def competing(found):
+    """Other methods: quality, what they store, and time."""
+    lines = []
+    for (name,), rows in by(found["rivals"], "stream").items():
+        if len(by(found["rivals"], "stream")) > 1:
+            lines.append(name)
+        runs = by(rows, "run")
+        for (run,), held in runs.items():
+            if (f"{run}-context",) in runs:
+                cells = [page.mean_sd(*spread(part, "average")) for part in (held, runs[f"{run}-context",])]
+                stored, ms = (spread(held, column)[0] for column in ("entries", "ms"))
+                lines.append([described(run), *cells, f"{stored / 1000:,.0f}", page.number(ms)])
+    if not lines:
+        return []
+    caption = (
+        "Other methods, each of which scores a batch before it takes it in: average AUC plain and in the context of "
+        "the batch (as the learner has it), mean ± sd over seeds; thousands of numbers stored at the end of the "
+        "stream; CPU milliseconds a document. Those that hold the past as it is need more with every document."
+    )
+    return [page.table(["", "average AUC", "in context", "stored, thousands", "ms"], lines, caption)]
+
+
+def sizes(found):
+    """Quality in batches of other sizes."""
+    lines, columns = [], sorted({row["size"] for row in found["sizes"]})
+    for (name,), rows in by(found["sizes"], "stream").items():
+        if len(by(found["sizes"], "stream")) > 1:
+            lines.append(name)
+        for (run,), held in by(rows, "run").items():
+            cells = by(held, "size")
+            lines.append([named(run), *(page.mean_sd(*spread(cells.get((size,), []), "pooled")) for size in columns)])
+        novel = [spread([row for row in rows if row["size"] == size], "novel")[0] for size in columns]
+        lines.append(["novel documents", *(page.number(value, ".0f") for value in novel)])
+    if not lines:
+        return []
+    caption = (
+        "AUC of all documents after the first batch together, mean ± sd over seeds, by the documents of a batch. "
+        "Nearest documents are those of the whole past. Figures of two sizes do not compare: a topic is new in one "
+        "batch only, so smaller batches have fewer novel documents and more of the topic is known."
+    )
+    return [page.table(["", *(f"batches of {size}" for size in columns)], lines, caption)]
+
+
+RIVALS = {
+    "nearest5-logtf-past": "5 nearest documents, whole past",
+    "nearest5-logtf-window1000": "5 nearest of the last 1000 documents",
+    "temporal-idf": "temporal idf of the document",
+    "first-story-lsh": "first-story detection by hashing",
+    "lda-perplexity": "perplexity under online LDA",
+    "nmf-residual": "residual of an online NMF",
+    "nearest5-vectors": "5 nearest documents by vectors, whole past",
+    "nearest5-ranks": "5 nearest by words and 5 by vectors, fused by rank",
+    "nearest5-joined": "5 nearest by words and vectors, weight from the past",
+}
+
+
+def described(run):
+    """Say in words what a rival is."""
+    return RIVALS.get(run, run)
+
+
+MAKERS = (comparison, competing, sizes, ablation, alerting, cost)

@@ -3,6 +3,7 @@
 Everything is scored before it is learned, in the order of the stream; labels are used to measure only.
 """
 
+import math
 import time
 from collections import defaultdict
 from types import SimpleNamespace
@@ -12,7 +13,8 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, means, metrics
+from odl.evaluation import baselines, means, metrics, rivals
+from odl.experiments import qualityrivals
 from odl.learners.adaptive import in_context
 from odl.stream import batching, features
 
@@ -44,7 +46,7 @@ class Stream:
     """
 
     def __init__(self, name, documents, setting, rule, seed, most=0):
-        self.name, self.seed, self.rule = name, seed, rule
+        self.name, self.seed, self.rule, self.made_of = name, seed, rule, (documents, setting)
         held = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
         rows = batching.order(documents.ids, documents.times, seed, setting["ties"])
         parts = batching.split(
@@ -63,6 +65,17 @@ class Stream:
             expected = f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
             raise DataError(f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel")
         self.weighed = {}
+
+    def cut(self, size):
+        """Return the same stream in batches of another size; held-back topics enter less than a batch later."""
+        documents, setting = self.made_of
+        ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
+        first = max(1, math.ceil((entry["first"] - 1) * ratio) + 1)
+        entry = {**entry, "first": first, "last": max(first, math.ceil(entry["last"] * ratio))}
+        batches = {**setting["batches"], "by": "documents", "documents": size}
+        other = {**setting, "topic_entry": entry, "batches": batches, "timesteps": []}
+        rule = {**self.rule, "min_novel": 0, "min_known": 0}
+        return Stream(self.name, documents, other, rule, self.seed)
 
     def P(self, t, weighting=None):
         """Return a weighted batch of unit l2 rows; without a weighting log-tf with the idf of the past."""
@@ -109,7 +122,7 @@ def learn(held, runs, k, every=False, cost=None):
     first, weighting = next(iter(made.values())), next(iter(runs.values()))["features"]
     found = {run: {} for run in runs}
     start = held.P(0, weighting)
-    state = first.start(start, min(k, int((np.diff(start.indptr) > 0).sum())), novelty.generator(held.seed, "start"))
+    state = first.start(start, k, novelty.generator(held.seed, "start"))
     for t in range(1, len(held.batches)):
         P, spent = held.P(t, weighting), 0.0
         for run, learner in made.items():
@@ -150,10 +163,17 @@ def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
     return found
 
 
-def with_context(held, scores, learner):
-    """Judge the scores of timesteps in the context of their batches, as the learner does it with its own."""
+def with_context(held, scores, learner, alike=None):
+    """Judge the scores of timesteps in the context of their batches, as the learner does it with its own.
+
+    Documents are alike by their words, or by the rows of `alike`.
+    """
     return {
-        t: sum(in_context(held.P(t), score, learner["contrast"], learner["context"], learner["peers"]))
+        t: sum(
+            in_context(
+                (alike or {}).get(t, held.P(t)), score, learner["contrast"], learner["context"], learner["peers"]
+            )
+        )
         for t, score in scores.items()
     }
 
@@ -287,4 +307,40 @@ def spend(held, chosen, settings):
     return {"cost": rows}
 
 
-PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend}
+def resize(held, chosen, settings):
+    """The runs and nearest neighbours in batches of other sizes: AUC of all documents after the first batch together.
+
+    A topic is new in one batch only, so that small batches have too few new documents each for an AUC of their own.
+    """
+    (grouped, context), rows = _runs(chosen, settings), []
+    for size in settings["sizes"]:
+        if size < 100 and len(held.made_of[0]) >= 10000:
+            continue
+        made = held.cut(size)
+        steps = range(1, len(made.batches))
+        scores, _ = _learned(made, grouped, settings["k"], every=True)
+        scores["nearest5-logtf"] = neighbours(made, LOGTF, steps=steps)["nearest5-logtf"]
+        scores["nearest5-logtf-context"] = with_context(made, scores["nearest5-logtf"], context)
+        labels = np.concatenate([made.labels[t] for t in steps])
+        novel = int((labels == 1).sum())
+        for run, found in scores.items():
+            pooled = metrics.auc(np.concatenate([found[t] for t in steps]), labels)
+            rows.append({"run": run, "size": size, "timesteps": len(steps), "novel": novel, "pooled": pooled})
+    return {"sizes": rows}
+
+
+def rival(held, chosen, settings, slow=False):
+    """Other methods, plain and in context, with what they store and the time that they take."""
+    _, context = _runs(chosen, settings)
+    names = rivals.names(slow) + (rivals.names(slow, "vectors") if held.batches[0].vectors is not None else [])
+    found = qualityrivals.rows(held, names, lambda scores, alike: with_context(held, scores, context, alike))
+    return {"rivals": found}
+
+
+def model(held, chosen, settings):
+    """As `rival`, of those that take long."""
+    return rival(held, chosen, settings, slow=True)
+
+
+PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend, "rivals": rival}
+PARTS |= {"models": model, "sizes": resize}

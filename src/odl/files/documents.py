@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
-from odl.files import storage
+from odl.files import passages, storage
+from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
 SHINGLES = 2**31 - 1  # that there can be
@@ -48,8 +49,12 @@ class Documents:
         What was left out, if the reader was asked to.
     shingles : csr_array of uint8, shape (n_documents, SHINGLES), optional
         Ones at the shingles of each document (`odl.corpora.shingles`), if the reader was asked for them.
+    passages : odl.files.passages.Passages, optional
+        By which boilerplate is told, if the reader was asked for them.
     urls : list of str, optional
         Address of each document on the web, "" for none; empty where no document has one, and then not stored.
+    vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
+        What each document means, by whatever encoder; a row of zeros says nothing.
     notes : list of str, optional
         What the reader says of what it left out; not stored.
     """
@@ -64,8 +69,10 @@ class Documents:
     removed: dict = field(default_factory=dict)
     dropped: Dropped | None = None
     shingles: sparse.csr_array | None = None
+    passages: Passages | None = None
     urls: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    vectors: np.ndarray | None = None
 
     def __post_init__(self):
         self.counts = sparse.csr_array(self.counts)
@@ -84,6 +91,10 @@ class Documents:
                 )
         more = {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
         more |= {} if self.shingles is None else {"sets of shingles": self.shingles.shape[0]}
+        more |= {} if self.passages is None else {"sets of passages": len(self.passages)}
+        if self.vectors is not None:
+            self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
+            more["vectors"] = len(self.vectors)
         for name, length in more.items():
             if length != n_documents:
                 given = f"{length} {name} for {n_documents} documents"
@@ -116,7 +127,9 @@ class Documents:
             files=[self.files[row] for row in rows],
             removed={name: taken[rows] for name, taken in self.removed.items()},
             shingles=None if self.shingles is None else self.shingles[rows],
+            passages=None if self.passages is None else self.passages.select(rows, used[order]),
             urls=[self.urls[row] for row in rows] if self.urls else [],
+            vectors=None if self.vectors is None else self.vectors[rows],
         )
 
     def digests(self):
@@ -145,6 +158,10 @@ class Documents:
             if self.shingles is not None:
                 first, last = self.shingles.indptr[row : row + 2]
                 digest.update(np.sort(self.shingles.indices[first:last]).astype("<i4").tobytes())
+            if self.passages is not None:
+                digest.update(self.passages.digest(row))
+            if self.vectors is not None:
+                digest.update(self.vectors[row].tobytes())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
 
@@ -178,6 +195,10 @@ def write_fields(file, documents):
         write_removed(file, documents.removed)
     if documents.shingles is not None:
         storage.write_csr(file, "shingles", documents.shingles)
+    if documents.passages is not None:
+        passages.write(file, documents.passages)
+    if documents.vectors is not None:
+        storage.write_array(file, "vectors", documents.vectors)
     if documents.dropped is not None:
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
@@ -196,6 +217,8 @@ def read_fields(file):
         removed=read_removed(file),
         dropped=read_dropped(file),
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
+        passages=passages.read(file),
+        vectors=storage.read_array(file, "vectors", "f", ndim=2) if "vectors" in file else None,
     )
 
 

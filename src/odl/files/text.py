@@ -5,7 +5,14 @@ import re
 # All that moves a cursor or turns the direction of writing, but for tabs and line breaks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
+DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
+
 
 def visible(text):
     """Spell control characters as ``\\u001b``, for whatever a person or a terminal reads (also inside JSON)."""
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def heading(text):
+    """Return a title as it is shown: `visible`, in one line, without lines that are drawn of signs."""
+    return visible(" ".join(DRAWN.sub(" ", text).split()) or text)

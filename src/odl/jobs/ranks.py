@@ -233,12 +233,12 @@ def rank(asked, *arguments, **options):
 
 
 def launch(words, n_ranks, launcher, state):
-    """Start ``odl rank`` on ranks and wait for them; what they print is passed on.
+    """Start ``odl step rank`` on ranks and wait for them; what they print is passed on.
 
     Parameters
     ----------
     words : list of str
-        Arguments of ``odl rank``.
+        Arguments of ``odl step rank``.
     n_ranks : int
     launcher : str
         ``mpiexec``, ``srun --mpi=pmi2`` ...; ``-n RANKS`` is appended.
@@ -258,7 +258,7 @@ def launch(words, n_ranks, launcher, state):
     if not found:
         given = f"the launcher '{launcher}', which is not there"
         raise ParameterError(given, "one such as mpiexec", f"{messages.INSTALL}, or name it")
-    command = [found, *start[1:], "-n", str(n_ranks), sys.executable, "-m", "odl", "rank", str(n_ranks), *words]
+    command = [found, *start[1:], "-n", str(n_ranks), sys.executable, "-m", "odl", "step", "rank", str(n_ranks), *words]
     # Ranks on this host end with this process, as this one ends with the workflow.
     environment = {**os.environ, "ODL_PARENT": str(os.getpid()), "ODL_HOST": platform.node()}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

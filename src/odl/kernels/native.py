@@ -1,4 +1,4 @@
-"""Kernels without the compiler: a library made by ``odl compile`` is loaded where it is there, else numba is.
+"""Kernels without the compiler: a library made by ``odl step compile`` is loaded where it is there, else numba is.
 
 Importing numba and loading its cache costs more than a small timestep does. The functions listed here allocate
 nothing and take arrays and numbers only, so `odl.jobs.compile` can compile them ahead of time into a shared library
@@ -33,10 +33,23 @@ FUNCTIONS = {
         "reduce": "l[] u[] d[] l[] u[] d[] d[] d[] l[] l[] l[] l[] d[] d[] l[] i[] d[]",
         "iterate": "d[] l[] i[] d[] d[] l[] l[] d[] d[] d[] d d[] d[] d[] d[] d[,] d[] d[]",
     },
+    "inverted": {
+        "number": "i[] i[] i[] l u[]",
+        "find": "l l i[] i[] l u[]",
+        "flatten": "l l l[] d[] d d[] d[]",
+        "count": "l l l[] u[] l[]",
+        "offsets": "l[,] l[]",
+        "fill": "l l l[] u[] d[] l[] u[] d[]",
+        "grams": "l[] u[] d[] l[] u[] d[] d[,]",
+        "nearest": "l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]",
+        "codes": "l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]",
+        "combine": "l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]",
+        "by_row": "l[] i[] l[] u[] d[] l[] i[] d[]",
+        "heaviest": "l l[] i[] d[] l[] d[] d[]",
+    },
     "clusters": {
-        "partners": "l d[,] d[] l[] d[]",
-        "learn": "l[] l[] d[] f[,] d[,] d[] l[] l[] l[] l[] d[] l l d l d[]",
-        "codes": "l[] l[] d[] l[] l[] d[] l[,] l d[,] d[] d[,]",
+        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
+        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] l[] l l l d l",
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}

@@ -13,16 +13,16 @@ import numpy as np
 from scipy import sparse
 
 from odl.kernels import native
+from odl.learners import likeness
 from odl.learners.atoms import check_atoms
 from odl.learners.base import Learner, Scores, State
 from odl.learners.batches import BLOCK, InMemory
 from odl.learners.kept import Kept
-from odl.learners.matrices import largest_per_row, widen
+from odl.learners.matrices import widen
 from odl.learners.shares import entries, with_data
 
 clusters = native.Kernels("clusters")
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.clusters
-SWEEPS = 30  # of coordinate descent over a handful of atoms
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class Adaptive(Learner):
     algorithm: ClassVar[str] = "adaptive"
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
+    opens: ClassVar[bool] = True
     choices: ClassVar[dict] = {"full": tuple(FULL)}
     bounds: ClassVar[dict] = {
         "terms": {"minimum": 1},
@@ -103,7 +104,7 @@ class Adaptive(Learner):
 
     def start(self, P, n_atoms, rng):
         """Learn the first batch, from no atom on; at most `n_atoms` are ever made. Nothing is drawn."""
-        check_atoms(P, n_atoms)
+        check_atoms(P, n_atoms, on_demand=self.opens)
         nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
         nothing.arrays["limit"][0] = n_atoms
         return replace(self.learn(nothing, P, None), updates=0)
@@ -138,20 +139,25 @@ class Adaptive(Learner):
         Scores
             The residual is the first part of the score, the penalty is the part of `contrast`.
         """
-        A = widen(state.dictionary, n_rows=P.shape[1])
-        P = sparse.csr_array(P).sorted_indices()
-        flat, scale = self._flat(state, A)
-        explained, codes = np.zeros(P.shape[0]), []
-        for first in range(0, P.shape[0], BLOCK):
-            part = P[first : first + BLOCK]
-            found, chosen = self._nearest(sparse.csr_array(part @ flat).toarray() * scale)
-            explained[first : first + BLOCK] = found
-            codes.append(_coded(part, A, chosen))
+        P = sparse.csr_array(P)
+        explained, _, X = self.explain(state, P, likeness.n_threads())
         residual, penalty = 1.0 - explained, np.zeros(P.shape[0])
         if self.in_batch:
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
-        X = sparse.vstack(codes, format="csr") if codes else sparse.csr_array((0, A.shape[1]))
-        return Scores(sparse.csr_array(X), np.maximum(residual, 0.0), penalty, 0.0)
+        return Scores(X, np.maximum(residual, 0.0), penalty, 0.0)
+
+    def explain(self, state, P, n_threads=1):
+        """Return how well atoms explain each document, sum_r w_r v_(r), its nearest atoms (-1: none), and its codes."""
+        with likeness.Threads(n_threads) as share:
+            numbers, atoms, flat = self._flat(state, P.shape[1], share)
+            documents = numbers.known_rows(P, share)
+            lists = likeness.inverted(flat, numbers.count + 1, share)
+            chosen, best = likeness.nearest(documents, lists, state.dictionary.shape[1], self.nearest, share=share)
+            X = likeness.codes(documents, atoms, numbers.count + 1, chosen, share)
+        explained = np.zeros(len(best))
+        for weight, values in zip(self._weights, best.T, strict=False):
+            explained += weight * values
+        return explained, chosen, X
 
     def shares(self, state, P, scores):
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
@@ -160,16 +166,11 @@ class Adaptive(Learner):
         the document's own part is counted.
         """
         P = sparse.csr_array(P)
-        flat, scale = self._flat(state, widen(state.dictionary, n_rows=P.shape[1]))
-        likeness = []
-        for first in range(0, P.shape[0], BLOCK):
-            values = sparse.csr_array(P[first : first + BLOCK] @ flat).toarray() * scale
-            chosen = self._nearest(values)[1]
-            rows, ranks = np.nonzero(chosen >= 0)
-            atoms = chosen[rows, ranks]
-            weights = self._weights[ranks] * scale[atoms]
-            likeness.append(sparse.csr_array((weights, (rows, atoms)), shape=values.shape))
-        nearest = sparse.csr_array(sparse.vstack(likeness, format="csr") @ flat.T) if likeness else P
+        A, chosen = widen(state.dictionary, n_rows=P.shape[1]), self.explain(state, P)[1]
+        flattened = sparse.csc_array((self._flat(state, P.shape[1])[2].weights, A.indices, A.indptr), shape=A.shape)
+        rows, ranks = np.nonzero(chosen >= 0)
+        nearest = sparse.csr_array((self._weights[ranks], (rows, chosen[rows, ranks])), shape=(P.shape[0], A.shape[1]))
+        nearest = sparse.csr_array(nearest @ flattened.T)
         own = (1.0 - self.context) / (1.0 + self.contrast)
         return with_data(P, own * P.data * (P.data - entries(nearest, P)))
 
@@ -178,30 +179,19 @@ class Adaptive(Learner):
         limit = np.maximum(state.arrays["limit"], n_atoms)
         return replace(state, arrays={**state.arrays, "limit": limit})
 
-    def _flat(self, state, A):
-        """Return the atoms with their weights raised to `flatten`, of unit norm, and 1 / rho_j^cohesion."""
-        flat = sparse.csc_array((A.data**self.flatten, A.indices, A.indptr), shape=A.shape)
-        sizes = np.sqrt(np.bincount(_columns(flat), flat.data**2, minlength=A.shape[1]))
-        flat.data = flat.data / np.repeat(np.where(sizes > 0, sizes, 1.0), np.diff(flat.indptr))
+    def _flat(self, state, n_terms, share=likeness.ALONE):
+        """Return numbers of terms, the atoms, and the atoms of flattened weights and norms 1 / rho_j^cohesion."""
+        numbers = likeness.Numbers(max(n_terms, state.dictionary.shape[0]))
+        atoms = numbers.rows(state.dictionary)
         cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
-        return flat, np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+        scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+        return numbers, atoms, likeness.flattened(atoms, self.flatten, scale, share)
 
     @property
     def _weights(self):
         """The weights w_r of the nearest atoms."""
         weights = 1.0 / np.arange(1, self.nearest + 1)
         return weights / weights.sum()
-
-    def _nearest(self, values):
-        """Return the weighted mean of the largest values of each row, and the atoms that they belong to."""
-        most = min(self.nearest, values.shape[1])
-        if most == 0:
-            return np.zeros(len(values)), np.zeros((len(values), 0), dtype=np.int64)
-        chosen = np.argpartition(-values, most - 1, axis=1)[:, :most]
-        largest = np.take_along_axis(values, chosen, axis=1)
-        order = np.argsort(-largest, axis=1, kind="stable")
-        chosen, largest = np.take_along_axis(chosen, order, axis=1), np.take_along_axis(largest, order, axis=1)
-        return largest @ self._weights[:most], np.where(largest > 0, chosen, -1)
 
     def learn(self, state, P, X, history=()):
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
@@ -210,40 +200,86 @@ class Adaptive(Learner):
     def learn_parts(self, state, batch, history=()):
         """As `learn`: once through the batch for its terms, once to learn."""
         memory = {name: value.copy() for name, value in state.arrays.items()}
-        n_atoms, n_slots = state.dictionary.shape[1], int(memory["limit"][0])
         kept = 0.5 ** (batch.shape[0] / self.half_life) if self.half_life else 1.0
         memory["members"] *= kept
         memory["size"] *= kept
-        S = state.dictionary.astype(np.float64)
-        S.data = S.data * np.repeat(memory["size"], np.diff(S.indptr))
-        terms, row_of = _terms(batch)
-        slots = {name: _padded(memory[name], n_slots) for name in ("members", "used", "birth")}
-        sums = np.zeros((len(terms), n_slots), dtype=np.float32)
-        sums[:, :n_atoms] = sparse.csr_array(S)[terms].toarray()
-        gram = np.zeros((n_slots, n_slots))
-        gram[:n_atoms, :n_atoms] = sparse.csr_array(S.T @ S).toarray()
-        owner, seen = np.arange(n_atoms), int(memory["seen"][0])
-        pairs, inner = (np.empty(n_slots, dtype=np.int64), np.empty(n_slots)), np.empty(n_slots)
-        clusters.partners(n_atoms, gram, slots["members"], *pairs)
-        settings = float(self.same), FULL[self.full], inner
+        atoms = Clusters(state.dictionary, memory, batch.shape, float(self.same), FULL[self.full])
         for P, _ in batch.parts():
-            documents = P.indptr.astype(np.int64), row_of[P.indices], P.data
-            n_atoms = clusters.learn(*documents, sums, gram, *slots.values(), owner, *pairs, n_atoms, seen, *settings)
-            seen += P.shape[0]
-        S = largest_per_row(_joined(S, terms, sums[:, :n_atoms], owner), self.terms)
-        size = np.sqrt(np.bincount(_columns(S), S.data**2, minlength=n_atoms))
-        S.data /= np.repeat(np.where(size > 0, size, 1.0), np.diff(S.indptr))
-        memory |= {name: value[:n_atoms] for name, value in slots.items()}
+            for first in range(0, P.shape[0], BLOCK):
+                atoms.learn(P[first : first + BLOCK])
+        dictionary, size = atoms.dictionary(self.terms)
+        memory |= {name: atoms.slots[name][: len(size)] for name in ("members", "used", "birth")}
         memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
-        return State(sparse.csc_array(S.T), memory, state.updates + 1)
+        return State(dictionary, memory, state.updates + 1)
 
 
-def _terms(batch):
-    """Return the terms that occur in a batch, ascending, and the position of every term among them."""
-    occurs = np.zeros(batch.shape[1], dtype=bool)
-    for P, _ in batch.parts():
-        occurs[P.indices] = True
-    return np.flatnonzero(occurs), np.cumsum(occurs) - 1
+class Clusters:
+    """Atoms while a batch is learned, a block of documents after another.
+
+    Parameters
+    ----------
+    dictionary : csc_array, shape (n_terms, n_atoms)
+    memory : dict of str to ndarray
+        Of the state, forgetting included.
+    shape : (int, int)
+        Documents and terms of the batch.
+    same : float
+    full : int
+    """
+
+    def __init__(self, dictionary, memory, shape, same, full):
+        n_atoms, n_slots = dictionary.shape[1], int(memory["limit"][0])
+        self.n_terms, self.settings, self.seen = shape[1], (same, full), int(memory["seen"][0])
+        self.numbers = likeness.Numbers(shape[1])
+        rows = self.numbers.rows(dictionary)
+        rows = rows._replace(weights=rows.weights * np.repeat(memory["size"], np.diff(rows.starts)))
+        self.early, self.owner = likeness.inverted(rows, self.numbers.count), np.arange(n_atoms)
+        self.late, self.n_late = likeness.NOTHING, 0
+        merges = full == FULL["merge"] and n_atoms + shape[0] > n_slots
+        self.gram = np.empty((n_slots, n_slots) if merges else (0, 0))
+        if merges:
+            likeness.kernels.grams(*rows, *self.early, self.gram)
+        squares = np.bincount(_columns(dictionary), rows.weights**2, minlength=n_slots).astype(np.float64)
+        inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
+        self.slots = {"members": _padded(memory["members"], n_slots), "squares": squares, "inverse": inverse}
+        self.slots |= {name: _padded(memory[name], n_slots) for name in ("used", "birth")}
+        self.slots["inner"] = np.empty(n_slots)
+        times = np.zeros(n_slots, dtype=np.int64)
+        times[:n_atoms] = np.arange(1, n_atoms + 1)
+        self.times = times, np.zeros(n_slots, np.int64), np.full(n_slots, -2), np.zeros(n_slots), np.empty(n_slots)
+        self.counters = np.array([n_atoms, n_atoms, n_atoms])
+
+    def learn(self, P):
+        """Learn a block of documents."""
+        documents = self.numbers.rows(P)
+        new = likeness.inverted(documents, self.numbers.count)
+        self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
+        first, before = len(self.owner), len(self.owner) + self.n_late
+        owner = np.concatenate([self.owner, np.arange(self.n_late), np.empty(P.shape[0], dtype=np.int64)])
+        clusters.learn(
+            *documents, *self.early, *self.late, *new, owner, np.empty(len(owner)), self.gram,
+            *self.slots.values(), *self.times, self.counters, first, before, self.seen, *self.settings,
+        )  # fmt: skip
+        self.seen += P.shape[0]
+        self.owner, owner = owner[:first], owner[first:]
+        self.late = likeness.combine(self.late, new, self.n_late, owner, len(self.slots["members"]))
+        self.n_late = int(self.counters[0])
+        # So that the work on both, a document, grows with the root of what the early ones have.
+        if len(self.late.rows) ** 2 > len(self.early.rows) * len(new.rows):
+            self._join()
+
+    def _join(self):
+        """Put late sums and early ones together."""
+        if not self.n_late:
+            return
+        owner = np.concatenate([self.owner, np.arange(self.n_late)])
+        self.early = likeness.combine(self.early, self.late, len(self.owner), owner, len(self.slots["members"]))
+        self.owner, self.n_late, self.late = np.arange(self.n_late), 0, likeness.NOTHING
+
+    def dictionary(self, most):
+        """Return atoms of at most so many terms as columns of unit norm, and their norms."""
+        self._join()
+        return likeness.heaviest(self.early, self.numbers, int(self.counters[0]), self.n_terms, most)
 
 
 def in_context(P, scores, contrast, context, peers):
@@ -270,20 +306,16 @@ def in_context(P, scores, contrast, context, peers):
     most = min(peers, total - 1)
     if most < 1:
         return scores / (1.0 + contrast), np.zeros(total)
-    alike, likeness = np.zeros((total, most), dtype=np.int64), np.zeros((total, most))
-    transposed = sparse.csr_array(P.T)
-    for first in range(0, total, BLOCK):
-        cosines = sparse.csr_array(P[first : first + BLOCK] @ transposed).toarray()
-        rows = np.arange(len(cosines))
-        cosines[rows, first + rows] = -1.0
-        best = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
-        alike[first : first + BLOCK] = best
-        likeness[first : first + BLOCK] = np.maximum(np.take_along_axis(cosines, best, axis=1), 0.0)
-    weights = likeness**2
+    numbers = likeness.Numbers(P.shape[1])
+    documents = numbers.rows(sparse.csr_array(P))
+    lists = likeness.inverted(documents, numbers.count)
+    with likeness.Threads(likeness.n_threads()) as share:
+        alike, cosines = likeness.nearest(documents, lists, total, most, apart=True, share=share)
+    weights = cosines**2
     sums = weights.sum(axis=1)
     share = np.where(sums > 0, context, 0.0)
     weights /= np.where(sums > 0, sums, 1.0)[:, None]
-    parts = scores / (1.0 + contrast), contrast / (1.0 + contrast) * likeness.sum(axis=1) / peers
+    parts = scores / (1.0 + contrast), contrast / (1.0 + contrast) * cosines.sum(axis=1) / peers
     residual, penalty = ((1.0 - share) * part + share * (weights * part[alike]).sum(axis=1) for part in parts)
     return residual, penalty
 
@@ -298,50 +330,3 @@ def _padded(values, length):
 def _columns(matrix):
     """Return the number of the compressed row or column of every stored entry."""
     return np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
-
-
-def _joined(S, terms, sums, owner):
-    """Put the atoms together: changed rows from `sums`, the others moved to the slots that own them now.
-
-    Returns
-    -------
-    csr_array, shape (n_atoms, n_terms)
-    """
-    changed = np.zeros(S.shape[0], dtype=bool)
-    changed[terms] = True
-    alive = owner >= 0
-    moves = sparse.csr_array(
-        (np.ones(alive.sum()), (owner[alive], np.flatnonzero(alive))), shape=(sums.shape[1], S.shape[1])
-    )
-    rest = sparse.csr_array(S.T, copy=True)
-    rest.data = np.where(changed[rest.indices], 0.0, rest.data)
-    rest.eliminate_zeros()
-    ends = np.concatenate([[0], np.cumsum(np.count_nonzero(sums, axis=0))])
-    values, columns = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.int32)
-    for atom in range(sums.shape[1]):
-        places, span = np.flatnonzero(sums[:, atom]), slice(ends[atom], ends[atom + 1])
-        values[span], columns[span] = sums[places, atom], terms[places]
-    new = sparse.csr_array((values, columns, ends), shape=(sums.shape[1], S.shape[0]))
-    return sparse.csr_array(moves @ rest + new).sorted_indices() if rest.nnz else new
-
-
-def _coded(P, A, chosen):
-    """Return the codes of documents on their chosen atoms, CSR."""
-    A = A.sorted_indices()
-    most = chosen.shape[1]
-    found, work = np.zeros(chosen.shape), (np.zeros(most), np.zeros((most, most)))
-    clusters.codes(
-        P.indptr.astype(np.int64),
-        P.indices.astype(np.int64),
-        P.data,
-        A.indptr.astype(np.int64),
-        A.indices.astype(np.int64),
-        A.data,
-        chosen.astype(np.int64),
-        SWEEPS,
-        found,
-        *work,
-    )
-    used = (chosen >= 0) & (found > 0)
-    places = (np.nonzero(used)[0], chosen[used])
-    return sparse.csr_array((found[used], places), shape=(P.shape[0], A.shape[1]))

@@ -9,22 +9,29 @@ from odl.errors import ParameterError
 from odl.learners.matrices import largest_per_row
 
 
-def check_atoms(P, n_atoms):
+def check_atoms(P, n_atoms, on_demand=False):
     """Check the number of atoms and return the documents of the first batch that have a known term.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+    n_atoms : int
+    on_demand : bool
+        Atoms are opened when they are needed: there may be more than documents.
 
     Raises
     ------
     ParameterError
-        If it is no whole number from 1 to the number of such documents.
+        If it is no whole number from 1 to the number of such documents, or there is no such document.
     """
     if not isinstance(n_atoms, numbers.Integral) or isinstance(n_atoms, bool):
         raise ParameterError(f"{n_atoms!r} atoms", "a whole number", "correct the number of atoms")
     filled = np.flatnonzero(np.diff(P.indptr))
-    if not 1 <= n_atoms <= len(filled):
+    if not 1 <= (min(n_atoms, len(filled)) if on_demand else n_atoms) <= len(filled):
         raise ParameterError(
             f"{n_atoms} atoms for {len(filled)} documents with known terms in the first batch",
-            "from 1 atom to one for each document",
-            "lower atoms or raise batches.initial",
+            "at least 1 atom and 1 document" if on_demand else "from 1 atom to one for each document",
+            "correct atoms or raise batches.initial" if on_demand else "lower atoms or raise batches.initial",
         )
     return filled
 

@@ -85,6 +85,8 @@ class Learner:
         Whether `learn` wants the documents of all the timesteps before.
     grows : bool
         Whether atoms are added as the stream goes by. The number of an old atom never changes.
+    opens : bool
+        Whether it opens atoms on demand, so that there may be more of them than documents in the first batch.
     whole : bool
         Whether `learn` needs all documents of the batch at once.
     has_regret : bool
@@ -105,6 +107,7 @@ class Learner:
     norm: ClassVar[str] = "l1"
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
+    opens: ClassVar[bool] = False
     whole: ClassVar[bool] = False
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from statistics import median_high
 
 from odl.corpora import fields
 from odl.errors import ConfigError
@@ -61,6 +62,10 @@ class Column:
     def words(self):
         """Return the mean number of words of the values that are text."""
         return sum(len(value.split()) for value in self.values if isinstance(value, str)) / max(len(self.values), 1)
+
+    def usual_words(self):
+        """Return the words of the middle one of the values that are text."""
+        return median_high(len(value.split()) for value in self.values if isinstance(value, str))
 
     def rank(self, role):
         """Return how much the name speaks for a role: 0 for not at all."""
@@ -168,7 +173,7 @@ def _text(columns, n_rows, dates):
     if not any(column.values for column in found):
         return None, "no column holds text"
     best = max(found, key=lambda column: column.words() * (3 if column.rank("text") else 1))
-    return best, f"about {best.words():.0f} words each"
+    return best, f"about {best.usual_words()} words each"
 
 
 def _title(columns, n_rows, dates):
@@ -199,8 +204,12 @@ def _may_be_id(value):
 
 
 def _topics(columns, n_rows, dates):
-    best = _best(columns, "topics", lambda column: len(column.distinct) <= max(2, n_rows // 3))
-    return (best, f"{len(best.distinct)} different") if best else (None, "none, and none are needed")
+    named = [column for column in columns if column.values and column.rank("topics")]
+    fitting = [column for column in named if len(column.distinct) <= max(2, n_rows // 3)]
+    best = max(fitting, key=lambda column: column.rank("topics"), default=None)
+    others = " or ".join(repr(column.name) for column in fitting if column is not best)
+    more = f", rather than {others} (--topics)" if others else ""
+    return (best, f"{len(best.distinct)} different{more}") if best else (None, "none, and none are needed")
 
 
 def date_form(column, given=None):

@@ -1,5 +1,6 @@
 """The commands for a person's own documents: ``odl init`` and ``odl run``."""
 
+import argparse
 import os
 import sys
 
@@ -12,7 +13,8 @@ def add(subparsers):
         "init",
         help="look at your documents and write a folder to run",
         description="Look at your documents, say what was understood, and write FOLDER/odl.yaml.",
-        epilog="example: odl init news posts/*.jsonl",
+        epilog="examples:\n  odl init news posts/*.jsonl\n  odl init mail archive.mbox --period month",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     one.set_defaults(function=init)
     one.add_argument("folder", help="folder to write, made if it is not there")
@@ -31,7 +33,8 @@ def add(subparsers):
         "run",
         help="run a folder that odl init wrote",
         description="Read, score and learn what is new; what was done before is not done again.",
-        epilog="example: odl run news -- --cores 4",
+        epilog="examples:\n  odl run news\n  odl run news -- --cores 4",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     two.set_defaults(function=run)
     two.add_argument("folder")

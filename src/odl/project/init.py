@@ -21,7 +21,7 @@ module odl:
     snakefile:
         project.SNAKEFILE
     config:
-        project.expand(config)
+        project.checked(config)
 
 
 use rule * from odl

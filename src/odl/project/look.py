@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from odl.corpora import documents, fields, stopwords, tables
 from odl.corpora.encodings import check_encoding
+from odl.corpora.feeds import CATEGORY
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.documents import NO_TIME
 from odl.project import columns as roles
-from odl.project import periods, sources
+from odl.project import needs, periods, sources
 
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
@@ -19,14 +20,9 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 LABELS = {"jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet", "mail": "mail", "feed": "feed", "text": "text"}
 TABULAR = ("jsonl", "csv", "parquet")
 KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
+LONG = 5000  # characters of a text that its language is told by, so that no single one decides
 DISTINCT = 3  # of its stop words that have to occur
-CLEAN = {  # an option of `odl.corpora.documents`, and where it is needed: in so many of the texts there is such a thing
-    "html": (re.compile(r"</?(?:p|br|div|a|b|i|span|img|li|ul|table)\b[^<>]*>|&(?:amp|lt|gt|nbsp|quot|#\d+);"), 0.05),
-    "headers": (re.compile(r"\A(?:[A-Z][\w-]*: .*\n){2,}"), 0.05),
-    "quotes": (re.compile(r"^[>|:]+ ?\w", re.M), 0.05),
-    "signatures": (re.compile(r"^-- ?$", re.M), 0.02),
-    "encoded": (re.compile(r"^\S{60,}$", re.M), 0.001),
-}
+TITLES = 0.5  # share of the texts from which on their titles count as missing in them
 
 
 @dataclass
@@ -102,15 +98,18 @@ def look(given_sources, given):
     else:
         found.set("delimiter", *sources.delimiter_of(files, kind, encoding))
     found.set("times", given.get("times"))
-    columns, sample = _read(found, files)
+    columns, categories, sample = _read(found, files)
     if columns:
         _columns(found, columns, given)
+        _join_titles(found, sample, given)
+    else:
+        _categories(found, categories, given.get("topics"))
     times = _times(found, files, given)
     if found.repeated:
         found.say("repeated", f"{found.repeated} with an id that occurred before are left out")
     texts = _texts(found, sample)
     _language(found, texts, given.get("stop_words"))
-    _needs(found, texts)
+    needs.choose(found, texts)
     found.batches, why = periods.batches_of(times, given.get("period"))
     found.say("batches", why)
     return found
@@ -139,20 +138,23 @@ def _rows(found, files):
 
 
 def _read(found, files):
-    """Return the columns of tables, and a sample of (path of a table or None, row)."""
+    """Return the columns of tables, the categories of feeds, and a sample of (path of a table or None, row)."""
     columns, sample, n_rows, draw = {}, [], 0, random.Random(0)
+    categories = roles.Column(CATEGORY)
     for n, (table, row) in enumerate(_rows(found, files)):
         found.n_documents = n + 1
         n_rows += table is not None
         for name, value in row.items() if table else ():
             columns.setdefault(str(name), roles.Column(str(name))).add(value)
+        for name in row.get(CATEGORY, ()) if not table else ():
+            categories.add(name)
         if n < SAMPLE:
             sample.append((table, row))
         elif (place := draw.randrange(n + 1)) < SAMPLE:
             sample[place] = (table, row)
     for column in columns.values():
         column.n_rows = n_rows
-    return columns, sample
+    return columns, categories, sample
 
 
 def _columns(found, columns, given):
@@ -172,6 +174,34 @@ def _columns(found, columns, given):
         dates, why = roles.date_form(chosen["time"][0], given.get("dates"))
         found.set("dates", dates)
         found.say("dates", why)
+
+
+def _join_titles(found, sample, given):
+    """Count the words of titles as well, where texts do not hold them."""
+    columns = documents.check_columns(found.options.get("columns"))
+    title, text = columns.get("title"), columns.get("text")
+    pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
+    pairs = [(one, other) for one, other in pairs if one]
+    apart = sum(one not in other for one, other in pairs)
+    if "text" not in given and pairs and apart >= TITLES * len(pairs):
+        found.options["columns"] = {**(found.options.get("columns") or {}), "text": [title, text]}
+        found.say("text", f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not hold")
+
+
+def _plain(value):
+    return " ".join(value.lower().split()) if isinstance(value, str) else ""
+
+
+def _categories(found, column, given):
+    """Take the categories of feeds as topics where they are few, or the person says so."""
+    n = len(column.distinct)
+    if given not in (None, "", CATEGORY):
+        raise ConfigError(f"--topics names {given!r}", f"{CATEGORY!r} or nothing for feeds", "correct it")
+    if given == CATEGORY or (given is None and n and n <= max(2, found.n_documents // 3)):
+        found.options["columns"] = {"topics": CATEGORY}
+        found.say("topics", f"categories of the feeds, {n} different: {column.example()} (--topics '' goes without)")
+    elif n and given is None:
+        found.say("topics", f"none; {n} different categories are too many (--topics {CATEGORY} takes them)")
 
 
 def _times(found, files, given):
@@ -205,7 +235,7 @@ def _day(milliseconds):
 def _texts(found, sample):
     """Return the texts of the sample, and say how long they are."""
     name = documents.check_columns(found.options.get("columns")).get("text")
-    texts = [str(row.get(name if table else "text") or "") for table, row in sample]
+    texts = [str(documents.value_of(row, name if table else "text") or "") for table, row in sample]
     lengths = sorted(len(WORD.findall(text)) for text in texts)
     if lengths and lengths[-1]:
         ends = [lengths[int(share * (len(lengths) - 1))] for share in (0.1, 0.5, 0.9)]
@@ -217,7 +247,7 @@ def _language(found, texts, given=None):
     """Choose the stop words of the language that most texts are in."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    words = Counter(word.lower() for text in texts for word in WORD.findall(text))
+    words = Counter(word.lower() for text in texts for word in WORD.findall(text[:LONG]))
     lists = {"english": ENGLISH_STOP_WORDS, **stopwords.LANGUAGES}
     shares = {name: sum(words[word] for word in known) / max(words.total(), 1) for name, known in lists.items()}
     best = max(shares, key=lambda name: shares[name])
@@ -231,22 +261,3 @@ def _language(found, texts, given=None):
     if best != "english":
         found.options["tokens"] = {"stop_words": best}
     found.say("language", why)
-
-
-FEWEST = 5  # words
-
-
-def _needs(found, texts):
-    """Switch on what cleans texts, where the reader has it and the texts need it."""
-    needed = {
-        name: share
-        for name, (pattern, least) in CLEAN.items()
-        if (share := sum(map(bool, map(pattern.search, texts))) / max(len(texts), 1)) >= least
-    }
-    if needed and "clean" in documents.OPTIONS:
-        why = "left out: " + ", ".join(f"{name} (in {share:.0%} of the documents)" for name, share in needed.items())
-        found.set("clean", list(needed), why)
-        if "encoded" in needed:  # what is left of a part of an encoded file is no document
-            found.set("min_words", FEWEST, f"{FEWEST}; shorter ones, once cleaned, are left out and counted")
-    if "duplicates" in documents.OPTIONS:
-        found.set("duplicates", True)

@@ -3,21 +3,25 @@
 import os
 import re
 import shutil
+import threading
 import time
 from dataclasses import dataclass, field
+
+from odl.files import saying
 
 STAGES = {  # title -> rules
     "reading": ("download", "share", "read"),
     "compiling": ("kernels",),
-    "batches": ("index", "batch", "features"),
+    "batches": ("index", "batch", "features", "duplicates"),
     "learning": ("score", "update", "ranks", "update_ranks", "baselines"),
     "topics": ("topics",),
-    "alerts": ("duplicates", "alerts"),
+    "alerts": ("alerts",),
     "experiments": ("measure", "experiment"),
 }
 LAST = "pages"  # every other rule
 BAR = 20
 EVERY = 0.2  # seconds between two pictures on a terminal
+TICK = 1.0  # seconds after which there is one though nothing has happened
 
 
 @dataclass
@@ -55,6 +59,18 @@ class Progress:
         self.stages, self.jobs, self.shown, self.drawn, self.printed = {}, {}, 0, 0.0, {}
         self.wrong, self.stopped = [], False
         self.failed, self.steps, self.waits, self.indexed = False, None, False, 0
+        self.closed, self.ended, self.lock, self.born = False, threading.Event(), threading.RLock(), None
+
+    def tick(self):
+        """From now on, show how long jobs have been at work even while none begins or ends."""
+        self.born = self.clock()
+        if self.live:
+            threading.Thread(target=self._tick, daemon=True).start()
+
+    def _tick(self):
+        while not self.ended.wait(TICK):
+            with self.lock:
+                self.draw(now=True)
 
     def expect(self, counts):
         """Take the number of jobs of each rule."""
@@ -103,7 +119,8 @@ class Progress:
         """A job has failed: why, and where more is said, is written at the end, unless a person stopped it."""
         rule, _, _, log = self.jobs.get(job, ("", {}, [], []))
         self.failed = True
-        self.wrong.append(_line(log) or f"the step {rule} failed")
+        said = _line(log)
+        self.wrong.append(said if said and not said.startswith(saying.MARK) else f"the step {rule} failed")
         self.wrong += [f"log: {os.path.relpath(path, os.environ.get('ODL_FROM') or os.curdir)}" for path in log]
 
     def say(self, text, failed=True):
@@ -116,14 +133,17 @@ class Progress:
 
     def close(self):
         """Write what is left of the lines."""
+        self.ended.set()
         self._clear()
+        self.closed = not (self.failed or self.stopped)
         for stage in self._ordered():
-            if not (self.failed or self.stopped):  # streams of other lengths have fewer jobs than was reckoned
+            if self.closed:  # streams of other lengths have fewer jobs than was reckoned
                 stage.expected, self.waits = stage.done, False
             if stage.began and self.printed.get(stage.title) != stage.done:
                 self._print(stage)
         self.stages = {}
-        for text in () if self.stopped else dict.fromkeys(self.wrong):
+        wrong, self.wrong = self.wrong, []
+        for text in () if self.stopped else dict.fromkeys(wrong):
             self.say(text)
 
     def draw(self, now=False):
@@ -133,6 +153,8 @@ class Progress:
         self.drawn = self.clock()
         width = shutil.get_terminal_size((100, 24)).columns - 1
         lines = [self.line(stage)[:width] for stage in self._ordered() if stage.began]
+        if not lines and self.born is not None:
+            lines = [f"planning    {duration(self.clock() - self.born)} so far"]
         self._clear()
         self.stream.write("".join(line + "\n" for line in lines))
         self.stream.flush()
@@ -145,9 +167,18 @@ class Progress:
         full = BAR if over else BAR * stage.done // max(total, 1)
         spent = (stage.ended if over else self.clock()) - stage.began
         count = f"{stage.done}/{total}" if total else ""
-        left = "" if over or not stage.done else f"{duration(spent / stage.done * (total - stage.done))} left"
+        so_far, rest = f"{duration(spent)} so far", total - stage.done
+        left = f"{duration(spent / stage.done * rest)} left" if stage.done and rest else so_far
         ending = duration(spent) if over else left
-        return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {stage.note:<24} {ending}".rstrip()
+        note = stage.note if over else self._now(stage) or stage.note
+        return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {note:<24} {ending}".rstrip()
+
+    def _now(self, stage):
+        """Return what a job of a stage says that it is at."""
+        for rule, _, _, log in self.jobs.values():
+            if self._stage(rule) is stage and (said := _line(log)).startswith(saying.MARK):
+                return said.removeprefix(saying.MARK)
+        return ""
 
     def _print(self, stage):
         self.printed[stage.title] = stage.done
@@ -170,12 +201,15 @@ class Progress:
         """Jobs of timesteps become known with the index."""
         if self.steps and stage.first:
             chains = dict(stage.first)
-            if stage.title == "batches":  # of each stream a batch and its features
-                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in ("batch", "features")}
+            if stage.title == "batches":  # of each stream a batch and its features, and near-duplicates where asked for
+                rules = {"batch", "features", *(key[0] for key in chains)}
+                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in rules}
             known = sum(self.steps - first for first in chains.values())
             stage.expected = max(stage.expected, known + (stage.title == "batches" and self.indexed))
 
     def _is_over(self, stage):
+        if self.closed:
+            return stage.done > 0
         waits = stage.title != "reading" and (self.waits or (stage.title == "batches" and not stage.first))
         return stage.done > 0 and stage.done >= stage.expected and not waits
 

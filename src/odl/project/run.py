@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -41,9 +42,9 @@ def run(folder, options):
         status, stopped = _wait([*command, "--logger", "odl"], folder, heard)
         heard.seek(0)
         printed = heard.read().decode("utf-8", "replace")
-    again = f"`odl run {folder}`" + (f" with -- {' '.join(options)}" if options else "")
+    again = shlex.join(["odl", "run", str(folder), *(["--", *options] if options else [])])
     if stopped:
-        print(f"odl run: stopped; what was finished is kept, and {again} goes on from there", file=sys.stderr)
+        print(f"odl run: stopped; what was finished is kept, and `{again}` goes on from there", file=sys.stderr)
         return 130
     if status:
         _explain(printed, folder)
@@ -78,12 +79,15 @@ def read(folder):
 def ending(folder, config, seconds):
     """Return what a run ends with: what is new, and the page to open."""
     from odl.alerts import read, show
+    from odl.project import losses
     from odl.project.progress import duration
 
     watch = read.alerts_of(folder)
     news = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
-    report = folder / config.get("results", "results") / config["study"] / "report.html"
-    return f"{news}\n\ndone in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
+    root = folder / config.get("results", "results") / config["study"]
+    report, cleaned = root / "report.html", losses.sentence(root / config["streams"][0], config["seeds"][0])
+    done = f"done in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
+    return "\n".join([news, "", *filter(None, [cleaned]), done])
 
 
 def _wait(command, folder, heard):

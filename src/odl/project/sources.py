@@ -1,5 +1,6 @@
 """Which files a person means, and how they are written: kind, encoding, delimiter."""
 
+import contextlib
 import csv
 import glob
 import os
@@ -7,7 +8,7 @@ import re
 from collections import Counter
 
 from odl.corpora import tables
-from odl.corpora.encodings import check_encoding
+from odl.corpora.encodings import UTF8, ZEROS, check_encoding, recoded, wide_name
 from odl.errors import DataError
 from odl.files import listing
 
@@ -90,6 +91,9 @@ def sniff(path):
     """
     with open(path, "rb") as file:
         head = file.read(HEAD)
+    with contextlib.suppress(DataError):  # what is no text is told from what it begins with, or said below
+        if name := wide_name(head[:ZEROS], path):
+            head = head.decode(name, "replace").encode("utf-8", "replace")
     start = head.lstrip(b"\xef\xbb\xbf \r\n\t")
     if start.startswith(b"["):
         raise DataError(f"{path} is one JSON list", "JSONL, an object on each line", "convert it: jq -c '.[]'")
@@ -104,16 +108,11 @@ def sniff(path):
 def encoding_of(files, kind=None):
     """Return the option ``encoding``, None for UTF-8, and what to say of it.
 
-    Raises
-    ------
-    DataError
-        Where a file is UTF-16.
+    Files in UTF-16 need none: they are told when they are read.
     """
     good, wrong, first = 0, 0, ""
     for _, path in files:
         for number, line in _lines(path) if (kind or listing.kind_of(path)) in PLAIN else ():
-            if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise DataError(f"{path} is UTF-16", "UTF-8", "convert it: iconv -f UTF-16 -t UTF-8")
             if line.isascii():
                 continue
             try:
@@ -129,10 +128,10 @@ def encoding_of(files, kind=None):
     return name, f"cp1252: {wrong} lines are not UTF-8; {first}{others}"
 
 
-def _lines(path):
+def _lines(path, encoding=UTF8):
     """Yield the numbered lines of a file as bytes, up to a bound."""
     with tables.opened(path) as file:
-        for number, line in enumerate(tables.lines(file, path), start=1):
+        for number, line in enumerate(tables.lines(recoded(file, path, encoding)[0], path), start=1):
             if number > MOST:
                 return
             yield number, line
@@ -144,8 +143,8 @@ def delimiter_of(files, kind, encoding):
     if path is None:
         return None, ""
     reader, head = check_encoding(encoding or "utf-8"), []
-    for number, line in _lines(path):
-        head.append(reader.text(line, number == 1))
+    for number, line in _lines(path, reader):
+        head.append((UTF8 if reader.wide else reader).text(line, number == 1))
         if number == 200:
             break
     usual = "\t" if ".tsv" in path.lower() else ","

@@ -13,6 +13,7 @@ UNKNOWN = 0.02  # share of words below which new ones are no matter
 TIED = 0.2  # share of documents with the highest score of all
 IDLE = 0.25  # share of the atoms below which the dictionary is too large
 EMPTY = 0.02
+STABLE = 0.5  # share of the documents that another seed has to point at as well
 
 
 class Finding(NamedTuple):
@@ -33,7 +34,7 @@ class Finding(NamedTuple):
     todo: str = ""
 
 
-def findings(watch, others=()):
+def findings(watch, others=(), seeds=None):
     """Return what is to be said about a watch, what needs a person first.
 
     Parameters
@@ -41,16 +42,18 @@ def findings(watch, others=()):
     watch : odl.alerts.model.Watch
     others : sequence of (budget, Watch)
         The same stream with other budgets.
+    seeds : odl.report.newseeds.Agreement, optional
+        With the same stream under other seeds.
     """
     scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
-    found = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _budget(watch, others),
-             _mutes(watch)]  # fmt: skip
+    found = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _seeds(seeds),
+             _budget(watch, others), _mutes(watch)]  # fmt: skip
     return sorted((entry for entry in found if entry), key=lambda entry: not entry.look)
 
 
-def section(watch, others=()):
+def section(watch, others=(), seeds=None):
     """Return the findings as a part of the page."""
-    held = findings(watch, others)
+    held = findings(watch, others, seeds)
     if not held:
         return Markup("")
     rows = []
@@ -105,7 +108,7 @@ def _atoms(watch):
         return None
     most = max(recent)
     text = f"Of {plural(watch.atoms, 'word pattern')} that the dictionary may keep, {most} were near to some document"
-    text += f" in the fullest of the last {plural(len(recent), 'period')}."
+    text += f" in the fullest of the last {plural(len(recent), 'period')}; {watch.atoms - most} lay idle."
     if most < IDLE * watch.atoms:
         return Finding("Use of the dictionary", True, text, "Fewer atoms would do, and be faster.")
     return Finding("Use of the dictionary", False, text)
@@ -120,6 +123,18 @@ def _ties(scored):
         return None
     text = f"{percent(share)} of the recent documents have the highest score of all, so that chance ranks them."
     return Finding("Equal scores", True, text, "Raise atoms, lower lam, or make periods longer.")
+
+
+def _seeds(agreement):
+    if agreement is None:
+        return None
+    text = (
+        f"Of the {plural(agreement.most, 'document')} with the highest scores of the last periods, "
+        f"{percent(agreement.share)} have them under {plural(agreement.seeds, 'other seed')} as well."
+    )
+    unstable = agreement.share < STABLE
+    todo = "What is new hangs on chance here: a larger first batch or more atoms make it steadier." if unstable else ""
+    return Finding("Stability between seeds", unstable, text, todo)
 
 
 def _empty(watch):

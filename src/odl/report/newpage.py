@@ -5,7 +5,7 @@ import os
 from odl.alerts import feedback, read
 from odl.files import storage
 from odl.files.text import visible
-from odl.report import newcharts, newhealth, newparts, newscript, page
+from odl.report import newcharts, newhealth, newparts, newscript, newseeds, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup, element
 
@@ -14,7 +14,7 @@ PARTS = (("before", "Periods before"), ("topics", "Topics over time"), ("scores"
          ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
 
 
-def write(path, folder, stream=None, *, home=None, study=None):
+def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     """Write the page of a stream.
 
     Parameters
@@ -28,6 +28,8 @@ def write(path, folder, stream=None, *, home=None, study=None):
         Where feedback.csv lies, if not in `folder`.
     study : str, optional
         The study page, linked where documents have topics.
+    seeds : sequence of path-like
+        Score files of the last period of the same run under other seeds.
 
     Raises
     ------
@@ -41,8 +43,11 @@ def write(path, folder, stream=None, *, home=None, study=None):
     watch = read.watch(read.records(place), entries, place=place)
     others = [(each, read.watch(read.records(place), entries, each, place)) for each in other_budgets(watch)]
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
+    most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
+    own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
+    agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(text(watch, others, link))
+        file.write(text(watch, others, link, agreed))
 
 
 def other_budgets(watch):
@@ -52,7 +57,7 @@ def other_budgets(watch):
     return [each for each in found if each != budget and (each < 1 or each == int(each))]
 
 
-def text(watch, others=(), study=None):
+def text(watch, others=(), study=None, seeds=None):
     """Return the page as HTML.
 
     Parameters
@@ -62,6 +67,8 @@ def text(watch, others=(), study=None):
         The same stream with other budgets.
     study : str, optional
         Address of the study page, relative to this one.
+    seeds : odl.report.newseeds.Agreement, optional
+        With the same stream under other seeds.
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
@@ -70,7 +77,7 @@ def text(watch, others=(), study=None):
         "topics": newparts.topics(watch),
         "scores": _scores(watch),
         "all-alerts": newparts.alerts(watch),
-        "health": newhealth.section(watch, others),
+        "health": newhealth.section(watch, others, seeds),
     }
     links = [element("li", element("a", name, href=f"#{key}")) for key, name in PARTS if bodies[key]]
     title = f"What is new in {watch.corpus}"

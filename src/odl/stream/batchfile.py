@@ -7,7 +7,7 @@ from scipy import sparse
 
 from odl.errors import DataError
 from odl.files import documents as docs
-from odl.files import rows, storage
+from odl.files import passages, rows, storage
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
@@ -45,6 +45,7 @@ def write(source, order, output, t):
     ndarray of int64
         The times of the documents.
     """
+    folder = os.path.dirname(os.path.abspath(output))
     with storage.reading(source, "documents") as file:
         counts = rows.Matrix(file, "counts")
         if order.min() < 0 or order.max() >= counts.shape[0]:
@@ -57,7 +58,7 @@ def write(source, order, output, t):
                 sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], len(words)))
                 for part in picked(counts, order)
             )
-            rows.write_csr(batch, "counts", parts, shape, np.int32, os.path.dirname(os.path.abspath(output)))
+            rows.write_csr(batch, "counts", parts, shape, np.int32, folder)
             storage.write_strings(batch, "vocabulary", words)
             for name in ("ids", "titles", "files", "topics"):
                 _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)
@@ -70,7 +71,11 @@ def write(source, order, output, t):
                 shingles = rows.Matrix(file, "shingles")
                 shape = (len(order), shingles.shape[1])
                 parts = picked(shingles, order)
-                rows.write_csr(batch, "shingles", parts, shape, np.uint8, os.path.dirname(os.path.abspath(output)))
+                rows.write_csr(batch, "shingles", parts, shape, np.uint8, folder)
+            if "passages" in file:
+                passages.cut(file, order, columns, len(words), batch, picked, folder)
+            if "vectors" in file:
+                storage.write_array(batch, "vectors", _picked(storage.dataset_of(file, "vectors", "f"), order))
             storage.write_array(batch, "digests", digests)
     return times
 

@@ -7,6 +7,7 @@ when a file is opened, documents by ranges of rows; all rows are a slice.
 
 import os
 import tempfile
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import rows, storage
+from odl.stream import boilerplate, dense
 from odl.stream.weighting import Weighed, Weighting
 
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
@@ -57,6 +59,8 @@ class Features:
         All terms seen up to and including this batch.
     ids, times, topics, titles
         As in `odl.files.documents.Documents`.
+    vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
+        What the documents mean, centred by the past (`odl.stream.dense`); None where the stream has no vectors.
     """
 
     def __init__(self, file):
@@ -72,6 +76,8 @@ class Features:
         """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted."""
         named = [int(self.file[name].attrs["length"]) for name in ("ids", "titles", "topics")]
         named += [len(storage.dataset_of(self.file, "times", "i")), len(self.novel), len(self.novel_dominant)]
+        if "vectors" in self.file:
+            named.append(len(storage.dataset_of(self.file, "vectors", "f")))
         n_documents, n_terms = self.counts.shape
         n_words, frequencies, path = int(self.file["vocabulary"].attrs["length"]), self.frequencies, self.file.filename
         if not (
@@ -108,6 +114,19 @@ class Features:
     @cached_property
     def times(self):
         return self._read(storage.read_array, "times", "i")
+
+    @cached_property
+    def vectors(self):
+        return dense.centred(self.raw_vectors, self.vector_mean) if "vectors" in self.file else None
+
+    @cached_property
+    def raw_vectors(self):
+        return self._read(storage.read_array, "vectors", "f", 2)
+
+    @cached_property
+    def vector_mean(self):
+        total = self._read(storage.read_array, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
+        return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
     def frequencies_after(self):
         """Return the document frequencies including this batch."""
@@ -177,6 +196,12 @@ def advance(output, source, previous=None):
     previous : path-like or Features, optional
         The timestep before; none for batch 0.
 
+    Returns
+    -------
+    odl.stream.boilerplate.Cut or None
+        What boilerplate took out, where the corpus is read for it; the features of the timesteps before have to lie
+        beside the output.
+
     Raises
     ------
     DataError
@@ -191,7 +216,13 @@ def advance(output, source, previous=None):
             raise DataError(given, expected, "pass the batch that follows")
         vocabulary = list(before.vocabulary) if before else []
         known = len(vocabulary)
-        columns = number_terms(storage.read_strings(batch, "vocabulary"), vocabulary)
+        cut = boilerplate.decide(batch, boilerplate.folder_of(output))
+        counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
+        used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
+        columns = np.zeros(len(words), dtype=np.int32)
+        columns[used] = number_terms(
+            [word for word, left in zip(words, used.tolist(), strict=True) if left], vocabulary
+        )
         frequencies = np.zeros(len(vocabulary), dtype=np.int64)
         seen, dominant = set(), set()
         if before:
@@ -203,7 +234,7 @@ def advance(output, source, previous=None):
             "n_initial": before.n_initial if before else len(vocabulary),
         }
         with storage.writing(output, "features", **sizes) as file:
-            _write_counts(file, rows.Matrix(batch, "counts"), columns, len(vocabulary))
+            _write_counts(file, counts, columns, len(vocabulary), cut)
             storage.write_strings(file, "vocabulary", vocabulary)
             for name in ("ids", "titles"):
                 rows.copy_array(batch, file, name)
@@ -215,10 +246,16 @@ def advance(output, source, previous=None):
                 storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))
             for name in ("times", "topics"):
                 rows.copy_array(batch, file, name)
+            if cut is not None:
+                boilerplate.write(file, cut)
+            dense.advance(file, batch, before)
+    return cut
 
 
 def follow(documents, previous=None, output=None):
     """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
+
+    Boilerplate stays: it is told by files of the timesteps before.
 
     Parameters
     ----------
@@ -235,7 +272,7 @@ def follow(documents, previous=None, output=None):
     """
     with tempfile.TemporaryDirectory() as folder:
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
-        docs.write(source, documents, "batch", t=previous.t + 1 if previous else 0)
+        docs.write(source, replace(documents, passages=None), "batch", t=previous.t + 1 if previous else 0)
         advance(output, source, previous)
         return read(output)
 
@@ -246,17 +283,26 @@ def _topics(file):
         yield tuple(line.split("\t")) if line else ()
 
 
-def _write_counts(file, counts, columns, n_terms):
+def _write_counts(file, counts, columns, n_terms, cut=None):
     """Store the counts under global term ids, terms ascending; gone through once for each array."""
+    if cut is not None:
+        moved = (_moved(part, columns, n_terms) for _, part in cut.without(counts))
+        rows.write_csr(file, "counts", moved, (counts.shape[0], n_terms), np.int32)
+        return
     group = file.create_group("counts")
     group.attrs["shape"] = np.array([counts.shape[0], n_terms], dtype=np.int64)
 
     def parts():
         for _, part in counts.parts():
-            moved = (part.data.astype(np.int32), columns[part.indices], part.indptr)
-            yield sparse.csr_array(moved, shape=(part.shape[0], n_terms)).sorted_indices()
+            yield _moved(part, columns, n_terms)
 
     for name in ("data", "indices"):
         entries = (getattr(part, name) for part in parts())
         rows.write_array(group, name, counts.nnz, np.dtype(np.int32), rows.reader(entries))
     rows.copy_array(counts.inner, group, "indptr")
+
+
+def _moved(part, columns, n_terms):
+    """Return counts under other columns, ascending."""
+    moved = (part.data.astype(np.int32), columns[part.indices], part.indptr)
+    return sparse.csr_array(moved, shape=(part.shape[0], n_terms)).sorted_indices()

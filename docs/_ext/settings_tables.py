@@ -1,0 +1,57 @@
+"""`settings-table`: every key that the schema allows, with type, bounds and the default of config/config.yaml."""
+
+import json
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+ROOT = Path(__file__).parent.parent.parent
+BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
+
+class SettingsTable(SphinxDirective):
+    """A table of the keys below the ones named, all of them if none is."""
+
+    optional_arguments = 1
+
+    def run(self):
+        schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
+        defaults = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+        lines = ["| key | what it takes | default |", "| --- | --- | --- |"]
+        lines += [f"| `{key}` | {said} | {default} |" for key, said, default in keys(schema, schema, defaults)]
+        holder = nodes.Element()
+        self.state.nested_parse(StringList(lines, "settings"), 0, holder)
+        return holder.children
+
+
+def keys(node, schema, defaults, path=""):
+    """Yield key, what it takes and its default, for every value of a schema."""
+    while "$ref" in node:
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    for name, inner in node.get("properties", {}).items():
+        default = defaults.get(name) if isinstance(defaults, dict) else None
+        yield from keys(inner, schema, default, f"{path}.{name}".lstrip("."))
+    if path and not node.get("properties"):
+        shown = "" if defaults is None or isinstance(defaults, dict) else f"`{json.dumps(defaults)}`"
+        yield path, said(node), shown.replace("|", "\\|")
+
+
+def said(node):
+    """Say what a value may be."""
+    kinds = node.get("type", "map")
+    words = " or ".join([kinds] if isinstance(kinds, str) else kinds)
+    if "enum" in node:
+        words = ", ".join(f"`{json.dumps(value)}`" for value in node["enum"])
+    bounds = [f"{sign} {node[name]}" for name, sign in BOUNDS.items() if name in node]
+    items = node.get("items")
+    if isinstance(items, dict) and "type" in items:
+        words += f" of {items['type']}"
+    return ", ".join([words, *bounds])
+
+
+def setup(app):
+    app.add_directive("settings-table", SettingsTable)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,69 @@
+"""The documentation site: `make docs`. Its source folder is the repository, so that links between pages are links."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+import odl  # noqa: E402
+
+project = "online-dictionary-learning"
+author = copyright = "The online-dictionary-learning developers"
+version = release = odl.__version__
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "config/README.md",
+    "benchmarks/README.md",
+]
+exclude_patterns = ["docs/_ext/**"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "settings_tables",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+suppress_warnings = ["myst.header", "myst.xref_missing"]
+
+autodoc_default_options = {"members": True, "undoc-members": False, "show-inheritance": False}
+autodoc_member_order = "bysource"
+autosummary_generate = True
+autosummary_imported_members = False
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "online-dictionary-learning"
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"docs/index": []}
+html_copy_source = False
+html_show_sourcelink = False
+
+
+def as_written(app, what, name, obj, options, lines):
+    """Take |u| for what it is, an absolute value, and `n_atoms_` for a name: to reStructuredText both are more."""
+    for row, line in enumerate(lines):
+        if not line.lstrip().startswith(">>>"):
+            parts = re.split(r"(``?[^`]*``?)", line)
+            parts[::2] = [re.sub(r"\|", r"\\|", re.sub(r"(?<=\w)_(?!\w)", r"\\_", part)) for part in parts[::2]]
+            lines[row] = "".join(parts)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", as_written)

@@ -1,0 +1,127 @@
+"""A made stream in which it is known which topics are new: they enter, return, drift or split, by construction.
+
+In the manner of Christophe, Velcin, Boumghar and others, How to detect novelty in textual data streams?,
+arXiv 1909.05099, who mix documents of known topics; here the words are made too.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from odl.corpora.checks import check_options, check_sources
+from odl.errors import ConfigError
+from odl.files.documents import Documents
+
+READER = "simulation"
+DEFAULTS = {"documents": 10000, "days": 10, "words": 40, "own": 0.2, "seed": 0}
+OPTIONS = {
+    **{name: {"type": "integer", "minimum": least} for name, least in (("documents", 1), ("days", 6), ("words", 1))},
+    "own": {"type": "number", "minimum": 0, "maximum": 1},
+    "seed": {"type": "integer", "minimum": 0},
+}
+KINDS = {"steady": 12, "entering": 10, "returning": 6, "drifting": 6, "splitting": 4}  # topics of each
+TERMS, OWN_TERMS = 12000, 150  # of the language; of a topic
+DAY_MS, START_MS = 86_400_000, 946_684_800_000  # 2000-01-01
+
+
+def read(sources, options):
+    """Make the stream; it has no source.
+
+    Parameters
+    ----------
+    sources : list
+        Empty.
+    options : dict
+        ``documents`` in all; ``days``, each with as many of them; ``words`` of a document, on average; ``own``, the
+        share of them that is of its topic; ``seed``.
+
+    Returns
+    -------
+    Documents
+        By day; ids ``sim-000001``, terms ``w00001`` in the order of their frequency in the language. Topics are named
+        by their kind:
+
+        - ``steady-01``: on every day.
+        - ``entering-01``: from a day on, the second at the earliest, to the end.
+        - ``returning-01``: on the first day, then not for a third of the days, then again: not new, since it was there.
+        - ``drifting-01``: on every day, an equal share of its words replaced by others from day to day, until on the
+          last day none is left: not new.
+        - ``splitting-01``: on the days up to one in the middle; from then on two others take its place, ``-a`` and
+          ``-b``, each with half of its words and as many others. They have it as their second topic: new by the
+          dominant topic, known by all topics.
+    """
+    check_options(READER, options, OPTIONS)
+    check_sources(READER, sources, [])
+    settings = {**DEFAULTS, **options}
+    for name, value in settings.items():
+        least, whole = OPTIONS[name]["minimum"], OPTIONS[name]["type"] == "integer"
+        fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        if not fits or not least <= value <= OPTIONS[name].get("maximum", value):
+            expected = f"a whole number from {least}" if whole else "a number from 0 to 1"
+            raise ConfigError(f"{name} is {value!r}", expected, "correct it")
+    return _made(np.random.default_rng(settings["seed"]), settings)
+
+
+def _made(rng, settings):
+    """Draw topics, then documents day by day."""
+    topics = [topic for kind, number in KINDS.items() for topic in _topics(rng, kind, number, settings["days"])]
+    law = 1.0 / np.arange(1, TERMS + 1)
+    language, local = np.cumsum(law / law.sum()), np.cumsum(_local())
+    per_day = -(-settings["documents"] // settings["days"])
+    days = np.arange(settings["documents"]) // per_day
+    rows, columns, chosen = [], [], []
+    for row, day in enumerate(days):
+        there = [topic for topic in topics if topic["there"][day]]
+        topic = there[rng.integers(len(there))]
+        length = 1 + rng.poisson(settings["words"] - 1)
+        own = rng.binomial(length, settings["own"])
+        words = topic["words"][day][np.searchsorted(local, rng.random(own))]
+        columns.append(np.concatenate([words, np.searchsorted(language, rng.random(length - own))]))
+        rows.append(np.full(length, row))
+        chosen.append(topic["names"])
+    where = np.concatenate(rows), np.minimum(np.concatenate(columns), TERMS - 1)
+    counts = sparse.csr_array((np.ones(len(where[0]), dtype=np.int64), where), shape=(len(days), TERMS))
+    return Documents(
+        counts=counts,
+        vocabulary=[f"w{column:05d}" for column in range(1, TERMS + 1)],
+        ids=[f"sim-{row:06d}" for row in range(1, len(days) + 1)],
+        times=START_MS + DAY_MS * days,
+        topics=chosen,
+        titles=[f"{names[0]}, day {day + 1}" for names, day in zip(chosen, days, strict=True)],
+    )
+
+
+def _local():
+    """Return the shares of the words of a topic, the most frequent one first."""
+    law = 1.0 / np.arange(1, OWN_TERMS + 1)
+    return np.concatenate([(law / law.sum())[:-1], [1.0]])  # sums end at 1 or above
+
+
+def _drawn(rng, number=OWN_TERMS):
+    """Return different words, of any frequency but the highest: topics share some."""
+    return rng.choice(np.arange(100, TERMS), number, replace=False)
+
+
+def _topics(rng, kind, number, days):
+    """Return the topics of one kind: names, the days on which each is there, and its words on each day."""
+    found = []
+    for position in range(1, number + 1):
+        name, words, there = f"{kind}-{position:02d}", _drawn(rng), np.ones(days, dtype=bool)
+        daily = [words] * days
+        if kind == "entering":
+            there[: 1 + rng.integers(days - 1)] = False
+        elif kind == "returning":
+            absent = max(1, days // 3)
+            first = 1 + rng.integers(days - absent - 1)
+            there[first : first + absent] = False
+        elif kind == "drifting":
+            other, order = _drawn(rng), rng.permutation(OWN_TERMS)
+            daily = [np.where(order < OWN_TERMS * day / (days - 1), other, words) for day in range(days)]
+        elif kind == "splitting":
+            split = days // 3 + rng.integers(days // 3)
+            there[split:] = False
+            halves = rng.permutation(OWN_TERMS) % 2
+            for half, letter in enumerate("ab"):
+                own = np.where(halves == half, words, _drawn(rng))
+                found.append({"names": (f"{name}-{letter}", name), "there": ~there, "words": [own] * days})
+        found.append({"names": (name,), "there": there, "words": daily})
+    return found

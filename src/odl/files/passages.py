@@ -1,0 +1,138 @@
+"""Passages of documents as they are stored: their keys, their lengths and their words."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from odl.files import rows, storage
+
+
+@dataclass
+class Passages:
+    """Passages of some documents (`odl.corpora.passages`).
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (n_documents + 1,)
+        Those of document i are ``starts[i]:starts[i + 1]``.
+    keys : ndarray of uint64, shape (n_passages,)
+        Equal for passages of the same words; each once in a document.
+    sizes : ndarray of int32, shape (n_passages,)
+        Characters.
+    words : csr_array of int32, shape (n_passages, n_terms)
+        Term counts.
+    """
+
+    starts: np.ndarray
+    keys: np.ndarray
+    sizes: np.ndarray
+    words: sparse.csr_array
+
+    def __len__(self):
+        return len(self.starts) - 1
+
+    def select(self, documents, columns):
+        """Return the passages of some documents, with some of the terms."""
+        chosen, starts = spans(self.starts, np.asarray(documents, dtype=np.int64))
+        return Passages(starts, self.keys[chosen], self.sizes[chosen], self.words[chosen][:, columns])
+
+    def digest(self, document):
+        """Return the bytes that a document's digest takes of its passages."""
+        span = slice(self.starts[document], self.starts[document + 1])
+        return self.keys[span].astype("<u8").tobytes() + self.sizes[span].astype("<i4").tobytes()
+
+
+def joined(parts, columns, n_terms):
+    """Return the passages of documents that were read in parts as one.
+
+    Parameters
+    ----------
+    parts : list of Passages
+    columns : list of ndarray of int32
+        Of each part, the column in the whole of each of its terms.
+    n_terms : int
+        Of the whole.
+    """
+    words, starts, n_before = [], [np.zeros(1, dtype=np.int64)], 0
+    for part, places in zip(parts, columns, strict=True):
+        held = part.words
+        moved = (held.data, places[held.indices], held.indptr)
+        words.append(sparse.csr_array(moved, shape=(held.shape[0], n_terms)).sorted_indices())
+        starts.append(part.starts[1:] + n_before)
+        n_before += part.starts[-1]
+    keys, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "sizes"))
+    return Passages(np.concatenate(starts), keys, sizes, sparse.csr_array(sparse.vstack(words, format="csr")))
+
+
+def spans(starts, documents):
+    """Return the rows of the passages of some documents, one document after another, and where each one's begin."""
+    lengths = starts[documents + 1] - starts[documents]
+    ends = np.append(0, np.cumsum(lengths))
+    chosen = np.arange(ends[-1]) + np.repeat(starts[documents] - ends[:-1], lengths)
+    return chosen, ends
+
+
+def write(file, passages):
+    """Store passages in an open file."""
+    group = file.create_group("passages")
+    for name in ("starts", "keys", "sizes"):
+        storage.write_array(group, name, getattr(passages, name))
+    storage.write_csr(group, "words", passages.words)
+
+
+def read(file):
+    """Load what `write` stored; None where nothing was.
+
+    Raises
+    ------
+    ValueError
+        If it does not fit together.
+    """
+    if "passages" not in file:
+        return None
+    group = file["passages"]
+    return Passages(*_arrays(group), storage.read_csr(group, "words"))
+
+
+def _arrays(group):
+    """Return starts, keys and sizes, checked."""
+    arrays = [storage.read_array(group, name, kind) for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))]
+    starts, keys, sizes = arrays
+    n_passages = storage.shape_of(group["words"])[0]
+    if not len(starts) or starts[0] != 0 or starts[-1] != len(keys) or np.any(np.diff(starts) < 0):
+        raise ValueError("the passages do not fit the documents")
+    if not len(keys) == len(sizes) == n_passages:
+        raise ValueError("the passages and their words differ in number")
+    return arrays
+
+
+def cut(file, documents, columns, n_terms, output, picked, folder):
+    """Copy the passages of some documents from one open file to another, a run of rows at a time.
+
+    Parameters
+    ----------
+    file : h5py.File
+    documents : ndarray of int64
+    columns : ndarray of int32
+        New column of each term.
+    n_terms : int
+        New columns.
+    output : h5py.File
+    picked : callable
+        As `odl.stream.batchfile.picked`.
+    folder : path-like
+        Of unnamed files.
+    """
+    starts, keys, sizes = _arrays(file["passages"])
+    if len(starts) - 1 <= documents.max(initial=-1):
+        raise ValueError("the passages do not fit the documents")
+    chosen, starts = spans(starts, documents)
+    group = output.create_group("passages")
+    for name, values in (("starts", starts), ("keys", keys[chosen]), ("sizes", sizes[chosen])):
+        storage.write_array(group, name, values)
+    parts = (
+        sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], n_terms))
+        for part in picked(rows.Matrix(file["passages"], "words"), chosen)
+    )
+    rows.write_csr(group, "words", parts, (len(chosen), n_terms), np.int32, folder)

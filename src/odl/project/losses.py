@@ -1,0 +1,49 @@
+"""What was taken out of the documents of a run before their words were counted, in one line."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+from odl.errors import StorageError
+from odl.files import documents as docs
+from odl.files import storage
+
+
+def sentence(stream, seed=0):
+    """Return what cleaners, boilerplate and a minimum of words took out; "" where nothing was to be.
+
+    Parameters
+    ----------
+    stream : path-like
+        Folder of a stream, which holds documents.h5.
+    seed : int
+    """
+    parts = []
+    try:
+        with storage.reading(Path(stream) / "documents.h5", "documents") as file:
+            n_documents = int(file["ids"].attrs["length"])
+            taken = docs.read_removed(file)
+            if (boilerplate := _boilerplate(Path(stream) / f"seed{seed}" / "features")) is not None:
+                taken["boilerplate"] = boilerplate
+            n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
+    except (StorageError, OSError, KeyError):
+        return ""
+    for name, characters in taken.items():
+        if n_touched := int(np.count_nonzero(characters)):
+            parts.append(f"{name} of {n_touched:,} ({int(characters.sum(dtype=np.int64)):,} characters)")
+    said = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
+    dropped = f"{n_dropped:,} more were too short and are left out" if n_dropped else ""
+    return "; ".join(filter(None, [said, dropped]))
+
+
+def _boilerplate(folder):
+    """Return the characters of boilerplate of the documents of all timesteps; None where it was not looked for."""
+    found = []
+    for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+        if re.fullmatch(r"\d+\.h5", name):
+            with storage.reading(folder / name, "features") as file:
+                if "boilerplate" in file:
+                    found.append(storage.read_array(file["boilerplate"], "taken", "i"))
+    return np.concatenate(found) if found else None

@@ -1,0 +1,220 @@
+"""Boilerplate: passages that many documents share, taken out of the counts; decided without a look at the future.
+
+A passage (`odl.corpora.passages`) goes if it occurs in many documents that have little else in common: footers,
+disclaimers, navigation. A copy of a text shares its passages as well, so a document counts by its own share only: that
+of its characters in passages that no document before it has. A document of nothing new counts nothing, however often
+it comes.
+
+Each timestep's file holds the passages of its documents with what they count. The step adds up those of the timesteps
+before that the window holds, so that memory is that of their passages, 12 bytes each. What is decided of a document
+depends on documents before it and of its timestep: the same files come out whether a stream was appended or run at
+once.
+"""
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from odl.files import passages as stored
+from odl.files import storage
+
+FEWEST = 10  # documents
+SHARE = 0.01  # of the documents of the window
+ALONE = 0.1  # of the documents of its timestep, where no timestep before has the passage: no event, but a new footer
+STEPS, DOCUMENTS, FILES = 4, 1000, 64  # of the window: so many timesteps, or more to so many documents; files at most
+UNIT = 1000  # what a document of nothing but new passages counts
+
+
+@dataclass
+class Tally:
+    """What the documents of a timestep, or of several, count for each passage.
+
+    Parameters
+    ----------
+    keys : ndarray of uint64
+        Ascending.
+    counts : ndarray of int64
+        In parts of `UNIT`.
+    n_documents : int
+    """
+
+    keys: np.ndarray
+    counts: np.ndarray
+    n_documents: int
+
+    def of(self, keys):
+        """Return what is counted for some keys, 0 for one that is not there."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.counts[places], 0)
+
+
+def added(tallies):
+    """Return the sum of tallies."""
+    keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(tally.keys for tally in tallies)])
+    keys, places = np.unique(keys, return_inverse=True)
+    counts = np.concatenate([np.zeros(0, dtype=np.int64), *(tally.counts for tally in tallies)])
+    total = np.bincount(places, counts, minlength=len(keys)).astype(np.int64)
+    return Tally(keys, total, sum(tally.n_documents for tally in tallies))
+
+
+def tally(starts, keys, sizes, before):
+    """Count the passages of a timestep, each document by the share of its characters that is new.
+
+    Parameters
+    ----------
+    starts, keys, sizes : ndarray
+        As of `odl.files.passages.Passages`, in the order of the stream.
+    before : Tally
+        Of the window.
+
+    Returns
+    -------
+    Tally
+    """
+    unique, firsts, places = np.unique(keys, return_index=True, return_inverse=True)
+    new = np.zeros(len(keys), dtype=bool)
+    new[firsts[~np.isin(unique, before.keys, assume_unique=True)]] = True
+    lengths = np.diff(starts)
+    document = np.repeat(np.arange(len(lengths)), lengths)
+    whole, own = (np.bincount(document, values, minlength=len(lengths)) for values in (sizes, sizes * new))
+    counted = (UNIT * own // np.maximum(whole, 1)).astype(np.int64)
+    counts = np.bincount(places, counted[document], minlength=len(unique)).astype(np.int64)
+    return Tally(unique, counts, len(lengths))
+
+
+def repeated(own, before):
+    """Return which of a timestep's passages are boilerplate.
+
+    Parameters
+    ----------
+    own : Tally
+        Of the timestep.
+    before : Tally
+        Of the window before it, of no documents at timestep 0.
+
+    Returns
+    -------
+    ndarray of bool
+        Of each of ``own.keys``.
+    """
+    total = own.counts + before.of(own.keys)
+    n_documents = own.n_documents + before.n_documents
+    many = total >= UNIT * max(FEWEST, SHARE * n_documents)
+    if not before.n_documents:
+        return many
+    return many & (np.isin(own.keys, before.keys) | (own.counts >= UNIT * ALONE * own.n_documents))
+
+
+@dataclass
+class Cut:
+    """What is taken out of the documents of a timestep.
+
+    Parameters
+    ----------
+    own : Tally
+    taken : ndarray of int32, shape (n_documents,)
+        Characters.
+    less : csr_array of int32, shape (n_documents, n_terms)
+        Term counts.
+    """
+
+    own: Tally
+    taken: np.ndarray
+    less: sparse.csr_array
+
+    def without(self, counts):
+        """Yield (first row, CSR matrix) of what is left of term counts (`odl.files.rows.Matrix`)."""
+        for first, part in counts.parts():
+            left = sparse.csr_array(part.astype(np.int32) - self.less[first : first + part.shape[0]])
+            left.data = np.maximum(left.data, 0)
+            left.eliminate_zeros()
+            yield first, left
+
+    def used(self, counts):
+        """Return which terms are left in any document."""
+        used = np.zeros(counts.shape[1], dtype=bool)
+        for _, left in self.without(counts):
+            used[left.indices] = True
+        return used
+
+    def sentence(self):
+        """Return how much is taken out, as `odl.files.documents.losses` says it of the cleaners."""
+        n_touched, n_taken = int(np.count_nonzero(self.taken)), int(self.taken.sum(dtype=np.int64))
+        return f"boilerplate took {n_taken} characters out of {n_touched} of {len(self.taken)} documents"
+
+
+def decide(batch, folder):
+    """Return what is boilerplate in the documents of a batch.
+
+    Parameters
+    ----------
+    batch : h5py.File
+        An open batch.
+    folder : path-like
+        Of the features, where those of the timesteps before lie.
+
+    Returns
+    -------
+    Cut or None
+        None where the corpus is read without ``boilerplate``.
+    """
+    found = stored.read(batch)
+    if found is None:
+        return None
+    if len(found) != int(batch["ids"].attrs["length"]):
+        raise ValueError("the passages do not fit the documents")
+    before = window(folder, int(batch.attrs["t"]))
+    own = tally(found.starts, found.keys, found.sizes, before)
+    gone = repeated(own, before)[np.searchsorted(own.keys, found.keys)]
+    document = np.repeat(np.arange(len(found)), np.diff(found.starts))[gone]
+    of_document = sparse.csr_array(
+        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(gone))), shape=(len(found), len(gone))
+    )
+    taken = np.bincount(document, found.sizes[gone], minlength=len(found)).astype(np.int32)
+    return Cut(own, taken, sparse.csr_array(of_document @ found.words))
+
+
+def window(folder, t):
+    """Return the tally of the timesteps before t that the window holds."""
+    tallies, n_documents = [], 0
+    while len(tallies) < min(t, FILES) and (len(tallies) < STEPS or n_documents < DOCUMENTS):
+        (path,) = storage.earlier(folder, t - len(tallies), 1)
+        with storage.reading(path, "features") as file:
+            tallies.append(read(file))
+        n_documents += tallies[-1].n_documents
+    return added(tallies)
+
+
+def write(file, cut):
+    """Store in the features of a timestep what the next ones need, and what was taken out."""
+    group = file.create_group("boilerplate")
+    storage.write_array(group, "keys", cut.own.keys)
+    storage.write_array(group, "counts", cut.own.counts)
+    storage.write_array(group, "taken", cut.taken)
+
+
+def read(file):
+    """Load the tally of the features of a timestep; an empty one, where there is none.
+
+    Raises
+    ------
+    ValueError
+        If it does not fit together.
+    """
+    n_documents = int(file["ids"].attrs["length"])
+    if "boilerplate" not in file:
+        return Tally(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), n_documents)
+    keys = storage.read_array(file["boilerplate"], "keys", "u")
+    counts = storage.read_array(file["boilerplate"], "counts", "i")
+    if len(keys) != len(counts) or np.any(keys[1:] <= keys[:-1]) or counts.min(initial=0) < 0:
+        raise ValueError("the passages and what they count do not fit")
+    return Tally(keys, counts.astype(np.int64), n_documents)
+
+
+def folder_of(output):
+    """Return the folder that the features of a timestep are written to."""
+    return os.path.dirname(os.path.abspath(output))

@@ -1,0 +1,61 @@
+"""Vectors of documents beside their words: a second view of a batch, centred with nothing taken from the future."""
+
+import numpy as np
+
+from odl.errors import DataError
+from odl.files import storage
+
+
+def unit(rows):
+    """Return rows of unit l2 norm, in double precision; those of zeros stay."""
+    rows = np.asarray(rows, dtype=np.float64)
+    sizes = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0)
+
+
+def total(vectors):
+    """Return the sum of the unit vectors."""
+    return unit(vectors).sum(axis=0)
+
+
+def centred(vectors, mean):
+    """Return the unit vectors minus a mean, scaled to unit norm again; a vector of zeros stays one.
+
+    Encoders put all texts of a language near one direction; what is left without it tells documents apart.
+    """
+    scaled = unit(vectors)
+    return unit(np.where(scaled.any(axis=1, keepdims=True), scaled - mean, 0.0))
+
+
+def advance(file, batch, before):
+    """Continue the vectors of a feature chain by one batch: they and the sum of those before it.
+
+    Parameters
+    ----------
+    file, batch : h5py.File
+        Features that are written; the batch.
+    before : odl.stream.features.Features or None
+        The timestep before.
+
+    Raises
+    ------
+    DataError
+        If only one of the two has vectors, or they have other dimensions.
+    """
+    if before is not None and ("vectors" in before.file) != ("vectors" in batch):
+        what = ("without", "with") if "vectors" in batch else ("with", "without")
+        given = f"a batch {what[1]} vectors after one {what[0]}"
+        raise DataError(given, "vectors for all documents, or none", "correct the column")
+    if "vectors" not in batch:
+        return
+    vectors = storage.read_array(batch, "vectors", "f", 2)
+    past = np.zeros(vectors.shape[1])
+    if before is not None:
+        if before.raw_vectors.shape[1] != vectors.shape[1]:
+            given = f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
+            raise DataError(given, "vectors of one encoder", "encode all documents alike")
+        past = total(before.raw_vectors)
+        if before.t:
+            past = past + storage.read_array(before.file, "vector_total", "f")
+    storage.write_array(file, "vectors", vectors)
+    storage.write_array(file, "vector_total", past)

@@ -1,0 +1,186 @@
+"""Boilerplate: what repeats over documents of their own goes, copies and titles stay, appended or at once."""
+
+import json
+
+import numpy as np
+import pytest
+
+from odl import corpora
+from odl.corpora import passages
+from odl.errors import ConfigError
+from odl.files import documents as docs
+from odl.files import passages as stored
+from odl.files import storage
+from odl.stream import batchfile, batching, boilerplate, features
+
+FOOTER = "You receive this mail because you are a member.\nPage 3 of 12, to leave the list write to us"
+WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda sigma tau upsilon omega"
+
+
+def own(number, n=24):
+    """Return a text that no other number has, in lines of four words."""
+    mark = chr(97 + number % 26) + chr(97 + number // 26 % 26)
+    words = [f"{WORDS.split()[(number * 7 + place * 3) % 15]}q{mark}{chr(97 + place)}" for place in range(n)]
+    return "\n".join(" ".join(words[first : first + 4]) for first in range(0, n, 4))
+
+
+def rows(numbers, footer=FOOTER, title="A title of it"):
+    return [
+        {"id": f"d{n}", "time": f"2026-01-{1 + n // 40:02d}", "text": f"{title}\n{own(n)}\n{footer}"} for n in numbers
+    ]
+
+
+def stream(folder, given):
+    """Read documents and make the chain of days; return the features of each."""
+    folder.mkdir(exist_ok=True)
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
+    options = {"clean": ["boilerplate"], "tokens": {"stop_words": None}}
+    docs.write(folder / "documents.h5", corpora.read("documents", [str(folder / "a.jsonl")], options))
+    cut = {"by": "period", "documents": 1, "period": "day", "initial": 30, "flush": True}
+    batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, batches=cut,
+                   protocol="by-date", topic_entry={}, ties="source")  # fmt: skip
+    steps = len((folder / "index.tsv").read_text().splitlines()) - 1
+    made = []
+    for t in range(steps):
+        batch, output = folder / "batches" / f"{t}.h5", folder / "features" / f"{t}.h5"
+        for path in (batch, output):
+            path.parent.mkdir(exist_ok=True)
+        batchfile.cut(folder / "documents.h5", folder / "order.h5", batch, t)
+        features.advance(output, batch, folder / "features" / f"{t - 1}.h5" if t else None)
+        made.append(features.read(output))
+    return made
+
+
+def words_left(one):
+    used = np.unique(one.counts[:].indices)
+    return {one.vocabulary[term] for term in used}
+
+
+def tally(*documents, before=None):
+    """Tally documents of (key, size) pairs."""
+    starts = np.cumsum([0, *map(len, documents)])
+    pairs = [pair for document in documents for pair in document]
+    keys = np.array([key for key, _ in pairs], dtype=np.uint64)
+    sizes = np.array([size for _, size in pairs], dtype=np.int32)
+    return boilerplate.tally(starts, keys, sizes, before or boilerplate.added([]))
+
+
+class TestPassages:
+    def test_lines_and_sentences_but_not_the_title_and_what_is_short(self):
+        left, found = passages.split("Re: one two three\nThanks\nHe came home. It was very late!\nsee you, then")
+        assert left == "Re: one two three\nThanks"
+        assert list(found.values()) == ["He came home.", "It was very late!", "see you, then"]
+
+    def test_the_key_is_of_the_words_alone_and_the_same_in_every_process(self):
+        (one,), (other,) = (
+            passages.split(f"t\n{text}")[1] for text in ("Page 3 of THE list", "page 12: of the -- list")
+        )
+        assert one == other == 10440166898563632097
+
+    def test_the_words_are_those_of_the_text(self):
+        text = "Title\nso it is so. And so on and so on, so\n\nso it is so."
+        counts, found, parts = passages.count_words(text, str.split)
+        assert counts == dict(passages.Counter(text.split()))
+        assert sum(map(len, parts.values())) and found.keys() == parts.keys()
+
+
+class TestTally:
+    def test_a_document_counts_by_what_is_new_in_it(self):
+        one = tally([(1, 30), (9, 10)], [(2, 30), (9, 10)], [(1, 30), (9, 10)], [(3, 10), (1, 30)])
+        assert dict(zip(one.keys.tolist(), one.counts.tolist(), strict=True)) == {1: 1250, 2: 750, 3: 250, 9: 1750}
+        again = tally([(1, 30), (9, 10)], before=one)
+        assert again.counts.tolist() == [0, 0]
+        both = boilerplate.added([one, again])
+        assert (both.keys.tolist(), both.counts.tolist(), both.n_documents) == ([1, 2, 3, 9], [1250, 750, 250, 1750], 5)
+
+    def test_copies_are_no_boilerplate_however_many(self):
+        assert not boilerplate.repeated(tally(*[[(1, 50), (2, 50)]] * 500), boilerplate.added([])).any()
+
+    def test_number_and_share_both_count(self):
+        def found(n, others, before=0):
+            documents = [[(9, 10), (100 + number, 990)] for number in range(n)]
+            earlier = tally(*[[(9, 1), (10**6 + number, 999)] for number in range(before)])
+            one = tally(*documents, *[[(10**4 + number, 9)] for number in range(others)], before=earlier)
+            return one.keys[boilerplate.repeated(one, earlier)].tolist() == [9]
+
+        assert found(12, 0) and not found(9, 0) and not found(12, 2000)
+        assert found(12, 100, before=1) and not found(5, 100, before=1)
+
+    def test_what_no_timestep_before_has_needs_more_documents_to_be_no_event(self):
+        earlier = tally(*[[(5 + number, 9)] for number in range(100)])
+        for n, new in ((15, False), (25, True)):
+            one = tally(*[[(1, 1), (1000 + number, 999)] for number in range(n)],
+                        *[[(2000 + number, 9)] for number in range(200 - n)], before=earlier)  # fmt: skip
+            assert boilerplate.repeated(one, earlier).any() == new
+
+
+class TestStream:
+    def test_footers_go_titles_stay(self, tmp_path):
+        made = stream(tmp_path, rows(range(120)))
+        assert len(made) == 3
+        for one in made:
+            left = words_left(one)
+            assert "member" not in left and "list" not in left and "title" in left
+            assert len(left) >= 24 * 40
+            assert {"member", "list"} & set(one.vocabulary) == set()  # a word that never counts is no term
+            with storage.reading(one.file.filename, "features") as file:
+                taken = storage.read_array(file["boilerplate"], "taken", "i")
+            assert (taken == len(FOOTER) - 1).all()
+
+    def test_copies_stay(self, tmp_path):
+        given = [{**row, "text": f"Title {n}\n{own(1)}"} for n, row in enumerate(rows(range(120)))]
+        assert all(len(words_left(one)) >= 24 for one in stream(tmp_path, given))
+
+    def test_a_footer_that_begins_goes_from_the_next_timestep_or_at_once_where_most_have_it(
+        self, tmp_path, monkeypatch
+    ):
+        def left(name, n):
+            later = [row for number in range(40, 120) for row in rows([number], FOOTER if number % 40 < n else "")]
+            return ["member" in words_left(one) for one in stream(tmp_path / name, rows(range(40), "") + later)]
+
+        assert left("many", 20) == [False, False, False]
+        monkeypatch.setattr(boilerplate, "FEWEST", 3)
+        assert left("some", 4) == [False, True, False]
+
+    def test_appended_or_at_once_the_same_bytes(self, tmp_path):
+        given = rows(range(160))
+        stream(tmp_path / "a", given[:80])
+        before = (tmp_path / "a" / "features" / "1.h5").read_bytes()
+        stream(tmp_path / "a", given)
+        stream(tmp_path / "b", given)
+        assert before == (tmp_path / "a" / "features" / "1.h5").read_bytes()
+        for part in ("batches", "features"):
+            for t in range(4):
+                assert (tmp_path / "a" / part / f"{t}.h5").read_bytes() == (
+                    tmp_path / "b" / part / f"{t}.h5"
+                ).read_bytes()
+
+    def test_a_window_goes_back_to_enough_documents(self, tmp_path, monkeypatch):
+        stream(tmp_path, rows(range(240)))
+        assert boilerplate.window(tmp_path / "features", 6).n_documents == 240
+        monkeypatch.setattr(boilerplate, "DOCUMENTS", 10)
+        assert boilerplate.window(tmp_path / "features", 6).n_documents == 160
+        monkeypatch.setattr(boilerplate, "FILES", 2)
+        assert boilerplate.window(tmp_path / "features", 6).n_documents == 80
+
+    def test_it_takes_counts_as_they_are_and_refuses_what_it_does_not_know(self, tmp_path):
+        (tmp_path / "a.jsonl").write_text('{"counts": {"a": 2}}\n{"text": "one two three"}\n')
+        found = corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": {"boilerplate": True}})
+        assert len(found.passages) == 2 and not len(found.passages.keys)
+        with pytest.raises(ConfigError, match="'boilerplates' of clean is unknown"):
+            corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": ["boilerplates"]})
+
+    def test_parts_are_joined_to_what_reading_at_once_gives(self, tmp_path):
+        parts, options = [], {"clean": {"boilerplate": True, "html": False}}
+        for name, numbers in (("a", range(5)), ("b", range(5, 9))):
+            (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(numbers)))
+            parts.append(corpora.read("documents", [str(tmp_path / f"{name}.jsonl")], options))
+        whole = corpora.read("documents", [str(tmp_path)], options)
+        place = {word: number for number, word in enumerate(whole.vocabulary)}
+        columns = [np.array([place[word] for word in part.vocabulary], dtype=np.int32) for part in parts]
+        found = stored.joined([part.passages for part in parts], columns, len(place))
+        assert (found.words != whole.passages.words).nnz == 0 and len(found) == 9
+        for name in ("starts", "keys", "sizes"):
+            assert np.array_equal(getattr(found, name), getattr(whole.passages, name))
+        for clean in (None, [], ["html"], {"boilerplate": False}):
+            assert corpora.read("documents", [str(tmp_path)], {"clean": clean or []}).passages is None

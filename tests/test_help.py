@@ -1,0 +1,128 @@
+"""What the command says of itself: help, its examples, names of before, completion."""
+
+import argparse
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from odl import cli
+from odl.commands import COMMANDS, PIPELINE, STEPS
+
+PEOPLE = ["init", "run", "new", "explain", "mute", "follow", "table", "verify", "completion"]
+ASK = """
+eval "$(odl completion bash)"
+COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9
+_python_argcomplete odl
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def helped(*words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([*words, "--help"])
+    assert stop.value.code == 0
+    return capsys.readouterr().out
+
+
+def parsers():
+    (action,) = cli._parser()._subparsers._group_actions
+    return action.choices
+
+
+def examples(parser):
+    return [line.strip() for line in (parser.epilog or "").splitlines()[1:]]
+
+
+def test_the_help_is_of_people_and_has_an_example_each(capsys):
+    said = helped(capsys=capsys).splitlines()
+    listed = [line.split()[0] for line in said if line.startswith("  ") and line[2].isalpha()]
+    assert listed == PEOPLE and list(parsers()) == [*PEOPLE, "step"]
+    shown = [line.strip() for line in said if line.strip().startswith("$ ")]
+    assert len(shown) == len(PEOPLE) and all(name in line for name, line in zip(PEOPLE, shown, strict=True))
+    assert max(map(len, said[:-1])) < 80 and len(said) < 30
+
+
+def test_the_steps_are_in_the_order_of_a_study_a_line_each(capsys):
+    assert PIPELINE.count("read") == 1 and set(PIPELINE) == set(STEPS) and len(PIPELINE) == len(STEPS)
+    assert not STEPS.keys() & COMMANDS.keys()
+    said = helped("step", capsys=capsys).splitlines()
+    listed = [line.split()[0] for line in said if line.startswith("  ") and line[2].isalpha()]
+    assert tuple(listed) == PIPELINE
+    assert max(len(line) for line in said if line.startswith("  ")) < 80
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_examples_are_understood(name):
+    for line in examples(parsers()[name]) or pytest.fail("no example"):
+        words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
+        assert words[:2] == ["odl", name]
+        assert cli._parser().parse_args(words[1:]).command == name
+
+
+@pytest.mark.parametrize("name", PIPELINE)
+def test_the_help_of_a_step_is_that_of_the_list_of_all(name, capsys):
+    """Where one step is called, no other parser is made."""
+    alone = helped("step", name, capsys=capsys)
+    (action,) = parsers()["step"]._subparsers._group_actions
+    assert alone == action.choices[name].format_help() and alone.startswith(f"usage: odl step {name} [-h]")
+
+
+@pytest.mark.parametrize("name", ["update", "compile"])
+def test_a_name_of_before_says_what_it_is_now(name, capsys):
+    assert cli.main([name, "x"]) == 2
+    assert capsys.readouterr().err == f"odl: `odl {name}` is a step of the workflow; it is now `odl step {name}`.\n"
+
+
+def test_help_needs_the_standard_library_only():
+    code = "import sys; from odl import cli; cli._parser(); print(sorted({n.split('.')[0] for n in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {name for name in ("numpy", "yaml", "h5py", "argcomplete", "snakemake") if f"'{name}'" in loaded}
+
+
+class TestCompletion:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        for path in ("news/odl.yaml", "results/default/plan.json", "other/file"):
+            (tmp_path / path).parent.mkdir(parents=True)
+            (tmp_path / path).touch()
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        ("line", "expected"),
+        [
+            ("odl ", [*PEOPLE, "step"]),
+            ("odl step ", list(PIPELINE)),
+            ("odl step up", ["update"]),
+            ("odl explain ", ["news", "results/default"]),
+            ("odl run ", ["news", "results/default"]),
+            ("odl mute o", ["other/"]),
+            ("odl new news --format ", ["text", "jsonl", "csv", "md"]),
+            ("odl step score --r", ["--rows", "--run"]),
+        ],
+    )
+    def test_bash_is_told_what_may_come(self, folder, line, expected):
+        place = str(Path(sys.executable).parent)
+        done = subprocess.run(
+            ["bash", "-c", ASK, "bash", line],
+            cwd=folder,
+            env={"PATH": f"{place}:/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert [word.strip() for word in done.stdout.splitlines()] == expected, done.stderr
+
+    @pytest.mark.parametrize("shell", ["zsh", "fish"])
+    def test_other_shells_have_one_too(self, shell, capsys):
+        assert cli.main(["completion", shell]) == 0
+        assert "odl" in capsys.readouterr().out
+
+
+def test_no_command_has_the_place_of_another():
+    """An argument of a command would hide the name of the command in messages."""
+    for parser in (*parsers().values(), *parsers()["step"]._subparsers._group_actions[0].choices.values()):
+        named = [action.dest for action in parser._actions if not isinstance(action, argparse._SubParsersAction)]
+        assert "command" not in named and "function" not in named

@@ -70,7 +70,7 @@ def appended(fresh, tmp_path_factory):
 def steps(first, last):
     """Jobs of the timesteps that new documents bring, with what sums up."""
     found = {f"{rule} {t}" for rule in ("batch", "features", "baselines") for t in range(first, last + 1)}
-    found |= {"read", "index", "plan", "evaluate_baselines"}
+    found |= {"share", "read", "index", "plan", "evaluate_baselines"}
     return found | chain("da", first, last) | chain("pg", first, last) | SHOWN
 
 
@@ -89,6 +89,7 @@ class TestAppending:
     def test_the_last_partial_batch_is_redone_when_it_fills(self, appended):
         study, (_, second), (before, between) = appended
         assert second.names("run", "t") == steps(4, 5)
+        assert [rule for rule, _ in second.jobs].count("share") == 1  # of a.jsonl nothing is read again
         assert len((study.results / "tables" / "novel.tsv").read_text().splitlines()) == 1 + 5
         after = study.bytes()
         assert parts(after, 3) == parts(before, 3)
@@ -122,7 +123,7 @@ class TestLateDocuments:
         study.write("late.jsonl", [{**document(999, 1), "time": moment}])
         result = study.run(study.target(study.stream / "da" / "k8" / "auc.tsv"))
         expected = {f"{rule} {t}" for rule in ("batch", "features") for t in (2, 3, 4)}
-        assert result.names("run", "t") == {"read", "index"} | expected | chain("da", 2, 4)
+        assert result.names("run", "t") == {"share", "read", "index"} | expected | chain("da", 2, 4)
         assert "the documents of batch 2 changed" in result.text
 
     def test_an_edited_document(self, study):

@@ -54,12 +54,13 @@ def joined(parts, columns, n_terms):
     n_terms : int
         Of the whole.
     """
-    words, starts = [], [np.zeros(1, dtype=np.int64)]
+    words, starts, n_before = [], [np.zeros(1, dtype=np.int64)], 0
     for part, places in zip(parts, columns, strict=True):
         held = part.words
         moved = (held.data, places[held.indices], held.indptr)
         words.append(sparse.csr_array(moved, shape=(held.shape[0], n_terms)).sorted_indices())
-        starts.append(part.starts[1:] + starts[-1][-1])
+        starts.append(part.starts[1:] + n_before)
+        n_before += part.starts[-1]
     keys, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "sizes"))
     return Passages(np.concatenate(starts), keys, sizes, sparse.csr_array(sparse.vstack(words, format="csr")))
 

@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent.parent
 # Ways to learn, and ways to score by the same atoms.
 MADE = {
     "": {},
-    ", groups of 5": {"merged": 5},
+    ", groups of 10": {"merged": 10},
     ", groups of 20": {"merged": 20},
     ", 145 terms an atom": {"terms": 145},
     ", 32 terms an atom": {"terms": 32},
@@ -34,8 +34,6 @@ SCORED = {
     "levels in context": {"context": 0.5},
     "atoms alone": {"groups": 0.0},
     "groups alone": {"groups": 1.0},
-    "length left in": {"length": 0.0},
-    "length taken out": {"length": 1.0},
     "nearest atom": {"nearest": 1},
     "5 nearest atoms": {"nearest": 5},
     "plain cosine": {"cohesion": 0.0, "flatten": 1.0},

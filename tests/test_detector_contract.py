@@ -28,7 +28,7 @@ VARIANTS = [
     ("dual_averaging", {"solver": "admm", "iterations": 5}),
     ("hierarchical", {"group_norm": "linf"}),
     ("levels", {"context": 0.5}),
-    ("levels", {"memory": 500, "terms": 45, "length": 1.0}),
+    ("levels", {"memory": 500, "terms": 45, "groups": 0.9}),
 ]
 
 

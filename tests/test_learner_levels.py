@@ -1,4 +1,4 @@
-"""The learner with two levels: its budget, its groups against a slow twin, length, and order within a batch."""
+"""The learner with two levels: its budget, its groups against a slow twin, order within a batch."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_the_budget_is_never_exceeded(rng):
 
 
 def test_score_is_the_mean_of_atoms_and_their_sums(rng):
-    learner = levels(memory=1700, terms=80, length=0.0)  # 20 atoms, 2 groups
+    learner = levels(memory=1700, terms=80, merged=10)  # 20 atoms, 2 groups
     state, (P, _) = run(learner, [stream(rng, 600, 6)[0]]), stream(rng, 20, 7)
     group, S = state.arrays["group"], state.dictionary.toarray() * state.arrays["size"]
     assert 1 < len(set(group.tolist())) <= 2
@@ -94,24 +94,6 @@ def test_groups_wait_for_enough_documents(rng):
     assert np.array_equal(after.arrays["group"][~new], state.arrays["group"][~new])
     later = learner.learn(after, stream(rng, 500, 9)[0], None)
     assert later.arrays["grouped"][0] == 1140 and (later.arrays["group"] >= 0).all()
-
-
-def test_length_is_taken_out(rng):
-    """Documents of one topic with many words of no topic, or few: likeness differs, and nothing is new."""
-    counts = np.zeros((800, 160))
-    for row in range(800):
-        np.add.at(counts[row], rng.integers(0, 8, 12), 1.0)
-        np.add.at(counts[row], rng.integers(80, 160, rng.integers(1, 60)), 1.0)
-    P = sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))
-    learner = levels(length=1.0, groups=0.0)
-    state = run(learner, [P[:400], P[400:600]])
-    words = np.diff(P[600:].indptr)
-    plain = levels(length=0.0, groups=0.0).score(state, P[600:]).residual
-    related = abs(np.corrcoef(plain, words)[0, 1])
-    assert related > 0.3 and abs(np.corrcoef(learner.score(state, P[600:]).residual, words)[0, 1]) < related / 2
-    # Far outside of what was seen, the curve goes no further.
-    long = sparse.csr_array(np.full((1, 160), 160**-0.5))
-    assert 0 <= learner.score(state, long).residual[0] <= 1
 
 
 def test_new_topics_score_high_plain_and_in_context(rng):

@@ -1,7 +1,7 @@
 """Two levels of one memory: many small atoms, and their groups, which nothing has to be stored for.
 
 The atoms are those of `odl.learners.adaptive`, short and as many as the memory holds. After a batch they are grouped
-as documents are (the two that are cheapest to merge first) until a tenth is left. The sum of the atoms of a group is
+as documents are (the two that are cheapest to merge first) until a fifth is left. The sum of the atoms of a group is
 the group's atom: small atoms tell documents apart where topics are made of threads, groups where stories are tight.
 """
 
@@ -25,22 +25,15 @@ from odl.learners.shares import with_data
 kernels = native.Kernels("parents")
 PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
 REGROUP = 500  # documents after which atoms are grouped anew
-SAMPLE = 500  # documents of a batch that show how likeness depends on length
-RECENT = 4000  # half-life, in such documents, of what they showed
-ENOUGH = 50  # such documents, for a curve
-SHIFT = 0.02  # added to a likeness before its logarithm is taken
-USUAL = 2.5  # standard deviations of log length that the curve is used for
 OF_ATOMS = ("members", "size", "birth", "used", "seen")  # what `adaptive` keeps too
 
 
 @dataclass(frozen=True)
 class Levels(Learner):
-    """Novelty of a document: how far it is from the atoms and the groups of atoms nearest to it, for its length.
+    """Novelty of a document: how far it is from the atoms, and from the group of atoms, nearest to it.
 
-    With v the likeness to the `nearest` atoms as in `adaptive`, w that to the nearest group, and g(l) the curve of
-    log likeness over log length that documents had when they came, the score is
-
-        1 - [(1 - groups) v + groups w] exp(-length (g(l) - mean g)).
+    With v the likeness to the `nearest` atoms as in `adaptive`, and w likewise that to the nearest group alone, the
+    score is 1 - (1 - groups) v - groups w.
 
     Parameters
     ----------
@@ -54,8 +47,6 @@ class Levels(Learner):
         Atoms that a group has on average.
     groups : float
         Weight of the groups in the likeness.
-    length : float
-        Part of the dependence on length that is taken out of the score.
     context : float
         Share of the order within a batch that is taken from the most similar documents of the batch.
     peers : int
@@ -74,9 +65,8 @@ class Levels(Learner):
     nearest: int = 3
     cohesion: float = 0.5
     flatten: float = 0.6
-    merged: int = 10
+    merged: int = 5
     groups: float = 0.5
-    length: float = 0.5
     context: float = 0.0
     peers: int = 10
 
@@ -94,7 +84,6 @@ class Levels(Learner):
         "flatten": {"exclusiveMinimum": 0},
         "merged": {"minimum": 1},
         "groups": {"minimum": 0, "maximum": 1},
-        "length": {"minimum": 0, "maximum": 1},
         "context": {"minimum": 0, "maximum": 1},
         "peers": {"minimum": 1},
     }
@@ -121,28 +110,16 @@ class Levels(Learner):
 
     @property
     def kept(self):
-        """As of `adaptive`; the group of each atom (-1: none yet), documents when they were grouped, sums for g."""
+        """As of `adaptive`; the group of each atom (-1: none yet), documents when they were grouped."""
         return {name: kept for name, kept in self._atoms.kept.items() if name in OF_ATOMS} | {
             "group": Kept("dense", ("atoms",), np.int64, between=(-1, "atoms")),
             "grouped": Kept("dense", (1,), np.int64, between=(0, np.inf)),
-            "lengths": Kept("dense", (8,)),
         }
 
     def start(self, P, n_atoms, rng):
-        """Learn the first batch, from no atom on. Nothing is drawn.
-
-        The second half of the batch is also scored by what the first half alone would have taught, so that the
-        dependence on length is known from the first timestep on.
-        """
+        """Learn the first batch, from no atom on. Nothing is drawn, and `n_atoms` only checked."""
         check_atoms(P, n_atoms, on_demand=True)
-        P = sparse.csr_array(P)
-        nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
-        half = P.shape[0] // 2
-        state = replace(self.learn(nothing, P, None), updates=0)
-        if half:
-            before = self.learn(nothing, P[:half], None)
-            state.arrays["lengths"][:] = self._lengths(before, InMemory(P[half:]))
-        return state
+        return replace(self.learn(self.fresh(sparse.csc_array((P.shape[1], 0))), P, None), updates=0)
 
     def fresh(self, dictionary):
         """Return the state in which each atom is one document."""
@@ -154,35 +131,35 @@ class Levels(Learner):
     def score(self, state, P):
         """Compare documents with their nearest atoms and groups; codes are weights of the atoms, not negative."""
         P = sparse.csr_array(P)
-        likeness_of, X = self._likeness(state, P)
-        residual = np.maximum(1.0 - likeness_of * self._factor(state, P), 0.0)
+        explained, codes = np.zeros(P.shape[0]), []
+        for weight, learner, of in self._parts(state):
+            found, _, X = learner.explain(of, P, likeness.n_threads())
+            explained += weight * found
+            codes.append(X)
+        residual = np.maximum(1.0 - explained, 0.0)
         if self.in_batch:
             residual = in_order(P, residual, self.context, self.peers)
-        return Scores(X, residual, np.zeros(P.shape[0]), 0.0)
+        return Scores(codes[0], residual, np.zeros(P.shape[0]), 0.0)
 
     def shares(self, state, P, scores):
-        """Return p_i (p_i - f q_i) for each word, f the factor of the length, q the mean of what both levels have.
+        """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
 
         Below 0 for a word that the atoms have more of than the document. With `context` it is the share of the
         document's own score, times 1 - `context`.
         """
         P = sparse.csr_array(P)
-        squares, own = P.data**2, np.repeat(self._factor(state, P), np.diff(P.indptr))
-        explained = np.zeros(P.nnz)
-        for weight, learner, of in self._parts(state):
-            explained += weight * (squares - learner.shares(of, P, scores).data)
-        return with_data(P, (1.0 - self.context) * (squares - own * explained))
+        words = sum(weight * learner.shares(of, P, scores).data for weight, learner, of in self._parts(state))
+        return with_data(P, (1.0 - self.context) * words)
 
     def learn(self, state, P, X, history=()):
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
         return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
 
     def learn_parts(self, state, batch, history=()):
-        """As `learn`: some documents are scored first, for their likeness at their length."""
+        """As `learn`; atoms are grouped anew once there were enough documents, until then new ones are in no group."""
         arrays = {name: state.arrays[name] for name in OF_ATOMS} | {"limit": np.array([self.limit])}
-        lengths = self._lengths(state, batch) if state.dictionary.shape[1] else state.arrays["lengths"]
         new = self._atoms.learn_parts(State(state.dictionary, arrays, state.updates), batch)
-        arrays = {name: new.arrays[name] for name in OF_ATOMS} | {"lengths": lengths}
+        arrays = {name: new.arrays[name] for name in OF_ATOMS}
         before, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
         if before == 0 or seen - before >= REGROUP:
             group, before = self._grouped(new), seen
@@ -216,15 +193,6 @@ class Levels(Learner):
         held = State(sums, {"members": members, "size": sizes})
         return [(1.0 - self.groups, self._atoms, state), (self.groups, replace(self._atoms, nearest=1), held)]
 
-    def _likeness(self, state, P):
-        """Return the likeness of documents to what is known, of both levels, and their codes on the atoms."""
-        total, codes = np.zeros(P.shape[0]), None
-        for weight, learner, of in self._parts(state):
-            explained, _, X = learner.explain(of, P, likeness.n_threads())
-            total += weight * explained
-            codes = X if codes is None else codes
-        return total, codes
-
     def _grouped(self, state):
         """Return the group of each atom: the number of one of its atoms."""
         k = state.dictionary.shape[1]
@@ -239,33 +207,3 @@ class Levels(Learner):
             partner, places = np.empty((2, k), dtype=np.int64)
             kernels.group(gram, documents, target, owner, np.empty(k), partner, np.empty(k), places)
         return owner
-
-    def _lengths(self, state, batch):
-        """Return the sums for g with some documents of the batch, as far as the state explains them."""
-        every = -(-batch.shape[0] // SAMPLE)
-        parts, first = [], 0
-        for P, _ in batch.parts():
-            rows = np.arange(-first % every, P.shape[0], every)
-            parts.append(sparse.csr_array(P)[rows])
-            first += P.shape[0]
-        P = sparse.csr_array(sparse.vstack(parts, format="csr"))
-        P = P[np.flatnonzero(np.diff(P.indptr))]
-        x, y = _log_length(P), np.log(self._likeness(state, P)[0] + SHIFT)
-        new = [np.ones(len(x)), x, x**2, x**3, x**4, y, x * y, x**2 * y]
-        return state.arrays["lengths"] * 0.5 ** (len(x) / RECENT) + np.array([value.sum() for value in new])
-
-    def _factor(self, state, P):
-        """Return what the likeness of each document is multiplied by, for its length."""
-        sums = state.arrays["lengths"]
-        if self.length == 0 or sums[0] < ENOUGH:
-            return np.ones(P.shape[0])
-        means = sums / sums[0]
-        middle, spread = means[1], np.sqrt(max(means[2] - means[1] ** 2, 0.0))
-        curve = np.linalg.pinv(means[[[0, 1, 2], [1, 2, 3], [2, 3, 4]]], rcond=1e-9) @ means[5:8]
-        x = np.clip(_log_length(P), middle - USUAL * spread, middle + USUAL * spread)
-        return np.exp(-self.length * (curve[0] + curve[1] * x + curve[2] * x**2 - means[5]))
-
-
-def _log_length(P):
-    """Return the logarithm of one more than the number of different words of each document."""
-    return np.log1p(np.diff(P.indptr))

@@ -6,6 +6,7 @@ from scipy import sparse
 from odl.learners import likeness
 
 FEWEST = 3  # documents that may tell something of each other
+MOST = 0.3  # weight of their likeness
 
 
 def in_order(P, scores, share, peers):
@@ -14,7 +15,7 @@ def in_order(P, scores, share, peers):
     With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
     standardised, and r their correlation with its sign turned (likeness to the past against likeness to the batch),
 
-        u = rank of z + r |r| b,      order by (1 - share) u + share sum_N cos u / sum_N cos
+        u = rank of z + min(r |r|, .3) b,      order by (1 - share) u + share sum_N cos u / sum_N cos
 
     over those documents N. Where documents that have many like them in the batch have many like them in the past, r
     is large, and a new document with many like it in the batch is remarkable; elsewhere b says nothing.
@@ -43,7 +44,7 @@ def in_order(P, scores, share, peers):
         alike, cosines = likeness.nearest(documents, lists, total, most, apart=True, share=threads)
     own, near = _standard(_ranks(scores)), _standard(cosines.sum(axis=1))
     related = -(own * near).mean()
-    own = _ranks(own + related * abs(related) * near) / total
+    own = _ranks(own + np.clip(related * abs(related), -MOST, MOST) * near) / total
     sums = cosines.sum(axis=1)
     told = (cosines * own[alike]).sum(axis=1) / np.where(sums > 0, sums, 1.0)
     places, counts = _ties((1.0 - share) * own + share * np.where(sums > 0, told, own))

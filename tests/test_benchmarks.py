@@ -153,8 +153,8 @@ def test_verdict(measure, value, limit, verdict):
     assert measure.Row("part", "what", value, "s", limit).verdict() == verdict
 
 
-def test_memory_sampled_by_the_workflow(processes, tmp_path):
+def test_memory_noted_by_the_workflow(processes, tmp_path):
     (tmp_path / "benchmarks").mkdir()
     for t, memory, expected in ((1, "201.50", 201.5), (2, "-", None), (3, "NA", None)):
         (tmp_path / "benchmarks" / f"{t}.tsv").write_text(f"s\tmax_rss\tcpu_time\n0.9\t{memory}\t0.8\n")
-        assert processes.sampled(tmp_path, t) == expected
+        assert processes.noted(tmp_path, t) == expected

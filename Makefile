@@ -15,12 +15,12 @@ run: .venv/installed
 test: .venv/tested
 	$(MAKE) --no-print-directory lint
 	$(BIN)/odl step compile
-	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # What takes long, before an issue is called resolved: real schedulers, many strikes, many malformed files.
 test-long: .venv/tested
 	$(BIN)/odl step compile
-	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder -m long
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m long
 	$(BIN)/python tests/fuzz.py --examples 300
 	$(BIN)/python tests/faultrun.py
 

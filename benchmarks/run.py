@@ -18,6 +18,7 @@ import time  # noqa: E402
 from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+import adaptive  # noqa: E402
 import agents  # noqa: E402
 import hierarchy  # noqa: E402
 import inside  # noqa: E402
@@ -38,6 +39,7 @@ PARTS = {
     "step": inside.timestep,
     "job": processes.job,
     "checkpoint": inside.checkpoint,
+    "adaptive": adaptive.adaptive,
     "agents": agents.agents,
     "ranks": over_ranks.rows_of_ranks,
     "tree": hierarchy.tree,

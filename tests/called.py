@@ -19,4 +19,7 @@ def odl(*words, cwd=None):
             status = cli.main([*map(str, words)])
         except SystemExit as left:
             status = left.code or 0
+            if isinstance(status, str):  # which Python says at its end
+                print(status, file=err)
+                status = 1
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())

@@ -1,5 +1,7 @@
 """Fixtures shared by all tests."""
 
+import contextlib
+import fcntl
 import os
 from pathlib import Path
 
@@ -14,13 +16,22 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist asks for the groups
+def shared(base):
+    """Return the folder that all workers have in common, of the temporary folder of one."""
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@contextlib.contextmanager
+def alone(path):
+    """Be the only worker that makes something, or finds it made."""
+    with open(path.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def pytest_collection_modifyitems(items):
-    """What runs the workflow first, for it takes longest; tests of a file in one worker, for they share fixtures."""
+    """What runs the workflow comes first, for it takes longest; a worker takes whole files (`--dist loadfile`)."""
     items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture

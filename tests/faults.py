@@ -148,6 +148,16 @@ class Run:
                 found.append((shell, inner[0] if inner else None, RULES.get(name, name)))
         return found
 
+    def forked(self):
+        """Return (process, rule) of each child of the run's worker: those do what the jobs' own processes wait for."""
+        found = []
+        for process in marked(self.mark):
+            with contextlib.suppress(psutil.Error):
+                first, _, name = process.name().partition(" ")
+                if (first, name == "worker") == ("odl", False) and name:
+                    found.append((process, RULES.get(name, name)))
+        return found
+
     def phase(self):
         """Name what Snakemake is at: the rules whose jobs run, its start, or the time between jobs."""
         names = sorted({name for _, _, name in self.jobs()})
@@ -170,7 +180,7 @@ class Run:
 
         def found():
             victim[:] = [(job[0 if target == "rule" else 1], job[2]) for job in self.jobs()]
-            victim[:] = [entry for entry in victim if entry[0] is not None]
+            victim[:] = self.forked() * (target == "child") + [entry for entry in victim if entry[0] is not None]
             return bool(victim)
 
         while self.wait(found):

@@ -73,6 +73,8 @@ def _run(words, folder, variables, output):
             status = 0
         except SystemExit as left:
             status = left.code if isinstance(left.code, int) else int(left.code is not None)
+            if isinstance(left.code, str):  # which Python says at its end
+                print(left.code, file=sys.stderr)
         for thread in threading.enumerate():
             if thread is not threading.current_thread() and not thread.daemon:
                 thread.join()

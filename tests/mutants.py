@@ -37,6 +37,17 @@ class Edit(NamedTuple):
 
 
 EDITS = [
+    # Other methods and views
+    Edit("few = earlier.counts[max(0, earlier.counts.shape[0] - room) :]", "few = earlier.counts[:room]", "rivals"),
+    Edit("self.total = kept * self.total + counts.shape[0]", "self.total = self.total + counts.shape[0]", "rivals"),
+    Edit("% self.BUCKET] = before + row", "% self.BUCKET] = row", "rivals"),
+    Edit("bound += gammaln(alpha * self.TOPICS)", "bound -= gammaln(alpha * self.TOPICS)", "rivals"),
+    Edit("if _agreement(words, meaning) < AGREEMENT:", "if _agreement(words, meaning) > AGREEMENT:", "views"),
+    Edit("own[np.arange(len(rows)), rows] = True", "own[np.arange(len(rows)), rows] = False", "views"),
+    Edit("scaled.any(axis=1, keepdims=True), scaled - mean, 0.0", "scaled.any(axis=1, keepdims=True), scaled, 0.0",
+         "dense"),
+    Edit("past = total(before.raw_vectors)\n", "past = np.zeros(vectors.shape[1])\n", "dense"),
+    Edit('"there": ~there, "words"', '"there": there, "words"', "simulation"),
     # Kernels
     Edit("if 2.0 * inside[j] > mass[j] + lam:", "if 2.0 * inside[j] > mass[j]:", "coding_exact",
          "a screening of atoms that cannot enter a code: atoms kept without need get the weight 0"),

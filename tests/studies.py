@@ -1,13 +1,13 @@
 """A small invented study on disk: documents of named topics, real feature chains, score files."""
 
-import functools
 from types import SimpleNamespace
 
 import numpy as np
+from conftest import alone, shared
 from scipy import sparse
 
 from odl.evaluation import baselines, scores, study, tables
-from odl.evaluation.plan import score_path
+from odl.evaluation.plan import load_plan, score_path, write_plan
 from odl.files.documents import NO_TIME, Documents
 from odl.jobs import update
 from odl.report import figures
@@ -160,12 +160,15 @@ def make_study(
     return plan
 
 
-@functools.cache
-def shown(root):
-    """Make a study of two streams with its tables and figures, once a process; return root and plan."""
-    plan = make_study(root)
-    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
-    plan += make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
-    study.summarise(plan, root / "tables")
-    figures.write(plan, root / "tables", root / "figures")
-    return root, plan
+def shown(base):
+    """Return root and plan of a study of two streams with its tables and figures, made once; not to be changed."""
+    root = shared(base) / "shown"
+    with alone(root):
+        if not (root / "plan.json").exists():
+            plan = make_study(root)
+            one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2), "pg": ("projected_gradient", {"eta": 11.0}, 0.1)}
+            plan += make_study(root, seeds=1, steps=4, sizes=(20,), runs=one, reader="scipydocs", corpus="small")
+            study.summarise(plan, root / "tables")
+            figures.write(plan, root / "tables", root / "figures")
+            write_plan(root / "plan.json", plan)
+    return root, load_plan(root / "plan.json")

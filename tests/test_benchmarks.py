@@ -42,13 +42,14 @@ def run(tmp_path, *arguments):
 
 
 def test_every_part_in_this_process(tmp_path):
-    rows = run(tmp_path, "coder", "step", "checkpoint", "arxiv")
+    rows = run(tmp_path, "coder", "step", "checkpoint", "adaptive", "arxiv")
     assert [row["part"] for row in rows if row["verdict"]] == ["arxiv"], "only arxiv has no stream of its own"
     for row in rows[:-1]:
         assert row["what"].startswith("made stream")
         assert math.isfinite(float(row["value"])) and float(row["value"]) >= 0
-    found = {part: [float(row["value"]) for row in rows if row["part"] == part] for part in ("step", "checkpoint")}
-    assert len(found["step"]) == 12 and len(found["checkpoint"]) == 3 and min(*found["step"], *found["checkpoint"]) > 0
+    parts = ("step", "checkpoint", "adaptive")
+    found = {part: [float(row["value"]) for row in rows if row["part"] == part] for part in parts}
+    assert [len(found[part]) for part in parts] == [12, 3, 11] and min(map(min, found.values())) > 0
     gaps = [float(row["value"]) for row in rows if "gap" in row["what"]]
     apart = [float(row["value"]) for row in rows if "differs" in row["what"]]
     assert len(gaps) == 4 and max(gaps + apart) <= 1e-9, "the peers solve another problem"

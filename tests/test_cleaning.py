@@ -333,7 +333,7 @@ def test_raw_20_newsgroups(corpora):
             for name, cleaner in CLEANERS.items():
                 before, text = text, cleaner(text)
                 n_changed[name] += text != before
-                assert cleaner(text) == text, (name, member.name)
+                assert n_posts % 5 or cleaner(text) == text, (name, member.name)
             left += [line for line in text.split("\n") if line.startswith("M") and len(line) == 61 and " " not in line]
     assert n_posts == 11314 and n_changed["headers"] == n_posts
     assert 6500 < n_changed["quotes"] < 8000 and 4000 < n_changed["signatures"] < 6000

@@ -1,5 +1,6 @@
 """The configuration is refused at the first wrong key or value, in one sentence."""
 
+import contextlib
 import copy
 
 import pytest
@@ -110,6 +111,13 @@ def test_what_is_left_out_is_filled_in():
     assert held == {"seeds": [5], "a": {"b": 6, "c": {"d": [{"e": 2}]}}, "f": 3, "g": None}
     held["a"]["c"]["d"][0]["e"] = 7
     assert defaults == before
+
+
+def test_atoms_opened_on_demand_may_outnumber_the_first_batch():
+    for run, wrong in (("adaptive", False), ("admm", True)):
+        changed = broken(["learners", run, "atoms"], [2000])
+        with pytest.raises(ConfigError, match=f"run '{run}' has 2000") if wrong else contextlib.nullcontext():
+            config.check_config(changed, SCHEMA)
 
 
 @pytest.mark.parametrize("name", ["baselines", "features", "seed0"])

@@ -13,7 +13,7 @@ import h5py
 import pytest
 from workflows import documents, environment
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("faults")]
+pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,15 @@ COMMANDS = {
     "verify": ["{past}"],
 }  # fmt: skip
 UNREAD = {("regret", "{f0.h5}"), ("summarise", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
-NOT_READING = {"plan", "compile", "schema", "ranks", "run", "step"}  # ranks starts rank, and run Snakemake, which read
+NOT_READING = {
+    "plan",
+    "compile",
+    "schema",
+    "ranks",
+    "run",
+    "step",
+    "completion",
+}  # ranks starts rank, and run Snakemake, which read
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,6 @@ try:
 except ImportError:
     mpi4py = None
 needs_mpi = pytest.mark.skipif(not (MPIEXEC and mpi4py), reason="mpi4py or mpiexec is missing: pip install '.[test]'")
-# Ranks of one test have the two cores to themselves, as far as other tests go.
-pytestmark = pytest.mark.xdist_group("mpi")
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "rounds": 1, "iterations": 40}
 

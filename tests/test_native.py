@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -146,3 +147,68 @@ def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert ahead.build("exact") is None
     assert not list(tmp_path.glob("*.so"))
+
+
+LIBRARIES = {"small": {"f": "l"}, "large": {"f": "l"}}
+
+
+class TestOneBuild:
+    """Two jobs that compile at once make each library once."""
+
+    @pytest.fixture
+    def ahead(self, tmp_path, monkeypatch):
+        """The module, with two files of kernels that take a moment and note who builds them."""
+        from odl.jobs import compile as ahead
+
+        def build(name):
+            with open(tmp_path / "built", "a") as file:
+                file.write(f"{name}\n")
+            time.sleep(0.5)
+            (tmp_path / name).touch()
+            return name
+
+        for name in LIBRARIES:
+            (tmp_path / f"{name}.py").touch()
+        monkeypatch.setattr(native, "FUNCTIONS", LIBRARIES)
+        monkeypatch.setattr(native, "library", lambda name: str(tmp_path / name))
+        monkeypatch.setattr(reach, "source", lambda name: str(tmp_path / f"{name}.py"))
+        monkeypatch.setattr(ahead, "build", build)
+        return ahead
+
+    def test_side_by_side(self, ahead, tmp_path):
+        jobs, said = [], tmp_path / "said"
+        for _ in range(2):
+            job = os.fork()
+            if not job:
+                with open(said, "a", buffering=1) as file:
+                    failed = ahead.build_all(LIBRARIES, lambda line: file.write(line + "\n"))
+                os._exit(len(failed))
+            jobs.append(job)
+        assert [os.waitpid(job, 0)[1] for job in jobs] == [0, 0]
+        assert sorted((tmp_path / "built").read_text().split()) == ["large", "small"]
+        lines = said.read_text().splitlines()
+        assert len([line for line in lines if line.startswith("kernels ") and ", library " in line]) == 2
+        assert any("waiting for the kernels" in line for line in lines)
+
+    def test_one_that_was_killed_leaves_nothing_to_wait_for(self, ahead, tmp_path):
+        job = os.fork()
+        if not job:
+            with ahead.alone("small"):
+                (tmp_path / "held").touch()
+                time.sleep(1000)
+        while not (tmp_path / "held").exists():
+            time.sleep(0.01)
+        with ahead.alone("small", wait=False) as held:
+            assert not held
+        os.kill(job, 9)
+        os.waitpid(job, 0)
+        with ahead.alone("small", wait=False) as held:
+            assert held
+
+    def test_a_disk_without_locks(self, ahead, tmp_path, monkeypatch):
+        def refuse(*_):
+            raise OSError("no locks here")
+
+        monkeypatch.setattr(ahead.fcntl, "flock", refuse)
+        assert ahead.build_all(LIBRARIES, lambda line: None) == []
+        assert sorted((tmp_path / "built").read_text().split()) == ["large", "small"]

@@ -219,6 +219,13 @@ class TestFindings:
         assert not newhealth.findings(watch, seeds=newseeds.Agreement(1, 20, 0.8))[0].look
         assert "Stability between seeds" not in self.told(watch)
 
+    def test_what_cleaning_took_out(self, watch):
+        said = "cleaned 9 documents: headers of 3 (40 characters)"
+        held = {entry.what: entry for entry in newhealth.findings(watch, taken=said)}
+        assert held["Taken out of the texts"].text == "Cleaned 9 documents: headers of 3 (40 characters)."
+        assert "Taken out of the texts" not in self.told(watch)
+        assert "headers of 3 (40 characters)" in plain(newpage.text(watch, taken=said))
+
     def test_another_budget(self, watch):
         more = newpages.watch(per=16)
         text = self.told(watch, [(20, more)])["Budget"].text

@@ -12,7 +12,6 @@ BROWSER = os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")
 driver = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
 pytestmark = [
     pytest.mark.skipif(not BROWSER, reason="needs chromium (or its path in ODL_CHROMIUM)"),
-    pytest.mark.xdist_group("browser"),
 ]
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync")  # fmt: skip

@@ -23,12 +23,12 @@ from odl.report.figures.parameters import find_sweeps, sensitivity
 from odl.report.figures.scores import lower_limit, scores_over_time
 from odl.report.figures.timesteps import auc_by_timestep
 
-pytestmark = [pytest.mark.filterwarnings("error::UserWarning"), pytest.mark.xdist_group("studies")]
+pytestmark = pytest.mark.filterwarnings("error::UserWarning")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return studies.shown(tmp_path_factory.getbasetemp() / "shown")
+    return studies.shown(tmp_path_factory.getbasetemp())
 
 
 def select(made, corpus="wires", **settings):

@@ -11,8 +11,8 @@ from odl.corpora import feeds
 from odl.errors import ConfigError, DataError
 from odl.files import documents as docs
 from odl.files import storage
-from odl.project import losses
 from odl.project.look import look
+from odl.stream import losses
 
 
 def jsonl(path, rows):
@@ -45,6 +45,9 @@ class TestCleaners:
         block = "\n".join("M" + "5&AE('%U:6-K(&)R;W=N(&9O>\"!J=6UP<R!O=F5R('1H92!L87IY(&1O9RX@5"[:60] for _ in range(5))
         found, said = cleaners(tmp_path / "b.jsonl", lambda n: own(n) + (f"\n{block}\n" if n < 3 else ""))
         assert found == ["encoded"] and "(in 3.0% of the documents)" in said
+
+    def test_one_text_of_many_needs_no_cleaner(self, tmp_path):
+        assert cleaners(tmp_path / "a.jsonl", lambda n: own(n) + ("\n-- \nSome Body" if n == 5 else ""))[0] == []
 
     def test_boilerplate_and_what_else_goes_first(self, tmp_path):
         assert cleaners(tmp_path / "a.jsonl", lambda n: f"Title\n{own(n)}\n{FOOTER}")[0] == ["boilerplate"]
@@ -134,10 +137,11 @@ def test_what_a_run_took_out_is_one_line(tmp_path):
     options = {"clean": ["headers", "signatures"], "min_words": 5, "tokens": {"stop_words": None}}
     docs.write(tmp_path / "documents.h5", corpora.read("documents", [jsonl(tmp_path / "a.jsonl", rows)], options))
     said = "cleaned 5 documents: signatures of 5 (70 characters)"
-    assert losses.sentence(tmp_path) == f"{said}; 1 more were too short and are left out"
+    places = tmp_path / "documents.h5", tmp_path / "seed0" / "features"
+    assert losses.sentence(*places) == f"{said}; 1 more were too short and are left out"
     (tmp_path / "seed0" / "features").mkdir(parents=True)
     for t in (0, 1):
         with storage.writing(tmp_path / "seed0" / "features" / f"{t}.h5", "features", t=t) as file:
             storage.write_array(file.create_group("boilerplate"), "taken", np.array([0, 1200], dtype=np.int32))
-    assert losses.sentence(tmp_path).startswith(f"{said}, boilerplate of 2 (2,400 characters); ")
-    assert losses.sentence(tmp_path / "absent") == ""
+    assert losses.sentence(*places).startswith(f"{said}, boilerplate of 2 (2,400 characters); ")
+    assert losses.sentence(tmp_path / "absent", tmp_path) == ""

@@ -204,6 +204,9 @@ def test_batches_of_other_sizes(held):
     assert [name for batch in smaller.batches for name in batch.ids] == [n for batch in made.batches for n in batch.ids]
     rows = qualitystudy.resize(made, chosen, {**SETTINGS, "sizes": [30]})["sizes"]
     found = {(row["run"], row["size"]): row for row in rows}
+    made.made_of[1]["topic_entry"] = {"held_back": 0.5, "first": 2, "last": 3}
+    schedules = [made.cut(size).made_of[1]["topic_entry"] for size in (30, 60, 120)]
+    assert [(entry["first"], entry["last"]) for entry in schedules] == [(3, 6), (2, 3), (2, 2)]
     row = found["nearest5-logtf", 30]
     scores = [baselines.nearest(batch, smaller.batches[: batch.t])["nearest5-logtf"] for batch in smaller.batches[1:]]
     labels = np.concatenate(smaller.labels[1:])
@@ -240,6 +243,13 @@ def test_curves_are_means_over_seeds(rows, column, last):
     assert (qualityplots.PLAIN in lines) == (column == "entries")
     if column == "entries":  # the better one of the two windows
         assert np.allclose(lines[qualityplots.PLAIN][:, 1], (0.755, 0.805))
+    others = [{"stream": "one", "seed": seed, "run": run, "entries": 4000 + 2000 * seed, "average": 0.7 + 0.1 * seed}
+              for seed in (0, 1) for run in ("first-story-lsh", "first-story-lsh-context")]  # fmt: skip
+    drawn = qualityplots.curves(memory, compared, column, others)
+    marks = [[line for line in axis.lines if "hashing" in str(line.get_label())] for axis in drawn.axes]
+    assert [len(found) for found in marks] == [column == "entries", 0]
+    if column == "entries":
+        assert np.allclose(marks[0][0].get_xydata(), [[5.0, 0.75]])
     flat = {line.get_label(): line.get_ydata()[0] for line in figure.axes[1].lines}
     ours = [row for row in compared if row["stream"] == "two"]
     means = {run: np.mean([row["average"] for row in ours if row["run"] == run]) for run in {r["run"] for r in ours}}

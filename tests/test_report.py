@@ -17,7 +17,6 @@ from odl.files.text import CONTROLS
 from odl.report import figures, page, sections, selection, studypage
 from odl.stream import batching
 
-pytestmark = pytest.mark.xdist_group("studies")
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
 
@@ -47,7 +46,7 @@ class Checker(HTMLParser):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    root, plan = studies.shown(tmp_path_factory.getbasetemp() / "shown")
+    root, plan = studies.shown(tmp_path_factory.getbasetemp())
     page = tmp_path_factory.mktemp("report") / "report.html"
     config = {"mirror": "https://mirror.example/x", "note": "a <b>bold</b> & 'quoted' value"}
     studypage.write(page, plan, root / "tables", root / "figures", title="A <study>", config=config)

@@ -23,7 +23,7 @@ def taught(rival, batches):
     return rival
 
 
-@pytest.mark.parametrize("name", rivals.RIVALS)
+@pytest.mark.parametrize("name", [*rivals.names(False), *rivals.names(True)])
 def test_a_score_is_repeatable_and_changes_nothing(chain, name):
     one, other = (taught(rivals.RIVALS[name](0), chain[:2]) for _ in range(2))
     first = one.score(chain[2])
@@ -128,7 +128,7 @@ def test_rows_of_a_study(chain):
             assert sorted(scores) == [1, 3]
             return float(np.mean([scores[t].mean() for t in scores]))
 
-    rows = qualityrivals.rows(Held, rivals.names(False), lambda scores: {t: 2 * s for t, s in scores.items()})
+    rows = qualityrivals.rows(Held, rivals.names(False), lambda scores, alike: {t: 2 * s for t, s in scores.items()})
     assert [row["run"] for row in rows[::2]] == rivals.names(False)
     for plain, context in zip(rows[::2], rows[1::2], strict=True):
         assert context["run"] == f"{plain['run']}-context" and np.isclose(context["average"], 2 * plain["average"])

@@ -15,8 +15,7 @@ from workflows import Study, documents, settings
 
 from odl.files import agentfiles
 
-# The cluster has the machine to itself, as far as other tests of the workflow go.
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("slurm")]
+pytestmark = pytest.mark.workflow
 ABSENT = slurm.missing()
 _absent = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be started: {ABSENT}")
 
@@ -36,11 +35,9 @@ PATIENCE = 1800  # seconds, for machines that are busy with other things
 FAULTS = """
 import os, signal, sys, time
 
-HALLS = ("odl.stream.batching", "odl.stream.features")  # every job of a stream goes through one of them
-
 
 def fault(event, args):
-    if event == "import" and args[0] in HALLS:
+    if event == "import" and args[0] == "odl.worker":  # every job asks first for the worker of its run
         words = " ".join(sys.orig_argv)
         for name in os.listdir("faults"):
             kind, job = open(f"faults/{name}").read().split(" ", 1)

@@ -47,7 +47,8 @@ ROOMS = {
     "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
     "registry": BOTH | {"arguments", "report", "experiments"},
     "project": {"alerts", "errors", "config", "files", "corpora", "stream"},
-    "cli": {"__init__", "errors", "arguments", "commands", "jobs", "project"},
+    "worker": set(),
+    "cli": {"__init__", "errors", "arguments", "commands", "jobs", "project", "worker"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms

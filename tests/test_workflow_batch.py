@@ -7,7 +7,7 @@ from workflows import SHOWN, chain, documents
 from odl.evaluation.scores import read_scores
 from odl.files import checkpoints
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-batch")]
+pytestmark = pytest.mark.workflow
 
 
 def test_the_batch_learner_in_a_study(study):

@@ -8,7 +8,7 @@ from workflows import Study, settings
 
 from odl.files.tables import read_table
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-experiments")]
+pytestmark = pytest.mark.workflow
 
 PARTED = {**TREES, "seeds": [0]}
 RUN = ("experiment convergence", "experiment denoising", "experiment inpainting", "measure inpainting 0")

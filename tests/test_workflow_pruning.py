@@ -6,7 +6,7 @@ import shutil
 import pytest
 from workflows import SHOWN, documents, settings
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-pruning")]
+pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")

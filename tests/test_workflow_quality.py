@@ -9,7 +9,7 @@ from workflows import documents, settings
 
 from odl.files.tables import read_table
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-quality")]
+pytestmark = pytest.mark.workflow
 SMALL = {"k": 8, "atoms": [4, 8], "windows": [60, 120], "parts": ["table", "memory", "ablation", "alerts"]}
 
 

@@ -11,7 +11,7 @@ from workflows import SHOWN
 from odl.evaluation.scores import read_scores
 from odl.files import agentfiles
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-ranks"), needs_mpi]
+pytestmark = [pytest.mark.workflow, needs_mpi]
 LEARNER = {"algorithm": "diffusion", "network": "ring", "agents": 4, "degree": 2, "rounds": 1, "iterations": 20}
 
 

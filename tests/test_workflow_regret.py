@@ -8,7 +8,7 @@ from workflows import Study, documents, settings
 
 from odl.files import tables
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-regret")]
+pytestmark = pytest.mark.workflow
 
 THEOREM = {"algorithm": "online_admm", "rounds": 2, "beta": 50.0, "tau": 0.001, "dual_terms": 0}
 

@@ -4,7 +4,7 @@ import pytest
 from contract import ALL, quick
 from workflows import Study, documents, settings
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-shards")]
+pytestmark = pytest.mark.workflow
 
 
 FEW = ("adaptive", "online_admm")

@@ -10,7 +10,7 @@ from odl.alerts import emerging
 from odl.evaluation.scores import read_scores
 from odl.files.tables import read_table
 
-pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow-topics")]
+pytestmark = pytest.mark.workflow
 STEPS = {f"topics da {t}" for t in (1, 2, 3)}
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import fcntl
 import functools
 import hashlib
 import json
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 import forked
 import h5py
-from conftest import ROOT
+from conftest import ROOT, alone, shared
 
 SHOWN = {"tables", "figures", "page"}  # jobs after every evaluation
 COPIED = ("workflow", "profiles", "config", "src")
@@ -36,7 +35,8 @@ if called:
     held = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     study = os.path.dirname(os.path.dirname(__file__))
     with open(os.path.join(study, "threads.jsonl"), "a") as file:
-        file.write(json.dumps({"command": sys.orig_argv[called[0] + 2], "threads": held}) + "\\n")
+        words = [word for word in sys.orig_argv[called[0] + 1 :] if word != "step"]
+        file.write(json.dumps({"command": words[0], "threads": held}) + "\\n")
 """
 
 
@@ -287,10 +287,9 @@ def finished(base):
 
     It is made once for all workers, each of which has a copy in its own folder `base`.
     """
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    study, told = Study(shared / "finished"), shared / "finished.json"
-    with open(shared / "finished.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    study = Study(shared(base) / "finished")
+    told = study.folder.with_suffix(".json")
+    with alone(study.folder):
         if not told.exists():
             shutil.rmtree(study.folder, ignore_errors=True)
             Study.create(study.folder).write("a.jsonl", documents(0, 360, padding=3000))

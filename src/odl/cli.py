@@ -1,19 +1,18 @@
 """The ``odl`` command: its subcommands (`odl.commands`), how they are run and how they end."""
 
-import argparse
 import os
-import platform
-import signal
 import sys
-import threading
 import time
 
-import odl
-from odl import commands
-from odl.commands import completing
-from odl.commands.declare import COMMANDS, STEPS
-from odl.errors import OdlError
-from odl.project import commands as project
+from odl.worker import client
+
+# Everything else is imported where it is used: a job that the worker of its run does needs none of it here.
+
+TITLE = "What is new in a stream of documents, and why."
+MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
+STEPS_TITLE = (
+    "One step of the workflow, as its rules call them, in the order of a study; to run or to look into by hand."
+)
 
 
 def _end_cleanly():
@@ -21,6 +20,10 @@ def _end_cleanly():
 
     A killed Snakemake cannot stop its jobs; the Snakefile names its process in ODL_PARENT.
     """
+    import platform
+    import signal
+    import threading
+
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parent = os.environ.get("ODL_PARENT", "")
     if parent.isdigit() and os.environ.get("ODL_HOST", platform.node()) == platform.node():
@@ -28,6 +31,8 @@ def _end_cleanly():
 
 
 def _watch(parent):
+    import signal
+
     while True:
         try:
             os.kill(parent, 0)
@@ -39,23 +44,29 @@ def _watch(parent):
         time.sleep(0.5)
 
 
-TITLE = "What is new in a stream of documents, and why."
-MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
-STEPS_TITLE = (
-    "One step of the workflow, as its rules call them, in the order of a study; to run or to look into by hand."
-)
-TEXT = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+def _new(make, *names, **options):
+    """Return a parser whose texts stay as they are written."""
+    import argparse
+
+    return make(*names, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
 def _parser():
     """Return the parser of all commands and steps."""
-    parser = argparse.ArgumentParser(prog="odl", usage="odl COMMAND ...", **TEXT)
+    import argparse
+
+    import odl
+    from odl.commands import completing
+    from odl.commands.declare import COMMANDS
+    from odl.project import commands as project
+
+    parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl", **listed)
     project.add(subparsers)
     for name, declared in COMMANDS.items():
-        _fill(subparsers.add_parser(name, help=declared.help, **TEXT), declared)
+        _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
     lines = [TITLE, ""]
     for inner in subparsers.choices.values():
         completing.prepare(inner)
@@ -63,17 +74,22 @@ def _parser():
         example = subparsers.choices[action.dest].epilog.partition("\n  ")[2].partition("\n")[0]
         lines += [f"  {action.dest:<12}{action.help}", f"{'':14}$ {example}"]
     parser.description, parser.epilog = "\n".join(lines), MORE
-    _add_steps(subparsers.add_parser("step", usage="odl step NAME ...", help="what rules of the workflow run", **TEXT))
+    _add_steps(_new(subparsers.add_parser, "step", usage="odl step NAME ...", help="what rules of the workflow run"))
     return parser
 
 
 def _add_steps(parser):
+    import argparse
+
+    from odl import commands
+    from odl.commands.declare import STEPS
+
     lines = [STEPS_TITLE, "", *(f"  {name:<12}{STEPS[name].help}" for name in commands.PIPELINE)]
     parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
     for name in commands.PIPELINE:
-        _fill(subparsers.add_parser(name, help=STEPS[name].help, **TEXT), STEPS[name])
+        _fill_step(_new(subparsers.add_parser, name, help=STEPS[name].help), STEPS[name])
 
 
 def _fill(parser, declared):
@@ -86,34 +102,67 @@ def _fill(parser, declared):
         parser.add_argument(*flags, **options)
 
 
+def _fill_step(parser, declared):
+    _fill(parser, declared)
+    parser.add_argument("--costs", metavar="FILE", help="seconds and memory of this call to write, as a table")
+
+
 def _sentence(text):
     return text[:1].upper() + text[1:] + "."
 
 
 def _parsed(words):
-    """Return the parsed arguments; of a step without the parsers of all others, which jobs would wait for."""
+    """Return the parsed arguments, None where a step was named as a command.
+
+    Those of a step without the parsers of all others, which jobs would wait for.
+    """
+    import argparse
+
+    from odl import commands
+    from odl.commands import completing
+    from odl.commands.declare import STEPS
+
+    del commands  # imported for what it declares
     if "_ARGCOMPLETE" in os.environ:
         completing.complete(_parser())
     if words[:1] == ["step"] and words[1:] and words[1] in STEPS:
-        parser = argparse.ArgumentParser(prog=f"odl step {words[1]}", **TEXT)
-        _fill(parser, STEPS[words[1]])
+        parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
+        _fill_step(parser, STEPS[words[1]])
         return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
+    if words and words[0] in STEPS:
+        print(f"odl: `odl {words[0]}` is a step of the workflow; it is now `odl step {words[0]}`.", file=sys.stderr)
+        return None
     return _parser().parse_args(words)
 
 
 def main(words=None):
     """Run one subcommand; return the exit status."""
-    given = sys.argv[1:] if words is None else words
-    if given and given[0] in STEPS:
-        print(f"odl: `odl {given[0]}` is a step of the workflow; it is now `odl step {given[0]}`.", file=sys.stderr)
+    if words is None:
+        if sys.argv[1:2] == [client.COMMAND]:
+            return _serve(sys.argv[2:])
+        status = client.ask(sys.argv[1:])
+        if status is not None:
+            return status
+    args = _parsed(sys.argv[1:] if words is None else words)
+    if args is None:
         return 2
-    args = _parsed(given)
     if words is None:
         _end_cleanly()
     status = _run(args)
     if os.environ.get("ODL_COSTS"):
         print(f"odl {args.command}: {time.process_time():.3f} CPU s, {_peak():.1f} MB at most", file=sys.stderr)
     return status
+
+
+def _serve(words):
+    """Be the worker of a run: `odl.worker.client` begins it, nobody types it."""
+    from odl.worker import server
+
+    if len(words) != 1 or not words[0].isdigit():
+        print("odl worker: begun by the first job of a run; expected the number of a socket.", file=sys.stderr)
+        return 2
+    server.serve(int(words[0]), main)
+    return 0
 
 
 def _peak():
@@ -127,8 +176,14 @@ def _peak():
 
 def _run(args):
     """Run the subcommand; return the exit status."""
+    from odl.errors import OdlError
+
     try:
         args.function(args)
+        if getattr(args, "costs", None):
+            from odl.jobs import costs
+
+            costs.write(args.costs)
         sys.stdout.flush()
     except OdlError as error:
         print(f"odl {args.command}: {error}", file=sys.stderr)

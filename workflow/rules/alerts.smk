@@ -16,11 +16,10 @@ rule alerts:
         duplicates=duplicates_of,
         corpus=last_features,
     output:
-        RUN + "/alerts/{t}.h5",
+        alerts=RUN + "/alerts/{t}.h5",
+        costs=RUN + "/benchmarks/alerts/{t}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/alerts/{t}.log",
-    benchmark:
-        RUN + "/benchmarks/alerts/{t}.tsv"
     group:
         block("learn")
     resources:
@@ -37,9 +36,9 @@ rule alerts:
         duplicates=option("--duplicates", "duplicates"),
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl step alerts {input.features:q} {input.scores:q} {input.state:q} {output:q} --batch {input.batch:q}"
+        "odl step alerts {input.features:q} {input.scores:q} {input.state:q} {output.alerts:q} --batch {input.batch:q}"
         " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
-        " > {log:q} 2>&1"
+        " --costs {output.costs:q} > {log:q} 2>&1"
 
 
 # A person's own folder has the page, and what is said to be known, beside odl.yaml; another study beside its results.

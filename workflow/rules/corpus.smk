@@ -1,6 +1,7 @@
 # Corpus: downloads -> documents -> order of the stream -> batches.
 # REQUIRED INPUTS: data/corpora.csv, or the user's own files
-# OUTPUTS: data/{folder}/{file}, {corpus}/documents.h5, {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
+# OUTPUTS: data/{folder}/{file}, {corpus}/shares/{share}.h5 of more than a MB of the user's files, {corpus}/documents.h5,
+# {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
 #
 # Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
 localrules:
@@ -22,9 +23,36 @@ rule download:
         "odl step download {wildcards.folder}/{wildcards.file} {output:q} --registry {input.registry:q} 2> >(tee {log:q} >&2)"
 
 
+rule share:
+    input:
+        lambda wildcards: shared(wildcards.corpus)[wildcards.share],
+    output:
+        ROOT + "/{corpus}/shares/{share}.h5",
+    log:
+        ROOT + "/logs/{corpus}/shares/{share}.log",
+    wildcard_constraints:
+        share=r"[0-9a-f]{12}",
+    resources:
+        mem_mb=memory(20, base=1500),
+        runtime=minutes(1, base=10),
+    params:
+        code=lambda wildcards: code("read", reader_file(wildcards), SHARE),
+        options=lambda wildcards: json.dumps(
+            config["corpora"][wildcards.corpus]["options"]
+        ),
+        contents=lambda wildcards: contents_of(
+            shared(wildcards.corpus)[wildcards.share]
+        ),
+        sources=lambda wildcards: config["corpora"][wildcards.corpus]["sources"],
+        ends=lambda wildcards, input: [input[0], input[-1]],
+    shell:
+        "odl step read documents {output:q} --source {params.sources:q} --options {params.options:q}"
+        " --files {params.ends:q} > {log:q} 2>&1"
+
+
 rule read:
     input:
-        sources=lambda wildcards: CORPUS_FILES[wildcards.corpus],
+        sources=lambda wildcards: shares_or_files(wildcards),
     output:
         ROOT + "/{corpus}/documents.h5",
     log:
@@ -35,7 +63,11 @@ rule read:
         mem_mb=memory(20, base=1500),
         runtime=minutes(1, base=10),
     params:
-        code=lambda wildcards: code("read", reader_file(wildcards)),
+        code=lambda wildcards: code(
+            "read",
+            reader_file(wildcards),
+            *([SHARE] if shared(wildcards.corpus) else []),
+        ),
         reader=lambda wildcards: config["corpora"][wildcards.corpus]["reader"],
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
@@ -47,8 +79,12 @@ rule read:
             "sources"
         )
         or input.sources,
+        shares=lambda wildcards, input: (
+            ["--shares", *input.sources] if shared(wildcards.corpus) else []
+        ),
     shell:
-        "odl step read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q} > {log:q} 2>&1"
+        "odl step read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q}"
+        " {params.shares:q} > {log:q} 2>&1"
 
 
 checkpoint index:

@@ -8,11 +8,10 @@ rule features:
         batch=STREAM + "/batches/{t}.h5",
         previous=before(STREAM + "/features/{t}.h5"),
     output:
-        STREAM + "/features/{t}.h5",
+        features=STREAM + "/features/{t}.h5",
+        costs=STREAM + "/features/benchmarks/{t}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/features/{t}.log",
-    benchmark:
-        STREAM + "/features/benchmarks/{t}.tsv"
     group:
         block("stream")
     resources:
@@ -21,7 +20,7 @@ rule features:
     params:
         code=code("features"),
     shell:
-        "odl step features {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"
+        "odl step features {output.features:q} {input.batch:q} {input.previous:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
 # Of corpora with options.duplicates; the batches of the timesteps before, which it reads as well, are there by then.

@@ -2,6 +2,7 @@
 import hashlib
 import importlib.metadata
 
+SHARE = "corpora/shares"  # what reads a share
 HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
 
 
@@ -21,14 +22,37 @@ def versions(wildcards):
     return found
 
 
+@functools.cache
+def shared(corpus):
+    """The shares that the user's own files are read in: name -> files; none where all are read at once."""
+    if not config["corpora"][corpus].get("sources"):
+        return {}
+    return study.shares_of(CORPUS_FILES[corpus])
+
+
+def shares_or_files(wildcards):
+    """What a corpus is made of."""
+    names = shared(wildcards.corpus)
+    if not names:
+        return CORPUS_FILES[wildcards.corpus]
+    return [f"{ROOT}/{wildcards.corpus}/shares/{name}.h5" for name in names]
+
+
 def contents(wildcards):
-    """What the user's own files hold: one may have changed and be older than what was made of it (a clock that was
-    set back, a copy that kept its time), which Snakemake does not see. Of large files the size alone.
-    """
+    """What the user's own files hold, of a corpus that is read at once."""
     if not config["corpora"][wildcards.corpus].get("sources"):
         return None  # checked when downloaded
+    if shared(wildcards.corpus):
+        return None  # each share says it
+    return contents_of(CORPUS_FILES[wildcards.corpus])
+
+
+def contents_of(paths):
+    """What files hold: one may have changed and be older than what was made of it (a clock that was set back, a copy
+    that kept its time), which Snakemake does not see. Of large files the size alone.
+    """
     digest = hashlib.sha256()
-    for path in map(Path, CORPUS_FILES[wildcards.corpus]):
+    for path in map(Path, paths):
         size = path.stat().st_size if path.exists() else -1
         digest.update(f"{path}:{size};".encode())
         if 0 <= size <= HASHED:

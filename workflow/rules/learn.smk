@@ -29,11 +29,10 @@ rule score:
         corpus=last_features,
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
     output:
-        temp(RUN + "/shards/{t}-{shard}.h5"),
+        shard=temp(RUN + "/shards/{t}-{shard}.h5"),
+        costs=RUN + "/benchmarks/shards/{t}-{shard}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/shards/{t}-{shard}.log",
-    benchmark:
-        RUN + "/benchmarks/shards/{t}-{shard}.tsv"
     wildcard_constraints:
         run=ALONE,
         shard=r"\d+",
@@ -48,8 +47,8 @@ rule score:
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl step score {input.features:q} {output:q} --rows {params.rows:q} --previous {input.previous:q} {params.corpus:q}"
-        " --run {params.run:q} > {log:q} 2>&1"
+        "odl step score {input.features:q} {output.shard:q} --rows {params.rows:q} --previous {input.previous:q} {params.corpus:q}"
+        " --run {params.run:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
 rule update:
@@ -64,10 +63,9 @@ rule update:
         state=RUN + "/{t}.h5",
         scores=RUN + "/scores/{t}.h5",
         timings=RUN + "/timings/{t}.tsv",
+        costs=RUN + "/benchmarks/{t}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/{t}.log",
-    benchmark:
-        RUN + "/benchmarks/{t}.tsv"
     wildcard_constraints:
         run=ALONE,
     # Not together with the timestep before, whose dictionary the shards wait for.
@@ -88,7 +86,7 @@ rule update:
     shell:
         "odl step update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
         " --timings {output.timings:q} {params.previous:q} {params.history:q} {params.shards:q} {params.corpus:q}"
-        " --run {params.run:q} > {log:q} 2>&1"
+        " --run {params.run:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
 # The features of a timestep are the last of a chain, and change with any before them: naming all of those would
@@ -97,11 +95,10 @@ rule baselines:
     input:
         features=STREAM + "/features/{t}.h5",
     output:
-        STREAM + "/baselines/{t}.h5",
+        baselines=STREAM + "/baselines/{t}.h5",
+        costs=STREAM + "/baselines/benchmarks/{t}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/baselines/{t}.log",
-    benchmark:
-        STREAM + "/baselines/benchmarks/{t}.tsv"
     group:
         bundle("baselines")
     resources:
@@ -112,4 +109,5 @@ rule baselines:
         window=compared_with,
         code=code("baselines"),
     shell:
-        "odl step baselines {output:q} {input.features:q} --past {params.past:q} --window {params.window:q} > {log:q} 2>&1"
+        "odl step baselines {output.baselines:q} {input.features:q} --past {params.past:q} --window {params.window:q}"
+        " --costs {output.costs:q} > {log:q} 2>&1"

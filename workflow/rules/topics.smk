@@ -10,11 +10,10 @@ rule topics:
         corpus=last_features,
         kernels=ROOT + "/kernels/topics.done",
     output:
-        RUN + "/emerging/{t}.h5",
+        emerging=RUN + "/emerging/{t}.h5",
+        costs=RUN + "/benchmarks/emerging/{t}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/emerging/{t}.log",
-    benchmark:
-        RUN + "/benchmarks/emerging/{t}.tsv"
     group:
         block("learn")
     resources:
@@ -27,8 +26,8 @@ rule topics:
         ),
         corpus=option("--corpus-features", "corpus"),
     shell:
-        "odl step topics {input.scores:q} {input.features:q} --output {output:q} {params.corpus:q}"
-        " --settings {params.settings:q} > {log:q} 2>&1"
+        "odl step topics {input.scores:q} {input.features:q} --output {output.emerging:q} {params.corpus:q}"
+        " --settings {params.settings:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
 rule emerging:

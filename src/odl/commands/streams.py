@@ -26,17 +26,34 @@ def download(args):
     argument("output"),
     argument("--source", nargs="*", default=[], help="files to read"),
     argument("--options", type=parse_map, default={}, help="JSON of the reader's options"),
+    argument("--files", nargs=2, metavar=("FIRST", "LAST"), help="of one's own files only these, and those between"),
+    argument("--shares", nargs="+", default=[], help="what --files made of all files, in order, to be joined"),
 )
 def read(args):
     from odl import corpora
     from odl.files import documents, saying
 
     saying.aloud()
-    found = corpora.read(args.reader, args.source, args.options)
-    documents.write(args.output, found, reader=args.reader)
+    if args.files or args.shares:
+        found = _read_shares(args)
+    else:
+        found = corpora.read(args.reader, args.source, args.options)
+        documents.write(args.output, found, reader=args.reader)
     print("; ".join([f"odl read: {len(found)} documents, {len(found.vocabulary)} terms", *found.notes]))
     for sentence in documents.losses(found):
         print(f"odl read: {sentence}")
+
+
+def _read_shares(args):
+    from odl.corpora import documents, shares
+
+    if args.reader != documents.READER or (args.files and args.shares):
+        raise ParameterError(f"--files or --shares of {args.reader}", "one of them, of one's own files", "correct it")
+    if args.files:
+        return shares.write(args.output, args.source, args.options, *args.files)
+    found = shares.join(args.output, args.shares, args.source, args.options)
+    shares.forget(args.shares)
+    return found
 
 
 @step(

@@ -31,26 +31,27 @@ def verify(args):
 )
 def compile_kernels(args):
     from odl import learners
+    from odl.files import saying
     from odl.jobs import compile as ahead
     from odl.jobs import update
     from odl.kernels import native
 
-    for number, name in enumerate(native.FUNCTIONS, start=1):
-        print(f"now: library {number} of {len(native.FUNCTIONS)}, {name}", flush=True)
-        if not ahead.build(name):
-            print(f"odl compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
-    for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
-        print(f"now: {algorithm}", flush=True)
-        if algorithm == "topics":
-            from odl.alerts import topics
+    saying.aloud()
+    for name in ahead.build_all(native.FUNCTIONS, saying.say):
+        print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
+    # What has no library numba compiles when it is first called: what two algorithms share, only once.
+    with ahead.alone("__init__"):
+        for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
+            if algorithm == "topics":
+                from odl.alerts import topics
 
-            topics.warm_up()
-        elif algorithm == "ranks":
-            from odl.jobs import ranks
+                topics.warm_up()
+            elif algorithm == "ranks":
+                from odl.jobs import ranks
 
-            ranks.warm_up()
-        else:
-            update.warm_up(algorithm)
+                ranks.warm_up()
+            else:
+                update.warm_up(algorithm)
     if args.stamp:
         open(args.stamp, "w").close()
 

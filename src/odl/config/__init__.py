@@ -24,6 +24,7 @@ from odl.config.runs import (
     whole_experiment_of,
 )
 from odl.config.schema import check_map, load_schema
+from odl.config.shares import shares_of
 from odl.errors import ConfigError, OdlError
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "regret_of",
     "run_of",
     "shard_of",
+    "shares_of",
     "sources_of",
     "study_of",
     "whole_experiment_of",

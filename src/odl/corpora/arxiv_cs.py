@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from odl.corpora import encoder
 from odl.corpora.checks import FETCH, check_content, check_options, check_sources, lines, opening, unpacked_text
 from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
 from odl.errors import ConfigError, DataError
@@ -17,6 +18,7 @@ OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "topics": {"type": "string", "enum": ["all", "primary"]},
     "limit": {"type": ["integer", "null"], "minimum": 1},
+    "vectors": encoder.SCHEMA,
     "every": {"type": "integer", "minimum": 1},
     "fields": {
         "type": "array",
@@ -42,7 +44,7 @@ def read(sources, options):
         ``tokens`` (see `odl.corpora.text`); ``topics``: ``"all"`` (default) or ``"primary"``;
         ``limit``: read the first so many papers only (for trying things out); ``every``: of these each
         so many-th, from the first on; ``fields``: parts of the text, some of ``title`` and ``abstract``
-        (default both).
+        (default both); ``vectors`` (see `odl.corpora.encoder`, default null).
 
     Returns
     -------
@@ -68,14 +70,15 @@ def read(sources, options):
     if not isinstance(fields, list) or not fields or not {*map(str, fields)} <= {*FIELDS}:
         raise ConfigError(f"fields is {fields!r}", "a list of 'title', 'abstract' or both", "correct it")
     tokens = token_options(options.get("tokens"))
+    meaning = encoder.encoder_of(options.get("vectors"))
     (path,) = check_sources("arxiv-cs", sources, ["arxiv_cs_abstracts.tsv.xz"])
-    documents = to_documents(path, tokens, topics == "primary", limit, every, fields)
+    documents = to_documents(path, tokens, topics == "primary", limit, every, fields, meaning)
     expected = -(-(N_DOCUMENTS if limit is None else min(limit, N_DOCUMENTS)) // every)
     check_content(path, {"number of documents": len(documents)}, {"number of documents": expected})
     return documents
 
 
-def to_documents(path, tokens, primary_only, limit, every=1, fields=FIELDS):
+def to_documents(path, tokens, primary_only, limit, every=1, fields=FIELDS, meaning=None):
     """Read the table line by line: texts are counted as they come, and not kept."""
     ids, times, topics, titles = [], [], [], []
 
@@ -88,7 +91,7 @@ def to_documents(path, tokens, primary_only, limit, every=1, fields=FIELDS):
             titles.append(one_line(title))
             yield "\n".join(text for name, text in zip(FIELDS, (title, abstract), strict=True) if name in fields)
 
-    counts, vocabulary = count_words(texts(), tokens)
+    counts, vocabulary = count_words(meaning.through(texts()) if meaning else texts(), tokens)
     with opening(path, "days of creation as YYYY-MM-DD"):
         days = np.array(times, dtype="datetime64[D]")
     return Documents(
@@ -98,6 +101,7 @@ def to_documents(path, tokens, primary_only, limit, every=1, fields=FIELDS):
         times=days.astype(np.int64) * DAY_MS,
         topics=topics,
         titles=titles,
+        vectors=meaning.vectors() if meaning else None,
     )
 
 

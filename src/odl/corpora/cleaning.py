@@ -29,7 +29,7 @@ SCHEMA = {
 
 
 def chosen_cleaners(clean):
-    """Return the names of the cleaners of an option, in the order of `NAMES`.
+    """Return the names of the cleaners of an option that go over each text, in the order of `CLEANERS`.
 
     Parameters
     ----------
@@ -48,7 +48,12 @@ def chosen_cleaners(clean):
         expected = "a list of names, or a map of them to true or false, among " + ", ".join(NAMES)
         raise ConfigError(f"clean is {clean!r}", expected, "correct it")
     check_options("clean", clean, NAMES)
-    return [name for name in NAMES if clean.get(name)]
+    return [name for name in CLEANERS if clean.get(name)]
+
+
+def keeps_passages(clean):
+    """Say whether an option that `chosen_cleaners` took asks for boilerplate to be taken out."""
+    return CHAINED in clean and (isinstance(clean, list) or clean[CHAINED]) if clean else False
 
 
 class Cleaning:
@@ -68,8 +73,7 @@ class Cleaning:
     """
 
     def __init__(self, clean=None):
-        chosen = chosen_cleaners(clean)
-        self.names, self.boilerplate = [name for name in chosen if name in CLEANERS], CHAINED in chosen
+        self.names, self.boilerplate = chosen_cleaners(clean), keeps_passages(clean)
         self.taken = {name: array("i") for name in self.names}
 
     def apply(self, text):

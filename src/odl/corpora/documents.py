@@ -4,14 +4,13 @@ from array import array
 from collections import Counter
 
 import numpy as np
-from scipy import sparse
 
-from odl.corpora import cleaning, encodings, feeds, fields, texts
+from odl.corpora import cleaning, encoder, encodings, feeds, fields, texts
 from odl.corpora.checks import check_options, nearest
 from odl.corpora.passages import Splitter, count_words
 from odl.corpora.shingles import Shingler
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
-from odl.corpora.text import TOKENS_SCHEMA, analyser, check_words, token_options
+from odl.corpora.text import TOKENS_SCHEMA, check_words, tally, token_options
 from odl.errors import ConfigError, DataError
 from odl.files import listing, saying
 from odl.files.documents import Documents, Dropped, one_line
@@ -30,6 +29,7 @@ OPTIONS = {
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
     "duplicates": {"type": "boolean"},
+    "vectors": encoder.SCHEMA,
 }
 
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
@@ -56,7 +56,7 @@ def read(sources, options):
         `odl.corpora.text`; for texts only), ``clean`` (which of `odl.corpora.cleaning.CLEANERS` go over the texts
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
         ``duplicates`` (store the shingles of texts, by which `odl.alerts.duplicates` tells near-duplicates; default
-        false).
+        false), ``vectors`` (an encoder of the cleaned texts, see `odl.corpora.encoder`; default null).
 
     Returns
     -------
@@ -74,6 +74,14 @@ def read(sources, options):
     DataError
         If a file or row is; the message names both.
     """
+    collection, form = begin(options)
+    for name, path in find_files(sources, form.kind):
+        collection.add_file(name, path, form)
+    return collection.finish()
+
+
+def begin(options):
+    """Return the `Collection` and the `odl.corpora.tables.Form` of options, which are checked."""
     check_options(READER, options, OPTIONS)
     columns, separator = check_columns(options.get("columns")), options.get("separator", ";")
     if separator is not None and (not isinstance(separator, str) or not separator):
@@ -83,11 +91,10 @@ def read(sources, options):
     tokens, cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
     if not isinstance(duplicates := options.get("duplicates", False), bool):
         raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
-    shingler = Shingler() if duplicates else None
-    collection = Collection(columns, separator, tokens, cleaner, min_words, shingler, dates)
-    for name, path in find_files(sources, form.kind):
-        collection.add_file(name, path, form)
-    return collection.finish()
+    shingler, meaning = Shingler() if duplicates else None, encoder.encoder_of(options.get("vectors"))
+    if meaning and "vector" in columns:
+        raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
+    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning), form
 
 
 def check_form(options):
@@ -157,16 +164,17 @@ class Collection:
         Keeps what near-duplicates are told by.
     dates : str, optional
         As in `odl.corpora.fields.parse_time`.
+    meaning : odl.corpora.encoder.Encoder, optional
+        Makes the vectors of the texts.
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None):
-        self.columns, self.separator, self.tokens, self.words_of = columns, separator, tokens, analyser(tokens)
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None, meaning=None):
+        self.columns, self.separator, self.tokens, self.counted = columns, separator, tokens, tally(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
-        self.dates, self.repeated = dates, 0
+        self.dates, self.repeated, self.meaning = dates, 0, meaning
         self.splitter = Splitter() if cleaner.boilerplate else None
-        self.ids, self.topics, self.titles, self.files, self.urls, self.vectors = {}, [], [], [], [], []
-        self.times, self.numbers = array("q"), {}
-        self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
+        self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
+        self.times, self.vectors, self.n_dimensions = array("q"), [], None
 
     def add_file(self, name, path, form):
         """Append the documents of one file."""
@@ -204,17 +212,17 @@ class Collection:
         topics = fields.parse_topics(given.get("topics"), self.separator)
         text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
         if not fields.missing(given.get("counts")):
-            counts = fields.parse_counts(given["counts"])
+            found = fields.parse_counts(given["counts"])
+            counts = {self.counted.number(word): count for word, count in found.items()}
         elif given.get("text") is not None:
             text, taken = self.cleaner.apply(fields.parse_text(given["text"]))
             if self.splitter is None:
-                counts = Counter(self.words_of(text))
+                counts = Counter(self.counted.of(text))
             else:
-                counts, *passages = count_words(text, self.words_of)
+                counts, *passages = count_words(text, self.counted.of)
         else:
             raise ValueError("it has neither text nor counts")
-        vector = self._vector(given)
-        n_words = sum(counts.values())
+        vector, n_words = self._vector(given), sum(counts.values())
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)
             self.ids[identity] = f"{name} {place}"
@@ -231,12 +239,11 @@ class Collection:
         self.urls.append(fields.parse_url(given.get("url")))
         if vector is not None:
             self.vectors.append(vector)
-        for token, count in counts.items():
-            self.indices.append(self.numbers.setdefault(token, len(self.numbers)))
-            self.data.append(count)
+        if self.meaning is not None:
+            self.meaning.add(text)
         if self.splitter is not None:
-            self.splitter.add(*passages, self.numbers)
-        self.indptr.append(len(self.indices))
+            self.splitter.add(*passages)
+        self.counted.add_counts(counts.keys(), counts.values())
 
     def _vector(self, given):
         """Return the vector of a document, None where the column is not read."""
@@ -244,28 +251,24 @@ class Collection:
             return None
         if given.get("vector") is None or given["vector"] == "":
             raise ValueError("it has no vector")
-        return fields.parse_vector(given["vector"], len(self.vectors[0]) if self.vectors else None)
+        vector = fields.parse_vector(given["vector"], self.n_dimensions)
+        self.n_dimensions = len(vector)
+        return vector
 
     def finish(self):
+        """Return the documents, of which there has to be one with a token."""
+        found = self.documents()
+        check_held(found, {"min_words": self.min_words})
+        return found
+
+    def documents(self):
         """Return the documents, the vocabulary sorted by spelling."""
-        if not self.numbers and self.dropped:
-            given = f"all {len(self.ids)} documents have fewer than {self.min_words} words"
-            raise DataError(given, "longer documents", "lower min_words or clean less")
-        if not self.numbers:
-            raise DataError(
-                f"none of the {len(self.ids)} documents holds a token",
-                "texts that the pattern of tokens fits, or counts",
-                "set tokens.pattern to fit the script of the texts",
-            )
         ids = [identity for identity in self.ids if identity not in self.dropped]
-        vocabulary = check_words(sorted(self.numbers), self.tokens)
-        column = np.empty(len(vocabulary), dtype=np.int32)
-        column[[self.numbers[word] for word in vocabulary]] = np.arange(len(vocabulary))
-        indices = column[np.asarray(self.indices)]
-        shape = (len(ids), len(vocabulary))
+        counts, vocabulary = self.counted.matrix()
+        columns = self.counted.columns(vocabulary)
         return Documents(
-            counts=sparse.csr_array((np.array(self.data), indices, np.array(self.indptr)), shape=shape),
-            vocabulary=vocabulary,
+            counts=counts,
+            vocabulary=check_words(vocabulary, self.tokens),
             ids=ids,
             times=np.array(self.times),
             topics=self.topics,
@@ -274,15 +277,34 @@ class Collection:
             removed=self.cleaner.removed(),
             dropped=self._dropped() if self.min_words else None,
             shingles=self.shingler.matrix() if self.shingler is not None else None,
-            passages=self.splitter.passages(column) if self.splitter is not None else None,
+            passages=self.splitter.passages(columns, len(vocabulary)) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
-            vectors=np.array(self.vectors) if self.vectors else None,
-            notes=[f"{self.repeated} more with an id that occurred before left out"] if self.repeated else [],
+            notes=notes_of(self.repeated),
+            vectors=self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None,
         )
 
     def _dropped(self):
         times, words = zip(*self.dropped.values(), strict=True) if self.dropped else ((), ())
         return Dropped(list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64))
+
+
+def notes_of(repeated):
+    """Return what is said of documents that were left out because their id occurred before."""
+    return [f"{repeated} more with an id that occurred before left out"] if repeated else []
+
+
+def check_held(found, options):
+    """Refuse documents without a single token."""
+    n_dropped = len(found.dropped.ids) if found.dropped else 0
+    if not found.vocabulary and n_dropped:
+        given = f"all {len(found) + n_dropped} documents have fewer than {options['min_words']} words"
+        raise DataError(given, "longer documents", "lower min_words or clean less")
+    if not found.vocabulary:
+        raise DataError(
+            f"none of the {len(found)} documents holds a token",
+            "texts that the pattern of tokens fits, or counts",
+            "set tokens.pattern to fit the script of the texts",
+        )
 
 
 def check_first_row(path, row, columns):

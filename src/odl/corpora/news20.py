@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from odl.corpora import encoder
 from odl.corpora.checks import (
     FETCH,
     check_content,
@@ -29,6 +30,7 @@ OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "quotes": {"type": "boolean"},
     "part": {"type": "string", "enum": ["post", "subject"]},
+    "vectors": encoder.SCHEMA,
 }
 
 EXPECTED = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
@@ -48,7 +50,7 @@ def read(sources, options):
     options : dict
         ``tokens`` (see `odl.corpora.text`) and ``quotes`` (default true; false drops quoted lines
         and the lines that introduce them), ``part``: ``"post"`` (default) or ``"subject"``, its subject line
-        alone, a short text.
+        alone, a short text; ``vectors`` (see `odl.corpora.encoder`, default null).
 
     Returns
     -------
@@ -70,11 +72,12 @@ def read(sources, options):
     if part not in ("post", "subject"):
         raise ConfigError(f"part is {part!r}", "'post' or 'subject'", "correct it")
     tokens = token_options(options.get("tokens"))
+    meaning = encoder.encoder_of(options.get("vectors"))
     archive, table = check_sources("20news", sources, ["20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz"])
-    return to_documents(archive, table, tokens, quotes, EXPECTED, part)
+    return to_documents(archive, table, tokens, quotes, EXPECTED, part, meaning)
 
 
-def to_documents(archive, table, tokens, quotes, expected, part="post"):
+def to_documents(archive, table, tokens, quotes, expected, part="post", meaning=None):
     """Read the two files; `expected` holds the numbers to check."""
     times, posts = read_dates(table), []
     for name, data in tar_members(archive):
@@ -95,7 +98,7 @@ def to_documents(archive, table, tokens, quotes, expected, part="post"):
         subject if part == "subject" else f"{subject}\n{body if quotes else QUOTED.sub('', body)}"
         for *_, subject, body in posts
     )
-    counts, vocabulary = count_words(texts, tokens)
+    counts, vocabulary = count_words(meaning.through(texts) if meaning else texts, tokens)
     return Documents(
         counts=counts,
         vocabulary=vocabulary,
@@ -103,6 +106,7 @@ def to_documents(archive, table, tokens, quotes, expected, part="post"):
         times=np.array([post[3] for post in posts], dtype=np.int64),
         topics=[(post[1],) for post in posts],
         titles=[one_line(post[4]) for post in posts],
+        vectors=meaning.vectors() if meaning else None,
     )
 
 

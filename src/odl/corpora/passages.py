@@ -26,7 +26,7 @@ class Splitter:
         self.keys, self.sizes, self.starts = array("Q"), array("i"), array("q", [0])
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
-    def add(self, passages, counts, numbers):
+    def add(self, passages, counts):
         """Store the passages of the next document.
 
         Parameters
@@ -34,23 +34,21 @@ class Splitter:
         passages : dict
             As `split` returns them.
         counts : dict
-            Key -> {word: count}.
-        numbers : dict
-            Word -> its column.
+            Key -> {number of a word: count}.
         """
         for key, part in passages.items():
             self.keys.append(key)
             self.sizes.append(len(part))
-            self.indices.extend(numbers[word] for word in counts[key])
+            self.indices.extend(counts[key])
             self.data.extend(counts[key].values())
             self.indptr.append(len(self.indices))
         self.starts.append(len(self.keys))
 
-    def passages(self, columns):
-        """Return what was stored; `columns` are the columns of the words in the order of their numbers."""
+    def passages(self, columns, n_terms):
+        """Return what was stored, with so many terms; `columns` are of the words in the order of their numbers."""
         indices = columns[np.asarray(self.indices)] if len(self.indices) else np.zeros(0, dtype=np.int32)
         parts = (np.array(self.data, dtype=np.int32), indices, np.array(self.indptr))
-        words = sparse.csr_array(parts, shape=(len(self.keys), len(columns))).sorted_indices()
+        words = sparse.csr_array(parts, shape=(len(self.keys), n_terms)).sorted_indices()
         return Passages(np.array(self.starts), np.array(self.keys, np.uint64), np.array(self.sizes, np.int32), words)
 
 
@@ -73,7 +71,7 @@ def split(text):
 
 
 def count_words(text, words_of):
-    """Return the words of a text by `words_of`, its passages, and the words of each, all of them counted."""
+    """Return the words of a text by `words_of`, its passages, and the words of each; words, or numbers, are counted."""
     left, passages = split(text)
     parts = {key: Counter(words_of(part)) for key, part in passages.items()}
     counts = Counter(words_of(left))

@@ -13,6 +13,7 @@ import os
 
 import numpy as np
 
+from odl.corpora import encoder
 from odl.corpora.checks import check_options, check_sources
 from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
 from odl.errors import ConfigError, DataError
@@ -23,6 +24,7 @@ OPTIONS = {
     "packages": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
     "min_words": {"type": "integer", "minimum": 1},
     "tokens": TOKENS_SCHEMA,
+    "vectors": encoder.SCHEMA,
 }
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
@@ -60,7 +62,7 @@ def read(sources, options):
     """
     check_options(READER, options, OPTIONS)
     check_sources("scipydocs", sources, [])
-    tokens = token_options(options.get("tokens"))
+    tokens, meaning = token_options(options.get("tokens")), encoder.encoder_of(options.get("vectors"))
     packages, min_words = options.get("packages", list(PACKAGES)), options.get("min_words", 40)
     if not isinstance(packages, list) or not packages:
         raise ConfigError(f"packages is {packages!r}", "a list of names", "correct it")
@@ -68,7 +70,8 @@ def read(sources, options):
         raise ConfigError(f"min_words is {min_words!r}", "a whole number from 1", "correct it")
     found = collect(packages, min_words)
     ids = sorted(found)
-    counts, vocabulary = count_words((found[name][1] for name in ids), tokens)
+    texts = (found[name][1] for name in ids)
+    counts, vocabulary = count_words(meaning.through(texts) if meaning else texts, tokens)
     return Documents(
         counts=counts,
         vocabulary=vocabulary,
@@ -76,6 +79,7 @@ def read(sources, options):
         times=np.full(len(ids), NO_TIME),
         topics=[(found[name][0],) for name in ids],
         titles=[one_line(f"{name}: {first_paragraph(found[name][1])}") for name in ids],
+        vectors=meaning.vectors() if meaning else None,
     )
 
 

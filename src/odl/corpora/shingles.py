@@ -11,12 +11,13 @@ from array import array
 import numpy as np
 from scipy import sparse
 
+from odl.corpora.counting import Remembered, pieces_of
 from odl.files.documents import SHINGLES
 
 WORDS = 5  # of a shingle; a shorter text is one shingle
 WORD = re.compile(r"\w+")
 FACTOR, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-KEPT = 1 << 20  # words whose numbers are kept at hand
+NOT_ONE = 2**64 - 1  # in place of the number of a piece that is no word
 
 
 class Shingler:
@@ -25,11 +26,11 @@ class Shingler:
     Attributes
     ----------
     numbers : dict
-        Word -> number of 64 bits, of the words met last.
+        Piece of a text (`odl.corpora.counting.pieces_of`) -> number of 64 bits of its word, of the pieces met last.
     """
 
     def __init__(self):
-        self.numbers = {}
+        self.numbers = Remembered(_number_of)
         self.indices, self.indptr = array("i"), array("q", [0])
 
     def add(self, text):
@@ -39,10 +40,12 @@ class Shingler:
 
     def of(self, text):
         """Return the shingles of a text as numbers from 0 to `SHINGLES` - 1, each once, ascending."""
-        words = [self._number(word) for word in WORD.findall(text.lower())]
-        if not words:
+        pieces = pieces_of(text.lower())
+        words = np.fromiter(map(self.numbers.__getitem__, pieces), dtype=np.uint64, count=len(pieces))
+        if (words == NOT_ONE).any():
+            words = np.array([_number(word) for piece in pieces for word in _words(piece)], dtype=np.uint64)
+        if not len(words):
             return np.empty(0, dtype=np.int32)
-        words = np.array(words, dtype=np.uint64)
         n_shingles, size = max(1, len(words) - WORDS + 1), min(WORDS, len(words))
         keys = np.zeros(n_shingles, dtype=np.uint64)
         for place in range(size):
@@ -50,17 +53,22 @@ class Shingler:
         keys = (keys ^ (keys >> np.uint64(31))) * MIXER
         return np.unique((keys >> np.uint64(32)) % np.uint64(SHINGLES)).astype(np.int32)
 
-    def _number(self, word):
-        number = self.numbers.get(word)
-        if number is None:
-            if len(self.numbers) == KEPT:
-                self.numbers.clear()
-            number = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
-            self.numbers[word] = number
-        return number
-
     def matrix(self):
         """Return the sets as rows of a matrix of ones; its columns are all shingles there can be."""
         data = np.ones(len(self.indices), dtype=np.uint8)
         shape = (len(self.indptr) - 1, SHINGLES)
         return sparse.csr_array((data, np.array(self.indices), np.array(self.indptr)), shape=shape)
+
+
+def _words(piece):
+    return WORD.findall(piece.decode("utf-8", "surrogatepass"))
+
+
+def _number(word):
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
+
+
+def _number_of(piece):
+    """Return the number of the word in a piece, `NOT_ONE` where there is none or more than one."""
+    words = _words(piece)
+    return _number(words[0]) if len(words) == 1 else NOT_ONE

@@ -1,15 +1,13 @@
-"""Text to term counts, with scikit-learn's analyser."""
+"""Text to term counts: the tokens that scikit-learn's `CountVectorizer` finds."""
 
 import re
 
-import numpy as np
-from scipy import sparse
-
 from odl.corpora.checks import check_options
-from odl.corpora.stopwords import LANGUAGES
+from odl.corpora.counting import PATTERN, Tally
+from odl.corpora.stopwords import ENGLISH, LANGUAGES
 from odl.errors import ConfigError
 
-TOKENS = {"lowercase": True, "pattern": r"(?u)\b[^\W\d_][^\W\d_]+\b", "stop_words": "english"}
+TOKENS = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
 
 TOKENS_SCHEMA = {"$ref": "#/$defs/tokens"}  # of workflow/schemas/base.json
 
@@ -54,23 +52,17 @@ def _words(value):
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-def vectoriser(tokens=None):
-    """Return scikit-learn's `CountVectorizer` with the given tokenising options."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
+def tally(tokens=None):
+    """Return the `odl.corpora.counting.Tally` of tokenising options."""
     tokens = token_options(tokens)
     stop = tokens["stop_words"]
-    return CountVectorizer(
-        lowercase=tokens["lowercase"],
-        token_pattern=tokens["pattern"],
-        stop_words=sorted(LANGUAGES[stop]) if isinstance(stop, str) and stop in LANGUAGES else stop,
-        dtype=np.int32,
-    )
+    words = ENGLISH.split() if stop == "english" else LANGUAGES[stop] if isinstance(stop, str) else stop or ()
+    return Tally({**tokens, "stop_words": frozenset(words)})
 
 
 def analyser(tokens=None):
     """Return the function that splits a text into its list of tokens (check these by `check_words`)."""
-    return vectoriser(tokens).build_analyzer()
+    return tally(tokens).words
 
 
 def check_words(vocabulary, tokens):
@@ -100,19 +92,9 @@ def count_words(texts, tokens=None):
         Sorted.
     """
     tokens = token_options(tokens)
-    model = vectoriser(tokens)
-    n_texts = 0
-
-    def counted():
-        nonlocal n_texts
-        for text in texts:
-            n_texts += 1
-            yield text
-
-    try:
-        counts = model.fit_transform(counted())
-    except ValueError as error:
-        if "empty vocabulary" not in str(error):
-            raise
-        return sparse.csr_array((n_texts, 0), dtype=np.int32), []
-    return sparse.csr_array(counts), check_words(model.get_feature_names_out().tolist(), tokens)
+    counted = tally(tokens)
+    for text in texts:
+        counted.add(counted.of(text))
+    counts, vocabulary = counted.matrix()
+    counts.sort_indices()
+    return counts, check_words(vocabulary, tokens)

@@ -16,12 +16,13 @@ FIGURES = {
         "Lines of AUC against stored weights; the values are in the tables.",
     ),
     "memory": (
-        "Average AUC against memory (stored weights: entries of the dictionary, or word counts of the documents that a "
-        "window keeps), mean and sd over seeds. Coloured: dictionaries of growing size; grey: documents compared with "
-        "those of a window, one or five neighbours, whichever is better on these labels; horizontal: with the whole "
-        "past, best of four cosines, whose memory grows with the stream. What is in context also uses the other "
-        "documents of the batch: compare it with nearest documents in the same context, and the plain learner with the "
-        "plain neighbours.",
+        "Average AUC against memory (stored weights: entries of the dictionary, or word counts of the documents "
+        "that a window keeps), mean and sd over seeds. Coloured: dictionaries of growing size; grey: documents "
+        "compared with those of a window, one or five neighbours, whichever is better on these labels; horizontal:"
+        " with the whole past, best of four cosines, whose memory grows with the stream. Points: other methods, "
+        "each document by itself, with the numbers that they store at the end of the stream. What is in context "
+        "also uses the other documents of the batch: compare it with nearest documents in the same context, and "
+        "the plain learner with the plain neighbours.",
         "One panel a stream: lines of AUC against stored weights; the values are in memory.tsv and table.tsv.",
     ),
     "atoms": (
@@ -58,8 +59,10 @@ def run(settings, folder, files):
             tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)
     shown = [row for name in settings["shown"] for row in found["memory"] if row["stream"] == name]
     figures = {
-        "claim": lambda: qualityplots.curves(shown, found["table"]) if shown else None,
-        "memory": lambda: qualityplots.curves(found["memory"], found["table"]) if streams else None,
+        "claim": lambda: qualityplots.curves(shown, found["table"], others=found["rivals"]) if shown else None,
+        "memory": lambda: (
+            qualityplots.curves(found["memory"], found["table"], others=found["rivals"]) if streams else None
+        ),
         "atoms": lambda: qualityplots.curves(found["memory"], found["table"], "size") if streams else None,
         "drift": lambda: qualityplots.drift(found["drift"]) if found["drift"] else None,
     }

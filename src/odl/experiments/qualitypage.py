@@ -191,6 +191,9 @@ RIVALS = {
     "first-story-lsh": "first-story detection by hashing",
     "lda-perplexity": "perplexity under online LDA",
     "nmf-residual": "residual of an online NMF",
+    "nearest5-vectors": "5 nearest documents by vectors, whole past",
+    "nearest5-ranks": "5 nearest by words and 5 by vectors, fused by rank",
+    "nearest5-joined": "5 nearest by words and vectors, weight from the past",
 }
 
 

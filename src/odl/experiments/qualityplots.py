@@ -4,7 +4,7 @@ import numpy as np
 import seaborn
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from odl.experiments.qualitypage import by, named, spread
+from odl.experiments.qualitypage import by, described, named, spread
 from odl.report.plots import GREY, INK, LINES, PALE, logarithmic, look_of, new_figure, styled
 
 PLAIN, CONTEXT = "nearest documents, window", "nearest documents, window, in context"
@@ -64,8 +64,17 @@ def _panel(axis, rows, lines, learned, column):
         axis.axhline(value, label=label, color=colour, linestyle=style, linewidth=1.1, zorder=0)
 
 
+def points_of(rows):
+    """Return name to (stored numbers, thousands; average AUC) of the other methods of a stream, means over seeds."""
+    return {
+        described(run): (spread(held, "entries")[0] / 1000, spread(held, "average")[0])
+        for (run,), held in by(rows, "run").items()
+        if not run.endswith("-context")
+    }
+
+
 @styled
-def curves(memory, compared=(), column="entries"):
+def curves(memory, compared=(), column="entries", others=()):
     """Draw average AUC against memory, or against the number of atoms: one panel a stream, mean and sd over seeds.
 
     Parameters
@@ -76,6 +85,8 @@ def curves(memory, compared=(), column="entries"):
         stream, seed, run, average: for the horizontal lines of nearest documents over the whole past.
     column : {"entries", "size"}
         Stored weights, or atoms.
+    others : list of dict
+        stream, seed, run, entries, average: other methods, a point each where memory is shown.
 
     Returns
     -------
@@ -100,6 +111,10 @@ def curves(memory, compared=(), column="entries"):
         if column == "size":
             axis.set_xticks(sorted({row["size"] for row in rows if row["run"] in learned}))
             axis.xaxis.set_major_formatter("{x:g}")
+        if column == "entries":
+            chosen = [row for row in others if row["stream"] == name]
+            for (method, point), marker in zip(points_of(chosen).items(), "*DvhdHp<>", strict=False):
+                axis.plot(*point, label=method, color=GREY, marker=marker, markersize=6, linestyle="none", zorder=3)
         handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")

@@ -18,14 +18,18 @@ def follow(held, name):
     -------
     scores : dict of int to ndarray
         Of the timesteps that are evaluated.
+    alike : dict of int to csr_array
+        What documents of these are compared by, for their context; empty where it is their words.
     stored : int
         Numbers held at the end.
     ms : float
         CPU milliseconds a document, to score it and to learn it; the first batch, which is learned only, left out.
     """
-    rival, scores, spent = rivals.RIVALS[name](held.seed), {}, {"score": 0.0, "learn": 0.0}
+    rival, scores, alike, spent = rivals.RIVALS[name](held.seed), {}, {}, {"score": 0.0, "learn": 0.0}
     documents = dict(spent)
     for t, batch in enumerate(held.batches):
+        if t in held.listed and hasattr(rival, "rows"):
+            alike[t] = rival.rows(batch)
         for phase in ("score", "learn") if t in held.listed else ("learn",):
             begin = time.process_time()
             if phase == "score":
@@ -35,7 +39,7 @@ def follow(held, name):
             if t:
                 spent[phase] += time.process_time() - begin
                 documents[phase] += batch.counts.shape[0]
-    return scores, rival.stored, sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent)
+    return scores, alike, rival.stored, sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent)
 
 
 def rows(held, names, judged):
@@ -46,11 +50,11 @@ def rows(held, names, judged):
     held : odl.experiments.qualitystudy.Stream
     names : list of str
     judged : callable
-        Scores of timesteps -> the same in context.
+        Scores of timesteps and what their documents are compared by -> the scores in context.
     """
     found = []
     for name in names:
-        scores, stored, ms = follow(held, name)
-        for run, values in ((name, scores), (f"{name}-context", judged(scores))):
+        scores, alike, stored, ms = follow(held, name)
+        for run, values in ((name, scores), (f"{name}-context", judged(scores, alike))):
             found.append({"run": run, "entries": stored, "ms": ms, "average": held.average(values)})
     return found

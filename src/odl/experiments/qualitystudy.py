@@ -67,7 +67,7 @@ class Stream:
         self.weighed = {}
 
     def cut(self, size):
-        """Return the same stream in batches of another size; held-back topics enter at the same documents, or later."""
+        """Return the same stream in batches of another size; held-back topics enter less than a batch later."""
         documents, setting = self.made_of
         ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
         first = max(1, math.ceil((entry["first"] - 1) * ratio) + 1)
@@ -163,10 +163,17 @@ def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
     return found
 
 
-def with_context(held, scores, learner):
-    """Judge the scores of timesteps in the context of their batches, as the learner does it with its own."""
+def with_context(held, scores, learner, alike=None):
+    """Judge the scores of timesteps in the context of their batches, as the learner does it with its own.
+
+    Documents are alike by their words, or by the rows of `alike`.
+    """
     return {
-        t: sum(in_context(held.P(t), score, learner["contrast"], learner["context"], learner["peers"]))
+        t: sum(
+            in_context(
+                (alike or {}).get(t, held.P(t)), score, learner["contrast"], learner["context"], learner["peers"]
+            )
+        )
         for t, score in scores.items()
     }
 
@@ -325,7 +332,8 @@ def resize(held, chosen, settings):
 def rival(held, chosen, settings, slow=False):
     """Other methods, plain and in context, with what they store and the time that they take."""
     _, context = _runs(chosen, settings)
-    found = qualityrivals.rows(held, rivals.names(slow), lambda scores: with_context(held, scores, context))
+    names = rivals.names(slow) + (rivals.names(slow, "vectors") if held.batches[0].vectors is not None else [])
+    found = qualityrivals.rows(held, names, lambda scores, alike: with_context(held, scores, context, alike))
     return {"rivals": found}
 
 

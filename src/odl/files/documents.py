@@ -254,11 +254,11 @@ def read_topics(file):
     return [tuple(line.split("\t")) if line else () for line in storage.read_strings(file, "topics")]
 
 
-def write(path, documents, kind="documents", **attributes):
-    """Write documents (with their digests) to an HDF5 file."""
+def write(path, documents, kind="documents", digests=None, **attributes):
+    """Write documents, with their digests (of which those at hand may be given), to an HDF5 file."""
     with storage.writing(path, kind, **attributes) as file:
         write_fields(file, documents)
-        storage.write_array(file, "digests", documents.digests())
+        storage.write_array(file, "digests", documents.digests() if digests is None else digests)
 
 
 def read(path, kind="documents"):

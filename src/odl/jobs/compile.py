@@ -5,6 +5,7 @@ The code is made for the plain instruction set of the machine's kind, so that on
 cluster.
 """
 
+import contextlib
 import importlib
 import os
 import shutil
@@ -16,7 +17,12 @@ from numba import carray, cfunc, types
 from numba.extending import intrinsic
 
 from odl.files import storage
-from odl.kernels import native
+from odl.kernels import native, reach
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None
 
 KINDS = {"d": types.float64, "f": types.float32, "l": types.int64}
 KINDS |= {"i": types.int32, "u": types.uint32, "b": types.uint8}
@@ -28,6 +34,65 @@ STUBS = """#include <math.h>
 double numba_frexp(double x, int *power) { *power = 0; return isfinite(x) ? frexp(x, power) : x; }
 double numba_ldexp(double x, int power) { return ldexp(x, power); }
 """ + "".join(f"void {symbol}(void) {{ abort(); }}\n" for symbol in MISSING)
+
+
+@contextlib.contextmanager
+def alone(name, wait=True):
+    """Hold the lock of a file of kernels, which is the file itself, so that nothing is left when a process is killed.
+
+    Parameters
+    ----------
+    name : str
+        A file of `odl.kernels`.
+    wait : bool
+        Whether to wait for a process that has it.
+
+    Yields
+    ------
+    bool
+        False where another process has it. Where the disk knows no locks nobody does.
+    """
+    with open(reach.source(name), "rb") as file:
+        try:
+            if fcntl:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:
+            pass
+        yield True
+
+
+def build_all(names, say):
+    """Compile the libraries that are not there yet; what another process compiles is waited for at the end.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Keys of `odl.kernels.native.FUNCTIONS`.
+    say : callable
+        Takes a line for each library that is compiled or waited for.
+
+    Returns
+    -------
+    list of str
+        Names of those that could not be made.
+    """
+    names = [name for name in names if not os.path.exists(native.library(name))]
+    others, failed = [], []
+    for wait, mine in ((False, names), (True, others)):
+        for name in mine:
+            if wait:
+                say(f"waiting for the kernels {name}, which another job compiles")
+            with alone(name, wait) as held:
+                if not held:
+                    others.append(name)
+                elif not os.path.exists(native.library(name)):
+                    say(f"kernels {name}, library {names.index(name) + 1} of {len(names)}")
+                    if not build(name):
+                        failed.append(name)
+    return failed
 
 
 def build(name):

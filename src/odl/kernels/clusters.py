@@ -1,8 +1,8 @@
 """Compiled kernels of the adaptive learner: documents join, open and merge atoms.
 
 An atom j is the sum S_j of the documents that joined it, n_j of them. Neither sums nor documents move when atoms
-merge: the atoms at the start of a block and its documents are pieces, of which each has an owner, and the inner
-product of a document and an atom is the sum of those with its pieces (`odl.kernels.inverted`).
+merge: early sums, later ones and the documents of a block are pieces, of which each has an owner, and the inner product
+of a document and an atom is the sum of those with its pieces (`odl.kernels.inverted`).
 
 The cheapest pair to merge is found lazily. Atoms are numbered by the time of their last change. Row j of `gram` is
 right for all atoms that changed before j, and `price[j]` is the least squared cost among these when j was searched; it
@@ -188,12 +188,14 @@ def _place(slot, joined, norm, gram, squares, inverse, inner, stamp, recent, par
 
 @kernel
 def _products(
-    d, pieces, n_atoms, starts, terms, weights, offsets, rows, values, new_offsets, new_rows, new_values,
-    before, owner, total, inner,
+    d, pieces, n_atoms, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
+    new_offsets, new_rows, new_values, late, before, owner, total, inner,
 ):  # fmt: skip
     """Fill `inner` with the inner products of document d and the atoms; return the square of its norm."""
     total[:pieces] = 0.0
     inverted.add(starts[d], starts[d + 1], terms, weights, offsets, rows, values, total)
+    if before > late:
+        inverted.add(starts[d], starts[d + 1], terms, weights, late_offsets, late_rows, late_values, total[late:])
     norm = 0.0
     for entry in range(starts[d], starts[d + 1]):
         weight, term = weights[entry], terms[entry]
@@ -211,9 +213,10 @@ def _products(
 
 @kernel
 def learn(
-    starts, terms, weights, offsets, rows, values, new_offsets, new_rows, new_values, owner, total,
+    starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
+    new_offsets, new_rows, new_values, owner, total,
     gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, price, cost,
-    counters, before, seen, same, full,
+    counters, late, before, seen, same, full,
 ):  # fmt: skip
     """Let the documents of a block join, open and merge atoms, one after another.
 
@@ -227,11 +230,13 @@ def learn(
     starts, terms, weights : ndarray
         Documents in CSR form, of unit l2 norm, with numbers for terms (`inverted.number`).
     offsets, rows, values : ndarray
-        Inverted lists of the atoms at the start of the block, over all of their terms.
+        Inverted lists of early sums of atoms.
+    late_offsets, late_rows, late_values : ndarray
+        Inverted lists of the sums of atoms since then, up to the start of the block.
     new_offsets, new_rows, new_values : ndarray
         Inverted lists of the documents.
     owner : ndarray of int64, shape (before + n_documents,), changed
-        Slot that each piece is part of; the atoms own themselves, documents get theirs here; -1: none.
+        Slot that each piece is part of: early sums, late ones and documents, which get theirs here; -1: none.
     total : ndarray of float64, shape (before + n_documents,)
         Work space.
     gram : ndarray of float64, shape (n_slots, n_slots), changed
@@ -247,8 +252,10 @@ def learn(
         Time of the last change of each atom; atoms by the time of their change; see above.
     counters : ndarray of int64, shape (3,), changed
         Slots in use, time, time at which all of `gram` was right.
-    before, seen : int
-        Slots in use at the start of the block; documents learned before it.
+    late, before : int
+        Pieces before the late ones, and before the documents.
+    seen : int
+        Documents learned before the block.
     same : float
     full : int
         What to do when all slots are used: MERGE, JOIN (the nearest atom) or RETIRE (the smallest atom).
@@ -259,8 +266,8 @@ def learn(
         if starts[d] == starts[d + 1]:
             continue
         norm = _products(
-            d, pieces, counters[ATOMS], starts, terms, weights, offsets, rows, values,
-            new_offsets, new_rows, new_values, before, owner, total, inner,
+            d, pieces, counters[ATOMS], starts, terms, weights, offsets, rows, values, late_offsets, late_rows,
+            late_values, new_offsets, new_rows, new_values, late, before, owner, total, inner,
         )  # fmt: skip
         nearest, cosine = -1, -1.0
         for j in range(counters[ATOMS]):

@@ -48,8 +48,8 @@ FUNCTIONS = {
         "heaviest": "l l[] i[] d[] l[] d[] d[]",
     },
     "clusters": {
-        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
-        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] l[] l l d l",
+        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
+        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] l[] l l l d l",
     },
     "parents": {
         "group": "d[,] d[] l l[] d[] l[] d[] l[]",

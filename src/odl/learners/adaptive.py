@@ -233,11 +233,12 @@ class Clusters:
         self.numbers = likeness.Numbers(shape[1])
         rows = self.numbers.rows(dictionary)
         rows = rows._replace(weights=rows.weights * np.repeat(memory["size"], np.diff(rows.starts)))
-        self.lists = likeness.inverted(rows, self.numbers.count)
+        self.early, self.owner = likeness.inverted(rows, self.numbers.count), np.arange(n_atoms)
+        self.late, self.n_late = likeness.NOTHING, 0
         merges = full == FULL["merge"] and n_atoms + shape[0] > n_slots
         self.gram = np.empty((n_slots, n_slots) if merges else (0, 0))
         if merges:
-            likeness.kernels.grams(*rows, *self.lists, self.gram)
+            likeness.kernels.grams(*rows, *self.early, self.gram)
         squares = np.bincount(_columns(dictionary), rows.weights**2, minlength=n_slots).astype(np.float64)
         inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
         self.slots = {"members": _padded(memory["members"], n_slots), "squares": squares, "inverse": inverse}
@@ -249,23 +250,36 @@ class Clusters:
         self.counters = np.array([n_atoms, n_atoms, n_atoms])
 
     def learn(self, P):
-        """Learn documents."""
-        before = int(self.counters[0])
+        """Learn a block of documents."""
         documents = self.numbers.rows(P)
-        new, n_terms = likeness.inverted(documents, self.numbers.count), self.numbers.count
-        more = np.full(n_terms + 1 - len(self.lists.offsets), self.lists.offsets[-1])
-        lists = self.lists._replace(offsets=np.concatenate([self.lists.offsets, more]))
-        owner = np.concatenate([np.arange(before), np.empty(P.shape[0], dtype=np.int64)])
+        new = likeness.inverted(documents, self.numbers.count)
+        self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
+        first, before = len(self.owner), len(self.owner) + self.n_late
+        owner = np.concatenate([self.owner, np.arange(self.n_late), np.empty(P.shape[0], dtype=np.int64)])
         clusters.learn(
-            *documents, *lists, *new, owner, np.empty(len(owner)), self.gram, *self.slots.values(), *self.times,
-            self.counters, before, self.seen, *self.settings,
+            *documents, *self.early, *self.late, *new, owner, np.empty(len(owner)), self.gram,
+            *self.slots.values(), *self.times, self.counters, first, before, self.seen, *self.settings,
         )  # fmt: skip
         self.seen += P.shape[0]
-        self.lists = likeness.combine(lists, new, before, owner, len(self.slots["members"]))
+        self.owner, owner = owner[:first], owner[first:]
+        self.late = likeness.combine(self.late, new, self.n_late, owner, len(self.slots["members"]))
+        self.n_late = int(self.counters[0])
+        # So that the work on both, a document, grows with the root of what the early ones have.
+        if len(self.late.rows) ** 2 > len(self.early.rows) * len(new.rows):
+            self._join()
+
+    def _join(self):
+        """Put late sums and early ones together."""
+        if not self.n_late:
+            return
+        owner = np.concatenate([self.owner, np.arange(self.n_late)])
+        self.early = likeness.combine(self.early, self.late, len(self.owner), owner, len(self.slots["members"]))
+        self.owner, self.n_late, self.late = np.arange(self.n_late), 0, likeness.NOTHING
 
     def dictionary(self, most):
         """Return atoms of at most so many terms as columns of unit norm, and their norms."""
-        return likeness.heaviest(self.lists, self.numbers, int(self.counters[0]), self.n_terms, most)
+        self._join()
+        return likeness.heaviest(self.early, self.numbers, int(self.counters[0]), self.n_terms, most)
 
 
 def in_context(P, scores, contrast, context, peers):

@@ -34,6 +34,15 @@ class Lists(NamedTuple):
     values: np.ndarray
 
 
+NOTHING = Lists(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0))
+
+
+def with_terms(lists, n_terms):
+    """Return lists of more terms, empty ones at the end."""
+    more = np.full(n_terms + 1 - len(lists.offsets), lists.offsets[-1])
+    return lists._replace(offsets=np.concatenate([lists.offsets, more]))
+
+
 class Numbers:
     """Numbers of terms, in the order in which they are first asked for.
 
@@ -203,7 +212,7 @@ def combine(lists, new, before, owner, n_rows):
     Parameters
     ----------
     lists, new : Lists
-        Over the same terms.
+        The second ones have all terms.
     before : int
         Rows that `lists` is of.
     owner : ndarray of int64
@@ -215,7 +224,7 @@ def combine(lists, new, before, owner, n_rows):
     Lists
         Rows are in no order.
     """
-    size = len(lists.rows) + len(new.rows)
+    size, lists = len(lists.rows) + len(new.rows), with_terms(lists, len(new.offsets) - 1)
     to = Lists(np.empty(len(new.offsets), dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size))
     kernels.combine(*lists, *new, before, owner, np.full(n_rows, -1), *to)
     return Lists(to.offsets, to.rows[: to.offsets[-1]], to.values[: to.offsets[-1]])

@@ -47,8 +47,8 @@ def repeating(texts):
     splitter = passages.Splitter()
     for text in texts:
         found = passages.split(text)[1]
-        splitter.add(found, {key: {} for key in found}, {})
-    held, nothing = splitter.passages(np.zeros(0, dtype=np.int32)), boilerplate.added([])
+        splitter.add(found, {key: {} for key in found})
+    held, nothing = splitter.passages(np.zeros(0, dtype=np.int32), 0), boilerplate.added([])
     own = boilerplate.tally(held.starts, held.keys, held.sizes, nothing)
     gone = boilerplate.repeated(own, nothing)[np.searchsorted(own.keys, held.keys)]
     touched = np.repeat(np.arange(len(texts)), np.diff(held.starts))[gone]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from odl.files import saying
 
 STAGES = {  # title -> rules
-    "reading": ("download", "read"),
+    "reading": ("download", "share", "read"),
     "compiling": ("kernels",),
     "batches": ("index", "batch", "features", "duplicates"),
     "learning": ("score", "update", "ranks", "update_ranks", "baselines"),

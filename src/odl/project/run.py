@@ -79,13 +79,14 @@ def read(folder):
 def ending(folder, config, seconds):
     """Return what a run ends with: what is new, and the page to open."""
     from odl.alerts import read, show
-    from odl.project import losses
     from odl.project.progress import duration
+    from odl.stream import losses
 
     watch = read.alerts_of(folder)
     news = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
     root = folder / config.get("results", "results") / config["study"]
-    report, cleaned = root / "report.html", losses.sentence(root / config["streams"][0], config["seeds"][0])
+    report, stream = root / "report.html", root / config["streams"][0]
+    cleaned = losses.sentence(stream / "documents.h5", stream / f"seed{config['seeds'][0]}" / "features")
     done = f"done in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
     return "\n".join([news, "", *filter(None, [cleaned]), done])
 

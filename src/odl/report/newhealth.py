@@ -34,7 +34,7 @@ class Finding(NamedTuple):
     todo: str = ""
 
 
-def findings(watch, others=(), seeds=None):
+def findings(watch, others=(), seeds=None, taken=""):
     """Return what is to be said about a watch, what needs a person first.
 
     Parameters
@@ -44,16 +44,18 @@ def findings(watch, others=(), seeds=None):
         The same stream with other budgets.
     seeds : odl.report.newseeds.Agreement, optional
         With the same stream under other seeds.
+    taken : str
+        What was taken out of the texts before words were counted.
     """
     scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
     found = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _seeds(seeds),
-             _budget(watch, others), _mutes(watch)]  # fmt: skip
+             _budget(watch, others), _mutes(watch), _taken(taken)]  # fmt: skip
     return sorted((entry for entry in found if entry), key=lambda entry: not entry.look)
 
 
-def section(watch, others=(), seeds=None):
+def section(watch, others=(), seeds=None, taken=""):
     """Return the findings as a part of the page."""
-    held = findings(watch, others, seeds)
+    held = findings(watch, others, seeds, taken)
     if not held:
         return Markup("")
     rows = []
@@ -135,6 +137,10 @@ def _seeds(agreement):
     unstable = agreement.share < STABLE
     todo = "What is new hangs on chance here: a larger first batch or more atoms make it steadier." if unstable else ""
     return Finding("Stability between seeds", unstable, text, todo)
+
+
+def _taken(text):
+    return Finding("Taken out of the texts", False, text[:1].upper() + text[1:] + ".") if text else None
 
 
 def _empty(watch):

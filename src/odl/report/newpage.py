@@ -8,6 +8,7 @@ from odl.files.text import visible
 from odl.report import newcharts, newhealth, newparts, newscript, newseeds, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup, element
+from odl.stream import losses
 
 TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is set
 PARTS = (("before", "Periods before"), ("topics", "Topics over time"), ("scores", "Scores over time"),
@@ -42,12 +43,14 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     entries = feedback.read(place.home if home is None else home)
     watch = read.watch(read.records(place), entries, place=place)
     others = [(each, read.watch(read.records(place), entries, each, place)) for each in other_budgets(watch)]
+    corpus = os.path.dirname(os.path.dirname(place.features))
+    taken = losses.sentence(os.path.join(corpus, "documents.h5"), place.features)
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
     own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
     agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(text(watch, others, link, agreed))
+        file.write(text(watch, others, link, agreed, taken))
 
 
 def other_budgets(watch):
@@ -57,7 +60,7 @@ def other_budgets(watch):
     return [each for each in found if each != budget and (each < 1 or each == int(each))]
 
 
-def text(watch, others=(), study=None, seeds=None):
+def text(watch, others=(), study=None, seeds=None, taken=""):
     """Return the page as HTML.
 
     Parameters
@@ -69,6 +72,8 @@ def text(watch, others=(), study=None, seeds=None):
         Address of the study page, relative to this one.
     seeds : odl.report.newseeds.Agreement, optional
         With the same stream under other seeds.
+    taken : str
+        What was taken out of the texts before words were counted.
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
@@ -77,7 +82,7 @@ def text(watch, others=(), study=None, seeds=None):
         "topics": newparts.topics(watch),
         "scores": _scores(watch),
         "all-alerts": newparts.alerts(watch),
-        "health": newhealth.section(watch, others, seeds),
+        "health": newhealth.section(watch, others, seeds, taken),
     }
     links = [element("li", element("a", name, href=f"#{key}")) for key, name in PARTS if bodies[key]]
     title = f"What is new in {watch.corpus}"

@@ -8,18 +8,22 @@ A class is a rival if it has
     __init__(seed)                  an empty memory
     score(batch) -> ndarray         one number a document, more is newer, 1 for nothing like it; changes nothing
     learn(batch) -> None            take in a batch (`odl.stream.features.Features`); the first is never scored
+    rows(batch) -> csr_array        what documents of a batch are compared by, for their context; words without it
     stored -> int                   numbers that are held: weights, counts, parameters, without their positions
 
 and nothing of a batch is looked at before it is scored. Imports name the rivals, so that a study knows their code.
 """
 
 from odl.evaluation.rivals.first_story import FirstStory
+from odl.evaluation.rivals.meaning import FusedRanks, Joined, NearestMeaning
 from odl.evaluation.rivals.mixture import TopicMixture
 from odl.evaluation.rivals.residual import FactorResidual
 from odl.evaluation.rivals.temporal_idf import TemporalIdf
 from odl.evaluation.rivals.windows import LastThousand, WholePast
 
-RIVALS = {one.NAME: one for one in (WholePast, LastThousand, TemporalIdf, FirstStory, TopicMixture, FactorResidual)}
+CLASSES = (WholePast, LastThousand, TemporalIdf, FirstStory, TopicMixture, FactorResidual)
+CLASSES += (NearestMeaning, FusedRanks, Joined)
+RIVALS = {one.NAME: one for one in CLASSES}
 
 
 def names(slow, needs="counts"):

@@ -11,21 +11,22 @@ from odl.files import documents as docs
 from odl.files import storage
 
 
-def sentence(stream, seed=0):
+def sentence(documents, features):
     """Return what cleaners, boilerplate and a minimum of words took out; "" where nothing was to be.
 
     Parameters
     ----------
-    stream : path-like
-        Folder of a stream, which holds documents.h5.
-    seed : int
+    documents : path-like
+        documents.h5 of the corpus.
+    features : path-like
+        Folder of the features of a seed, which tell what was boilerplate.
     """
     parts = []
     try:
-        with storage.reading(Path(stream) / "documents.h5", "documents") as file:
+        with storage.reading(documents, "documents") as file:
             n_documents = int(file["ids"].attrs["length"])
             taken = docs.read_removed(file)
-            if (boilerplate := _boilerplate(Path(stream) / f"seed{seed}" / "features")) is not None:
+            if (boilerplate := _boilerplate(Path(features))) is not None:
                 taken["boilerplate"] = boilerplate
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):

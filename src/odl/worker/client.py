@@ -1,0 +1,162 @@
+"""Hand a job over to the worker of its run, so that it does not import everything once more.
+
+A run is one process of Snakemake, named by ``ODL_PARENT`` (workflow/Snakefile). Its first job begins the worker
+(`odl.worker.server`); where there can be none, the job runs in its own process, to the same bytes: not on Linux, no
+run, more threads than one, ``ODL_WORKER=0``. The socket has a name that is no file (Linux's abstract names), with the
+process and its start in it: two jobs cannot both bind it, and nothing stays behind.
+"""
+
+# Of `socket` and `signal` the modules behind them: to import those takes longer than everything else here does.
+import _signal
+import _socket
+import os
+import sys
+
+# Jobs of a timestep or of a run. Others are few, take long or start programs, and run in a process of their own.
+STREAM = ("index", "batch", "features", "duplicates")
+LEARNING = ("score", "update", "topics", "alerts", "baselines")
+RESULTS = ("evaluate", "emerging", "plan", "summarise", "regrets")
+COMMAND = "worker"  # what begins it: odl worker SOCKET
+SERVED = frozenset((*STREAM, *LEARNING, *RESULTS))
+ENDS = (_signal.SIGTERM, _signal.SIGINT)
+TRIES = 3
+BACKLOG = 1000  # jobs that may wait while the worker imports
+BEGUN, OVER = b"B", b"S"  # messages of the worker: a number follows, of the process or of its end
+
+
+def ask(words):
+    """Let the worker of this run do a command.
+
+    Parameters
+    ----------
+    words : list of str
+        The command and its arguments.
+
+    Returns
+    -------
+    int or None
+        The exit status; None where the command has to run in this process.
+    """
+    name = _name() if words[:1] == ["step"] and words[1:2] and words[1] in SERVED else None
+    if name is None:
+        return None
+    try:
+        connection = _connected(name)
+        if connection is None:
+            return None
+        _send(connection, words)
+        return _wait(connection)
+    except OSError:
+        return None
+    finally:
+        _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+
+
+def name_of(process):
+    """Return the socket's name of the worker for a run, or None where no such process is there.
+
+    Parameters
+    ----------
+    process : str
+        Number of the run's Snakemake.
+    """
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            began = file.read().rsplit(b")", 1)[1].split()[19]
+    except OSError:
+        return None
+    return b"\0odl-worker-%d-%s-%s" % (os.getuid(), process.encode(), began)
+
+
+def _name():
+    """Return the socket's name where a worker may do this job."""
+    variables = os.environ.get
+    if sys.platform != "linux" or variables("ODL_WORKER") == "0" or variables("OMP_NUM_THREADS") != "1":
+        return None
+    parent = variables("ODL_PARENT", "")
+    if not parent.isdigit() or variables("ODL_HOST") != os.uname().nodename:
+        return None
+    return name_of(parent)
+
+
+def _connected(name):
+    """Return a connection to the worker, which is begun if there is none, or None."""
+    for _ in range(TRIES):
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            connection.connect(name)
+        except OSError:
+            connection.close()
+            _begin(name)
+            continue
+        peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        return connection if int.from_bytes(peer[4:8], sys.byteorder) == os.getuid() else None
+    return None
+
+
+def _begin(name):
+    """Begin the worker, unless another job was faster: only one can have the name."""
+    listening = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        listening.bind(name)
+        listening.listen(BACKLOG)
+    except OSError:
+        listening.close()
+        return
+    number = listening.fileno()
+    os.set_inheritable(number, True)
+    command = [sys.executable, "-P", "-m", "odl", COMMAND, str(number)]
+    null = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+    os.posix_spawn(sys.executable, command, os.environ, file_actions=null, setsid=True)
+    listening.close()
+
+
+def _send(connection, words):
+    """Send what makes a process: arguments, folder, environment, and its streams themselves."""
+    mask = os.umask(0)
+    os.umask(mask)
+    fields = [identity(), os.fsencode(os.getcwd()), b"%d" % mask, b"%d" % len(words), *map(os.fsencode, words)]
+    fields += [key + b"=" + value for key, value in os.environb.items()]
+    message = b"\0".join(fields)
+    message = len(message).to_bytes(8, sys.byteorder) + message
+    streams = b"".join(stream.to_bytes(4, sys.byteorder) for stream in range(3))
+    for end in ENDS:  # until the child has begun there is nothing to be ended but this process
+        _signal.signal(end, lambda number, _: os._exit(128 + number))
+    sent = connection.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+    connection.sendall(message[sent:])
+
+
+def identity():
+    """Return which package and interpreter this is: jobs of another one are not for this worker."""
+    return os.fsencode(f"{__file__} {sys.executable}")
+
+
+def _wait(connection):
+    """Wait for the end of the job, hand signals on to it, and return its status, or None where it has not begun."""
+    kind, child = _message(connection)
+    if kind != BEGUN:
+        return None
+    for end in ENDS:
+        _signal.signal(end, lambda number, _: os.kill(child, number))
+    kind, status = _message(connection)
+    if kind != OVER:
+        print(
+            "odl: the worker of this run was ended, and this job with it; run the same command again", file=sys.stderr
+        )
+        return 1
+    if status < 0:
+        print(f"odl: the job was ended by signal {-status}", file=sys.stderr)
+        return 128 - status
+    return status
+
+
+def _message(connection):
+    """Return the kind and the number of the next message; nothing and 0 where the connection is closed."""
+    found = b""
+    try:
+        while len(found) < 5 and (more := connection.recv(5 - len(found))):
+            found += more
+    except ConnectionError:
+        found = b""
+    return found[:1], int.from_bytes(found[1:], sys.byteorder, signed=True)

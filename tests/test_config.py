@@ -76,7 +76,7 @@ def test_studies_have_results_of_their_own():
         (["learners", "admm", "beta"], float("inf"), "a number"),
         (["report", "runs"], ["other"], "report.runs names 'other'"),
         (["report", "run"], "other", "report.run names 'other'"),
-        (["report", "atoms"], 3, "report.atoms is 3; expected one of 100, 200"),
+        (["report", "atoms"], 3, "report.atoms is 3; expected one of 2000"),
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),

@@ -98,7 +98,7 @@ def test_learners_of_another_kind_are_left_out_or_refused(settings):
     study["learners"]["plain"] = {"learner": {"algorithm": "flat"}, "features": {}}
     assert study["learners"].keys() - quality._variants(SETTINGS, study)["learners"].keys() == {
         "plain",
-        *("dual-averaging", "projected-gradient", "admm"),  # of the default study
+        *("levels", "dual-averaging", "projected-gradient", "admm"),  # of the default study
     }
     with pytest.raises(ConfigError, match="algorithm of 'plain' is flat"):
         quality._variants({**SETTINGS, "runs": ["plain"]}, study)

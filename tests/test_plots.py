@@ -1,6 +1,8 @@
 """Figures: what they show, equal bytes for equal data, and every edge a study can have."""
 
 import ast
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
@@ -290,3 +292,16 @@ def test_every_function_that_makes_a_figure_does_so_in_the_house_style():
         assert 'set_xscale("log' not in path.read_text() and 'scale="log' not in path.read_text(), path
     assert len(made) > 20
     assert [(path, name) for path, name, held in made if held != ["styled"]] == [("auc.py", "_ranking")]
+
+
+def test_the_style_comes_without_a_library_of_statistics():
+    """Half of the time that drawing took was spent on importing one."""
+    code = "import sys, odl.report.figures.topics; print({'seaborn', 'scipy.stats'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_frames_lose_their_upper_and_right_edges():
+    for left, stay in ((False, {"left", "bottom"}), (True, {"bottom"})):
+        figure, axes = plots.new_figure(2, 2)
+        plots.despine(figure, left=left)
+        assert {side for side, spine in axes[0, 0].spines.items() if spine.get_visible()} == stay

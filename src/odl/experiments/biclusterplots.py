@@ -3,9 +3,8 @@
 from itertools import pairwise
 
 import numpy as np
-import seaborn
 
-from odl.report.plots import COLOURS, GREY, INK, MARKERS, look_of, new_figure, styled
+from odl.report.plots import COLOURS, GREY, INK, MARKERS, despine, look_of, new_figure, styled
 
 
 def _edges(classes):
@@ -71,7 +70,7 @@ def by_subject(classes, atoms, vectors):
                 axis.plot(places, matrix[places, j], MARKERS[number], color=COLOURS[number], markersize=3.6, label=name)
             axis.set(title=f"{what} {j + 1}", xlabel="subject" if row else "")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names))
-    seaborn.despine(figure)
+    despine(figure)
     return figure
 
 
@@ -109,5 +108,5 @@ def recovery(rows):
     axis.set(xlabel="adjusted Rand index of the subjects' groups", ylim=(-0.6, len(lines) - 0.4), xlim=(0, 1.02))
     axis.set_yticks(range(len(lines)), [name for name, _ in reversed(lines)])
     axis.tick_params(axis="y", length=0)
-    seaborn.despine(figure, left=True)
+    despine(figure, left=True)
     return figure

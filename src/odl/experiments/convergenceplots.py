@@ -1,9 +1,8 @@
 """Pictures of convergence: distances against the three clocks, and the bias of diffusion against its step."""
 
 import numpy as np
-import seaborn
 
-from odl.report.plots import GREY, LINES, logarithmic, look_of, new_figure, styled
+from odl.report.plots import GREY, LINES, despine, logarithmic, look_of, new_figure, styled
 
 FLOOR = 1e-12  # below is rounding
 CLOCKS = (("exchanges", "exchanges"), ("inner", "gradient steps of an agent"), ("floats", "floats sent by an agent"))
@@ -34,7 +33,7 @@ def paths(rows):
         line[0].set_ylabel("squared distance")
         line[1].set_title(f"{problem}, {network.replace('_', ' ')}")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods))
-    seaborn.despine(figure)
+    despine(figure)
     return figure
 
 
@@ -60,5 +59,5 @@ def steps(rows):
         logarithmic(axis, "x", "y")
         axis.legend()
     axis.set(xlabel="step mu", ylabel="squared distance of the fixed point")
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -1,9 +1,8 @@
 """Pictures of denoising: PSNR against noise, images, atoms."""
 
 import numpy as np
-import seaborn
 
-from odl.report.plots import GREY, LINES, look_of, new_figure, styled
+from odl.report.plots import GREY, LINES, despine, look_of, new_figure, styled
 
 
 @styled
@@ -33,7 +32,7 @@ def curves(rows):
         axis.set(title=f"image {image + 1}", xlabel="noise, standard deviation · 255", xticks=levels)
     axes[0, 0].set_ylabel("PSNR in dB")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=min(5, len(methods)))
-    seaborn.despine(figure)
+    despine(figure)
     return figure
 
 

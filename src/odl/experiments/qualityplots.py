@@ -1,11 +1,10 @@
 """Pictures of quality: AUC against atoms and against memory, drift of the scores of known documents."""
 
 import numpy as np
-import seaborn
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from odl.experiments.qualitypage import by, described, named, spread
-from odl.report.plots import GREY, INK, LINES, PALE, logarithmic, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, PALE, despine, logarithmic, look_of, new_figure, styled
 
 PLAIN, CONTEXT = "nearest documents, window", "nearest documents, window, in context"
 WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, in context"
@@ -119,7 +118,7 @@ def curves(memory, compared=(), column="entries", others=()):
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(across, 3))
-    seaborn.despine(figure)
+    despine(figure)
     return figure
 
 
@@ -157,5 +156,5 @@ def drift(rows):
     for axis in axes[-1]:
         axis.set_xlabel("timestep t")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    seaborn.despine(figure)
+    despine(figure)
     return figure

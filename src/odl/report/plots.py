@@ -11,7 +11,6 @@ import textwrap
 from contextlib import contextmanager
 
 import matplotlib
-import seaborn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -20,13 +19,35 @@ from matplotlib.ticker import LogFormatterSciNotation
 from odl.files import storage
 from odl.files.text import visible
 
-COLOURS = [seaborn.color_palette("colorblind")[i] for i in (0, 3, 2, 4, 1, 9, 5, 6)]
+COLOURS = tuple(
+    tuple(part / 255 for part in colour)
+    for colour in ((1, 115, 178), (213, 94, 0), (2, 158, 115), (204, 120, 188), (222, 143, 5), (86, 180, 233),
+                   (202, 145, 97), (251, 175, 228))
+)  # fmt: skip
 MARKERS = "osD^vPX*"
 LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
 INK, GREY, PALE = "0.15", "0.45", "0.8"
+SCALE = 0.8
+TICKS = {"direction": "out", "major.width": SCALE * 1.25, "minor.width": SCALE, "major.size": SCALE * 6}
+TICKS["minor.size"] = SCALE * 4
 RC = {
-    **seaborn.axes_style("ticks"),
-    **seaborn.plotting_context("paper", font_scale=1.15),
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "axes.axisbelow": True,
+    "axes.grid": False,
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
+    **dict.fromkeys((f"axes.spines.{side}" for side in ("left", "bottom", "right", "top")), True),
+    **{f"{axis}tick.{key}": value for axis in "xy" for key, value in TICKS.items()},
+    **{"xtick.bottom": True, "xtick.top": False, "ytick.left": True, "ytick.right": False},
+    "axes.linewidth": SCALE * 1.25,
+    "font.size": SCALE * 12 * 1.15,
+    "legend.title_fontsize": SCALE * 12 * 1.15,
+    "lines.linewidth": SCALE * 1.5,
+    "lines.markersize": SCALE * 6,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+    "patch.linewidth": SCALE,
     "font.family": "DejaVu Sans",
     "axes.titlesize": 10.5,
     "axes.labelsize": 10,
@@ -82,6 +103,13 @@ def logarithmic(axis, *names):
         ticks = getattr(axis, f"{name}axis")
         ticks.set_major_formatter(Powers())
         ticks.set_minor_formatter(Powers(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+
+
+def despine(figure, left=False):
+    """Leave of the frames of a figure's axes the lower edge, and the left one unless `left` is set."""
+    for axis in figure.axes:
+        for side in ("top", "right", *(["left"] if left else [])):
+            axis.spines[side].set_visible(False)
 
 
 def look_of(position):

@@ -1,10 +1,9 @@
 """CPU seconds of every timestep, on a logarithmic scale where the runs differ much."""
 
-import seaborn
 from matplotlib.ticker import MaxNLocator
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import look_of, new_figure, scale_from_zero, styled
+from odl.report.plots import despine, look_of, new_figure, scale_from_zero, styled
 
 PLACE = ("Time and memory", 0.2)
 
@@ -42,5 +41,5 @@ def cost_by_timestep(costs):
     axis.set(xlabel="timestep t", ylabel="CPU seconds")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=16, min_n_ticks=1))
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(3, len(runs)))
-    seaborn.despine(figure)
+    despine(figure)
     return figure

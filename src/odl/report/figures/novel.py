@@ -1,11 +1,10 @@
 """Novel documents in every batch, and which batches are in the average."""
 
 import numpy as np
-import seaborn
 from matplotlib.ticker import MaxNLocator
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import COLOURS, GREY, INK, PALE, new_figure, styled
+from odl.report.plots import COLOURS, GREY, INK, PALE, despine, new_figure, styled
 
 PLACE = ("Timesteps", 0.1)
 
@@ -51,5 +50,5 @@ def novel_by_batch(novel):
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=24, min_n_ticks=1))
     axis.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axis.margins(x=0.01, y=0.12)
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -3,11 +3,10 @@
 import json
 
 import pandas
-import seaborn
 
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import logarithmic, look_of, mean_and_spread, new_figure, styled
+from odl.report.plots import despine, logarithmic, look_of, mean_and_spread, new_figure, styled
 
 PLACE = ("Result", 1.2)
 
@@ -101,5 +100,5 @@ def sensitivity(sweeps):
         axis.set(title=title, xlabel=parameter)
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -1,10 +1,9 @@
 """CPU seconds per timestep, to score and to learn, against the number of atoms."""
 
 import numpy as np
-import seaborn
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import look_of, new_figure, styled
+from odl.report.plots import despine, look_of, new_figure, styled
 
 PLACE = ("Time and memory", 0.1)
 
@@ -43,5 +42,5 @@ def time_against_k(timing):
     top = np.nanmax(timing[["score_cpu_s", "learn_cpu_s"]].to_numpy())
     axes[0, 0].set(ylabel="CPU seconds per timestep", ylim=(0, 1.08 * top if top > 0 else 1))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(runs)))
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -3,7 +3,6 @@
 import textwrap
 
 import numpy as np
-import seaborn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -45,11 +44,16 @@ def use_and_words(use, steps, words, shown_steps):
     FigureCanvasAgg(figure)
     grid = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.1 * n_shown]})
     heat, table = grid
-    seaborn.heatmap(
-        100 * use, ax=heat, cmap="Greys", vmin=0, xticklabels=False, yticklabels=False,
-        cbar_kws={"label": "share of the codes, %", "location": "left", "pad": 0.04},
-        linewidths=0.4 if len(steps) <= 40 else 0, linecolor="white",
+    heat.spines[:].set_visible(False)
+    shares = heat.pcolormesh(
+        100 * use, cmap="Greys", vmin=0, vmax=np.max(100 * use),
+        linewidths=0.4 if len(steps) <= 40 else 0, edgecolor="white",
     )  # fmt: skip
+    heat.set(xlim=(0, len(steps)), ylim=(n_atoms, 0))
+    bar = figure.colorbar(shares, ax=heat, label="share of the codes, %", location="left", pad=0.04)
+    bar.outline.set_linewidth(0)
+    heat.set(xticks=[], yticks=[])
+    figure.draw_without_rendering()  # the layout settles with a second drawing
     thin = max(1, -(-len(steps) // 9))
     heat.set_xticks(np.arange(len(steps))[::thin] + 0.5, list(steps)[::thin], rotation=0)
     heat.set(xlabel="timestep t", title="use of the atom")

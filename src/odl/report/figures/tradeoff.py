@@ -1,9 +1,7 @@
 """Average AUC against the CPU seconds of the whole stream (NIPS 2012, appendix, figure 1)."""
 
-import seaborn
-
 from odl.report.figures import Picture, absent
-from odl.report.plots import INK, look_of, new_figure, scale_from_zero, styled
+from odl.report.plots import INK, despine, look_of, new_figure, scale_from_zero, styled
 
 PLACE = ("Time and memory", 0.3)
 
@@ -49,5 +47,5 @@ def auc_against_time(frame):
     axis.set(xlabel="CPU seconds to score and learn the stream", ylabel="average AUC")
     axis.margins(y=0.1)
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(4, len(runs)))
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -1,21 +1,35 @@
 """Run one command and write what it cost: ``python -IS launch.py REPORT COMMAND ...``.
 
+What it leaves to others, such as the worker of a run, is waited for and counted.
+
 The peak memory that the kernel reports of a process includes what its parent held when it was started, so a
 benchmark that holds a corpus cannot measure a child itself: this small process stands between them.
 """
 
+import ctypes
 import json
 import os
+import resource
 import sys
 import time
 
+PR_SET_CHILD_SUBREAPER = 36
 report, command = sys.argv[1], sys.argv[2:]
+if sys.platform == "linux":  # what lives on becomes ours
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 began = time.monotonic()
 child = os.posix_spawnp(command[0], command, os.environ)
-_, status, usage = os.wait4(child, 0)
+_, status = os.waitpid(child, 0)
+wall = time.monotonic() - began
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
 with open(report, "w") as file:
     # Linux counts in KiB, macOS in bytes.
     rss = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    cost = {"cpu": usage.ru_utime + usage.ru_stime, "rss": rss, "wall": time.monotonic() - began}
+    cost = {"cpu": usage.ru_utime + usage.ru_stime, "rss": rss, "wall": wall}
     json.dump(cost, file)
 sys.exit(os.waitstatus_to_exitcode(status) & 0xFF)

@@ -150,8 +150,7 @@ def _arxiv_rows(place, cost, limit):
         Row("arxiv", f"{what}: raw text to report, 2 cores", cost.wall / 60, "min", "" if limit else "<= 10"),
         Row("arxiv", f"{what}: all processes", cost.cpu / 60, "CPU min"),
     ]
-    # The workflow's benchmark files sample memory, and a job of a second is over before the second sample:
-    # the same jobs once more, with the kernel's own peak.
+    # A job of the study is forked from its worker and begins with its memory: the same jobs once more as processes.
     peaks = []
     for t in dict.fromkeys([1, timesteps[len(timesteps) // 2], timesteps[-1]]):
         before = chain / f"{t - 1}.h5"
@@ -160,7 +159,7 @@ def _arxiv_rows(place, cost, limit):
         bound = JOB_LIMITS["rss"] if not limit else ""
         peaks.append(again.rss)
         rows.append(Row("arxiv", f"{what}: update job {t}, peak memory", again.rss / 1e6, "MB", bound))
-        rows.append(Row("arxiv", f"{what}: update job {t}, as Snakemake sampled it", sampled(chain, t), "MB"))
+        rows.append(Row("arxiv", f"{what}: update job {t}, forked from the worker", noted(chain, t), "MB"))
         rows.append(Row("arxiv", f"{what}: update job {t}", again.cpu, "CPU s"))
     rows.append(
         Row("arxiv", f"{what}: peak memory of the last update job over the first", peaks[-1] / peaks[0], "times")
@@ -168,8 +167,8 @@ def _arxiv_rows(place, cost, limit):
     return rows
 
 
-def sampled(chain, t):
-    """Return max_rss of a benchmark file in MB, or None where the job was too short to be sampled."""
+def noted(chain, t):
+    """Return max_rss of the costs of a job in MB, or None where it is not known."""
     lines = (chain / "benchmarks" / f"{t}.tsv").read_text().splitlines()
     value = dict(zip(lines[0].split("\t"), lines[1].split("\t"), strict=True))["max_rss"]
     try:

@@ -28,6 +28,7 @@ import over_ranks  # noqa: E402
 import planning  # noqa: E402
 import processes  # noqa: E402
 import squared  # noqa: E402
+import whatsnew  # noqa: E402
 
 from odl import learners  # noqa: E402
 from odl.files import storage  # noqa: E402
@@ -46,6 +47,7 @@ PARTS = {
     "batch": processes.batch,
     "noop": processes.noop,
     "plan": planning.plan,
+    "new": whatsnew.new,
     "arxiv": processes.arxiv,
 }
 LONG = ("arxiv",)  # only when asked for

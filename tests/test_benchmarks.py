@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from conftest import ROOT
 from workflows import Study, environment
@@ -130,6 +131,9 @@ def test_the_cost_of_a_process_is_its_own(measure):
     )
     assert nested.cpu >= 0.3, "the time of a child's child was not counted"
     assert nested.rss > 1.5e8, "the memory of a child's child was not counted"
+    code = f"import subprocess, sys; subprocess.Popen([sys.executable, '-S', '-c', {code!r}], start_new_session=True)"
+    left = measure.child([sys.executable, "-S", "-c", code])
+    assert left.cpu >= 0.3 and left.rss > 1.5e8, "what lives on was not counted"
 
 
 def test_a_failing_process_says_what_it_printed(measure):
@@ -153,8 +157,90 @@ def test_verdict(measure, value, limit, verdict):
     assert measure.Row("part", "what", value, "s", limit).verdict() == verdict
 
 
-def test_memory_sampled_by_the_workflow(processes, tmp_path):
+def test_memory_noted_by_the_workflow(processes, tmp_path):
     (tmp_path / "benchmarks").mkdir()
     for t, memory, expected in ((1, "201.50", 201.5), (2, "-", None), (3, "NA", None)):
         (tmp_path / "benchmarks" / f"{t}.tsv").write_text(f"s\tmax_rss\tcpu_time\n0.9\t{memory}\t0.8\n")
-        assert processes.sampled(tmp_path, t) == expected
+        assert processes.noted(tmp_path, t) == expected
+
+
+@pytest.fixture
+def whatsnew(measure):
+    import whatsnew
+
+    return whatsnew
+
+
+WORDS = [f"word{number}" for number in range(100)]
+BITMAP = "M" + "=F%S9" * 12
+
+
+@pytest.mark.parametrize(
+    ("ids", "novel", "expected"), [("abcd", "ac", 0.5), ("abcd", "", 0.0), ("a", "ab", 1.0), ("", "ab", 0.0)]
+)
+def test_precision_of_alerts(whatsnew, ids, novel, expected):
+    assert whatsnew.precision(list(ids), set(novel)) == expected
+
+
+def test_budget_of_neighbours(whatsnew):
+    scores = np.array([0.9, 0.5, 0.7, 0.7, 0.7])
+    assert whatsnew.top(scores, list("abcde"), np.array([1, 2, 3, 4]), 2) == ["c", "d"], "a is no item, e is later"
+
+
+def test_near_duplicates_among_alerts(whatsnew):
+    """Of 96 runs of five words, another word in the middle leaves 91 of 101, four others leave 76 of 116."""
+    header = "From: {}\nSubject: said {} by another header\n\n"
+    one, other = list(WORDS), list(WORDS)
+    one[50] = "else"
+    for place in (20, 40, 60, 80):
+        other[place] = "else"
+    texts = [header.format(number, number) + " ".join(words) for number, words in enumerate([WORDS, one, other])]
+    assert whatsnew.repeated(texts) == 1
+    assert whatsnew.repeated([texts[0], texts[2]]) == 0
+    assert whatsnew.repeated([texts[0]] * 3) == 3
+    assert whatsnew.repeated(["", "", "\n\n"]) == 0
+
+
+def test_alerts_for_encoded_blocks(whatsnew):
+    text = f"Subject: a picture\n\nplain words\n{BITMAP}\n{BITMAP}\n"
+    assert whatsnew.encoded(text, ["f", "s9"]) and whatsnew.encoded(text, ["f", "s9", "plain"])
+    assert not whatsnew.encoded(text, ["plain", "words", "s9"])
+    assert not whatsnew.encoded("see http://example.org/" + "long" * 20, ["longlong"])
+    assert not whatsnew.encoded(text, [])
+
+
+def test_groups_with_a_topic_of_theirs(whatsnew):
+    topics = [["a", "a", "b"], ["b", "b", "c", "c"], ["d"], ["a", "c", "e"]]
+    assert whatsnew.with_topic(topics) == {"a", "d"}, "half is no majority"
+
+
+def test_posts_are_written_without_their_groups(measure, tmp_path):
+    import newsposts
+
+    posts = newsposts.made(200)
+    stream = newsposts.entering(posts, 3, 40, {"held_back": 0.5, "first": 1, "last": 3})
+    late = {post.group for post in stream} - {post.group for post in stream[:40]}
+    assert late and 40 < len(stream) < 200
+    assert [post.time for post in stream] == sorted(post.time for post in stream)
+    newsposts.write(tmp_path / "posts.jsonl", stream)
+    text = (tmp_path / "posts.jsonl").read_text()
+    assert "group" not in text and text.count("\n") == len(stream)
+    first, later = newsposts.weeks(posts, 1, 84)
+    assert (
+        len(first) == 84
+        and 15 < len(later) < 18
+        and {post.time < newsposts.WEEK + newsposts.LENGTH for post in first} == {True}
+    )
+    assert min(post.time for post in later) >= newsposts.WEEK + newsposts.LENGTH
+
+
+@pytest.mark.workflow
+@pytest.mark.long
+def test_what_is_new_in_made_posts(tmp_path):
+    rows = run(tmp_path, "new")
+    found = {row["what"].split(": ", 1)[1]: float(row["value"]) for row in rows}
+    assert found["precision of the alerts (1 timesteps)"] == 1.0
+    assert found["pairs of alerts that are near-duplicates"] == found["alerts for an encoded block"] == 0.0
+    assert found["share of 1 entering groups with a topic"] == 1.0
+    assert 4 <= found["lines of configuration"] <= 8
+    assert len(rows) == 16 and all(float(row["value"]) > 0 for row in rows if row["unit"] == "CPU s")

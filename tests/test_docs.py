@@ -172,7 +172,12 @@ def test_defaults_are_those_of_the_default_study():
             assert found, f"{key} has no value in config.yaml: put its default in brackets"
             assert all(value == yaml.safe_load(shown[1]) for value in found), f"{key}: {cell} is {found}"
         else:
-            elsewhere = key in ("learners.{run}.algorithm", "learners.{run}.features.tf", "corpora.{corpus}.options")
+            elsewhere = key in (
+                "learners.{run}.algorithm",
+                "learners.{run}.atoms",
+                "learners.{run}.features.tf",
+                "corpora.{corpus}.options",
+            )
             assert elsewhere or not found, f"{key} is {found} in config.yaml, not {cell}"
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import rankdata
 
 from odl import learners, novelty
 from odl.errors import ParameterError
@@ -58,6 +59,13 @@ def test_groups_are_those_of_a_slow_twin(target, rng):
     assert found == slow_groups(S, n, target) and all(owner[owner] == owner)
 
 
+def test_the_larger_atom_names_a_group():
+    for n, owned in (([1.0, 3.0], [1, 1]), ([3.0, 1.0], [0, 0])):
+        owner, work = np.empty(2, dtype=np.int64), np.empty((2, 2), dtype=np.int64)
+        kernels.group(np.eye(2), np.array(n), 1, owner, np.empty(2), work[0], np.empty(2), work[1])
+        assert owner.tolist() == owned
+
+
 def test_the_budget_is_never_exceeded(rng):
     learner = levels(memory=900, terms=10)
     state = learner.start(stream(rng, 50, 5)[0], 1, None)
@@ -111,9 +119,33 @@ def test_peers_count_only_where_they_tell_something(rng):
     scores = np.array([0.3, 0.1, 0.2, 0.2, 0.6, 0.5])
     assert np.allclose(in_order(P, scores, 0.5, 3), scores)  # nothing alike: nothing moves, ties stay ties
     assert np.array_equal(in_order(P[:2], scores[:2], 0.5, 3), scores[:2])
+    alone = sparse.csr_array(np.vstack([np.kron(np.eye(2), np.ones((2, 1))), [[0.0, 0.0]]]))
+    assert np.isclose(in_order(alone, np.array([0.1, 0.2, 0.3, 0.4, 0.25]), 0.9, 1)[4], 0.25)  # without any: its own
     pairs = sparse.csr_array(np.kron(np.eye(3), np.ones((2, 1))))
     mixed = in_order(pairs, np.array([0.9, 0.1, 0.5, 0.6, 0.2, 0.3]), 0.5, 1)
     assert np.allclose(mixed[:2], mixed[0]) and np.isclose(mixed.sum(), 2.6)
+
+
+@pytest.mark.parametrize("related", [1.0, 0.0, -1.0])
+def test_order_is_its_equation(related, rng):
+    """Densely, with R near 1 (limited to .3), small and below 0."""
+    P, _ = stream(rng, 40, 3)
+    cosines = P.toarray() @ P.toarray().T
+    np.fill_diagonal(cosines, -1.0)
+    alike = np.argsort(-cosines, axis=1, kind="stable")[:, :5]
+    near = np.take_along_axis(cosines, alike, axis=1)
+    b = near.sum(axis=1)
+    scores = np.round(0.5 - related * 0.3 * (b - b.mean()) + 0.1 * rng.random(40), 2)
+
+    def standard(values):
+        return (values - values.mean()) / values.std()
+
+    r = -np.mean(standard(rankdata(scores)) * standard(b))
+    assert abs(r - related) < 0.6 and (abs(r) > 0.6) == (related != 0)
+    own = rankdata(standard(rankdata(scores)) + np.clip(r * abs(r), -0.3, 0.3) * standard(b)) / 40
+    u = 0.6 * own + 0.4 * (near * own[alike]).sum(axis=1) / b
+    found = in_order(P, scores, 0.4, 5)
+    assert np.allclose(np.sort(found), np.sort(scores)) and np.allclose(found[np.argsort(u)], np.sort(scores))
 
 
 def test_a_run_resumes_to_the_same_bytes(rng):

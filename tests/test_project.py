@@ -263,7 +263,11 @@ class TestInit:
         whole = config.merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))
         config.check_config(whole, config.load_schema(places.SCHEMAS / "config.schema.json"))
         assert whole["streams"] == whole["corpora"].keys() & {"my-news"} or whole["streams"] == ["my-news"]
-        assert whole["runs"] == ["adaptive"] and not whole["baselines"]["enabled"]
+        assert (
+            whole["runs"] == ["levels"]
+            and config.atoms_of(whole, "levels") == [2000]
+            and not whole["baselines"]["enabled"]
+        )
         profile = tmp_path / "My News" / "profiles" / "default" / "config.yaml"
         assert profile.read_bytes() == (ROOT / "profiles" / "default" / "config.yaml").read_bytes()
 
@@ -286,6 +290,8 @@ class TestExpand:
         found = project.expand({"study": "x", "sources": ["."], "seeds": [1], "report": {"seed": 1}, "atoms": 9})
         assert found["seeds"] == [1] and found["report"]["seed"] == 1 and found["report"]["atoms"] == 9
         assert found["atoms"] == [9]
+        found = project.expand({"sources": ["."], "runs": ["adaptive", "admm"], "batches": {"initial": 300}})
+        assert found["alerts"] == {"run": "adaptive", "atoms": 300} and found["report"]["runs"] == ["adaptive", "admm"]
 
     def test_what_is_wrong_is_named(self):
         with pytest.raises(ConfigError, match="has no sources"):

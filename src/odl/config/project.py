@@ -12,7 +12,8 @@ from odl.errors import ConfigError
 SNAKEFILE = str(SNAKEFILE)
 FILE = "odl.yaml"
 OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
-LEARNER = "adaptive"
+LEARNER = "levels"  # unless `runs` names others: then the first of them
+ATOMS = 2000
 STREAM = {
     "reader": "documents",
     "options": {},
@@ -36,8 +37,8 @@ def expand(config):
     Returns
     -------
     dict
-        One stream without labels, one run of the learner `LEARNER` and its alerts, no baselines; what the default
-        configuration has beside these is filled in by the workflow. An empty configuration stays so: Snakemake looks
+        One stream without labels, one run and its alerts, no baselines; what the default configuration has beside
+        these is filled in by the workflow. An empty configuration stays so: Snakemake looks
         at a Snakefile without one as well.
 
     Raises
@@ -51,20 +52,23 @@ def expand(config):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
     _check_keys(given)
     stream = {key: config[key] for key in OWN if key in config}
-    atoms = given.get("atoms") or [min(500, _initial(stream))]
+    runs = given["runs"] if isinstance(given.get("runs"), list) and given["runs"] else [LEARNER]
+    run, atoms = runs[0], given.get("atoms") or ([ATOMS] if runs == [LEARNER] else [min(500, _initial(stream))])
     atoms = atoms if isinstance(atoms, list) else [atoms]
     whole = {
         "study": name,
         "streams": [name],
         "corpora": {name: merge(stream, STREAM)},
         "seeds": [0],
-        "runs": [LEARNER],
+        "runs": runs,
         "baselines": {"enabled": False},
         "evaluate": {"bootstrap": 0},
-        "emerging": {"runs": [LEARNER]},
-        "alerts": {"run": LEARNER, "atoms": atoms[0]},
-        "report": {"runs": [LEARNER], "run": LEARNER, "atoms": atoms[0], "seed": 0},
+        "emerging": {"runs": [run]},
+        "alerts": {"run": run, "atoms": atoms[0]},
+        "report": {"runs": runs, "run": run, "atoms": atoms[0], "seed": 0},
     }
+    if run == LEARNER:
+        whole["learners"] = {LEARNER: {"atoms": atoms}}
     return merge({**given, "atoms": atoms}, whole)
 
 

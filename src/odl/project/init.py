@@ -34,7 +34,6 @@ onsuccess:
 onerror:
     drop_timers()
 """
-ATOMS = 500
 
 
 def init(folder, sources, given, force=False):
@@ -76,7 +75,6 @@ def text(found, name, folder):
         f"sources: {_flow([_from(folder, source) for source in found.sources])}",
         f"options: {_flow(found.options)}",
         f"batches: {_flow(found.batches)}",
-        f"atoms: {_flow([max(1, min(ATOMS, found.batches['initial'] // 2))])}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,88 @@
+"""Raw posts as a person has them, of 20 Newsgroups or made: with groups that enter later, as JSONL without labels."""
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+
+from odl.corpora import checks, news20
+from odl.stream import batching
+
+FILES = ("20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz")
+WEEK = np.datetime64("1993-04-05", "ms").astype(np.int64)  # a Monday; few posts are earlier
+LENGTH = 7 * 24 * 3600 * 1000
+SYLLABLES = [first + second for first in "bdfglmnprst" for second in "aeiou"]
+
+
+class Post(NamedTuple):
+    """A post with its group, which only the judge sees; times are milliseconds since 1970."""
+
+    id: str
+    group: str
+    time: int
+    text: str
+
+
+def read(folder):
+    """Return the posts of 20 Newsgroups, headers and all, in the order of posting; None where they are not there."""
+    archive, table = (folder / "20news" / name for name in FILES) if folder else (None, None)
+    if not archive or not archive.exists() or not table.exists():
+        return None
+    times, posts = news20.read_dates(table), []
+    for name, data in checks.tar_members(archive):
+        match = news20.MEMBER.search(name)
+        if match:
+            _, group, number = match.groups()
+            # The number alone would be an id twice, the group in it a label.
+            posts.append(Post(f"post{len(posts):05}", group, times[group, number], data.decode("latin-1")))
+    return sorted(posts, key=lambda post: (post.time, post.id))
+
+
+def made(n=420, seed=0):
+    """Return posts of eight groups, each with words of its own."""
+    rng = np.random.default_rng(seed)
+    words = sorted({"".join(rng.choice(SYLLABLES, 3)) for _ in range(1200)})
+    shared, own = words[:200], [words[200 + 100 * group : 300 + 100 * group] for group in range(8)]
+    posts = []
+    for number in range(n):
+        group = int(rng.integers(8))
+        text = " ".join([*rng.choice(shared, 30), *rng.choice(own[group], 30)])
+        posts.append(Post(f"post{number:05}", f"group{group}", int(WEEK + number * 3_600_000), f"{text}.\n"))
+    return posts
+
+
+def entering(posts, seed, size, entry):
+    """Return the posts that are left when groups are held back until they enter (`odl.stream.batching`), in order.
+
+    Parameters
+    ----------
+    posts : list of Post
+        In the order of the stream.
+    seed : int
+    size : int
+        Documents of a batch.
+    entry : dict
+        Of `odl.stream.batching.Entry`.
+    """
+    cut = {"by": "documents", "documents": size, "initial": size, "period": "month", "flush": True}
+    times, groups = np.array([post.time for post in posts]), [(post.group,) for post in posts]
+    rows = np.arange(len(posts))
+    parts = batching.split(rows, times, [""] * len(posts), groups, entry=batching.Entry(**entry), seed=seed, **cut)
+    return [posts[row] for part in parts for row in part]
+
+
+def weeks(posts, first, most):
+    """Return posts of some whole weeks, thinned evenly to so many, and those of the next week, thinned alike."""
+    place = [(post.time - WEEK) // LENGTH for post in posts]
+    early = [post for post, week in zip(posts, place, strict=True) if 0 <= week < first]
+    later = [post for post, week in zip(posts, place, strict=True) if week == first]
+    share = min(1.0, most / max(len(early), 1))
+    return tuple([group[int(at)] for at in np.arange(round(share * len(group))) / share] for group in (early, later))
+
+
+def write(path, posts):
+    """Write posts as a person has them: no group."""
+    with open(path, "w", encoding="utf-8") as file:
+        for post in posts:
+            sent = f"{np.datetime64(post.time, 'ms').astype('datetime64[s]')}Z"
+            file.write(json.dumps({"name": post.id, "sent": sent, "message": post.text}) + "\n")

@@ -1,0 +1,218 @@
+"""Other packages beside this one on the same stream, each in an environment and a process of its own: one table.
+
+    python benchmarks/peers.py --environments FOLDER [--stream news|tdt2] [--seeds 0 1] [--only NAME ...]
+
+See benchmarks/README.md.
+"""
+
+import os
+import sys
+
+# Before numpy is imported; children inherit it.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "TORCH_NUM_THREADS")
+for _name in THREADS:
+    os.environ[_name] = "1"
+
+import argparse  # noqa: E402
+import importlib.metadata  # noqa: E402
+import json  # noqa: E402
+import re  # noqa: E402
+import subprocess  # noqa: E402
+import tempfile  # noqa: E402
+import venv  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import material  # noqa: E402
+import measure  # noqa: E402
+import numpy as np  # noqa: E402
+import peers_methods  # noqa: E402
+import peers_own  # noqa: E402
+import yaml  # noqa: E402
+
+from odl import corpora  # noqa: E402
+from odl.corpora import checks, news20  # noqa: E402
+from odl.evaluation import metrics  # noqa: E402
+from odl.stream import batching, features  # noqa: E402
+
+BUDGET, FEWEST = 20, 10  # documents a timestep; novel and known ones of a timestep that is judged
+STREAMS = {"news": ("newsgroups.yaml", "newsgroups"), "tdt2": ("tdt2.yaml", "tdt2")}
+COLUMNS = ("method", "precision", "AUC", "us to score", "us to learn", "MB", "lines", "environment MB", "remark")
+
+
+def main(arguments=None):
+    """Measure every method on every seed and print the table as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--environments", required=True, type=Path, help="folder for the environments of the packages")
+    parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
+    parser.add_argument("--stream", choices=STREAMS, default="news")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--only", nargs="+", choices=[*peers_own.METHODS, *peers_methods.METHODS], metavar="NAME")
+    parser.add_argument("--seconds", type=float, default=600, help="CPU seconds after which a method is stopped")
+    parser.add_argument("--output", type=Path, help="also write what was measured as JSON, method by method")
+    args = parser.parse_args(arguments)
+    folder = material.find_corpora(args.corpora)
+    if folder is None:
+        parser.error("no corpora: name their folder by --corpora, ODL_CORPORA or ODL_MIRROR")
+    facts, found = measure.facts(), {}
+    with tempfile.TemporaryDirectory() as place:
+        for seed in args.seeds:
+            stream = Path(place) / str(seed)
+            labels = write_stream(stream, folder, args.stream, seed)
+            for name in args.only or [*peers_own.METHODS, *peers_methods.METHODS]:
+                measure.say(f"{args.stream}, seed {seed}: {name}")
+                found.setdefault(name, []).append(measured(name, stream, labels, seed, args))
+                if args.output:
+                    args.output.write_text(json.dumps(found, indent=1))
+    facts.append(("load after", " ".join(f"{value:.2f}" for value in os.getloadavg())))
+    print("\n".join(f"{name}: {value}" for name, value in facts))
+    print(f"\n{table(found)}")
+    return 0
+
+
+def write_stream(folder, source, name, seed):
+    """Write the batches of a stream for all methods; return the labels of each, 1 for novel."""
+    config, corpus = STREAMS[name]
+    setting = yaml.safe_load((measure.ROOT / "config" / config).read_text())["corpora"][corpus]
+    files, texts = _files(source, name)
+    documents = corpora.read(setting["reader"], files, setting.get("options", {}))
+    rows = batching.order(documents.ids, documents.times, seed, setting["ties"])
+    entry = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
+    parts = batching.split(
+        rows, documents.times, documents.files, documents.topics, entry=entry, seed=seed, **setting["batches"]
+    )
+    folder.mkdir()
+    labels, previous = [], None
+    for t, part in enumerate(parts):
+        previous = features.follow(documents.select(part), previous, str(folder / f"{t}.h5"))
+        held = {"weights": previous.weighed(tf="log", norm="l2")[:], "counts": previous.counts[:]}
+        arrays = {f"{key}_{part}": getattr(value, part) for key, value in held.items()
+                  for part in ("data", "indices", "indptr", "shape")}  # fmt: skip
+        np.savez(folder / f"{t}.npz", **arrays)
+        if texts:
+            (folder / f"{t}.json").write_text(json.dumps([texts[ident] for ident in previous.ids]))
+        labels.append(np.asarray(previous.novel))
+    return labels
+
+
+def _files(source, name):
+    """Return the files of a corpus, and its texts by id, empty where it has none."""
+    if name == "tdt2":
+        return [source / "tdt2" / "TDT2_with_time.mat"], {}
+    files = [source / "20news" / file for file in ("20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz")]
+    texts = {}
+    for member, data in checks.tar_members(files[0]):
+        match = news20.MEMBER.search(member)
+        if match:
+            texts[f"{match[2]}/{match[3]}"] = "\n".join(news20.split_post(data))
+    return files, texts
+
+
+def measured(name, stream, labels, seed, args):
+    """Return what one method gave, or why it gave nothing."""
+    own = name in peers_own.METHODS
+    method = (peers_own.METHODS if own else peers_methods.METHODS)[name]
+    if getattr(method, "TEXTS", False) and not (stream / "0.json").exists():
+        return {"remark": "needs texts"}
+    python, size = (sys.executable, closure("online-dictionary-learning")) if own else (None, None)
+    try:
+        if not own:
+            python, size = environment(args.environments, method.PACKAGES)
+        script = Path(__file__).with_name("peers_own.py" if own else "peers_methods.py")
+        output = stream / "scores.npy.npz"
+        arguments = [name, stream, seed, args.seconds, output]
+        cost = measure.child([python, script, *arguments])
+    except RuntimeError as error:
+        return {"remark": " ".join(str(error).split())[-200:], "environment": size}
+    said = json.loads(cost.printed.splitlines()[-1])
+    with np.load(output) as held:
+        scores = {int(t): held[t] for t in held}
+    output.unlink()
+    precision, auc = judged(scores, labels)
+    remark = "" if len(scores) == len(labels) - 1 else f"{len(scores)} of {len(labels) - 1} timesteps"
+    ms = {phase: 1e6 * said[phase] / max(said["documents"], 1) for phase in ("score", "learn")}
+    return {"precision": precision, "auc": auc, **ms, "mb": cost.rss / 1e6, "lines": said["lines"],
+            "environment": size, "remark": remark}  # fmt: skip
+
+
+def judged(scores, labels, budget=BUDGET, fewest=FEWEST):
+    """Return the mean precision of the budget's documents and the mean AUC over the timesteps that are judged.
+
+    Documents that tie at the edge of the budget count by their mean.
+
+    Parameters
+    ----------
+    scores : dict of int to ndarray
+    labels : sequence of ndarray
+        Of each timestep, 1 for novel and 0 for known documents.
+    """
+    precisions, aucs = [], []
+    for t, values in scores.items():
+        novel = labels[t] == 1
+        if min(novel.sum(), (labels[t] == 0).sum()) < fewest:
+            continue
+        edge = np.sort(values)[-budget]
+        above, tied = values > edge, values == edge
+        precisions.append((novel[above].sum() + (budget - above.sum()) * novel[tied].mean()) / budget)
+        aucs.append(metrics.auc(values, labels[t]))
+    return (float(np.mean(precisions)), float(np.mean(aucs))) if aucs else (float("nan"), float("nan"))
+
+
+def environment(folder, packages):
+    """Make an environment with some packages if it is not there; return its interpreter and its size in MB.
+
+    Raises
+    ------
+    RuntimeError
+        If they cannot be installed, with the end of what pip said.
+    """
+    place = folder / re.sub(r"\W+", "-", packages[-1].partition("=")[0] if packages[-1] != "scipy" else packages[0])
+    python = place / "bin" / "python"
+    if not (place / "done").exists():
+        measure.say(f"installing {' '.join(packages)}")
+        venv.create(place, with_pip=True, clear=True)
+        for package in packages:
+            done = subprocess.run([python, "-m", "pip", "install", "--quiet", package], capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"not installed: {done.stderr[-200:]}")
+        (place / "done").touch()
+    return python, sum(path.lstat().st_size for path in place.rglob("*") if not path.is_symlink()) / 1e6
+
+
+def closure(name):
+    """Return the MB of a distribution's requirements, extras left out."""
+    todo, seen, total = [name], set(), 0
+    while todo:
+        one = re.split(r"[^\w.-]", todo.pop(), maxsplit=1)[0].lower().replace("_", "-")
+        if one in seen:
+            continue
+        seen.add(one)
+        try:
+            held = importlib.metadata.distribution(one)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        paths = (Path(held.locate_file(file)) for file in held.files or [])
+        total += sum(path.stat().st_size for path in paths if path.is_file())
+        todo += [line for line in held.requires or [] if "extra ==" not in line]
+    return total / 1e6
+
+
+def table(found):
+    """Return the rows as Markdown: means over seeds, with the standard deviation of what differs."""
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
+    for name, seeds in found.items():
+        done = [one for one in seeds if "auc" in one]
+        cells = [name]
+        for key, form in (("precision", ".2f"), ("auc", ".3f")):
+            values = [one[key] for one in done]
+            spread = f" ± {np.std(values):{form}}" if len(values) > 1 else ""
+            cells.append(f"{np.mean(values):{form}}{spread}" if values else "")
+        for key in ("score", "learn", "mb", "lines", "environment"):
+            values = [one[key] for one in done or seeds if one.get(key) is not None]
+            cells.append(f"{np.mean(values):.0f}" if values else "")
+        cells.append(next((one["remark"] for one in seeds if one["remark"]), ""))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -35,6 +35,6 @@ def test_the_batch_learner_in_a_study(study):
     # New documents: one timestep more, from all features so far.
     study.write("b.jsonl", documents(360, 440))
     new = study.target(study.checkpoint("batch", 4))
-    assert study.run(new).names("run", "t") == {"read", "index", "batch 4", "features 4", "update batch 4"}
+    assert study.run(new).names("run", "t") == {"share", "read", "index", "batch 4", "features 4", "update batch 4"}
     assert checkpoints.read_checkpoint(study.checkpoint("batch", 4)).dictionary.shape[1] == 16
     assert study.run("-n", new).jobs == []

@@ -130,9 +130,9 @@ def quick(function):
 
 
 def quicken():
-    """The same for what rules have as inputs and params."""
-    for rule in workflow.rules:
-        for function in filter(inspect.isfunction, (*rule.input, *rule.params)):
+    """The same for all inputs and params."""
+    for made in workflow.rules:
+        for function in filter(inspect.isfunction, (*made.input, *made.params)):
             quick(function)
 
 

@@ -57,11 +57,13 @@ class Meaning:
     """Vectors of documents: the first batch's truncated SVD of the weights (latent semantic indexing), unit length."""
 
     def of(self, batch):
-        if not hasattr(self, "axes"):
-            start = np.random.default_rng(0).standard_normal(min(batch.fixed.shape))
-            self.axes = linalg.svds(batch.fixed.astype(np.float64), k=DIMENSIONS, v0=start)[2].T
-        found = np.asarray(batch.fixed @ self.axes)
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+        if not hasattr(batch, "vectors"):
+            if not hasattr(self, "axes"):
+                start = np.random.default_rng(0).standard_normal(min(batch.fixed.shape))
+                self.axes = linalg.svds(batch.fixed.astype(np.float64), k=DIMENSIONS, v0=start)[2].T
+            found = np.asarray(batch.fixed @ self.axes)
+            batch.vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+        return batch.vectors
 
 
 def perplexity(shares, topics, counts):

@@ -431,7 +431,7 @@ def test_every_reader_with_sources_is_in_the_registry(request):
     from odl.corpora import READERS
 
     registered = {row["corpus"] for row in download.load_registry(request.config.rootpath / COMMITTED)}
-    assert set(READERS) - {"scipydocs", "documents"} <= registered
+    assert set(READERS) - {"scipydocs", "simulation", "documents"} <= registered
 
 
 @pytest.mark.parametrize("text", [None, "name,url\n", "\x00\n"])

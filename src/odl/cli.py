@@ -186,13 +186,13 @@ def _run(args):
             costs.write(args.costs)
         sys.stdout.flush()
     except OdlError as error:
-        print(f"odl {args.command}: {error}", file=sys.stderr)
+        _say(f"odl {args.command}: {error}")
         return 1
     except KeyboardInterrupt:
         return 130
     except MemoryError as error:
         reason = " ".join(str(error).split()) or "no more could be had"
-        print(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents", file=sys.stderr)
+        _say(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents")
         return 1
     except BrokenPipeError:  # who reads us has enough, such as `odl new FOLDER | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -202,9 +202,17 @@ def _run(args):
         reason = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
         where = f" ({error.filename})" if error.filename else ""
         expected = "expected a place to read and write; check space and permissions."
-        print(f"odl {args.command}: {reason}{where}; {expected}", file=sys.stderr)
+        _say(f"odl {args.command}: {reason}{where}; {expected}")
         return 1
     return 0
+
+
+def _say(sentence):
+    """Print to the log, which may lie on the disk that is full: its buffer is written once more at the end."""
+    import contextlib
+
+    with contextlib.suppress(OSError):
+        print(sentence, file=sys.stderr)
 
 
 if __name__ == "__main__":

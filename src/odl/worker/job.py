@@ -2,6 +2,7 @@
 
 import array
 import atexit
+import contextlib
 import os
 import socket
 import sys
@@ -83,7 +84,8 @@ def run(main, words):
     except KeyboardInterrupt:
         status = 130
     except BaseException:
-        traceback.print_exc()
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
         status = 1
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

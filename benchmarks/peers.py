@@ -10,8 +10,8 @@ import sys
 
 # Before numpy is imported; children inherit it.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "TORCH_NUM_THREADS")
-for _name in THREADS:
-    os.environ[_name] = "1"
+if __name__ == "__main__":
+    os.environ.update(dict.fromkeys(THREADS, "1"))
 
 import argparse  # noqa: E402
 import importlib.metadata  # noqa: E402
@@ -171,16 +171,23 @@ def environment(folder, packages):
         measure.say(f"installing {' '.join(packages)}")
         venv.create(place, with_pip=True, clear=True)
         for package in packages:
-            done = subprocess.run([python, "-m", "pip", "install", "--quiet", package], capture_output=True, text=True)
+            done = subprocess.run(
+                [python, "-m", "pip", "install", "--quiet", "--no-compile", package], capture_output=True, text=True
+            )
             if done.returncode:
                 raise RuntimeError(f"not installed: {done.stderr[-200:]}")
         (place / "done").touch()
-    return python, sum(path.lstat().st_size for path in place.rglob("*") if not path.is_symlink()) / 1e6
+    return python, _megabytes(path for path in place.rglob("*") if not path.is_symlink())
+
+
+def _megabytes(paths):
+    """Return the size of files, without what Python compiled."""
+    return sum(path.stat().st_size for path in paths if path.is_file() and path.suffix != ".pyc") / 1e6
 
 
 def closure(name):
     """Return the MB of a distribution's requirements, extras left out."""
-    todo, seen, total = [name], set(), 0
+    todo, seen, total = [name], set(), 0.0
     while todo:
         one = re.split(r"[^\w.-]", todo.pop(), maxsplit=1)[0].lower().replace("_", "-")
         if one in seen:
@@ -190,10 +197,9 @@ def closure(name):
             held = importlib.metadata.distribution(one)
         except importlib.metadata.PackageNotFoundError:
             continue
-        paths = (Path(held.locate_file(file)) for file in held.files or [])
-        total += sum(path.stat().st_size for path in paths if path.is_file())
+        total += _megabytes(Path(held.locate_file(file)) for file in held.files or [])
         todo += [line for line in held.requires or [] if "extra ==" not in line]
-    return total / 1e6
+    return total
 
 
 def table(found):

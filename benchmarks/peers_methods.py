@@ -12,6 +12,7 @@ import sys
 import time
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -56,11 +57,13 @@ class Meaning:
     """Vectors of documents: the first batch's truncated SVD of the weights (latent semantic indexing), unit length."""
 
     def of(self, batch):
-        if not hasattr(self, "axes"):
-            start = np.random.default_rng(0).standard_normal(min(batch.fixed.shape))
-            self.axes = linalg.svds(batch.fixed.astype(np.float64), k=DIMENSIONS, v0=start)[2].T
-        found = np.asarray(batch.fixed @ self.axes)
-        return (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)).astype(np.float32)
+        if not hasattr(batch, "vectors"):
+            if not hasattr(self, "axes"):
+                start = np.random.default_rng(0).standard_normal(min(batch.fixed.shape))
+                self.axes = linalg.svds(batch.fixed.astype(np.float64), k=DIMENSIONS, v0=start)[2].T
+            found = np.asarray(batch.fixed @ self.axes)
+            batch.vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+        return batch.vectors
 
 
 def perplexity(shares, topics, counts):
@@ -201,7 +204,7 @@ class TurftopicKeyNMF:
     def __init__(self, seed):
         from turftopic import KeyNMF
 
-        self.model = KeyNMF(TOPICS, encoder=Meaning(), random_state=seed)
+        self.model = KeyNMF(TOPICS, encoder=SimpleNamespace(encode=None), random_state=seed)
 
     def keywords(self, batch):
         found = []
@@ -232,10 +235,10 @@ class FaissFlat:
         return faiss.IndexFlatIP(DIMENSIONS)
 
     def score(self, batch):
-        return 1.0 - self.index.search(self.meaning.of(batch), NEAREST)[0].mean(axis=1)
+        return 1.0 - self.index.search(self.meaning.of(batch).astype(np.float32), NEAREST)[0].mean(axis=1)
 
     def learn(self, batch):
-        self.index.add(self.meaning.of(batch))
+        self.index.add(self.meaning.of(batch).astype(np.float32))
 
 
 class FaissHNSW(FaissFlat):
@@ -274,8 +277,9 @@ METHODS = {
 
 
 def lines_of(method):
-    """Return the lines that a class takes beside blank ones."""
-    return sum(bool(line.strip()) for line in inspect.getsource(method).splitlines()[1:])
+    """Return the lines that a class and its bases take beside blank ones."""
+    sources = [inspect.getsource(one).splitlines()[1:] for one in method.__mro__ if one is not object]
+    return sum(bool(line.strip()) for lines in sources for line in lines)
 
 
 def follow(method, folder, seed, seconds, read=Batch):

@@ -21,13 +21,14 @@ include_patterns = [
     "config/README.md",
     "benchmarks/README.md",
 ]
-exclude_patterns = ["docs/_ext/**"]
+exclude_patterns = ["docs/_ext/**", "docs/examples/**", "docs/gallery/*.py", "docs/gallery/*.ipynb"]
 extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
     "settings_tables",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -41,6 +42,19 @@ autosummary_generate = True
 autosummary_imported_members = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "docs/examples",
+    "gallery_dirs": "docs/gallery",
+    "filename_pattern": "/plot_",
+    "reset_modules": ("matplotlib",),
+    "within_subsection_order": "FileNameSortKey",
+    "min_reported_time": 60,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "download_all_examples": False,
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "online-dictionary-learning"

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from conftest import ROOT
+from scipy import sparse
 from workflows import Study, environment
 
 FOLDER = ROOT / "benchmarks"
@@ -244,3 +245,63 @@ def test_what_is_new_in_made_posts(tmp_path):
     assert found["share of 1 entering groups with a topic"] == 1.0
     assert 4 <= found["lines of configuration"] <= 8
     assert len(rows) == 16 and all(float(row["value"]) > 0 for row in rows if row["unit"] == "CPU s")
+
+
+@pytest.fixture
+def peers(measure):
+    import peers
+
+    return peers
+
+
+def test_quality_of_peers(peers):
+    """A timestep with one novel document is left out."""
+    labels = [np.zeros(6), np.array([1, 1, 1, 0, 0, 0]), np.array([1, 0, 0, 0, 0, 0])]
+    scores = np.array([6.0, 5.0, 1.0, 4.0, 4.0, 0.0])
+    precision, auc = peers.judged({1: scores, 2: scores}, labels, budget=3, fewest=2)
+    assert precision == pytest.approx(2 / 3) and auc == pytest.approx(7 / 9)
+    tied = np.array([6.0, 4.0, 4.0, 4.0, 0.0, 0.0])
+    assert peers.judged({1: tied}, labels, budget=2, fewest=2)[0] == pytest.approx((1 + 2 / 3) / 2)
+    assert all(math.isnan(value) for value in peers.judged({2: scores}, labels, budget=3, fewest=2))
+
+
+def test_peers_score_a_batch_before_they_learn_it(peers, tmp_path):
+    for t in range(3):
+        np.savez(tmp_path / f"{t}.npz", n=t)
+    done = []
+
+    class Method:
+        def __init__(self, seed):
+            done.append(("made", seed))
+
+        def score(self, batch):
+            done.append(("score", batch))
+            return np.full(4, batch)
+
+        def learn(self, batch):
+            done.append(("learn", batch))
+
+    scores, spent, documents = peers.peers_methods.follow(Method, tmp_path, 7, 600, lambda folder, t: t)
+    assert done == [("made", 7), ("learn", 0), ("score", 1), ("learn", 1), ("score", 2), ("learn", 2)]
+    assert list(scores) == [1, 2] and documents == 8 and min(spent.values()) >= 0
+    assert list(peers.peers_methods.follow(Method, tmp_path, 7, -1, lambda folder, t: t)[0]) == [], "time was up"
+
+
+def test_a_peer_that_cannot_be_installed_is_a_row(peers, tmp_path, monkeypatch):
+    def environment(folder, packages):
+        raise RuntimeError(f"not installed: no {packages[-1]}")
+
+    monkeypatch.setattr(peers, "environment", environment)
+    arguments = peers.argparse.Namespace(environments=tmp_path, seconds=1)
+    found = {"faiss flat": [peers.measured("faiss flat", tmp_path, [], 0, arguments)]}
+    found["BERTopic online"] = [peers.measured("BERTopic online", tmp_path, [], 0, arguments)]
+    lines = peers.table(found).splitlines()
+    assert "not installed: no scipy" in lines[2] and "needs texts" in lines[3]
+    assert {line.count("|") for line in lines} == {len(peers.COLUMNS) + 1}
+
+
+def test_columns_of_methods_whose_vocabulary_cannot_grow(peers):
+    methods = peers.peers_methods
+    matrix = sparse.csr_matrix(np.array([[1.0, 0.0, 2.0]]))
+    wide = sparse.csr_matrix((matrix.data, matrix.indices * methods.WIDTH, matrix.indptr), (1, 3 * methods.WIDTH))
+    assert methods.folded(matrix)[0, 2] == 2.0 and methods.folded(wide)[0, 0] == 3.0

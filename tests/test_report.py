@@ -105,7 +105,7 @@ def test_page_says_what_the_tables_say(made):
     assert "\nnovel\n" in words and "\nknown\n" in words
 
 
-def test_verdict_follows_the_numbers(made):
+def test_verdict_follows_the_numbers(made, monkeypatch):
     plan, found = made[1], study.read_tables(made[0] / "tables")
     for row in found["summary"]:
         if row["algorithm"] == "baseline":
@@ -115,6 +115,17 @@ def test_verdict_follows_the_numbers(made):
     for row in found["summary"]:
         row["average_mean"] = 0.75
     assert "are equal to three digits." in studypage.verdict(selection.Selection(plan, found, "wires"))
+    for row in found["summary"]:
+        row["average_mean"] = (
+            0.751 if row["run"] == "nearest-tfidf" else 0.75 if (row["run"], row["k"]) == ("da", 20) else 0.7
+        )
+    monkeypatch.setattr(studypage, "_paired", lambda chosen, name: (0.001, -0.01, 0.02))
+    shown = {"run": "da", "k": 20, "seed": 0}
+    said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
+    assert "are level. The baseline compares" in said and said.endswith("no difference beyond chance.")
+    monkeypatch.setattr(studypage, "_paired", lambda chosen, name: (-0.03, -0.04, -0.02))
+    said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
+    assert said.startswith("A baseline without a dictionary is better here: ") and said.endswith("worse beyond chance.")
     for row in found["summary"]:
         row["average_mean"] = float("nan")
     assert "No timestep" in studypage.verdict(selection.Selection(plan, found, "wires"))

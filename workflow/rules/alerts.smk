@@ -27,9 +27,7 @@ rule alerts:
         runtime=minutes(0.2),
     params:
         code=lambda wildcards: code("alerts", f"learners/{algorithm(wildcards)}"),
-        run=lambda wildcards: json.dumps(
-            study.run_of(config, wildcards.run, **chain_of(wildcards))
-        ),
+        run=chain_of,
         settings=json.dumps({name: config["alerts"][name] for name in KNOWN["alerts"]}),
         known=option("--known", "known"),
         previous=option("--previous", "previous"),

@@ -1,6 +1,7 @@
 # What all rules share: the checked configuration, the paths, the sources a result depends on.
 import csv
 import functools
+import inspect
 import json
 import re
 from pathlib import Path
@@ -117,6 +118,22 @@ def stream_of(wildcards):
     """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
     seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
+
+
+def quick(function):
+    """Keep the parameters of a function with it.
+
+    Snakemake asks `inspect` for them two or three times a call, which is a sixth of the time that a plan takes.
+    """
+    function.__signature__ = inspect.signature(function)
+    return function
+
+
+def quicken():
+    """The same for all inputs and params."""
+    for made in workflow.rules:
+        for function in filter(inspect.isfunction, (*made.input, *made.params)):
+            quick(function)
 
 
 def refuse_unwritable():

@@ -60,19 +60,26 @@ def contents_of(paths):
     return digest.hexdigest()
 
 
+@functools.cache
+def chain_text(corpus, seed, run, k):
+    names = {"corpus": corpus, "seed": int(seed), "run": run, "atoms": int(k)}
+    return json.dumps(study.run_of(config, run, **names))
+
+
 def chain_of(wildcards):
-    """Names of a chain. With the settings of its run: all that it depends on, nothing that only says where it runs."""
-    return {
-        "corpus": wildcards.corpus,
-        "seed": int(wildcards.seed),
-        "run": wildcards.run,
-        "atoms": int(wildcards.k),
-    }
+    """Names of a chain and settings of its run: all that it depends on, nothing that only says where it runs."""
+    return chain_text(wildcards.corpus, wildcards.seed, wildcards.run, wildcards.k)
+
+
+@functools.cache
+def weighs_by_all(run):
+    """Whether a run weighs by the frequencies of the whole corpus."""
+    return study.run_of(config, run)["features"]["idf"] == "corpus"
 
 
 def last_features(wildcards):
     """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
-    if study.run_of(config, wildcards.run)["features"]["idf"] != "corpus":
+    if not weighs_by_all(wildcards.run):
         return []
     return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
 
@@ -198,6 +205,7 @@ def duplicates_of(wildcards):
     return f"{stream_of(wildcards)}/duplicates/{wildcards.t}.h5"
 
 
+@quick
 def alerts_before(wildcards):
     """Where old checkpoints are deleted: the alerts that need the one which an update deletes."""
     chain = wildcards.run, int(wildcards.k), int(wildcards.seed)

@@ -41,9 +41,7 @@ rule score:
         runtime=minutes(1),
     params:
         code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
-        run=lambda wildcards: json.dumps(
-            study.run_of(config, wildcards.run, **chain_of(wildcards))
-        ),
+        run=chain_of,
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
         corpus=option("--corpus-features", "corpus"),
     shell:
@@ -70,15 +68,13 @@ rule update:
         run=ALONE,
     # Not together with the timestep before, whose dictionary the shards wait for.
     group:
-        lambda wildcards: None if shards(wildcards) else block("learn")(wildcards)
+        block("learn", unless=shards)
     resources:
         mem_mb=memory(40, times=learned_from),
         runtime=minutes(1, times=learned_from),
     params:
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
-        run=lambda wildcards: json.dumps(
-            study.run_of(config, wildcards.run, **chain_of(wildcards))
-        ),
+        run=chain_of,
         previous=option("--previous", "previous"),
         history=history,
         shards=option("--shards", "shards"),

@@ -32,9 +32,7 @@ if config["ranks"]:
             tasks=lambda wildcards: config["ranks"][wildcards.run],
         params:
             code=code("ranks"),
-            run=lambda wildcards: json.dumps(
-                study.run_of(config, wildcards.run, **chain_of(wildcards))
-            ),
+            run=chain_of,
             previous=option("--previous", "previous"),
             corpus=option("--corpus-features", "corpus"),
         shell:

@@ -35,13 +35,19 @@ def bundle(name):
 
     Snakemake checks groups in a time that grows with the square of the jobs, wherever they run.
     """
-    return lambda wildcards: (
-        None if workflow.local_exec or not config["block"] else name
+    return quick(
+        lambda wildcards: (None if workflow.local_exec or not config["block"] else name)
     )
 
 
-def block(name):
+def block(name, unless=lambda wildcards: False):
     """Group of a job of a chain: those of `block` timesteps in a row are submitted as one."""
-    return lambda wildcards: bundle(name)(wildcards) and (
-        f"{name}-{int(wildcards.t) // config['block']}"
-    )
+    bundled = bundle(name)
+
+    @quick
+    def group(wildcards):
+        if not bundled(wildcards) or unless(wildcards):
+            return None
+        return f"{name}-{int(wildcards.t) // config['block']}"
+
+    return group

@@ -41,8 +41,9 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     """
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
-    watch = read.watch(read.records(place), entries, place=place)
-    others = [(each, read.watch(read.records(place), entries, each, place)) for each in other_budgets(watch)]
+    records = list(read.records(place))  # looked at once for each budget
+    watch = read.watch(records, entries, place=place)
+    others = [(each, read.watch(records, entries, each, place)) for each in other_budgets(watch)]
     corpus = os.path.dirname(os.path.dirname(place.features))
     taken = losses.sentence(os.path.join(corpus, "documents.h5"), place.features)
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None

@@ -41,6 +41,7 @@ RC = {
     "axes.unicode_minus": False,
     "text.parse_math": False,  # tokens, titles and names hold "$"; see `logarithmic` for powers of ten
 }
+FAR = 8  # times the smallest size: from there on sizes are drawn on a logarithmic axis
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -82,6 +83,25 @@ def logarithmic(axis, *names):
         ticks = getattr(axis, f"{name}axis")
         ticks.set_major_formatter(Powers())
         ticks.set_minor_formatter(Powers(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+
+
+def sizes_below(axis, sizes):
+    """Name the sizes of dictionaries below an axis, which is logarithmic where they differ much.
+
+    Returns
+    -------
+    callable
+        Of sizes and a number of steps: where to draw them, so many steps to the right.
+    """
+    apart = sizes[-1] > FAR * sizes[0]
+    if apart:
+        logarithmic(axis, "x")
+    axis.set(xlabel="atoms k")
+    axis.set_xticks([], minor=True)
+    axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+    if apart:
+        return lambda x, steps: x * (sizes[-1] / sizes[0]) ** (0.012 * steps)
+    return lambda x, steps: x + 0.012 * (sizes[-1] - sizes[0]) * steps
 
 
 def look_of(position):

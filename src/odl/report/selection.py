@@ -9,7 +9,8 @@ from odl.evaluation.plan import BASELINE, choose_shown, score_path
 from odl.evaluation.scores import read_scores
 from odl.files.tables import read_table
 
-REFERENCES = ("nearest5-logtf", "nearest-tfidf", "out-of-vocabulary")  # baselines drawn beside the learners
+# Baselines drawn beside the learners
+REFERENCES = ("nearest5-logtf", "nearest-logtf", "nearest-tfidf", "out-of-vocabulary")
 MOST_RUNS = 6
 
 

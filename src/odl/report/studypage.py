@@ -98,15 +98,20 @@ def verdict(chosen):
         return f"The best learner in the mean over seeds is {ours}; the baselines were not computed."
     theirs = f"{other['run']} ({mean_sd(other['average_mean'], other['average_sd'])})"
     gap = learner["average_mean"] - other["average_mean"]
+    value, low, high = _paired(chosen, other["run"])
+    level = low <= 0 <= high and (learner["run"], learner["k"]) == (chosen.shown["run"], chosen.shown["k"])
     if number(learner["average_mean"]) == number(other["average_mean"]):
         text = f"The best learner, {ours}, and the best baseline, {theirs}, are equal to three digits. "
+    elif level:
+        text = f"The best learner, {ours}, and the best baseline, {theirs}, are level. "
     elif gap < 0:
         text = f"A baseline without a dictionary is better here: {theirs} against {ours} for the best learner. "
-        if other["run"].startswith("nearest"):
-            text += "It compares every document with all earlier ones, which a dictionary of k atoms does not keep. "
     else:
         text = f"The best learner, {ours}, is ahead of the best baseline, {theirs}. "
-    value, low, high = _paired(chosen, other["run"])
+    if gap < 0 and other["run"].startswith("nearest"):
+        text += (
+            "The baseline compares every document with all earlier ones, which a dictionary of k atoms does not keep. "
+        )
     if value == value:
         sign = "no difference beyond" if low <= 0 <= high else "worse beyond" if high < 0 else "better beyond"
         text += (

@@ -16,8 +16,9 @@ import sys
 STREAM = ("index", "batch", "features", "duplicates")
 LEARNING = ("score", "update", "topics", "alerts", "baselines")
 RESULTS = ("evaluate", "emerging", "plan", "summarise", "regrets")
+PAGES = ("figures", "page", "newpage")  # at the end of a run: what they import, no job after them needs
 COMMAND = "worker"  # what begins it: odl worker SOCKET
-SERVED = frozenset((*STREAM, *LEARNING, *RESULTS))
+SERVED = frozenset((*STREAM, *LEARNING, *RESULTS, *PAGES))
 ENDS = (_signal.SIGTERM, _signal.SIGINT)
 TRIES = 3
 BACKLOG = 1000  # jobs that may wait while the worker imports
@@ -37,7 +38,7 @@ def ask(words):
     int or None
         The exit status; None where the command has to run in this process.
     """
-    name = _name() if words[:1] == ["step"] and words[1:2] and words[1] in SERVED else None
+    name = _name() if words[:1] == ["step"] and _served(words[1:]) else None
     if name is None:
         return None
     try:
@@ -51,6 +52,11 @@ def ask(words):
     finally:
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+
+
+def _served(words):
+    """Say whether a step is one of the worker's: of reading, what reads a share of the files."""
+    return bool(words) and (words[0] in SERVED or (words[0] == "read" and "--files" in words))
 
 
 def name_of(process):

@@ -7,7 +7,7 @@ import seaborn
 
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, INK, LINES, PALE, look_of, mean_and_spread, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, PALE, look_of, mean_and_spread, new_figure, sizes_below, styled
 from odl.report.selection import REFERENCES
 
 PLACE = ("Result", 1.1)
@@ -65,15 +65,15 @@ def against_k(averages, references=()):
     axis, labels = axes[0, 0], []
     runs = list(dict.fromkeys(averages["run"]))
     sizes = np.unique(averages["k"])
-    shift = 0.012 * (sizes[-1] - sizes[0])
+    place = sizes_below(axis, sizes)
     for position, run in enumerate(runs):
         mean, spread = mean_and_spread(averages[averages["run"] == run], "k", "average")
-        x = mean.index.to_numpy(dtype=float) + shift * (position - (len(runs) - 1) / 2)
+        x = place(mean.index.to_numpy(dtype=float), position - (len(runs) - 1) / 2)
         axis.errorbar(x, mean, yerr=spread, label=run, capsize=2.5, markersize=5.5, linewidth=1.6, **look_of(position))
     for position, (name, value) in enumerate(references):
         axis.axhline(value, color=GREY, linewidth=1.1, linestyle=LINES[(position + 1) % len(LINES)], zorder=0)
         labels.append((value, f"{name} {value:.3f}", INK))
-    axis.set(xlabel="atoms k", ylabel="average AUC", xticks=sizes)
+    axis.set(ylabel="average AUC")
     axis.margins(y=0.08)
     _label_right(axis, labels)
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(4, len(runs)))

@@ -4,7 +4,7 @@ import numpy as np
 import seaborn
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import look_of, new_figure, styled
+from odl.report.plots import look_of, new_figure, sizes_below, styled
 
 PLACE = ("Time and memory", 0.1)
 
@@ -37,7 +37,8 @@ def time_against_k(timing):
         for position, run in enumerate(runs):
             part = timing[timing["run"] == run].sort_values("k")
             axis.plot(part["k"], part[column], label=run, markersize=5.5, linewidth=1.6, **look_of(position))
-        axis.set(title=title, xlabel="atoms k", xticks=sizes, ylim=(0, None))
+        sizes_below(axis, sizes)
+        axis.set(title=title, ylim=(0, None))
         if len(sizes) == 1:
             axis.set_xlim(sizes[0] * 0.8, sizes[0] * 1.2)
     top = np.nanmax(timing[["score_cpu_s", "learn_cpu_s"]].to_numpy())

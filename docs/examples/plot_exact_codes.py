@@ -52,10 +52,17 @@ left.plot([0, 0.8], [0, 0.8], color="black", linewidth=0.8)
 left.scatter(0.8 * X_true, Y, s=8, alpha=0.5, color="tab:orange", label="Lasso, squared loss")
 left.scatter(0.8 * X_true, X, s=8, alpha=0.5, color="tab:blue", label="odl.sparse_code, l1 loss")
 left.set(xlabel="weight of an atom in the document", ylabel="weight found", title="Codes")
-left.legend(frameon=False)
+left.legend(loc="lower right", frameon=False)
 bins = np.logspace(-18, 0, 60)
 right.hist(np.maximum(gap, 1e-18), bins, color="tab:blue", label="certificate of odl.sparse_code")
 right.hist(np.maximum(value(Y) - objective, 1e-18), bins, color="tab:orange", label="l1 objective of Lasso's codes")
-right.set(xscale="log", xlabel="distance from the optimum, at most", ylabel="documents", title="How near the optimum")
-right.legend(frameon=False)
+right.set(
+    xscale="log",
+    xlabel="distance from the optimum, at most",
+    ylabel="documents",
+    title="How near the optimum",
+    ylim=(0, 90),
+)
+right.set_xticks([1e-18, 1e-12, 1e-6, 1])
+right.legend(loc="upper center", frameon=False)
 fig.tight_layout()

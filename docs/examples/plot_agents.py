@@ -45,7 +45,8 @@ def distances(method, share, **settings):
 
 
 # %%
-# Solid: 0.9 of the largest stable step. Dashed: a tenth of that.
+# Solid: 0.9 of the largest stable step. Dashed: a tenth of that. Where everyone hears everyone with equal weight, all
+# agents hold the same variable, and diffusion ends on the optimum itself.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
 for name, shape in {"ring": {"degree": 2}, "grid": {}, "fully_connected": {}}.items():

@@ -4,8 +4,8 @@ Dense vectors beside words
 
 Short texts share few words though they mean the same, so a vector of an encoder may help; where words say more, it
 harms. How much the vectors should count is chosen from the past, without labels: documents like one another are taken
-out of it, and the weight that tells them best from the others is taken. Here the encoder is a made one, with more or
-less noise.
+out of it, and the weight that tells them best from the others wins. Where the two views contradict each other, as with
+the poor encoder here, words stay alone.
 """
 
 import numpy as np
@@ -17,16 +17,16 @@ from odl.learners import views
 from odl.stream.dense import unit
 
 # %%
-# Documents of 15 words about twelve topics, and their vectors: the topic's own and noise. Three topics are new: none
+# Documents of ten words about twelve topics, and their vectors: the topic's own and noise. Three topics are new: none
 # of their documents is in the past.
 
 rng = np.random.default_rng(0)
-topics, directions = rng.dirichlet(np.full(2000, 0.05), 12), rng.standard_normal((12, 30))
+topics, directions = rng.dirichlet(np.full(2000, 0.2), 12), rng.standard_normal((12, 30))
 past, today = rng.integers(9, size=400), rng.integers(12, size=400)
 
 
 def seen(of, noise):
-    counts = np.array([rng.multinomial(15, topics[topic]) for topic in of])
+    counts = np.array([rng.multinomial(10, topics[topic]) for topic in of])
     vectors = directions[of] + noise * rng.standard_normal((len(of), 30))
     return sparse.csr_array(unit(np.sqrt(counts))), unit(vectors)
 
@@ -44,11 +44,11 @@ for ax, (name, noise) in zip(axes, {"a good encoder": 1.0, "a poor encoder": 6.0
         novelty = 1.0 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1)
         areas.append(metrics.auc(novelty, (today >= 9).astype(int)))
     weight = views.weight_of([chosen])
-    print(f"{name}: weight {weight}, AUC {areas[int(round(10 * weight))]:.3f}, words alone {areas[0]:.3f}")
+    print(f"{name}: weight {weight}, AUC {areas[round(10 * weight)]:.3f}, words alone {areas[0]:.3f}")
     if chosen.any():
         ax.plot(views.WEIGHTS, chosen, marker=".", label="pseudo-topics of the past, no labels")
     ax.plot(views.WEIGHTS, areas, marker=".", color="tab:orange", label="new topics of today, labels")
     ax.axvline(weight, color="black", linestyle="--", linewidth=0.8, label="weight chosen")
     ax.set(xlabel="weight of the vectors", ylabel="AUC", title=name)
-axes[0].legend(loc="lower right", frameon=False)
-fig.tight_layout()
+fig.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=3, frameon=False)
+fig.tight_layout(rect=(0, 0.07, 1, 1))

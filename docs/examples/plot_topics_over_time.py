@@ -31,7 +31,7 @@ for week in range(20):
     weeks.append([" ".join(draw.choices(draw.choices(list(subjects), shares)[0].split(), k=10)) for _ in range(100)])
 
 # %%
-# Room for six atoms. A post that is like an atom, with a cosine of 0.3 at least, joins it; one that is not opens another.
+# Room for six atoms. A post whose cosine with an atom is at least 0.3 joins it; one that is like none opens another.
 
 words = CountVectorizer(vocabulary=sorted(" ".join(subjects).split()))
 detector = NoveltyDetector(learner="adaptive", n_atoms=6, settings={"same": 0.3})

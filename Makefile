@@ -84,4 +84,4 @@ dist: .venv/installed
 	$(BIN)/python -m build --outdir dist .
 
 clean:
-	rm -rf .venv results
+	rm -rf .venv results build docs/gallery docs/api/generated

@@ -21,7 +21,7 @@ _absent = pytest.mark.skipif(ABSENT is not None, reason=f"no Slurm can be starte
 
 
 def needs_slurm(test):
-    """Of `make test-long`; `make test` has the other scheduler."""
+    """Of `make test-long`, where a Slurm can be started."""
     return pytest.mark.long(_absent(test))
 
 

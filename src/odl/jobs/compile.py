@@ -14,6 +14,7 @@ import tempfile
 
 import llvmlite.binding as llvm
 from numba import carray, cfunc, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from odl.files import storage
@@ -145,13 +146,20 @@ def _object(folder, name, function):
 
 def _callable_from_c(function, arguments):
     """Wrap a compiled function: it takes the address of its arguments, packed as by `odl.kernels.native.bind`."""
-    unpacked = _unpacked(arguments.split())
+    unpacked, passing = _unpacked(arguments.split()), cfunc(types.int64(types.CPointer(types.int64)))
 
-    def entry(words):
-        result = function(*unpacked(words))
-        return 0 if result is None else result
+    def value(words):
+        return function(*unpacked(words))
 
-    return cfunc(types.int64(types.CPointer(types.int64)))(entry)
+    def nothing(words):
+        function(*unpacked(words))
+        return 0
+
+    # Not one function that looks whether there is a value: numba on Python 3.13 does not prune that branch.
+    try:
+        return passing(value)
+    except TypingError:
+        return passing(nothing)
 
 
 def _unpacked(kinds):

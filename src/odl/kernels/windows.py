@@ -14,12 +14,14 @@ from odl.kernels.compiled import kernel
 SEMAPHORE = 8  # floats kept for a sem_t, which takes 4 on Linux
 WRITTEN, READ, SLOTS = SEMAPHORE + 2, SEMAPHORE + 3, SEMAPHORE + 4  # places in a part
 TOO_LONG = -1.0
+TRIES = 3  # looks at a message before a rank sleeps
 
 _number, _address = types.int32, types.intp
 _start = types.ExternalFunction("sem_init", _number(_address, _number, types.uint32))
 _post = types.ExternalFunction("sem_post", _number(_address))
 _try = types.ExternalFunction("sem_trywait", _number(_address))
 _wait = types.ExternalFunction("sem_timedwait", _number(_address, _address))
+_yield = types.ExternalFunction("sched_yield", _number())
 _clock = types.ExternalFunction("clock_gettime", _number(_number, _address))
 
 
@@ -48,8 +50,10 @@ def put(memory, at, longest, message):
 def await_message(memory, at, moment):
     """Sleep until a part has a message; return False after a second or a signal, so that Python can look at it."""
     semaphore = memory.ctypes.data + 8 * at
-    if _try(semaphore) == 0:
-        return True
+    for _ in range(TRIES):
+        if _try(semaphore) == 0:
+            return True
+        _yield()  # who is waited for may share the core
     _clock(np.int32(0), moment.ctypes.data)
     moment[0] += 1
     return _wait(semaphore, moment.ctypes.data) == 0

@@ -116,7 +116,7 @@ class SpanAgents(Agents):
         """Return the memory shared with the neighbours, and with all ranks."""
         ranks, none = self.ranks, np.zeros(0, np.int64)
         return [
-            ranks.shared_with(others) or (np.zeros(0), 0, np.zeros(2, np.int64), none, none)
+            ranks.shared_with(others) or (np.zeros(0), 0, np.zeros(3, np.int64), none, none)
             for others in (ranks.hears, range(ranks.size))
         ]
 
@@ -172,4 +172,4 @@ class SpanAgents(Agents):
         self.ranks.exchange({rank: out[place, : heads[place, 0]] for rank, place in order.items()}, DUAL, receive)
 
     def warm_up(self):
-        """Compile what is called where neighbours are on other hosts: nothing beside `infer` and `learn`."""
+        """Nothing beside `infer` and `learn` is to be compiled."""

@@ -316,8 +316,9 @@ def warm_up():
     P = sparse.csr_array(rng.random((3, 6)))
     owner, network = learner.agents_of(2)
     among = messages.Ranks(messages.Alone(), network)
-    agents = span_ranks.agents_of(among, learner.model, owner, sparse.csc_array(P[:2].T), **learner.diffusion)
-    agents.infer(P)
-    agents.learn(P, learner.mu_w)
-    agents.warm_up()
+    for kind in (ranks.Agents, span_ranks.SpanAgents):
+        agents = kind(among, learner.model, owner, sparse.csc_array(P[:2].T), **learner.diffusion)
+        agents.infer(P)
+        agents.learn(P, learner.mu_w)
+        agents.warm_up()
     windows.warm_up()

@@ -502,7 +502,7 @@ class TestClassification:
         ]
         found = classification.summarise(rows)
         assert [row["scaling"] for row in found] == ["chosen", "chosen", "none", "none", "one", "one"]
-        assert [row["mean"] for row in found] == [77, 77, 82, 82, 72, 72]
+        assert [row["mean"] for row in found] == [77, 77, 82, 82, 72, 72] and {row["splits"] for row in found} == {2}
         flat, tree = found[2:4]
         assert (flat["mean"], tree["mean"], tree["difference"]) == (82, 82, 0)
         assert tree["difference_sd"] == pytest.approx(np.sqrt(2))

@@ -143,11 +143,14 @@ class TestGaussian:
         np.testing.assert_allclose(found[:, ~mask], inputs[:50] @ weights, atol=1e-5)
         assert np.array_equal(found[:, mask], X[:50, mask])
 
-    def test_centred_patches_with_all_known_are_no_problem(self, rng):
+    def test_known_entries_may_depend_on_each_other(self, rng):
+        """As those of centred patches do: two of the three are the same, and either says it all."""
+        covariance = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
+        found = gaussian.estimates(np.full((1, 3), 2.0), np.array([[True, True, False]]), np.zeros(3), covariance)
+        np.testing.assert_allclose(found, [[2.0, 2.0, 1.0]], atol=1e-6)
         X = rng.normal(size=(100, 5))
         X -= X.mean(axis=1, keepdims=True)
-        error, hidden = gaussian.errors(X, np.ones(X.shape, bool), *gaussian.moments(X))
-        assert error == hidden == 0.0
+        assert gaussian.errors(X, np.ones(X.shape, bool), *gaussian.moments(X)) == (0.0, 0.0)
 
 
 class TestBeside:

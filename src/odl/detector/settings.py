@@ -1,6 +1,7 @@
 """Hyper-parameters of the learner as nested parameters, `settings__NAME`, that grid searches and pipelines reach."""
 
 import difflib
+from typing import Any, Self
 
 from odl import learners
 from odl.detector.rows import named
@@ -17,7 +18,7 @@ class LearnerSettings:
     `deep=True` every hyper-parameter of the learner has an entry of its own, which `set_params` writes into a new dict.
     """
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with `deep`, those of the learner too, as `settings__NAME`.
 
         Parameters
@@ -41,7 +42,7 @@ class LearnerSettings:
             params |= {f"{PREFIX}{name}": value for name, value in {**default, **given}.items()}
         return params
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the learner as `settings__NAME`; a learner comes before its settings.
 
         Parameters

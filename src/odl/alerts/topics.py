@@ -47,6 +47,12 @@ class Settings:
     ------
     ParameterError
         If one is outside its domain.
+
+    Examples
+    --------
+    >>> from odl.alerts.topics import Settings
+    >>> Settings(share=0.2).min_support
+    3
     """
 
     share: float = 0.1
@@ -93,6 +99,17 @@ class Topics(NamedTuple):
         Row of the batch of its best-reconstructed document.
     objective : float
         ``||Q - Z B^T||_1 + lam ||Z||_1`` over the selected documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts import topics
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> found = topics.find(P, np.ones(8), topics.Settings(share=1.0))
+    >>> found.atoms.toarray().T.round(2), found.representative
+    (array([[0.5, 0.5, 0. , 0. ],
+           [0. , 0. , 0.5, 0.5]]), array([0, 4]))
     """
 
     rows: np.ndarray
@@ -103,7 +120,7 @@ class Topics(NamedTuple):
     objective: float
 
 
-def most_novel(score, P, share):
+def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarray:
     """Return the rows of the most novel documents, most novel first, equal scores in the order of the stream.
 
     Parameters
@@ -118,6 +135,15 @@ def most_novel(score, P, share):
     Returns
     -------
     ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts import topics
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> topics.most_novel(np.arange(8) / 8, P, share=0.25)
+    array([7, 6])
     """
     filled = np.flatnonzero(np.diff(P.indptr))
     order = filled[np.argsort(-np.asarray(score)[filled], kind="stable")]
@@ -239,7 +265,7 @@ def group(Z, min_support):
     return number[own], atoms
 
 
-def find(P, score, settings=None):
+def find(P: sparse.csr_array, score: np.ndarray, settings: Settings | None = None) -> Topics:
     """Find the emerging topics of a timestep.
 
     Parameters
@@ -258,6 +284,15 @@ def find(P, score, settings=None):
     ------
     ParameterError
         If there is not one score for each document, or one is not a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts import topics
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> topics.find(P, np.ones(8), topics.Settings(share=1.0)).cluster
+    array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     settings = settings or Settings()
     score = np.asarray(score, dtype=np.float64)

@@ -8,13 +8,12 @@ A module is a reader if it has
     OWN_FILES = True                        where its sources are named by the study, not by data/corpora.csv
 """
 
-from odl.files.documents import Documents
 import os
 import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odl.corpora.checks import nearest
 from odl.errors import ConfigError

@@ -2,13 +2,14 @@
 
 import difflib
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from odl.coding import admm, exact
 from odl.errors import ParameterError
 from odl.prox.columns import MatrixLike
 
-SOLVERS = {"exact": exact.codes, "admm": admm.codes}
+SOLVERS: dict[str, Callable[..., Any]] = {"exact": exact.codes, "admm": admm.codes}
 _SHARED = ("P", "A", "lam", "return_gap")
 
 

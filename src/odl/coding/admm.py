@@ -33,7 +33,8 @@ def psi_max(M: MatrixLike) -> float:
     >>> psi_max(np.diag([1.0, 3.0]))
     9.0
     """
-    start, index, value = parts(real_matrix(M, "M"))
+    M = real_matrix(M, "M")
+    start, index, value = parts(M)
     return kernels.largest_eigenvalue(start, index, value, M.shape[1], 20_000, 1e-15)
 
 
@@ -129,7 +130,7 @@ def codes(
     return X, objective, np.maximum(objective - exact.codes(P, A, lam)[1], 0.0)
 
 
-def objectives(P: MatrixLike, A: MatrixLike, lam: float, X: MatrixLike) -> np.ndarray:
+def objectives(P: sparse.csr_array, A: sparse.csc_array, lam: float, X: sparse.csr_array) -> np.ndarray:
     """Return ``||p - A x||_1 + lam sum(x)`` for every row p of P and x of X, by definition, on sparse arrays.
 
     Examples

@@ -147,7 +147,8 @@ def codes(
         back[:, order] = X
         pieces.append(sparse.csr_array(back))
     if not pieces:
-        return Codes(sparse.csr_array((0, D.shape[1])), *np.empty((3, 0)), np.empty(0, np.int64))
+        nothing = np.empty(0)
+        return Codes(sparse.csr_array((0, D.shape[1])), nothing, nothing, nothing, np.empty(0, np.int64))
     residual, penalty, gap, done = np.concatenate(found).T.copy()
     X = sparse.csr_array(sparse.vstack(pieces, format="csr"))
     return Codes(X, residual, penalty, gap, done.astype(np.int64))

@@ -18,6 +18,9 @@ class LearnerSettings:
     `deep=True` every hyper-parameter of the learner has an entry of its own, which `set_params` writes into a new dict.
     """
 
+    learner: str
+    settings: dict[str, Any] | None
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with `deep`, those of the learner too, as `settings__NAME`.
 
@@ -35,7 +38,7 @@ class LearnerSettings:
         >>> NoveltyDetector(settings={"lam": 0.2}).get_params()["settings__lam"]
         0.2
         """
-        params = super().get_params(deep=False)
+        params = super().get_params(deep=False)  # type: ignore[misc]  # of BaseEstimator
         if deep:
             given = self.settings if isinstance(self.settings, dict) else {}
             default = {name: entry.default for name, entry in self._known().items()}
@@ -60,7 +63,7 @@ class LearnerSettings:
         {'nearest': 3}
         """
         nested = {key.removeprefix(PREFIX): params.pop(key) for key in [*params] if key.startswith(PREFIX)}
-        super().set_params(**params)
+        super().set_params(**params)  # type: ignore[misc]
         if nested:
             known = self._known()
             for name in nested.keys() - known.keys():

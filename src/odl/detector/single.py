@@ -27,6 +27,9 @@ class OneByOne(Mechanism):
         Column of each word, where documents come as words and weights.
     """
 
+    budget: float
+    batch_size: int
+
     def score_one(self, x: Mapping[str, float] | Sequence[float]) -> float:
         """Return the novelty score of one document; nan before a first batch was learned.
 

@@ -7,7 +7,7 @@ block coordinate descent on the statistics A = sum x x^T and B = sum p x^T (Mair
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from odl.prox.columns import EPSILON, MatrixLike, real_matrix
 from odl.prox.treeprox import LARGEST_ENTRY, number, project_atoms
 from odl.trees import Tree
 
-Dictionary = np.ndarray | sparse.csc_array
+Dictionary: TypeAlias = np.ndarray | sparse.csc_array
 BLOCK = 512  # documents summed at a time
 UNUSED = 1e-12  # an atom with A_jj at most this times the largest of them is not used
 
@@ -84,9 +84,9 @@ class Problem:
     """
 
     lam: float
-    tree: Tree = None
+    tree: Tree | None = None
     norm: str = "l2"
-    weights: tuple = None
+    weights: tuple[float, ...] | None = None
     mu: float = 1.0
     nonnegative_codes: bool = True
     nonnegative_atoms: bool = True
@@ -286,7 +286,7 @@ def learn_online(
     epochs: int = 1,
     forgetting: float = 0.0,
     past: Statistics | None = None,
-) -> tuple[Dictionary, Statistics, list[float]]:
+) -> tuple[Dictionary, Statistics | None, list[float]]:
     """Learn a dictionary in mini-batches drawn in a random order (JMLR 2010, algorithm 1).
 
     Parameters

@@ -61,10 +61,10 @@ class Model:
     np.float64(0.275)
     """
 
-    residual: object
-    code: object
-    dictionary: object = NoPenalty()
-    columns: object = L2Ball()
+    residual: Squared | Huber
+    code: ElasticNet
+    dictionary: NoPenalty | L1Penalty = NoPenalty()  # noqa: RUF009  # frozen, without a field
+    columns: L2Ball | NonNegativeL2Ball = L2Ball()  # noqa: RUF009
 
     def __post_init__(self):
         for place, needs in PLACES.items():
@@ -161,7 +161,7 @@ def task(name: str, *, gamma: float, delta: float, eta: float | None = None, bet
         given = f"the task {name!r} with beta={beta!r}"
         raise ParameterError(given, "no penalty on the dictionary in this task", "set beta to 0 or choose biclustering")
     if name.startswith("nmf"):
-        residual = Huber(eta) if name == "nmf_huber" else Squared()
+        residual = Squared() if eta is None or name != "nmf_huber" else Huber(eta)
         return Model(residual, NonNegativeElasticNet(gamma, delta), NoPenalty(), NonNegativeL2Ball())
     penalty = L1Penalty(beta) if name == "biclustering" else NoPenalty()
     return Model(Squared(), ElasticNet(gamma, delta), penalty, L2Ball())

@@ -5,7 +5,7 @@ known, nothing can be measured: the functions return nan rather than a number. n
 the job of every timestep imports this module.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -156,7 +156,11 @@ def _resampled(placed, n_novel, n_known, replicates, seed):
 
 
 def bootstrap(
-    scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: int | np.random.SeedSequence = 0
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    replicates: int = 1000,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
 ) -> np.ndarray:
     """AUC of documents drawn again with replacement, novel and known separately (stratified).
 
@@ -208,7 +212,7 @@ def auc_interval(
     labels: ArrayLike,
     *,
     replicates: int = 1000,
-    seed: int | np.random.SeedSequence = 0,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
     """AUC with its stratified percentile bootstrap interval: (auc, low, high).
@@ -232,7 +236,7 @@ def auc_difference(
     labels: ArrayLike,
     *,
     replicates: int = 1000,
-    seed: int | np.random.SeedSequence = 0,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
     """Difference of two AUCs on the same documents, with a paired bootstrap interval.
@@ -275,7 +279,7 @@ def mean_difference(
     batches: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]],
     *,
     replicates: int = 1000,
-    seed: int | np.random.SeedSequence = 0,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
     """Difference of the mean AUCs of two scores over several batches, with a paired bootstrap interval.
@@ -313,10 +317,10 @@ def mean_difference(
 
 
 def pooled_auc(
-    batches: Sequence[tuple[ArrayLike, ArrayLike]],
+    batches: Iterable[tuple[ArrayLike, ArrayLike]],
     *,
     replicates: int = 1000,
-    seed: int | np.random.SeedSequence = 0,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
     """AUC over the documents of all batches together, with its interval.

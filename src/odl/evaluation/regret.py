@@ -213,7 +213,7 @@ def measure(
     ([0.0, 0.0], 'the theorems are about online ADMM')
     """
     admm = learner.algorithm == "online_admm"
-    rows = [_row(t, step, learner.beta if admm else None) for t, step in enumerate(steps, start=1)]
+    rows = [_row(t, step, getattr(learner, "beta", None) if admm else None) for t, step in enumerate(steps, start=1)]
     for name, total in (("loss", "online"), ("violation", "violation_sum")):
         for row, value in zip(rows, np.cumsum([row[name] for row in rows]), strict=True):
             row[total] = float(value)

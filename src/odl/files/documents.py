@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -123,7 +123,7 @@ class Documents:
     def __len__(self):
         return len(self.ids)
 
-    def select(self, rows: Sequence[int] | np.ndarray) -> Self:
+    def select(self, rows: Sequence[int] | np.ndarray) -> "Documents":
         """Return the given documents with only the terms that occur in them, sorted by spelling."""
         counts = self.counts[rows]
         used = np.unique(counts.indices)
@@ -144,7 +144,7 @@ class Documents:
             vectors=None if self.vectors is None else self.vectors[rows],
         )
 
-    def digests(self) -> list[str]:
+    def digests(self) -> np.ndarray:
         """Return one sha256 per document over everything a batch would store of it.
 
         Independent of column order and of every other document, so that a batch's own digest

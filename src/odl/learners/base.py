@@ -278,7 +278,8 @@ class Learner:
             An array named in `by_document` may be a `RowParts`.
         """
         if self.whole:
-            return self.learn(state, *batch.together(), history)
+            P, X = batch.together()
+            return self.learn(state, P, X, history)
         total = None
         for block, X in blocks(batch):
             part = self.accumulate(state, block, X)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -128,7 +128,7 @@ class BatchL2(Learner):
 
     def fit(self, P: sparse.csr_array, A: sparse.csc_array, most: int) -> l2.Fit:
         """Alternate codes and dictionary at most so many times; see `odl.dictionary.l2.fit`."""
-        options = {"sweeps": self.sweeps, "tolerance": self.tolerance}
+        options: dict[str, Any] = {"sweeps": self.sweeps, "tolerance": self.tolerance}
         return l2.fit(P, A, self.lam, alternations=most, **options)
 
     def enters(self, P: sparse.csr_array, atom: sparse.csc_array) -> np.ndarray:

@@ -68,7 +68,7 @@ class InMemory(NamedTuple):
 
     def take(self, rows: np.ndarray) -> tuple:
         """Return documents and codes of a few rows."""
-        return self.P[rows], self.codes[rows]
+        return self.P[rows], self.codes[rows]  # type: ignore[index]  # asked of batches with codes
 
     def together(self) -> tuple:
         """Return all documents and codes."""

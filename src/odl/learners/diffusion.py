@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -150,7 +150,7 @@ class Diffusion(Learner):
     def toy(self) -> Self:
         """Return the learner with two agents, which every network and solver is replaced to suit."""
         solver = self.solver if self.network == "fully_connected" else self.solver.replace("auto", "diffusion")
-        few = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0, "weights": "metropolis"}
+        few: dict[str, Any] = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0, "weights": "metropolis"}
         if solver == "auto":
             few["network"] = "fully_connected"
         return replace(self, solver=solver, iterations=min(self.iterations, 10), **few)
@@ -183,7 +183,7 @@ class Diffusion(Learner):
         if not self.central(network):
             found = coding.over_network(P, A, self.model, owner, network, **self.diffusion)
             score = found.score
-            if self.score_iterations:
+            if self.score_iterations and found.costs is not None:
                 score = average(found.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
             return self.network_scores(P, found.codes, score, best)
         scale = self.scale(P)
@@ -206,7 +206,7 @@ class Diffusion(Learner):
         return np.where(empty > 0, 1.0 / np.where(empty > 0, empty, 1.0), 1.0)
 
     def network_scores(
-        self, P: sparse.csr_array, codes: sparse.csr_array, score: np.ndarray, best: np.ndarray
+        self, P: sparse.csr_array, codes: sparse.csr_array, score: np.ndarray, best: coding.Coded
     ) -> Scores:
         """Return the scores of a network, as far from the optimum `best` as they are.
 

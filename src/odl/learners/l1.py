@@ -86,7 +86,7 @@ class L1Learner(Learner):
         if self.solver == "exact":
             X, objective, _ = exact.solve(P, A, self.lam)
         else:
-            options = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
+            options: dict[str, Any] = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
             X, objective, gaps = admm.codes(P, A, self.lam, return_gap=True, **options)
             gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
         penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()

@@ -1,5 +1,7 @@
 """Projections and prox operators: the formula, the checks, the kernel call."""
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
@@ -8,7 +10,7 @@ from odl.errors import ParameterError
 from odl.kernels import native
 
 kernels = native.Kernels("columns")
-MatrixLike = ArrayLike | sparse.sparray | sparse.spmatrix
+MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
 
 

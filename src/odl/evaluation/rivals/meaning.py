@@ -1,5 +1,7 @@
 """Nearest neighbours by vectors of meaning: alone, fused with words by rank, and joined with a weight from the past."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -37,7 +39,8 @@ class NearestMeaning:
     NAME, SLOW, NEEDS = "nearest5-vectors", False, "vectors"
 
     def __init__(self, seed: int = 0) -> None:
-        self.seed, self.vectors = seed, None
+        self.seed = seed
+        self.vectors: Any = None  # of all documents so far
 
     def score(self, batch: Features) -> np.ndarray:
         """Compare with all vectors that are held."""

@@ -26,7 +26,7 @@ class WholePast:
     """
 
     NAME, SLOW, NEEDS = "nearest5-logtf-past", False, "counts"
-    LAST = None  # documents that are held; None: all
+    LAST: int | None = None  # documents that are held; None: all
 
     def __init__(self, seed: int = 0) -> None:
         self.past = []

@@ -201,7 +201,9 @@ def start(Q, settings):
     return columns[:, chosen]
 
 
-def alternate(Q, B, lam, rounds):
+def alternate(
+    Q: sparse.csr_array, B: sparse.csc_array, lam: float, rounds: int
+) -> tuple[sparse.csc_array, sparse.csr_array, np.ndarray]:
     """Fit the small dictionary: ``min_{B in 𝒜, Z >= 0} ||Q - Z B^T||_1 + lam ||Z||_1``, codes and atoms in turn.
 
     𝒜 = {B >= 0, every column of mass at most 1}. The objective never rises; the problem is not convex in both.
@@ -221,6 +223,14 @@ def alternate(Q, B, lam, rounds):
     Z : csr_array, shape (n_documents, n_atoms)
     objective : ndarray, shape (n_documents,)
         Residual plus penalty of each document at B and Z.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.alerts.topics import alternate
+    >>> B, Z, objective = alternate(csr_array([[0.5, 0.5], [0.5, 0.5]]), csc_array([[0.6], [0.4]]), 0.1, 5)
+    >>> B.toarray().ravel().round(3), objective.round(3)
+    (array([0.6, 0.4]), array([0.25, 0.25]))
     """
     Z, objective = sparse_code(Q, B, lam)
     for _ in range(rounds if B.shape[1] else 0):

@@ -243,7 +243,14 @@ class Clusters:
     full : int
     """
 
-    def __init__(self, dictionary, memory, shape, same, full):
+    def __init__(
+        self,
+        dictionary: sparse.csc_array,
+        memory: dict[str, np.ndarray],
+        shape: tuple[int, int],
+        same: float,
+        full: int,
+    ) -> None:
         n_atoms, n_slots = dictionary.shape[1], int(memory["limit"][0])
         self.n_terms, self.settings, self.seen = shape[1], (same, full), int(memory["seen"][0])
         self.numbers = likeness.Numbers(shape[1])
@@ -265,7 +272,7 @@ class Clusters:
         self.times = times, np.zeros(n_slots, np.int64), np.full(n_slots, -2), np.zeros(n_slots), np.empty(n_slots)
         self.counters = np.array([n_atoms, n_atoms, n_atoms])
 
-    def learn(self, P):
+    def learn(self, P: sparse.csr_array) -> None:
         """Learn a block of documents."""
         documents = self.numbers.rows(P)
         new = likeness.inverted(documents, self.numbers.count)
@@ -292,13 +299,15 @@ class Clusters:
         self.early = likeness.combine(self.early, self.late, len(self.owner), owner, len(self.slots["members"]))
         self.owner, self.n_late, self.late = np.arange(self.n_late), 0, likeness.NOTHING
 
-    def dictionary(self, most):
+    def dictionary(self, most: int) -> tuple[sparse.csc_array, np.ndarray]:
         """Return atoms of at most so many terms as columns of unit norm, and their norms."""
         self._join()
         return likeness.heaviest(self.early, self.numbers, int(self.counters[0]), self.n_terms, most)
 
 
-def in_context(P, scores, contrast, context, peers):
+def in_context(
+    P: sparse.csr_array, scores: np.ndarray, contrast: float, context: float, peers: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Judge documents together with the most similar ones of their batch.
 
     With b the mean cosine to the `peers` most similar documents of the batch, N those documents and
@@ -317,6 +326,16 @@ def in_context(P, scores, contrast, context, peers):
     -------
     residual, penalty : ndarray, shape (n_documents,)
         The parts made of s and of b; their sum is the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.adaptive import in_context
+    >>> P = csr_array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> residual, penalty = in_context(P, np.array([0.2, 0.9, 0.4]), contrast=0.5, context=0.3, peers=2)
+    >>> (residual + penalty).round(3)
+    array([0.413, 0.685, 0.53 ])
     """
     total = P.shape[0]
     most = min(peers, total - 1)

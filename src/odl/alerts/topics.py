@@ -6,7 +6,7 @@ are choices made here.
 """
 
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from odl.learners.matrices import largest_per_row
 
 NONE = -1  # cluster of a document that belongs to none
 CANDIDATES = 500  # most novel documents that an atom may start from: bounds the start for large batches
-FIT = {"iterations": 300, "tolerance": 1e-4}
+FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}
 FALL = 1e-5  # alternations end when the objective falls by a smaller share
 
 

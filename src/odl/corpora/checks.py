@@ -50,7 +50,7 @@ def check_options(reader: str, options: Mapping[str, Any], allowed: Iterable[str
             )
 
 
-def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> list[str]:
+def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Sequence:
     """Return the sources if there is one existing file for each of `files`.
 
     Raises

@@ -15,12 +15,12 @@ class FactorResidual:
     >>> from odl.evaluation.rivals import FactorResidual
     >>> from odl.stream import features
     >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> past = features.follow(held.select(range(10)))
+    >>> batch = features.follow(held.select(range(10, 14)), past)
     >>> rival = FactorResidual()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored
-    (array([0.98, 0.98, 0.97]), 126500)
+    (array([0.92, 0.94, 0.93]), 19450)
     """
 
     NAME, SLOW, NEEDS = "nmf-residual", True, "counts"

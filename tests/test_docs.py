@@ -3,6 +3,7 @@
 import argparse
 import csv
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,6 +83,34 @@ def test_pictures_have_text_alternatives():
 
 def test_the_readme_is_short():
     assert len(README.splitlines()) <= 150
+
+
+# Equations
+
+METHOD = TEXT["docs/method.md"]
+EQUATION = r"^```math\n.*?\n```\n\nEquation `([a-z0-9-]+)`: (.*?)\n\n"
+EQUATIONS = dict(re.findall(EQUATION, METHOD, re.M | re.S))
+
+
+def test_every_equation_has_a_name_of_its_own():
+    assert len(EQUATIONS) == METHOD.count("```math\n") == METHOD.count("\nEquation `") > 35
+    assert METHOD.count("\n```") == 2 * len(EQUATIONS), "an equation that is no block of LaTeX"
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_equations_and_functions_name_each_other(name):
+    functions = re.findall(r"\[`(odl[\w.]+)`\]\(\.\./([\w/.]+)\)", EQUATIONS[name])
+    assert functions and EQUATIONS[name].count("](") == len(functions)
+    for function, file in functions:
+        found = pkgutil.resolve_name(function)
+        assert Path(inspect.getsourcefile(found)) == ROOT / file, function
+        assert f"`{name}`" in re.search(r"Equations? `.*? of docs/method\.md", found.__doc__)[0], function
+
+
+def test_docstrings_name_equations_that_exist():
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    said = re.findall(r"Equations? (`.*`) of docs/method\.md", sources)
+    assert {name for names in said for name in re.findall(r"`([a-z0-9-]+)`", names)} == EQUATIONS.keys()
 
 
 # Configuration

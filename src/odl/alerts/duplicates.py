@@ -239,6 +239,9 @@ def sign(sets):
 
 
 def jaccard(one, other):
-    """Return the Jaccard index of two ascending sets."""
+    """Return the Jaccard index of two ascending sets.
+
+    Equation `near-duplicates` of docs/method.md.
+    """
     shared = len(np.intersect1d(one, other, assume_unique=True))
     return shared / (len(one) + len(other) - shared)

@@ -45,6 +45,8 @@ def codes(P, A, lam, *, return_gap=False, iterations=100, phi=5.0, gamma=1.89, b
 
     Converges slowly in some cases: after 100 iterations the objective was 1.7 % above the optimum on average.
 
+    Equation `admm-codes` of docs/method.md.
+
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)

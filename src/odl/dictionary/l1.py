@@ -76,6 +76,8 @@ def fit_dictionary(P, X, start=None, *, iterations=1000, tolerance=1e-5, phi=50.
     for the dual, which gives a lower bound at every iteration; iterations end when the best objective is within
     `tolerance` of the best bound.
 
+    Equation `batch` of docs/method.md.
+
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)

@@ -120,11 +120,16 @@ class Share:
         return np.array(rows).reshape(nu.shape)
 
     def adapt(self, nu, x, step):
-        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone."""
+        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone.
+
+        Equation `adapt-then-combine` of docs/method.md.
+        """
         return nu - step * self.gradients(nu, x)
 
     def combine(self, psi):
         """Return nu_k = Proj(sum_l a_lk psi_l) (eqs 31b, 37b).
+
+        Equation `adapt-then-combine` of docs/method.md.
 
         Parameters
         ----------
@@ -157,6 +162,8 @@ def diffuse(
     share, x, *, step=None, iterations=10_000, tolerance=1e-6, exchange=_everyone, gather=_everyone, record=None
 ):
     """Maximise the dual by adapt-then-combine diffusion (eqs 31 and 37).
+
+    Equation `adapt-then-combine` of docs/method.md.
 
     Parameters
     ----------

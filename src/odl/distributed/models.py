@@ -64,7 +64,10 @@ class Model:
                 raise ParameterError(given, f"a part with {', '.join(needs)}", "choose a part made for this place")
 
     def primal(self, x, W, y):
-        """Return f(x - W y) + h(y); x (..., terms), W (terms, atoms), y (..., atoms)."""
+        """Return f(x - W y) + h(y); x (..., terms), W (terms, atoms), y (..., atoms).
+
+        Equation `agents` of docs/method.md.
+        """
         return self.residual.value(x - y @ np.transpose(W)) + self.code.value(y)
 
     def dual(self, x, W, nu):
@@ -72,11 +75,16 @@ class Model:
         return -self.residual.conjugate(nu) + np.sum(nu * x, axis=-1) - self.code.conjugate(nu @ W)
 
     def codes(self, W, nu):
-        """Recover the codes y = T(W^T nu) from a dual variable (eq. 42)."""
+        """Recover the codes y = T(W^T nu) from a dual variable (eq. 42).
+
+        Equation `agent-codes` of docs/method.md.
+        """
         return self.code.maximiser(nu @ W)
 
     def cost(self, x, W_k, nu, n_agents, share):
         """Return J_k(nu) = f*(nu)/N - share nu^T x + h*(W_k^T nu) (eq. 29).
+
+        Equation `agent-cost` of docs/method.md.
 
         Parameters
         ----------
@@ -91,7 +99,10 @@ class Model:
         return self.residual.curvature / n_agents * nu - share * x + self.codes(W_k, nu) @ np.transpose(W_k)
 
     def learn(self, W, nu, y, step):
-        """Return Proj(prox_{step h_W}(W + step nu y^T)): one document's update (eqs 51 to 56)."""
+        """Return Proj(prox_{step h_W}(W + step nu y^T)): one document's update (eqs 51 to 56).
+
+        Equation `agent-atoms` of docs/method.md.
+        """
         return self.columns.project(self.dictionary.prox(W + step * np.outer(nu, y), step))
 
     def largest_step(self, norms, n_agents):

@@ -122,6 +122,8 @@ def hindsight(steps, grid, start, *, tolerance=1e-4, iterations=2000):
 def measure(steps, learner, *, timesteps=0, tolerance=1e-4, iterations=2000):
     """Measure the regret of a run for 1, 2, ... timesteps.
 
+    Equation `regret` of docs/method.md.
+
     Parameters
     ----------
     steps : list of Step

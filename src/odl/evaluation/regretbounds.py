@@ -31,6 +31,8 @@ class Bounds(NamedTuple):
 def bounds(T, *, phi, distance, tau, beta, upsilon):
     """Return the right-hand sides of Theorems B.5 and B.6 (the module has the symbols).
 
+    Equation `regret-bounds` of docs/method.md.
+
     Parameters
     ----------
     T : int

@@ -134,6 +134,8 @@ class Adaptive(Learner):
     def score(self, state, P):
         """Compare documents with their nearest atoms; codes are their least-squares weights, not negative.
 
+        Equation `adaptive-score` of docs/method.md.
+
         Returns
         -------
         Scores
@@ -164,6 +166,8 @@ class Adaptive(Learner):
 
         Below 0 for a word that the atoms have more of than the document. Of the batch as context, only the weight of
         the document's own part is counted.
+
+        Equation `adaptive-shares` of docs/method.md.
         """
         P = sparse.csr_array(P)
         A, chosen = widen(state.dictionary, n_rows=P.shape[1]), self.explain(state, P)[1]
@@ -250,7 +254,10 @@ class Clusters:
         self.counters = np.array([n_atoms, n_atoms, n_atoms])
 
     def learn(self, P):
-        """Learn a block of documents."""
+        """Learn a block of documents.
+
+        Equation `merging` of docs/method.md.
+        """
         documents = self.numbers.rows(P)
         new = likeness.inverted(documents, self.numbers.count)
         self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
@@ -287,6 +294,8 @@ def in_context(P, scores, contrast, context, peers):
 
     With b the mean cosine to the `peers` most similar documents of the batch, N those documents and
     u = (s + contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N cos^2.
+
+    Equation `adaptive-context` of docs/method.md.
 
     Parameters
     ----------

@@ -110,6 +110,8 @@ class Batch(L1Learner):
     def alternate(self, P, A, X, most):
         """Alternate dictionary and codes, from A and its codes X, until F settles, `most` times at most.
 
+        Equation `batch` of docs/method.md.
+
         Returns
         -------
         Alternation

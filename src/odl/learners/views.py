@@ -14,7 +14,10 @@ AGREEMENT = 0.55  # 0.5 is chance
 
 
 def joined(P, E, weight):
-    """Return [sqrt(1 - a) P, sqrt(a) E] as CSR rows, for words P (CSR) and vectors E (dense)."""
+    """Return [sqrt(1 - a) P, sqrt(a) E] as CSR rows, for words P (CSR) and vectors E (dense).
+
+    Equation `joined-views` of docs/method.md.
+    """
     return sparse.csr_array(sparse.hstack([np.sqrt(1.0 - weight) * P, np.sqrt(weight) * sparse.csr_array(E)]))
 
 

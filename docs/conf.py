@@ -31,6 +31,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "equations",
     "settings_tables",
+    "source_links",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_heading_anchors = 4
@@ -38,7 +39,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_fence_as_directive = ["math"]
 suppress_warnings = ["myst.header", "myst.xref_missing"]
 
-autodoc_default_options = {"members": True, "undoc-members": False, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autosummary_generate = True
 autosummary_imported_members = False

@@ -88,7 +88,7 @@ def test_the_readme_is_short():
 # Equations
 
 METHOD = TEXT["docs/method.md"]
-EQUATION = r"^```math\n.*?\n```\n\nEquation `([a-z0-9-]+)`: (.*?)\n\n"
+EQUATION = r"^```math\n.*?\n```\n\nEquation `([a-z0-9-]+)`:\s(.*?)\n\n"
 EQUATIONS = dict(re.findall(EQUATION, METHOD, re.M | re.S))
 
 
@@ -545,7 +545,37 @@ def test_versions_agree():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == odl.__version__
     assert citation["license"] == "BSD-3-Clause" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text()
-    assert f"## [{odl.__version__}]" in TEXT["CHANGELOG.md"]
+    released = re.search(rf"^## \[{re.escape(odl.__version__)}\] - (\d{{4}}-\d\d-\d\d)$", TEXT["CHANGELOG.md"], re.M)
+    assert str(citation["date-released"]) == released[1]
+
+
+def test_figures_of_the_paper_are_those_of_the_documents():
+    said = TEXT["docs/results.md"] + TEXT["docs/method.md"]
+    found = set(re.findall(r"(?<![\d.])0?\.\d{2,}(?:e-\d+)?|\d+\.\d+e-\d+|\d+,\d{3}", TEXT["paper/paper.md"]))
+    assert len(found) > 40 and {number for number in found if number not in said} == set()
+
+
+def test_citations_of_the_paper_have_entries_and_the_other_way_round():
+    entries = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.M)
+    assert set(re.findall(r"@(\w+\d{4})", TEXT["paper/paper.md"])) == set(entries)
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "apptainer.def"])
+def test_recipes_of_containers_take_what_a_wheel_is_made_of(name):
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    taken = {
+        word
+        for line in lines
+        if line.startswith("COPY ") or re.match(r" +\S+ /src/", line)
+        for word in line.removeprefix("COPY ").split()[:-1]
+    }
+    assert all((ROOT / path).exists() for path in taken)
+    assert taken >= {"src", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", *wheel_parts()}
+
+
+def wheel_parts():
+    """Return what setup.py puts into a wheel beside the package."""
+    return re.findall(r'"([\w./]+)"', re.search(r"^SHARED = \((.*)\)$", (ROOT / "setup.py").read_text(), re.M)[1])
 
 
 def test_lines_are_wrapped():

@@ -1,11 +1,8 @@
 """Equations of docs/method.md: MathML in the page, each with its name, the function that computes it, and back.
 
-In the source a block of LaTeX (```math, which forges show too) is followed by a line of this form, with links to files:
-
-    Equation `dual-averaging`: [`odl.learners.dual_averaging.DualAveraging.update`](../src/odl/learners/dual_averaging.py)
-
-On the site these links lead to the function's own page; a docstring's "Equation `dual-averaging` of docs/method.md" leads
-to the equation; the directive `equations` is a table of all of them.
+In the source a block of LaTeX (```math, which forges show too) is followed by a line "Equation `NAME`: " with links to
+the files of the functions. On the site these lead to the function's own page; a docstring's "Equation `NAME` of
+docs/method.md" leads to the equation; the directive `equations` is a table of all of them.
 """
 
 import re
@@ -20,7 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 
 PAGE = "docs/method"
 ROOT = Path(__file__).parent.parent.parent
-BLOCK = re.compile(r"^```math\n(?P<tex>.*?)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`: (?P<links>.*?)\n\n", re.M | re.S)
+BLOCK = re.compile(r"^```math\n(?P<tex>.*?)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`:\s(?P<links>.*?)\n\n", re.M | re.S)
+SUBSCRIPT = re.compile(r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|\w+)")  # A_{t+1}, P_[t], v_(r), G_SS
 NAMED = re.compile(r"Equations?((?:,? (?:and )?`[a-z0-9-]+`)+) of docs/method\.md")
 
 
@@ -66,6 +64,19 @@ class Names(SphinxTransform):
             names.labels[place] = PAGE, place, name
             for link in list(line.findall(addnodes.download_reference)):
                 link.replace_self(to_function(link.astext(), PAGE))
+        for text in list(self.document.findall(nodes.Text)):
+            if not isinstance(text.parent, (nodes.literal, nodes.math_block, nodes.title)):
+                text.parent.replace(text, lowered(text.astext()))
+
+
+def lowered(text):
+    """Return a text with its subscripts as such."""
+    name, *rest = parts = SUBSCRIPT.split(text)
+    found = [nodes.Text(name)] if name or not rest else []
+    for at in range(1, len(parts), 3):
+        base, below, after = parts[at : at + 3]
+        found += [nodes.Text(base), nodes.subscript("", below.strip("{}")), nodes.Text(after)]
+    return found
 
 
 def to_function(name, page):
@@ -93,7 +104,7 @@ class Equations(SphinxDirective):
         head = [nodes.entry("", nodes.paragraph("", title)) for title in ("equation", "code")]
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (65, 35)), cols=2)
         group += [nodes.thead("", nodes.row("", *head)), body]
-        return [nodes.table("", group, classes=["equations"])]
+        return [nodes.table("", group, classes=["equations", "colwidths-given"])]
 
 
 def back(app, what, name, obj, options, lines):
@@ -108,7 +119,7 @@ def inline(writer, node):
 
 
 def displayed(writer, node):
-    writer.body.append(writer.starttag(node, "div", CLASS="math"))
+    writer.body.append(writer.starttag(node, "div", CLASS="equation"))
     writer.body.append(tex2mathml(node.astext(), as_block=True) + "</div>\n")
     raise nodes.SkipNode
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-ODL = Path(sys.executable).with_name("odl")
+ODL = [sys.executable, "-m", "odl"]
 SIZE = {"width": 1080, "height": 960}
 BEGAN = datetime(2026, 3, 2, 6)
 DAYS, A_DAY = 70, 12
@@ -120,7 +120,7 @@ def main(names):
         with tempfile.TemporaryDirectory() as place:
             given = {"feeds": feeds, "newsgroups": newsgroups}[name](Path(place))
             for command in (["init", name, *given], ["run", name]):
-                subprocess.run([ODL, *command], cwd=place, check=True)
+                subprocess.run([*ODL, *command], cwd=place, check=True)
             photograph(Path(place) / name / "new.html", ROOT / "docs" / f"new-{name}.png")
 
 

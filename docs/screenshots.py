@@ -17,7 +17,6 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-ODL = [sys.executable, "-m", "odl"]
 SIZE = {"width": 1080, "height": 960}
 BEGAN = datetime(2026, 3, 2, 6)
 DAYS, A_DAY = 70, 12
@@ -40,12 +39,12 @@ NEWS = {
     ),
     "Verkehr": (
         ["Die Buslinie 7", "Die Baustelle am Bahnhof", "Der Radweg", "Die Umleitung"],
-        ["sorgt für", "endet mit", "bringt", "beginnt mit"],
+        ["sorgt für", "endet ohne", "bringt", "beginnt mit"],
         ["Stau im Berufsverkehr", "neue Haltestellen", "Verspätungen", "eine Ampel an der Kreuzung"],
     ),
     "Theater": (
         ["Das Stadttheater", "Die Regisseurin", "Das Orchester", "Der Chor"],
-        ["probt", "zeigt", "sagt ab", "wiederholt"],
+        ["probt", "zeigt", "verschiebt", "wiederholt"],
         ["die Premiere", "das Konzert im Dom", "eine Oper von Mozart", "das Stück für Kinder"],
     ),
     "Markt": (
@@ -55,9 +54,9 @@ NEWS = {
     ),
 }
 FLOOD = (
-    ["Der Pegel der Werre", "Das Hochwasser", "Die Feuerwehr am Deich", "Die Flut"],
-    ["erreicht", "bedroht", "schützt mit Sandsäcken", "überschwemmt"],
-    ["die Altstadt", "den Campingplatz", "Keller in der Uferstraße", "die Brücke am Wehr"],
+    ["Das Hochwasser", "Die Flut", "Das Wasser der Werre", "Die Welle hinter dem Deich"],
+    ["erreicht", "bedroht", "überschwemmt", "steigt bis an"],
+    ["die Altstadt", "den Campingplatz", "die Keller der Uferstraße", "die Brücke am Wehr"],
 )
 ITEM = (
     "<item><guid>{guid}</guid><title>{title}</title><pubDate>{time}</pubDate><description>{text}</description></item>"
@@ -113,6 +112,8 @@ def photograph(page, picture):
 
 def main(names):
     """Make the screenshots of some streams."""
+    bin = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
     for name in names:
         if name == "default":
             photograph(ROOT / "results" / "default" / "new.html", ROOT / "docs" / "new.png")
@@ -120,7 +121,7 @@ def main(names):
         with tempfile.TemporaryDirectory() as place:
             given = {"feeds": feeds, "newsgroups": newsgroups}[name](Path(place))
             for command in (["init", name, *given], ["run", name]):
-                subprocess.run([*ODL, *command], cwd=place, check=True)
+                subprocess.run(["odl", *command], cwd=place, env=environment, check=True)
             photograph(Path(place) / name / "new.html", ROOT / "docs" / f"new-{name}.png")
 
 

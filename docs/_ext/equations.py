@@ -17,8 +17,10 @@ from sphinx.util.docutils import SphinxDirective
 
 PAGE = "docs/method"
 ROOT = Path(__file__).parent.parent.parent
-BLOCK = re.compile(r"^```math\n(?P<tex>[^`]*)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`:\s(?P<links>.*?)\n\n", re.M | re.S)
-SUBSCRIPT = re.compile(r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|\w+)")  # A_{t+1}, P_[t], v_(r), G_SS
+BLOCK = re.compile(
+    r"^```math\n(?P<tex>[^`]*)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`:\s(?P<links>.*?)\n\n", re.M | re.S
+)
+SUBSCRIPT = re.compile(r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|[A-Za-z0-9]+)")  # A_{t+1}, v_(r)
 NAMED = re.compile(r"Equations?((?:,? (?:and )?`[a-z0-9-]+`)+) of docs/method\.md")
 
 

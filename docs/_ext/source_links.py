@@ -24,7 +24,8 @@ class SourceLinks(SphinxPostTransform):
         for link in list(self.document.findall(addnodes.download_reference)):
             self._replace(link, self._page(link))
         for link in list(self.document.findall(addnodes.pending_xref)):
-            if link.get("reftype") == "myst" and (ROOT / self._path(link)).is_dir():
+            path = self._path(link) if link.get("reftype") == "myst" else ""
+            if path and (ROOT / path).is_dir():
                 self._replace(link, self._page(link), folder=True)
 
     def _path(self, link):

@@ -61,6 +61,8 @@ def _placed(novel, known):
 def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     """Area under the ROC curve: P(novel > known) + P(novel = known) / 2 over all pairs.
 
+    Equation `auc` of docs/method.md.
+
     Parameters
     ----------
     scores : array-like of float, shape (n_documents,)

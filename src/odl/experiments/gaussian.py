@@ -20,6 +20,8 @@ def moments(X):
 def estimates(X, known, mean, covariance):
     """Return rows with what is not known replaced by its conditional mean; the known entries stay.
 
+    Equation `gaussian-estimate` of docs/method.md.
+
     For K the known entries ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, r being `RIDGE` of the mean variance.
 
     Parameters

@@ -232,6 +232,32 @@ def mean_difference(batches, *, replicates=1000, seed=0, level=0.95):
     return float(np.mean(differences)), *interval(total / used, level)
 
 
+def mean_bootstrap(batches, *, replicates=1000, seed=0):
+    """Mean AUC over several batches of documents drawn again within each batch, the same ones for several scores.
+
+    Parameters
+    ----------
+    batches : sequence of (list of scores, labels)
+        For each timestep, scores as many as in every other; those without an AUC are left out.
+    replicates : int
+    seed : int or tuple of int
+
+    Returns
+    -------
+    ndarray of float, shape (number of scores, replicates)
+        nan where no batch has an AUC.
+    """
+    total, used, seeds = 0.0, 0, seed if isinstance(seed, tuple) else (seed,)
+    for number, (several, labels) in enumerate(batches):
+        parts = [_split(scores, labels) for scores in several]
+        novel, known = parts[0]
+        if len(novel) and len(known):
+            placed = [_placed(*part) for part in parts]
+            total = total + _resampled(placed, len(novel), len(known), replicates, (*seeds, number))
+            used += 1
+    return total / used if used else np.full((len(batches[0][0]) if batches else 0, replicates), np.nan)
+
+
 def pooled_auc(batches, *, replicates=1000, seed=0, level=0.95):
     """AUC over the documents of all batches together, with its interval.
 

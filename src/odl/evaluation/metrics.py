@@ -318,6 +318,45 @@ def mean_difference(
     return float(np.mean(differences)), *interval(total / used, level)
 
 
+def mean_bootstrap(
+    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]],
+    *,
+    replicates: int = 1000,
+    seed: int | tuple[int, ...] = 0,
+) -> np.ndarray:
+    """Mean AUC over several batches of documents drawn again within each batch, the same ones for several scores.
+
+    Parameters
+    ----------
+    batches : sequence of (list of scores, labels)
+        For each timestep, scores as many as in every other; those without an AUC are left out.
+    replicates : int
+    seed : int or tuple of int
+
+    Returns
+    -------
+    ndarray of float, shape (number of scores, replicates)
+        nan where no batch has an AUC.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import mean_bootstrap
+    >>> batches = [([[3, 2, 1], [1, 2, 3]], [1, 0, 0]), ([[3, 2, 1], [3, 1, 2]], [1, 0, 0])]
+    >>> mean_bootstrap(batches, replicates=2)
+    array([[1. , 1. ],
+           [0.5, 0.5]])
+    """
+    total, used, seeds = 0.0, 0, seed if isinstance(seed, tuple) else (seed,)
+    for number, (several, labels) in enumerate(batches):
+        parts = [_split(scores, labels) for scores in several]
+        novel, known = parts[0]
+        if len(novel) and len(known):
+            placed = [_placed(*part) for part in parts]
+            total = total + _resampled(placed, len(novel), len(known), replicates, (*seeds, number))
+            used += 1
+    return total / used if used else np.full((len(batches[0][0]) if batches else 0, replicates), np.nan)
+
+
 def pooled_auc(
     batches: Iterable[tuple[ArrayLike, ArrayLike]],
     *,

@@ -1,7 +1,8 @@
 """Mutation run: wrong edits, each of which the tests of its module have to see.
 
 ``make mutants`` applies every edit of `EDITS`, one at a time, to a copy of the tree, runs the tests of its module there
-with ``-x`` and prints which edits were killed. ``--sample N --seed S`` takes N of them, ``--list`` only looks for them.
+with ``-x`` and prints which edits were killed. ``--sample N --seed S`` takes N of them, ``--only`` those of some
+test files, ``--list`` only looks for them.
 An edit is found by its text, wherever under src/odl or workflow/rules that stands: code may move, but the text has to
 be there once. An edit that changes no result says so, with the reason; it is not run.
 """
@@ -238,6 +239,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=0, help="so many edits, drawn by --seed; 0: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=[], metavar="TESTS", help="those of some test files, as levels")
     parser.add_argument("--list", action="store_true", help="look for the texts and end")
     args = parser.parse_args()
     wrong = []
@@ -250,6 +252,7 @@ def main():
     if wrong or args.list:
         return "\n".join(wrong) or 0
     edits = [edit for edit in EDITS if not edit.equivalent]
+    edits = [edit for edit in edits if not args.only or any(name in edit.tests for name in args.only)]
     edits = random.Random(args.seed).sample(edits, args.sample) if args.sample else edits
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(2) as pool:
         copies = SimpleQueue()

@@ -346,15 +346,16 @@ def mean_bootstrap(
     array([[1. , 1. ],
            [0.5, 0.5]])
     """
-    total, used, seeds = 0.0, 0, seed if isinstance(seed, tuple) else (seed,)
-    for number, (several, labels) in enumerate(batches):
-        parts = [_split(scores, labels) for scores in several]
+    several = len(batches[0][0]) if batches else 0
+    total, used, seeds = np.zeros((several, replicates)), 0, seed if isinstance(seed, tuple) else (seed,)
+    for number, (scores, labels) in enumerate(batches):
+        parts = [_split(each, labels) for each in scores]
         novel, known = parts[0]
         if len(novel) and len(known):
             placed = [_placed(*part) for part in parts]
-            total = total + _resampled(placed, len(novel), len(known), replicates, (*seeds, number))
+            total += _resampled(placed, len(novel), len(known), replicates, (*seeds, number))
             used += 1
-    return total / used if used else np.full((len(batches[0][0]) if batches else 0, replicates), np.nan)
+    return total / used if used else np.full((several, replicates), np.nan)
 
 
 def pooled_auc(

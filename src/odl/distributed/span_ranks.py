@@ -116,7 +116,7 @@ class SpanAgents(Agents):
         """Return the memory shared with the neighbours, and with all ranks."""
         ranks, none = self.ranks, np.zeros(0, np.int64)
         return [
-            ranks.shared_with(others) or (np.zeros(0), 0, np.zeros(3, np.int64), none, none)
+            ranks.shared_with(others) or (np.zeros(0), 0, np.zeros(4, np.int64), none, none)
             for others in (ranks.hears, range(ranks.size))
         ]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import inlined, kernel
 from odl.kernels.padded import soft
 from odl.kernels.ranks import screen
 
@@ -153,7 +153,7 @@ def open_document(b, terms, values, atoms, rank, model, columns):
                 columns.coefficients[b, k, 0] = 1.0
 
 
-@kernel
+@inlined
 def answer(b, atoms, rank, model, columns):
     """Set y of the kept atoms; return how many columns they need, and their entries at most."""
     gamma, delta, _, signed = model
@@ -176,7 +176,7 @@ def answer(b, atoms, rank, model, columns):
     return new, entries
 
 
-@kernel
+@inlined
 def adapt(b, iteration, atoms, rank, columns):
     """psi_k = nu_k - mu grad J_k(nu_k) for the own agents, after `answer`, with room for what it needs."""
     n, fade = columns.n[b], 1.0 - rank.mu / rank.n_agents
@@ -225,7 +225,7 @@ def _take(b, j, k, row, step, iteration, atoms, rank, columns):
     columns.sent[b, row, c] = 1.0
 
 
-@kernel
+@inlined
 def _add(i, value, begin, listed, columns):
     if columns.where[i] < 0:
         columns.where[i] = listed
@@ -236,7 +236,7 @@ def _add(i, value, begin, listed, columns):
     return listed
 
 
-@kernel
+@inlined
 def combine(b, keep, rank, columns):
     """nu_k = sum_l a_lk psi_l, summed by ascending l; with `keep` the nu_k before are left in `old`."""
     n = columns.n[b]
@@ -252,7 +252,7 @@ def combine(b, keep, rank, columns):
                 columns.coefficients[b, k, c] += value * columns.sent[b, row, c]
 
 
-@kernel
+@inlined
 def sizes(b, k, columns):
     """Return ||nu_k||^2 and ||nu_k - old nu_k||^2."""
     size, moved = 0.0, 0.0

@@ -13,6 +13,7 @@ from odl.distributed.ranks import BLOCK, ROOM, Agents, Inferred
 from odl.kernels import rank_messages, rank_rounds, rank_span
 
 SMALL = 16, 4096, 4096  # columns of a document, entries of a block, floats of a message that there is room for at first
+CACHED = 150_000  # terms of a block, so that its columns stay near the core
 NEEDS = rank_rounds.COLUMNS, rank_rounds.ENTRIES, rank_rounds.MESSAGES
 
 
@@ -26,6 +27,7 @@ class SpanAgents(Agents):
     """The agents of one rank with an atom each."""
 
     def _prepare(self):
+        self.room = list(SMALL)
         super()._prepare()
         ranks, shares = self.ranks, self.shares
         self.rank = rank_span.Rank(
@@ -45,7 +47,8 @@ class SpanAgents(Agents):
             their_starts=self.their_starts,
             their_rows=self.their_rows,
         )
-        self.block = int(np.clip(ROOM // (8 * ranks.network.n_agents**2), 1, BLOCK))  # all ranks find the same
+        most = min(ROOM // (8 * ranks.network.n_agents**2), CACHED // self.n_terms)
+        self.block = int(np.clip(most, 1, BLOCK))  # all ranks find the same
 
     def _shapes(self, n):
         """Return the kind and shape of everything that an iteration touches, for n documents side by side."""
@@ -76,7 +79,6 @@ class SpanAgents(Agents):
     def _allocate(self, n, keep=False):
         """Make room for n documents side by side, in one piece of memory: many small ones cost half of an iteration."""
         before = self.held if keep else {}
-        self.room = self.room if keep else list(SMALL)
         shapes, at = self._shapes(n), 0
         sizes = {name: int(np.prod(shape)) * np.dtype(kind).itemsize for name, (kind, shape) in shapes.items()}
         memory, self.held = np.zeros(sum(-(-size // 64) * 64 for size in sizes.values()), np.uint8), {}

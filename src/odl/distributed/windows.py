@@ -43,15 +43,18 @@ def share_cores(here):
 
     Returns
     -------
-    bool
+    crowded : bool
         Whether they are more than the cores.
+    partners : list of int
+        Places in `here` of the ranks that now share a core with this one.
     """
-    allowed = here.allgather(sorted(os.sched_getaffinity(0)))
+    allowed, me = here.allgather(sorted(os.sched_getaffinity(0))), here.Get_rank()
     cores = sorted(set().union(*allowed))
-    crowded = len(cores) < here.Get_size()
-    if crowded and all(each == cores for each in allowed):
-        os.sched_setaffinity(0, {cores[here.Get_rank() * len(cores) // here.Get_size()]})
-    return crowded
+    if len(cores) >= here.Get_size() or any(each != cores for each in allowed):
+        return len(cores) < here.Get_size(), []
+    home = np.arange(here.Get_size()) * len(cores) // here.Get_size()
+    os.sched_setaffinity(0, {cores[home[me]]})
+    return True, [other for other in np.flatnonzero(home == home[me]).tolist() if other != me]
 
 
 class Window:
@@ -66,6 +69,8 @@ class Window:
     ----------
     ranks : frozenset of int
         Other ranks of `comm` that can be told something here; none where the system has no semaphores to share.
+    partners : frozenset of int
+        Those that share a core with this one.
     memory, longest
         As in `odl.kernels.windows`.
     out, into : dict of int to int
@@ -73,7 +78,7 @@ class Window:
     """
 
     def __init__(self, comm):
-        self.ranks, self.longest = frozenset(), 0
+        self.ranks, self.partners, self.longest = frozenset(), frozenset(), 0
         self.out, self.into = {comm.Get_rank(): -1}, {comm.Get_rank(): -1}
         self.memory, self.moment = np.zeros(0), np.zeros(4, np.int64)
         if comm.Get_size() > 1 and sys.platform == "linux":
@@ -92,12 +97,13 @@ class Window:
         self._owned = MPI.Win.Allocate_shared(8 * part * size * size if me == 0 else 0, 8, comm=here)
         self.memory = np.frombuffer(self._owned.Shared_query(0)[0], float)
         places = [part * (me * size + other) for other in range(size)]
-        self.moment[3] = share_cores(here)
+        self.moment[3], partners = share_cores(here)
         made, works = np.array([all(kernels.start(self.memory, at) for at in places)]), np.zeros(size, bool)
         here.Allgather(made, works)  # nobody posts before all are made
         if works.all():
             ranks = everyone.tolist()
             self.ranks = frozenset(ranks) - {comm.Get_rank()}
+            self.partners = frozenset(ranks[place] for place in partners)
             self.out |= {ranks[other]: part * (me * size + other) for other in range(size) if other != me}
             self.into |= {ranks[other]: part * (other * size + me) for other in range(size) if other != me}
 

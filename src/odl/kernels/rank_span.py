@@ -86,13 +86,26 @@ def _clear(b, c, columns):
         columns.dense[columns.term[entry]] = 0.0
 
 
-@kernel
+@inlined
+def _dot(term, value, dense):
+    """Return sum value dense[term] as four sums side by side: one alone waits for each addition."""
+    first = second = third = fourth = 0.0
+    whole = len(term) - len(term) % 4
+    for entry in range(0, whole, 4):
+        first += value[entry] * dense[term[entry]]
+        second += value[entry + 1] * dense[term[entry + 1]]
+        third += value[entry + 2] * dense[term[entry + 2]]
+        fourth += value[entry + 3] * dense[term[entry + 3]]
+    for entry in range(whole, len(term)):
+        first += value[entry] * dense[term[entry]]
+    return (first + second) + (third + fourth)
+
+
+@inlined
 def _product(b, c, columns):
     """Return the product of a column with the dense one, summed over the entries of the column."""
-    total = 0.0
-    for entry in range(columns.first[b, c], columns.first[b, c] + columns.length[b, c]):
-        total += columns.value[entry] * columns.dense[columns.term[entry]]
-    return total
+    entries = slice(columns.first[b, c], columns.first[b, c] + columns.length[b, c])
+    return _dot(columns.term[entries], columns.value[entries], columns.dense)
 
 
 @kernel
@@ -110,10 +123,8 @@ def append(b, key, length, atoms, columns):
     columns.order[b, at] = c
     _fill(b, c, columns)
     for position in range(columns.n_kept[b]):
-        j, total = columns.kept[b, position], 0.0
-        for entry in range(count[j]):
-            total += weight[j, entry] * columns.dense[term[j, entry]]
-        columns.gram[b, position, c] = total
+        j = columns.kept[b, position]
+        columns.gram[b, position, c] = _dot(term[j, : count[j]], weight[j, : count[j]], columns.dense)
     for d in range(c + 1):
         if columns.key[b, d] <= key:
             columns.products[b, c, d] = columns.products[b, d, c] = _product(b, d, columns)

@@ -203,7 +203,7 @@ def test_blocks_change_nothing(learner, folder, monkeypatch):
     chain(Alone(), folder, "64", learner)
     monkeypatch.setattr(ranks, "BLOCK", 3)
     monkeypatch.setattr(span_ranks, "BLOCK", 3)
-    monkeypatch.setattr(span_ranks, "SMALL", (1, 1))  # room for columns and entries grows
+    monkeypatch.setattr(span_ranks, "SMALL", (1, 1, 8))  # room for columns and entries grows
     chain(Alone(), folder, "3", learner)
     used = agentfiles.read_network(folder / "3" / "1.h5").dual["iterations"]
     assert len(np.unique(used)) > 2 and used.max() < 300, "documents end one after the other"

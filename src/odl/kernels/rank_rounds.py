@@ -6,7 +6,7 @@ Then it says so, and is called again with the same state, which says where it st
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, inlined, kernel
 from odl.kernels.rank_messages import HEAD, plan, take, write
 from odl.kernels.rank_span import adapt, answer, combine, open_document, plain, read, sizes
 from odl.kernels.ranks import learn
@@ -37,7 +37,7 @@ def _open(state, documents, atoms, rank, model, columns, active, used):
     return True
 
 
-@kernel
+@inlined
 def _adapt(state, atoms, rank, model, columns, active):
     """Let the own agents adapt, from document AT on; return whether there was room for their columns."""
     while state[AT] < state[ACTIVE]:
@@ -54,7 +54,7 @@ def _adapt(state, atoms, rank, model, columns, active):
     return DONE
 
 
-@kernel
+@inlined
 def _plan(state, rank, columns, active, heads):
     """Set the heads of the messages to the neighbours."""
     longest = 0
@@ -69,7 +69,7 @@ def _plan(state, rank, columns, active, heads):
     state[NEED] = longest
 
 
-@kernel
+@inlined
 def _write(state, rank, columns, active, heads, out):
     for i in range(len(heads)):
         for place in range(HEAD):
@@ -79,12 +79,12 @@ def _write(state, rank, columns, active, heads, out):
             at = write(active[position], i, at, rank, columns, out[i])
 
 
-@kernel
+@inlined
 def _pieces(length, longest):
     return (length + longest - 1) // longest
 
 
-@kernel
+@inlined
 def _more(state, i, longest, out, into):
     """Tell whether this round has a piece of a message to neighbour i, or from it."""
     if state[ROUND] == 0:
@@ -92,7 +92,7 @@ def _more(state, i, longest, out, into):
     return state[ROUND] < max(_pieces(int(out[i, 0]), longest), _pieces(int(into[i, 0]), longest))
 
 
-@kernel
+@inlined
 def _tell(state, window, out, into):
     """Put a piece of each message, which may be empty; return whether there was any."""
     memory, longest, _, ends, _ = window
@@ -105,7 +105,7 @@ def _tell(state, window, out, into):
     return some
 
 
-@kernel
+@inlined
 def _hear(state, window, out, into):
     """Await the pieces of this round from neighbour HEARD on; return what is missing."""
     memory, longest, moment, _, ends = window
@@ -128,7 +128,7 @@ def _hear(state, window, out, into):
     return DONE
 
 
-@kernel
+@inlined
 def _take(state, atoms, rank, columns, active, into):
     """Read the messages from neighbour HEARD on; return what there is no room for."""
     while state[HEARD] < len(into):

@@ -37,6 +37,8 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     recent ones, P(p <= b) <= b for every b, whatever the scale of the scores and however it moved before. So an
     alert at p <= b keeps to a budget of b.
 
+    Equation `tail-probability` of docs/method.md.
+
     Parameters
     ----------
     scores : array-like of float, shape (n_documents,)

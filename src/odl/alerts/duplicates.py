@@ -241,6 +241,8 @@ def sign(sets):
 def jaccard(one: np.ndarray, other: np.ndarray) -> float:
     """Return the Jaccard index of two ascending sets.
 
+    Equation `near-duplicates` of docs/method.md.
+
     Examples
     --------
     >>> import numpy as np

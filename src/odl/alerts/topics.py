@@ -208,6 +208,8 @@ def alternate(
 
     𝒜 = {B >= 0, every column of mass at most 1}. The objective never rises; the problem is not convex in both.
 
+    Equation `emerging-topics` of docs/method.md.
+
     Parameters
     ----------
     Q : csr_array, shape (n_documents, n_terms)

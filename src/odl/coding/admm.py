@@ -63,6 +63,8 @@ def codes(
 
     Converges slowly in some cases: after 100 iterations the objective was 1.7 % above the optimum on average.
 
+    Equation `admm-codes` of docs/method.md.
+
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)

@@ -92,6 +92,8 @@ def codes(
     optimal code is returned, always the same. Documents are independent of each other: neither the number of
     threads nor the way a stream is cut into batches changes a bit.
 
+    Equations `exact-codes` and `certificate` of docs/method.md.
+
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)

@@ -96,6 +96,8 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     Documents are independent of each other: how a stream is cut into batches changes no bit. Where the optimum is
     not unique one optimal code is returned, always the same.
 
+    Equation `l2-path` of docs/method.md.
+
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)

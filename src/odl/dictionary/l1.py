@@ -94,6 +94,8 @@ def fit_dictionary(
     for the dual, which gives a lower bound at every iteration; iterations end when the best objective is within
     `tolerance` of the best bound.
 
+    Equation `batch` of docs/method.md.
+
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)

@@ -105,6 +105,8 @@ def fit(
 
         min_{A, X >= 0}  1/2 ||P - X A^T||_F^2 + lam sum(X)    subject to  ||a_j||_2 <= 1
 
+    Equation `l2-batch` of docs/method.md.
+
     Parameters
     ----------
     P : sparse or dense, shape (n_documents, n_terms)

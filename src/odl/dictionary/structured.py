@@ -54,6 +54,8 @@ class Statistics(NamedTuple):
 class Problem:
     """What is minimised.
 
+    Equation `squared-loss` of docs/method.md.
+
     Parameters
     ----------
     lam : float
@@ -125,6 +127,8 @@ class Problem:
         ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for j in turn, which minimises
         ``1/2 tr(D^T D A) - tr(D^T B)`` over one atom exactly: the objective at fixed codes never rises. An atom that
         no code uses stays.
+
+        Equation `atom-update` of docs/method.md.
 
         Parameters
         ----------

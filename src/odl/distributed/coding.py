@@ -17,9 +17,11 @@ from odl.distributed.networks import Network, single
 from odl.distributed.parts import Huber
 from odl.errors import ParameterError
 from odl.kernels import descent, diffusion
+from odl.kernels.settled import spread
 from odl.prox.columns import real_matrix
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
+SETTLED = 5000  # most agents whose fixed point is found at once
 
 
 class Coded(NamedTuple):
@@ -197,7 +199,7 @@ def _as_one(network):
     return network.exact and bool(network.seen.all())
 
 
-def _over(model, owner, network, mu, iterations, tolerance):
+def _over(model, owner, network, mu, iterations, tolerance, settled):
     """Return the kernel's arguments; a network where all hold the same dual variable is run as one agent."""
     mu = mu or safe_step(model, owner, network)
     if mu < 0:
@@ -207,6 +209,12 @@ def _over(model, owner, network, mu, iterations, tolerance):
         owner, mu, network = np.zeros_like(owner), mu / network.n_agents, single()
     weights = network.weights
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
+    limits = np.zeros((2, 0, 0))
+    if settled:
+        if network.n_agents > SETTLED:
+            given = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
+            raise ParameterError(given, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
+        limits = spread(mixing, float(mu), mu * model.residual.curvature / network.n_agents)
     return (
         owner.astype(np.int64),
         mixing,
@@ -216,6 +224,7 @@ def _over(model, owner, network, mu, iterations, tolerance):
         int(iterations),
         float(tolerance),
         CHECK,
+        limits,
     )
 
 
@@ -229,6 +238,7 @@ def over_network(
     mu: float = 0.0,
     iterations: int = 10_000,
     tolerance: float = 1e-3,
+    settled: bool = False,
 ) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 
@@ -243,6 +253,9 @@ def over_network(
         Step; 0: `safe_step`.
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
+    settled : bool
+        Start at the fixed point (`odl.kernels.settled`): one iteration sees that nothing moves. `iterations` and
+        `floats` of the result are then none that agents would need.
 
     Returns
     -------
@@ -259,7 +272,7 @@ def over_network(
     array([0.09, 0.12])
     """
     P, A = _prepare(P, A, model)
-    arguments = _over(model, owner, network, mu, iterations, tolerance)
+    arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
     codes, costs, used, reached = diffusion.diffuse_documents(
         P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments
     )
@@ -310,6 +323,7 @@ def learn_over_network(
     mu: float = 0.0,
     iterations: int = 10_000,
     tolerance: float = 1e-3,
+    settled: bool = False,
 ) -> sparse.csc_array:
     """Learn documents one by one, every agent from its own dual variable and codes (eqs 51 to 56).
 
@@ -330,7 +344,7 @@ def learn_over_network(
            [0.  , 0.82]])
     """
     P, A = _prepare(P, A, model)
-    arguments = _over(model, owner, network, mu, iterations, tolerance)
+    arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
     atoms, _, _ = diffusion.diffuse_and_learn(
         *[P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
     )

@@ -140,11 +140,16 @@ class Share:
         return np.array(rows).reshape(nu.shape)
 
     def adapt(self, nu: np.ndarray, x: np.ndarray, step: float) -> np.ndarray:
-        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone."""
+        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone.
+
+        Equation `adapt-then-combine` of docs/method.md.
+        """
         return nu - step * self.gradients(nu, x)
 
     def combine(self, psi: np.ndarray) -> np.ndarray:
         """Return nu_k = Proj(sum_l a_lk psi_l) (eqs 31b, 37b).
+
+        Equation `adapt-then-combine` of docs/method.md.
 
         Parameters
         ----------
@@ -195,6 +200,8 @@ def diffuse(
     record: Callable[[int, np.ndarray], Any] | None = None,
 ) -> Inference:
     """Maximise the dual by adapt-then-combine diffusion (eqs 31 and 37).
+
+    Equation `adapt-then-combine` of docs/method.md.
 
     Parameters
     ----------

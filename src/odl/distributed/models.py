@@ -75,7 +75,10 @@ class Model:
                 raise ParameterError(given, f"a part with {', '.join(needs)}", "choose a part made for this place")
 
     def primal(self, x: np.ndarray, W: np.ndarray, y: np.ndarray) -> Any:
-        """Return f(x - W y) + h(y); x (..., terms), W (terms, atoms), y (..., atoms)."""
+        """Return f(x - W y) + h(y); x (..., terms), W (terms, atoms), y (..., atoms).
+
+        Equation `agents` of docs/method.md.
+        """
         return self.residual.value(x - y @ np.transpose(W)) + self.code.value(y)
 
     def dual(self, x: np.ndarray, W: np.ndarray, nu: np.ndarray) -> Any:
@@ -83,11 +86,16 @@ class Model:
         return -self.residual.conjugate(nu) + np.sum(nu * x, axis=-1) - self.code.conjugate(nu @ W)
 
     def codes(self, W: np.ndarray, nu: np.ndarray) -> np.ndarray:
-        """Recover the codes y = T(W^T nu) from a dual variable (eq. 42)."""
+        """Recover the codes y = T(W^T nu) from a dual variable (eq. 42).
+
+        Equation `agent-codes` of docs/method.md.
+        """
         return self.code.maximiser(nu @ W)
 
     def cost(self, x: np.ndarray, W_k: np.ndarray, nu: np.ndarray, n_agents: int, share: float) -> Any:
         """Return J_k(nu) = f*(nu)/N - share nu^T x + h*(W_k^T nu) (eq. 29).
+
+        Equation `agent-cost` of docs/method.md.
 
         Parameters
         ----------
@@ -102,7 +110,10 @@ class Model:
         return self.residual.curvature / n_agents * nu - share * x + self.codes(W_k, nu) @ np.transpose(W_k)
 
     def learn(self, W: np.ndarray, nu: np.ndarray, y: np.ndarray, step: float) -> np.ndarray:
-        """Return Proj(prox_{step h_W}(W + step nu y^T)): one document's update (eqs 51 to 56)."""
+        """Return Proj(prox_{step h_W}(W + step nu y^T)): one document's update (eqs 51 to 56).
+
+        Equation `agent-atoms` of docs/method.md.
+        """
         return self.columns.project(self.dictionary.prox(W + step * np.outer(nu, y), step))
 
     def largest_step(self, norms: ArrayLike, n_agents: int) -> float:

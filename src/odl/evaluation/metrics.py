@@ -61,6 +61,8 @@ def _placed(novel, known):
 def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     """Area under the ROC curve: P(novel > known) + P(novel = known) / 2 over all pairs.
 
+    Equation `auc` of docs/method.md.
+
     Parameters
     ----------
     scores : array-like of float, shape (n_documents,)
@@ -314,6 +316,46 @@ def mean_difference(
     if not used:
         return float("nan"), float("nan"), float("nan")
     return float(np.mean(differences)), *interval(total / used, level)
+
+
+def mean_bootstrap(
+    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]],
+    *,
+    replicates: int = 1000,
+    seed: int | tuple[int, ...] = 0,
+) -> np.ndarray:
+    """Mean AUC over several batches of documents drawn again within each batch, the same ones for several scores.
+
+    Parameters
+    ----------
+    batches : sequence of (list of scores, labels)
+        For each timestep, scores as many as in every other; those without an AUC are left out.
+    replicates : int
+    seed : int or tuple of int
+
+    Returns
+    -------
+    ndarray of float, shape (number of scores, replicates)
+        nan where no batch has an AUC.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import mean_bootstrap
+    >>> batches = [([[3, 2, 1], [1, 2, 3]], [1, 0, 0]), ([[3, 2, 1], [3, 1, 2]], [1, 0, 0])]
+    >>> mean_bootstrap(batches, replicates=2)
+    array([[1. , 1. ],
+           [0.5, 0.5]])
+    """
+    several = len(batches[0][0]) if batches else 0
+    total, used, seeds = np.zeros((several, replicates)), 0, seed if isinstance(seed, tuple) else (seed,)
+    for number, (scores, labels) in enumerate(batches):
+        parts = [_split(each, labels) for each in scores]
+        novel, known = parts[0]
+        if len(novel) and len(known):
+            placed = [_placed(*part) for part in parts]
+            total += _resampled(placed, len(novel), len(known), replicates, (*seeds, number))
+            used += 1
+    return total / used if used else np.full((several, replicates), np.nan)
 
 
 def pooled_auc(

@@ -180,6 +180,8 @@ def measure(
 ) -> tuple[list[dict], dict]:
     """Measure the regret of a run for 1, 2, ... timesteps.
 
+    Equation `regret` of docs/method.md.
+
     Parameters
     ----------
     steps : list of Step

@@ -38,6 +38,8 @@ class Bounds(NamedTuple):
 def bounds(T: int, *, phi: float, distance: float, tau: float, beta: float, upsilon: float) -> Bounds:
     """Return the right-hand sides of Theorems B.5 and B.6 (the module has the symbols).
 
+    Equation `regret-bounds` of docs/method.md.
+
     Parameters
     ----------
     T : int

@@ -148,6 +148,8 @@ class Adaptive(Learner):
     def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Compare documents with their nearest atoms; codes are their least-squares weights, not negative.
 
+        Equation `adaptive-score` of docs/method.md.
+
         Returns
         -------
         Scores
@@ -178,6 +180,8 @@ class Adaptive(Learner):
 
         Below 0 for a word that the atoms have more of than the document. Of the batch as context, only the weight of
         the document's own part is counted.
+
+        Equation `adaptive-shares` of docs/method.md.
         """
         P = sparse.csr_array(P)
         A, chosen = widen(state.dictionary, n_rows=P.shape[1]), self.explain(state, P)[1]
@@ -273,7 +277,10 @@ class Clusters:
         self.counters = np.array([n_atoms, n_atoms, n_atoms])
 
     def learn(self, P: sparse.csr_array) -> None:
-        """Learn a block of documents."""
+        """Learn a block of documents.
+
+        Equation `merging` of docs/method.md.
+        """
         documents = self.numbers.rows(P)
         new = likeness.inverted(documents, self.numbers.count)
         self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
@@ -312,6 +319,8 @@ def in_context(
 
     With b the mean cosine to the `peers` most similar documents of the batch, N those documents and
     u = (s + contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N cos^2.
+
+    Equation `adaptive-context` of docs/method.md.
 
     Parameters
     ----------

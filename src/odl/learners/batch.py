@@ -126,6 +126,8 @@ class Batch(L1Learner):
     def alternate(self, P: sparse.csr_array, A: sparse.csc_array, X: sparse.csr_array, most: int) -> Alternation:
         """Alternate dictionary and codes, from A and its codes X, until F settles, `most` times at most.
 
+        Equation `batch` of docs/method.md.
+
         Returns
         -------
         Alternation

@@ -39,9 +39,11 @@ class Diffusion(Learner):
     relative : bool
         Divide the score of a document by f(x), what it costs when no atom answers: scores are then shares, 1 for
         a document that nothing explains. Without it the Huber score grows with the length of a document.
-    solver : {"auto", "centralised", "diffusion"}
-        The optimum of the whole dictionary, or the diffusion. auto: the optimum where all agents hold the same dual
-        variable (everyone hears everyone with equal weight), which is then what diffusion tends to.
+    solver : {"auto", "centralised", "diffusion", "fixed_point"}
+        The optimum of the whole dictionary, or the diffusion, iteration by iteration, or where it ends, found in one
+        process without the iterations before (one is done to see that nothing moves). auto: the optimum where all
+        agents hold the same dual variable (everyone hears everyone with equal weight), which is then what diffusion
+        tends to.
     agents : int
         Agents, each with consecutive atoms as evenly as possible; 0: one for each atom.
     network : {"fully_connected", "ring", "grid", "erdos_renyi", "geometric", "edges"}
@@ -114,7 +116,7 @@ class Diffusion(Learner):
     norm: ClassVar[str] = "l2"
     choices: ClassVar[dict] = {
         "task": models.TASKS,
-        "solver": ("auto", "centralised", "diffusion"),
+        "solver": ("auto", "centralised", "diffusion", "fixed_point"),
         "network": (*networks.GRAPHS, "edges"),
         "weights": networks.WEIGHTS,
     }
@@ -180,8 +182,8 @@ class Diffusion(Learner):
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
-        if not self.central(network):
-            found = coding.over_network(P, A, self.model, owner, network, **self.diffusion)
+        if not self._optimal(network):
+            found = coding.over_network(P, A, self.model, owner, network, settled=self.settled, **self.diffusion)
             score = found.score
             if self.score_iterations and found.costs is not None:
                 score = average(found.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
@@ -227,15 +229,24 @@ class Diffusion(Learner):
         """Go through the batch once, one document at a time: each is coded by the atoms the one before has left."""
         A = self.fit_terms(state, P.shape[1]).dictionary
         owner, network = self.agents_of(A.shape[1])
-        if self.central(network):
+        if self._optimal(network):
             A = coding.learn_centralised(P, A, self.model, self.mu_w, tolerance=self.tolerance)
         else:
-            A = coding.learn_over_network(P, A, self.model, self.mu_w, owner, network, **self.diffusion)
+            settings = {"settled": self.settled, **self.diffusion}
+            A = coding.learn_over_network(P, A, self.model, self.mu_w, owner, network, **settings)
         return replace(state, dictionary=A, updates=state.updates + 1)
 
     def central(self, network: networks.Network) -> bool:
-        """Tell whether the optimum of the whole dictionary is found in one place, without diffusion."""
+        """Tell whether the solver needs all atoms in one place."""
+        return self.settled or self._optimal(network)
+
+    def _optimal(self, network):
         return self.solver == "centralised" or (self.solver == "auto" and network.exact)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the diffusion starts where it would end."""
+        return self.solver == "fixed_point"
 
     @property
     def diffusion(self) -> dict:

@@ -67,7 +67,10 @@ class DualAveraging(SubgradientLearner):
         return {"gradient_sum": Kept("csc", ("terms", "atoms"), np.float32)}
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Add the subgradient to the sum and project the scaled sum."""
+        """Add the subgradient to the sum and project the scaled sum.
+
+        Equation `dual-averaging` of docs/method.md.
+        """
         updates = state.updates + 1
         total = sparse.csc_array(state.arrays["gradient_sum"] + statistics).astype(np.float32)
         total.eliminate_zeros()

@@ -77,6 +77,8 @@ class L1Learner(Learner):
     def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary: min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
 
+        Equation `score` of docs/method.md.
+
         Returns
         -------
         Scores
@@ -124,7 +126,10 @@ class SubgradientLearner(L1Learner):
     has_regret: ClassVar[bool] = True
 
     def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> tuple[sparse.csc_array, int]:
-        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents."""
+        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents.
+
+        Equation `subgradient` of docs/method.md.
+        """
         residual = sparse.csr_array(X @ state.dictionary.T - block.P)
         # An exact fit leaves rounding noise, which has a sign: it would count as a full subgradient.
         signs = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))

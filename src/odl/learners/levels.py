@@ -143,7 +143,10 @@ class Levels(Learner):
         return State(state.dictionary, arrays)
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
-        """Compare documents with their nearest atoms and groups; codes are weights of the atoms, not negative."""
+        """Compare documents with their nearest atoms and groups; codes are weights of the atoms, not negative.
+
+        Equation `levels-score` of docs/method.md.
+        """
         P = sparse.csr_array(P)
         explained, codes = np.zeros(P.shape[0]), []
         for weight, learner, of in self._parts(state):

@@ -162,6 +162,8 @@ def oiadmm_step(
     One linearised step on ``min_A ||Gamma||_1`` such that ``Gamma = P - X A^T``, ``A >= 0`` and ``sum(A_j) <= 1``, as
     in `OnlineADMM`, with which it shares its code.
 
+    Equation `online-admm` of docs/method.md.
+
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)

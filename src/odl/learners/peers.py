@@ -20,6 +20,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     over those documents N. Where documents that have many like them in the batch have many like them in the past, r
     is large, and a new document with many like it in the batch is remarkable; elsewhere b says nothing.
 
+    Equation `levels-context` of docs/method.md.
+
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)

@@ -39,6 +39,9 @@ class ProjectedGradient(SubgradientLearner):
     bounds: ClassVar[dict] = {**SubgradientLearner.bounds, "eta": {"exclusiveMinimum": 0}}
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
-        """Step against the subgradient and project every atom on {a >= 0, sum(a) <= 1}."""
+        """Step against the subgradient and project every atom on {a >= 0, sum(a) <= 1}.
+
+        Equation `projected-gradient` of docs/method.md.
+        """
         dictionary = project_columns(sparse.csc_array(state.dictionary - self.eta * statistics))
         return replace(state, dictionary=dictionary, updates=state.updates + 1)

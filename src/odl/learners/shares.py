@@ -20,6 +20,8 @@ def of_codes(
     have: the price of the atoms, borne by the words that they explain (by p_i where they explain none). What a
     document has is its score, up to rounding.
 
+    Equation `word-shares` of docs/method.md.
+
     Parameters
     ----------
     P : csr_array, shape (n_documents, n_terms)

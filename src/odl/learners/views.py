@@ -18,6 +18,8 @@ AGREEMENT = 0.55  # 0.5 is chance
 def joined(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_array:
     """Return [sqrt(1 - a) P, sqrt(a) E] as CSR rows, for words P (CSR) and vectors E (dense).
 
+    Equation `joined-views` of docs/method.md.
+
     Examples
     --------
     >>> import numpy as np

@@ -115,6 +115,8 @@ def project_columns(A: MatrixLike) -> sparse.csc_array:
     feasible, up to the rounding of its sum (one unit of 2.2e-16 an entry), is returned bit for bit; so is one that
     was just projected.
 
+    Equation `projection` of docs/method.md.
+
     Parameters
     ----------
     A : sparse or dense, shape (n_terms, n_atoms)

@@ -115,6 +115,8 @@ def prox_tree(
     the node and of all its descendants, over all v or over v >= 0. One pass over the groups, children before parents;
     O(atoms) a row for l2 and O(atoms depth) for l-infinity. A group that is zero takes all its subtree with it.
 
+    Equations `tree-prox` and `tree-prox-pass` of docs/method.md.
+
     Parameters
     ----------
     U : array-like, shape (n_rows, n_atoms) or (n_atoms,)
@@ -181,6 +183,8 @@ def value_tree(
 ) -> np.ndarray | float:
     """Return Omega(v) = sum over nodes g of ``w_g ||v_g||`` for every row of V, the penalty of `prox_tree`.
 
+    Equation `tree-penalty` of docs/method.md.
+
     Parameters
     ----------
     V : array-like, shape (n_rows, n_atoms) or (n_atoms,)
@@ -210,6 +214,8 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
     With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``; nu by Newton's method on a convex
     function (mu = 0: a scaling; mu = 1: the l1 ball). A feasible atom, up to the rounding of its sums, is returned bit
     for bit; so is one that was just projected.
+
+    Equation `atom-projection` of docs/method.md.
 
     Parameters
     ----------

@@ -135,6 +135,8 @@ def weigh(
     ``idf_i = log((1 + n) / (1 + df_i)) + 1``, so that a term never seen before has the largest,
     finite weight; ``log`` tf is ``1 + log(count)``.
 
+    Equation `idf` of docs/method.md.
+
     Parameters
     ----------
     counts : csr_array, shape (n_documents, n_terms)

@@ -127,7 +127,7 @@ EDITS = [
          "return float(1 - int(twice) / (2 * len(novel) * len(known)))", "metrics"),
     Edit("twice = times @ at_most[0:-1:2] + times @ at_most[1::2]", "twice = 2 * times @ at_most[1::2]", "metrics"),
     Edit("tail = (1 - level) / 2", "tail = 1 - level", "metrics"),
-    Edit("level: float = 0.95) -> tuple[float, float]:", "level: float = 0.9) -> tuple[float, float]:", "metrics tables"),
+    Edit("def interval(values, level=0.95):", "def interval(values, level=0.9):", "metrics tables"),
     Edit("known = rng.integers(0, n_known, size=(rows, n_known))",
          "known = np.tile(np.arange(n_known), (rows, 1))", "metrics"),
     Edit("return auc(scores, labels) - auc(others, labels), low, high",

@@ -55,6 +55,7 @@ lint: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
 
 format: .venv/tested
 	$(BIN)/ruff format .

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import algorithm_2
 from scipy import sparse
 
 from odl.coding import sparse_code
@@ -20,20 +21,12 @@ def problem(rng):
 
 
 def test_follows_the_papers_recursion(rng):
-    """Dense, on all terms, in the papers' orientation: S2, Algorithm 2."""
+    """Of S2, Algorithm 2; with any block."""
     documents, A = problem(rng)
-    P, D, phi, gamma, lam = documents.toarray().T, A.toarray(), 5.0, 1.89, 0.05
-    kappa = 1.0 / np.linalg.eigvalsh(D.T @ D).max()
-    X, E, rho = np.zeros((12, 9)), P.copy(), np.zeros_like(P)
-    for _ in range(30):
-        Z = P - D @ X + rho / phi
-        E = np.sign(Z) * np.maximum(np.abs(Z) - 1 / phi, 0)
-        G = D.T @ (D @ X + E - P - rho / phi)
-        X = np.maximum(X - kappa * G - lam * kappa / phi, 0)
-        rho = rho + gamma * phi * (P - D @ X - E)
+    expected = algorithm_2(documents, A.toarray(), 0.05, 5.0, 1.89, 30)
     for block in (1, 4, 64):
-        codes = sparse_code(documents, A, lam, "admm", iterations=30, block=block)[0]
-        np.testing.assert_allclose(codes.toarray(), X.T, atol=1e-12)
+        codes = sparse_code(documents, A, 0.05, "admm", iterations=30, block=block)[0]
+        np.testing.assert_allclose(codes.toarray(), expected, atol=1e-12)
 
 
 def test_approaches_the_optimum(rng):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference import atc, learned
 from scipy.optimize import minimize
 
 from odl.distributed import models
@@ -159,3 +160,23 @@ def test_wrong_arguments_are_refused(call, rng):
     model, x, blocks, made = problem("nmf", rng)
     with pytest.raises(ParameterError):
         call(share_all(model, made, blocks), x)
+
+
+@pytest.mark.parametrize("name", models.TASKS)
+@pytest.mark.parametrize(("graph", "seen_by"), [("ring", 1.0), ("erdos_renyi", 2), ("fully_connected", 0.0)])
+def test_diffusion_is_equations_31_and_37(name, graph, seen_by, rng):
+    """Against agents that adapt and combine one by one: dual variables, codes (42) and costs (29)."""
+    model, x, blocks, made = problem(name, rng, graph=graph, seen_by=seen_by)
+    signed = name in ("sparse_svd", "biclustering")
+    step = 0.9 * model.largest_step(share_all(model, made, blocks).norms, 6)
+    eta = 0.3 if name == "nmf_huber" else None
+    weights = made.weights.toarray()
+    nu, codes, costs = atc(x, blocks, weights, made.shares, step, 40, gamma=0.1, delta=0.5, eta=eta, signed=signed)
+    found = diffuse(share_all(model, made, blocks), x, step=step, iterations=40, tolerance=0.0)
+    np.testing.assert_allclose(found.nu, nu, atol=1e-13)
+    np.testing.assert_allclose(np.concatenate(found.codes), np.concatenate(codes), atol=1e-13)
+    np.testing.assert_allclose(found.costs, costs, atol=1e-13)
+    for W, dual, y in zip(blocks, nu, codes, strict=True):
+        beta = 0.2 if name == "biclustering" else 0.0
+        learner = models.task(name, gamma=0.1, delta=0.5, eta=0.3, beta=beta)
+        np.testing.assert_allclose(learner.learn(W, dual, y, 0.3), learned(W, dual, y, 0.3, beta, signed), atol=1e-13)

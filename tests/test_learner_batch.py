@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from reference import algorithm_4
 from scipy import sparse
 
 from odl import learners, novelty, sparse_code
@@ -216,3 +217,26 @@ def test_the_start_uses_rounds(batches):
     fine = Batch(rounds=10).start(batches[0], 6, np.random.default_rng(0))
     values = [novelty.score(Batch(), state, batches[0]).score.mean() for state in (rough, fine)]
     assert values[1] < values[0] - 0.02 and rough.updates == fine.updates == 0
+
+
+def test_is_algorithm_4_by_linear_programs(batches):
+    """Two timesteps against the paper's pseudo-code, whose two problems a general solver solves on all entries."""
+    rng = np.random.default_rng(5)
+    first, second = (sparse.csr_array(P.toarray()[:9, :24] + 1e-3 * rng.random((9, 24))) for P in batches[1:3])
+    first, second = (sparse.csr_array(P / P.sum(axis=1, keepdims=True)) for P in (first.toarray(), second.toarray()))
+    learner = Batch(growth=1, alternations=3, tolerance=0.0, fit_iterations=20_000, fit_tolerance=1e-9)
+    state = learner.start(first, 3, np.random.default_rng(0))
+    past = learner.score(state, first).codes
+    A, found = state.dictionary, learner.score(state, second)
+    new = new_atoms(second, found.residual + found.penalty, 1, learner.start_terms, learner.lam)
+    case = (first.toarray(), past.toarray(), second.toarray(), A.toarray(), new.toarray())
+    scores, values, after, codes = algorithm_4(*case, learner.lam, 3)
+    np.testing.assert_allclose(found.residual + found.penalty, scores, rtol=1e-9)
+    documents = sparse.csr_array(sparse.vstack([first, second], format="csr"))
+    X = widen(sparse.csr_array(sparse.vstack([past, found.codes], format="csr")), n_columns=4)
+    mine = learner.alternate(documents, sparse.csc_array(sparse.hstack([A, new], format="csc")), X, 3)
+    np.testing.assert_allclose(mine.trace[1:], values, rtol=1e-6)
+    assert mine.trace[0] - mine.trace[-1] > 0.01 * mine.trace[0]
+    learned = learner.learn(state, second, found.codes, [first]).dictionary.toarray()
+    np.testing.assert_allclose(learned, after, atol=1e-4)
+    np.testing.assert_allclose(mine.codes.toarray(), codes, atol=1e-4)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract import ALL, L1, quick
+from reference import oiadmm, project, subgradient
 from scipy import sparse
 
 from odl import learners, novelty
@@ -20,19 +21,6 @@ def documents(rng, n=80, m=40, topics=5):
     for row in range(n):
         np.add.at(counts[row], rng.choice(words[row % topics], 12), 1.0)
     return sparse.csr_array(counts / counts.sum(axis=1, keepdims=True))
-
-
-def project(A):
-    """Euclidean projection of every column on {a >= 0, sum(a) <= 1}, by bisection."""
-    A = np.maximum(A, 0.0)
-    for column in A.T:
-        if column.sum() > 1:
-            low, high = 0.0, column.max()
-            for _ in range(200):
-                middle = (low + high) / 2
-                low, high = (middle, high) if np.maximum(column - middle, 0).sum() > 1 else (low, middle)
-            column[:] = np.maximum(column - high, 0.0)
-    return A
 
 
 def make(name, **settings):
@@ -209,17 +197,12 @@ def step_of(name, P, rng, **settings):
     return learner, state, other, learner.score(state, other).codes
 
 
-def dense_subgradient(P, A, X):
-    residual = X.toarray() @ A.toarray().T - P.toarray()
-    return np.where(np.abs(residual) > 1e-12, np.sign(residual), 0.0).T @ X.toarray()
-
-
 @pytest.mark.parametrize("per_document", [False, True])
 @pytest.mark.parametrize("block", [512, 32])
 def test_projected_gradient_is_its_equation(P, rng, monkeypatch, per_document, block):
     monkeypatch.setattr(batches, "BLOCK", block)
     learner, state, other, X = step_of("projected_gradient", P, rng, eta=0.003, per_document=per_document)
-    gradient = dense_subgradient(other, state.dictionary, X) / (80 if per_document else 1)
+    gradient = subgradient(other, state.dictionary, X) / (80 if per_document else 1)
     expected = project(state.dictionary.toarray() - 0.003 * gradient)
     assert np.abs(gradient).max() > 0
     assert np.allclose(learner.learn(state, other, X).dictionary.toarray(), expected, atol=1e-9)
@@ -228,7 +211,7 @@ def test_projected_gradient_is_its_equation(P, rng, monkeypatch, per_document, b
 @pytest.mark.parametrize(("step", "scale"), [("gamma_over_sqrt_t", 0.2), ("one_over_gamma_sqrt_t", 5.0)])
 def test_dual_averaging_is_its_equation(P, rng, step, scale):
     learner, state, other, X = step_of("dual_averaging", P, rng, gamma=0.2, step=step)
-    total = state.arrays["gradient_sum"].toarray() + dense_subgradient(other, state.dictionary, X)
+    total = state.arrays["gradient_sum"].toarray() + subgradient(other, state.dictionary, X)
     expected = project(-scale / np.sqrt(2) * total)
     after = learner.learn(state, other, X)
     assert np.allclose(after.dictionary.toarray(), expected, atol=1e-6)  # the sum is kept in single precision
@@ -244,14 +227,9 @@ def test_online_admm_is_its_equation(P, rng, rows):
     codes = np.zeros((80, 6))
     codes[:rows] = X.toarray()
     A, D, beta = state.dictionary.toarray(), state.arrays["dual"].toarray(), 30.0
-    gamma = pad - codes @ A.T
-    inner = gamma + D / beta
-    soft = np.sign(inner) * np.maximum(np.abs(inner) - 1 / beta, 0)
-    tau = 1 / (2 * np.linalg.eigvalsh(codes.T @ codes)[-1])
-    new = project(A + tau * (D / beta + gamma - soft).T @ codes)
-    dual = D + beta * (pad - codes @ new.T - soft)
+    new, gamma, dual = oiadmm(pad, codes, A, D, beta)
     after = learner.learn(state, other, X)
-    assert np.abs(soft).max() > 0 and np.abs(D).max() > 0
+    assert np.abs(gamma).max() > 0 and np.abs(D).max() > 0
     assert np.allclose(after.dictionary.toarray(), new, atol=1e-9)
     assert np.allclose(after.arrays["dual"].toarray(), dual, atol=1e-5)
 

@@ -12,13 +12,16 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed.inference import CHECK
+from odl.distributed.models import Model
 from odl.distributed.networks import Network, single
 from odl.distributed.parts import Huber
 from odl.errors import ParameterError
 from odl.kernels import descent, diffusion
+from odl.kernels.settled import spread
 from odl.prox.columns import real_matrix
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
+SETTLED = 5000  # most agents whose fixed point is found at once
 
 
 class Coded(NamedTuple):
@@ -39,6 +42,16 @@ class Coded(NamedTuple):
         Exchanges for each document.
     floats : ndarray, shape (n_documents, n_agents), or None
         Floats that each agent sent, if it sends the terms that the document and the atoms that answered touch.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> found = coding.centralised(P, A, model)
+    >>> bool((found.gap <= 1e-6).all()), (found.residual + found.penalty - found.score).round(6)
+    (True, array([0., 0.]))
     """
 
     codes: sparse.csr_array
@@ -109,7 +122,7 @@ def empty_cost(P, model):
     return np.bincount(np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), costs, minlength=P.shape[0])
 
 
-def centralised(P, A, model, *, tolerance=1e-6):
+def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, tolerance: float = 1e-6) -> Coded:
     """Find the optimum of every document: min_y f(x - A y) + h(y), by coordinate descent with a certificate.
 
     Parameters
@@ -123,6 +136,17 @@ def centralised(P, A, model, *, tolerance=1e-6):
     Returns
     -------
     Coded
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> found = coding.centralised(P, A, model)
+    >>> found.codes.toarray().round(2), found.score.round(3)
+    (array([[0.86, 0.  ],
+           [0.  , 1.01]]), array([0.09, 0.12]))
     """
     P, A = _prepare(P, A, model)
     limits = (settings(model), float(tolerance), SWEEPS)
@@ -135,24 +159,37 @@ def centralised(P, A, model, *, tolerance=1e-6):
     return Coded(sparse.csr_array(codes), parts[0], parts[1], parts[0] + parts[1], parts[2])
 
 
-def owners(n_atoms, n_agents):
+def owners(n_atoms: int, n_agents: int) -> np.ndarray:
     """Return the agent of each atom: consecutive atoms, as evenly as possible.
 
     Raises
     ------
     ParameterError
         If there are more agents than atoms.
+
+    Examples
+    --------
+    >>> from odl.distributed import coding
+    >>> coding.owners(5, 2)
+    array([0, 0, 0, 1, 1])
     """
     if not 1 <= n_agents <= n_atoms:
         raise ParameterError(f"{n_agents} agents for {n_atoms} atoms", "one atom or more an agent", "lower agents")
     return np.arange(n_atoms) * n_agents // n_atoms
 
 
-def safe_step(model, owner, network):
+def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
     """Return 0.9/(c_f/N + n/delta), n the most atoms of an agent.
 
     Atoms lie in the unit ball, so ||W_k||_2^2 <= n: nobody has to ask for another agent's norm, and the step stays
     safe whatever is learned.
+
+    Examples
+    --------
+    >>> from odl.distributed import coding, models, networks
+    >>> model, ring = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 4, degree=2)
+    >>> round(float(coding.safe_step(model, coding.owners(4, 4), ring)), 4)
+    0.0878
     """
     return 0.9 * model.largest_step(np.bincount(owner), network.n_agents)
 
@@ -162,7 +199,7 @@ def _as_one(network):
     return network.exact and bool(network.seen.all())
 
 
-def _over(model, owner, network, mu, iterations, tolerance):
+def _over(model, owner, network, mu, iterations, tolerance, settled):
     """Return the kernel's arguments; a network where all hold the same dual variable is run as one agent."""
     mu = mu or safe_step(model, owner, network)
     if mu < 0:
@@ -172,6 +209,12 @@ def _over(model, owner, network, mu, iterations, tolerance):
         owner, mu, network = np.zeros_like(owner), mu / network.n_agents, single()
     weights = network.weights
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
+    limits = np.zeros((2, 0, 0))
+    if settled:
+        if network.n_agents > SETTLED:
+            given = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
+            raise ParameterError(given, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
+        limits = spread(mixing, float(mu), mu * model.residual.curvature / network.n_agents)
     return (
         owner.astype(np.int64),
         mixing,
@@ -181,10 +224,22 @@ def _over(model, owner, network, mu, iterations, tolerance):
         int(iterations),
         float(tolerance),
         CHECK,
+        limits,
     )
 
 
-def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_000, tolerance=1e-3):
+def over_network(
+    P: sparse.csr_array,
+    A: sparse.csc_array,
+    model: Model,
+    owner: np.ndarray,
+    network: Network,
+    *,
+    mu: float = 0.0,
+    iterations: int = 10_000,
+    tolerance: float = 1e-3,
+    settled: bool = False,
+) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 
     Parameters
@@ -198,13 +253,26 @@ def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_
         Step; 0: `safe_step`.
     iterations, tolerance
         As in `odl.distributed.inference.diffuse`.
+    settled : bool
+        Start at the fixed point (`odl.kernels.settled`): one iteration sees that nothing moves. `iterations` and
+        `floats` of the result are then none that agents would need.
 
     Returns
     -------
     Coded
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models, networks
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> network, owner = networks.network("fully_connected", 2), coding.owners(2, 2)
+    >>> coding.over_network(P, A, model, owner, network).score.round(3)
+    array([0.09, 0.12])
     """
     P, A = _prepare(P, A, model)
-    arguments = _over(model, owner, network, mu, iterations, tolerance)
+    arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
     codes, costs, used, reached = diffusion.diffuse_documents(
         P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments
     )
@@ -216,12 +284,25 @@ def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_
     return Coded(codes, score - h, h, score, np.full(len(score), np.nan), costs, used, floats)
 
 
-def learn_centralised(P, A, model, step, *, tolerance=1e-3):
+def learn_centralised(
+    P: sparse.csr_array, A: sparse.csc_array, model: Model, step: float, *, tolerance: float = 1e-3
+) -> sparse.csc_array:
     """Learn documents one by one, each from its optimum: W <- Proj(prox(W + step nu y^T)).
 
     Returns
     -------
     csc_array, shape (n_terms, n_atoms)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> coding.learn_centralised(P, A, model, step=0.1).toarray().round(2)
+    array([[0.6 , 0.  ],
+           [0.8 , 0.  ],
+           [0.  , 0.82]])
     """
     P, A = _prepare(P, A, model)
     atoms, _ = descent.learn_documents(
@@ -231,15 +312,39 @@ def learn_centralised(P, A, model, step, *, tolerance=1e-3):
     return unpack(atoms, P.shape[1])
 
 
-def learn_over_network(P, A, model, step, owner, network, *, mu=0.0, iterations=10_000, tolerance=1e-3):
+def learn_over_network(
+    P: sparse.csr_array,
+    A: sparse.csc_array,
+    model: Model,
+    step: float,
+    owner: np.ndarray,
+    network: Network,
+    *,
+    mu: float = 0.0,
+    iterations: int = 10_000,
+    tolerance: float = 1e-3,
+    settled: bool = False,
+) -> sparse.csc_array:
     """Learn documents one by one, every agent from its own dual variable and codes (eqs 51 to 56).
 
     Returns
     -------
     csc_array, shape (n_terms, n_atoms)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models, networks
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> network, owner = networks.network("fully_connected", 2), coding.owners(2, 2)
+    >>> coding.learn_over_network(P, A, model, 0.1, owner, network).toarray().round(2)
+    array([[0.6 , 0.  ],
+           [0.8 , 0.  ],
+           [0.  , 0.82]])
     """
     P, A = _prepare(P, A, model)
-    arguments = _over(model, owner, network, mu, iterations, tolerance)
+    arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
     atoms, _, _ = diffusion.diffuse_and_learn(
         *[P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from odl.kernels.compiled import allocating, kernel
 from odl.kernels.padded import allocate, room, screen, slope_of, soft, start_document, step_atom
+from odl.kernels.settled import settle
 from odl.kernels.span import (
     Span,
     agent_dual,
@@ -38,18 +39,17 @@ def _mix(w_start, w_agent, w_value, sent, heard, width):
 
 
 @kernel
-def _fade(fade, gain, shares, values, eta, coefficients, plain, columns, plains, sent, plain_sent):
+def _fade(fade, gain, shares, given, coefficients, plain, columns, plains, sent, plain_sent):
     """sent_k = fade nu_k + gain [k sees x] x / |N_I|: the part of adapting that needs no atoms."""
     for k in range(len(shares)):
         for c in range(columns):
             sent[k, c] = fade * coefficients[k, c]
         for i in range(plains):
             plain_sent[k, i] = fade * plain[k, i]
-        if eta == 0.0:
-            sent[k, 0] += gain * shares[k]
-        elif shares[k] > 0.0:
-            for position in range(len(values)):
-                plain_sent[k, position] += gain * shares[k] * values[position]
+        sent[k, 0] += gain * shares[k]
+        if shares[k] > 0.0:
+            for i in range(plains):
+                plain_sent[k, i] += gain * shares[k] * given[i]
 
 
 @kernel
@@ -77,8 +77,12 @@ def _subtract(
 
 
 @allocating
-def _begin(terms, values, atoms, shares, model, place, work):
-    """Screen the atoms and set every agent to the optimum without atoms, or to 0 if it does not see x."""
+def _begin(terms, values, atoms, shares, model, few, place, work):
+    """Screen the atoms and set every agent to the optimum without atoms, or to 0 if it does not see x.
+
+    With `few` only those terms of the document are plain that x alone could bring to the limit; else all of them, where
+    the residual is not squared.
+    """
     term, weight, count = atoms
     gamma, _, eta, signed = model
     n_agents, seen = len(shares), 0
@@ -93,38 +97,118 @@ def _begin(terms, values, atoms, shares, model, place, work):
         np.zeros(kept + 1),
         place,
     )
-    plains = len(terms) if eta > 0.0 else 0
-    coefficients, plain = np.zeros((n_agents, kept + 1)), np.zeros((n_agents, plains + 64))
-    for position in range(plains):
-        place[terms[position]] = position
+    plains = 0
+    coefficients, plain = np.zeros((n_agents, kept + 1)), np.zeros((n_agents, len(terms) + 64))
+    given = np.zeros(plain.shape[1])
+    for position in range(len(terms) if eta > 0.0 else 0):
+        bounded = 0.0 <= values[position] * n_agents / seen < 0.999 * eta  # below 0 the atoms would add to it
+        if signed or not (few and bounded):
+            place[terms[position]], given[plains] = plains, values[position]
+            plains += 1
     for k in range(n_agents):
         if shares[k] > 0.0:
-            if eta == 0.0:
-                coefficients[k, 0] = 1.0
-            for position in range(plains):
-                plain[k, position] = slope_of(values[position], eta)
+            coefficients[k, 0] = 1.0 / eta if eta > 0.0 else 1.0
+            for i in range(plains):
+                plain[k, i] = slope_of(given[i], eta)
     fill_gram(0, terms, values, term, weight, count, kept, span, work)
-    return kept, plains, coefficients, plain, span
+    return kept, plains, coefficients, plain, given, span
 
 
 @allocating
-def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work):
+def _more_places(
+    first, plains, terms, values, atoms, kept, columns, coefficients, heard, plain, plain_heard, given, span, work
+):
+    """Write what terms from `first` on hold that have become plain; return the arrays, wider where they must be."""
+    term, weight, count = atoms
+    if plains > plain.shape[1]:
+        plain, plain_heard = widened(plain, plains + 64), widened(plain_heard, plains + 64)
+        given = np.append(given, np.zeros(plains + 64 - len(given)))
+    plain[:, first:plains] = 0.0
+    plain_heard[:, first:plains] = 0.0
+    for position in range(len(terms)):
+        i = span.place[terms[position]]
+        if i >= first:
+            given[i] = values[position]
+            plain[:, i] = coefficients[:, 0] * given[i]
+            plain_heard[:, i] = heard[:, 0] * given[i]
+    set_plain(first, coefficients, plain, columns, term, weight, count, span, work)
+    set_plain(first, heard, plain_heard, columns, term, weight, count, span, work)
+    for c in range(columns):
+        fill_gram(c, terms, values, term, weight, count, kept, span, work)
+    return plain, plain_heard, given, plain_entries(kept, term, weight, count, span, work)
+
+
+@allocating
+def _jump(
+    terms,
+    values,
+    atoms,
+    owner,
+    mixing,
+    shares,
+    model,
+    mu,
+    pull,
+    limits,
+    kept,
+    plains,
+    coefficients,
+    plain,
+    given,
+    entries,
+    span,
+    work,
+):
+    """Start at the fixed point; terms that turn out to be clipped there become plain. Returns the state."""
+    term, weight, count = atoms
+    agents, y = owner[work.kept[:kept]], np.zeros(kept + 1)
+    state, columns = np.zeros((plains, len(shares)), np.int8), 1
+    for i in range(plains):
+        state[i] = 1 if given[i] > 0.0 else -1
+    while True:
+        columns = settle(
+            *(terms, values, atoms, agents, model, shares, mu, pull, kept, columns, given[:plains], state),
+            *(entries, limits, plain, coefficients, y, span, work),
+        )
+        if model[2] == 0.0 or not raise_bounds(coefficients, columns, weight, count, span, work):
+            break
+        first, plains = plains, new_places(plains, columns, term, weight, count, span, work)
+        if plains == first:
+            break
+        plain, _, given, entries = _more_places(
+            *(first, plains, terms, values, atoms, kept, columns, coefficients, coefficients, plain, plain.copy()),
+            *(given, span, work),
+        )
+        state = np.concatenate((state, np.zeros((plains - first, len(shares)), np.int8)))
+    plain[:, :plains] = np.minimum(np.maximum(plain[:, :plains], -1.0), 1.0)
+    return columns, plains, plain, given, entries
+
+
+@allocating
+def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits, place, work):
     """Run the diffusion of one document; return the state, for `_read` and `agent_dual`.
 
-    `place` is an array over terms of -1, returned to that by `forget`.
+    `place` is an array over terms of -1, returned to that by `forget`. With `limits` (as from `spread`; else empty) it
+    starts where it would end, and looks after one iteration whether that is so.
     """
     term, weight, count = atoms
     w_start, w_agent, w_value = mixing
     eta, n_agents = model[2], len(shares)
     touched = start_document(terms, values, work)
-    kept, plains, coefficients, plain, span = _begin(terms, values, atoms, shares, model, place, work)
+    few, columns = limits.size > 0, 1
+    kept, plains, coefficients, plain, given, span = _begin(terms, values, atoms, shares, model, few, place, work)
     entries = plain_entries(kept, term, weight, count, span, work)
+    pull = mu * (1.0 if eta == 0.0 else eta) / n_agents
+    if few:
+        columns, plains, plain, given, entries = _jump(
+            *(terms, values, atoms, owner, mixing, shares, model, mu, pull, limits, kept, plains, coefficients, plain),
+            *(given, entries, span, work),
+        )
     sent, heard = np.zeros_like(coefficients), np.zeros_like(coefficients)
     plain_sent, plain_heard = np.zeros_like(plain), np.zeros_like(plain)
-    pull = mu * (1.0 if eta == 0.0 else eta) / n_agents
-    columns, used = 1, 0
+    used = 0
     while used < iterations:
-        _fade(1.0 - pull, mu, shares, values, eta, coefficients, plain, columns, plains, sent, plain_sent)
+        _fade(1.0 - pull, mu, shares, given, coefficients, plain, columns, plains, sent, plain_sent)
         columns = _subtract(
             terms,
             values,
@@ -146,23 +230,18 @@ def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations,
         _mix(w_start, w_agent, w_value, plain_sent, plain_heard, plains)
         if eta > 0.0 and raise_bounds(heard, columns, weight, count, span, work):
             first, plains = plains, new_places(plains, columns, term, weight, count, span, work)
-            if plains > plain.shape[1]:
-                plain, plain_sent = widened(plain, plains + 64), widened(plain_sent, plains + 64)
-                plain_heard = widened(plain_heard, plains + 64)
             if plains > first:
-                plain[:, first:plains] = 0.0
-                plain_heard[:, first:plains] = 0.0
-                set_plain(first, coefficients, plain, columns, term, weight, count, span, work)
-                set_plain(first, heard, plain_heard, columns, term, weight, count, span, work)
-                for c in range(columns):
-                    fill_gram(c, terms, values, term, weight, count, kept, span, work)
-                entries = plain_entries(kept, term, weight, count, span, work)
+                plain, plain_heard, given, entries = _more_places(
+                    *(first, plains, terms, values, atoms, kept, columns, coefficients, heard, plain, plain_heard),
+                    *(given, span, work),
+                )
+                plain_sent = widened(plain_sent, plain.shape[1])
         if eta > 0.0:
             plain_heard[:, :plains] = np.minimum(np.maximum(plain_heard[:, :plains], -1.0), 1.0)
         coefficients, heard = heard, coefficients
         plain, plain_heard = plain_heard, plain
         used += 1
-        if used % check == 0 and tolerance > 0.0:
+        if (used % check == 0 or (few and used == 1)) and tolerance > 0.0:
             limit = tolerance * pull
             if moved_little(coefficients, heard, columns, plain, plain_heard, plains, limit, span):
                 break
@@ -195,7 +274,7 @@ def _read(terms, values, owner, shares, model, kept, columns, plains, coefficien
 
 @allocating
 def diffuse_documents(
-    indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check
+    indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits
 ):
     """Run the diffusion of documents; return codes (dense), costs of the agents, iterations and touched terms."""
     n_documents, n_atoms = len(indptr) - 1, len(atoms[2])
@@ -206,7 +285,7 @@ def diffuse_documents(
     for document in range(n_documents):
         terms, values = indices[indptr[document] : indptr[document + 1]], data[indptr[document] : indptr[document + 1]]
         touched, kept, columns, plains, coefficients, plain, entries, span, used[document] = _diffuse(
-            terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work
+            terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits, place, work
         )
         _read(
             terms,
@@ -234,7 +313,22 @@ def diffuse_documents(
 
 @allocating
 def diffuse_and_learn(
-    indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check, step, beta
+    indptr,
+    indices,
+    data,
+    atoms,
+    n_terms,
+    owner,
+    mixing,
+    shares,
+    model,
+    mu,
+    iterations,
+    tolerance,
+    check,
+    limits,
+    step,
+    beta,
 ):
     """Run the diffusion of documents one by one and let every agent learn from its own nu_k and y_k.
 
@@ -252,7 +346,7 @@ def diffuse_and_learn(
         terms, values = indices[indptr[document] : indptr[document + 1]], data[indptr[document] : indptr[document + 1]]
         atoms = (term, weight, count)
         touched, kept, columns, plains, coefficients, plain, entries, span, used = _diffuse(
-            terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, place, work
+            terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits, place, work
         )
         total += used
         _read(

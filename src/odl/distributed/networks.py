@@ -216,6 +216,11 @@ def read_edges(path, n_agents=None):
     return sparse.csr_array(pattern)
 
 
+def shown(name, *, degree=4):
+    """Return what a page or picture calls a graph; a ring says how many neighbours an agent has."""
+    return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
+
+
 def network(name, n_agents, *, weights="metropolis", seen_by=1.0, edges=None, seed=0, **settings):
     """Return the network of a study.
 

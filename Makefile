@@ -55,6 +55,7 @@ lint: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
 
 format: .venv/tested
 	$(BIN)/ruff format .
@@ -72,10 +73,11 @@ format: .venv/tested
 	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[test,bench]"
 	touch $@
 
-# The documentation site, into build/site; warnings are errors.
+# The documentation site, into build/site; warnings and links to nowhere are errors.
 docs: .venv/tested
 	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[docs]"
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . build/site
+	$(BIN)/python docs/check_links.py build/site
 	@echo "build/site/docs/index.html"
 
 # The source distribution and the wheel, into dist/.

@@ -15,7 +15,7 @@ import yaml
 
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
-from odl.experiments import qualitystudy
+from odl.experiments import qualitystream, qualitystudy
 from odl.files import tables
 from odl.learners.peers import in_order
 
@@ -52,7 +52,7 @@ def stream(name, seed, every=1):
         entry = chosen["topic_entry"]
         chosen = {**chosen, "topic_entry": {**entry, "last": max(1, entry["last"] // every)}}
     order = config.order_seed({"corpora": {name: chosen}}, name, seed)
-    return qualitystudy.Stream(name, documents, chosen, study["evaluate"], order)
+    return qualitystream.Stream(name, documents, chosen, study["evaluate"], order)
 
 
 def scores_of(held, made, variants, seed):

@@ -62,7 +62,7 @@ def rows_of_ranks(material):
 def rank(folder):
     """Do the share of one rank; the first one writes what it cost."""
     from odl import learners
-    from odl.distributed import messages, ranks
+    from odl.distributed import messages, span_ranks
 
     comm = messages.world()
     learner = learners.make("diffusion", **SETTINGS)
@@ -71,7 +71,7 @@ def rank(folder):
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
-    agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
+    agents = span_ranks.agents_of(among, learner.model, owner, A[:, own], **learner.diffusion)
     agents.infer(P[:1])  # compiles
     agents.learn(P[:0], learner.mu_w)
     comm.Barrier()

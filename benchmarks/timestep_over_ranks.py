@@ -64,7 +64,7 @@ def one_process(folder):
 
 def one_of_ranks(folder, comm):
     """Return what a rank does in a timestep."""
-    from odl.distributed import messages, ranks
+    from odl.distributed import messages, span_ranks
 
     P, A, learner = load(folder)
     owner, network = learner.agents_of(A.shape[1])
@@ -72,7 +72,7 @@ def one_of_ranks(folder, comm):
     own = np.isin(owner, among.agents)
 
     def step(P):
-        agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
+        agents = span_ranks.agents_of(among, learner.model, owner, A[:, own], **learner.diffusion)
         found = agents.infer(P)
         agents.learn(P, learner.mu_w)
         return int(found.iterations.sum())

@@ -29,14 +29,17 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
+    "equations",
     "settings_tables",
+    "source_links",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence"]
+myst_fence_as_directive = ["math"]
 suppress_warnings = ["myst.header", "myst.xref_missing"]
 
-autodoc_default_options = {"members": True, "undoc-members": False, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autosummary_generate = True
 autosummary_imported_members = False
@@ -56,6 +59,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
 }
 
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
 html_theme = "pydata_sphinx_theme"
 html_title = "online-dictionary-learning"
 html_theme_options = {

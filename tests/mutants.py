@@ -1,7 +1,8 @@
 """Mutation run: wrong edits, each of which the tests of its module have to see.
 
 ``make mutants`` applies every edit of `EDITS`, one at a time, to a copy of the tree, runs the tests of its module there
-with ``-x`` and prints which edits were killed. ``--sample N --seed S`` takes N of them, ``--list`` only looks for them.
+with ``-x`` and prints which edits were killed. ``--sample N --seed S`` takes N of them, ``--only`` those of some
+test files, ``--list`` only looks for them.
 An edit is found by its text, wherever under src/odl or workflow/rules that stands: code may move, but the text has to
 be there once. An edit that changes no result says so, with the reason; it is not run.
 """
@@ -102,7 +103,25 @@ EDITS = [
     Edit("if not value <= trace[-1] + slack:", "if not value <= np.inf:", "learner_batch"),
     Edit("return (P @ atom).toarray().ravel() > self.lam * norms", "return (P @ atom).toarray().ravel() > 0 * norms",
          "learner_batch_l2"),
-    Edit("if not 1 <= n_atoms <= len(filled):", "if not 0 <= n_atoms <= len(filled):", "learners"),
+    Edit("if on_demand else n_atoms) <= len(filled):", "if on_demand else n_atoms) <= len(filled) + 1:", "learners"),
+    # Levels, peers, boilerplate, costs
+    Edit("explained += weight * found", "explained += found / 2 if weight < 1 else found", "learner_levels"),
+    Edit("if before == 0 or seen - before >= REGROUP:", "if before == 0 or seen - before >= 2 * REGROUP:",
+         "learner_levels"),
+    Edit('group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1', "pass", "learner_levels"),
+    Edit("inverse[kept] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0\n    documents[kept] += documents[gone]",
+         "documents[kept] += documents[gone]", "learner_levels"),
+    Edit("size = gram[kept, kept] + gram[gone, gone] + 2.0 * gram[gone, kept]",
+         "size = gram[kept, kept] + gram[gone, gone] + gram[gone, kept]", "learner_levels"),
+    Edit("related = -(own * near).mean()", "related = (own * near).mean()", "learner_levels"),
+    Edit("((1.0 - share) * own + share * np.where(sums > 0, told, own))",
+         "((1.0 - share) * own + share * np.where(sums > 0, told, 0 * own))", "learner_levels"),
+    Edit("return with_data(P, (1.0 - self.context) * words)", "return with_data(P, words)",
+         "learner_levels detector_contract"),
+    Edit("ALONE * own.n_documents))", "ALONE))", "boilerplate"),
+    Edit("many = total >= UNIT * max(FEWEST, SHARE * n_documents)", "many = total >= UNIT * FEWEST", "boilerplate"),
+    Edit("left.data = np.maximum(left.data, 0)\n", "pass\n", "boilerplate",
+         "what is taken out was counted in the same document, so nothing is left below 0"),
     # Metrics, baselines, alerts
     Edit("return float(int(twice) / (2 * len(novel) * len(known)))",
          "return float(1 - int(twice) / (2 * len(novel) * len(known)))", "metrics"),
@@ -220,6 +239,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=0, help="so many edits, drawn by --seed; 0: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=[], metavar="TESTS", help="those of some test files, as levels")
     parser.add_argument("--list", action="store_true", help="look for the texts and end")
     args = parser.parse_args()
     wrong = []
@@ -232,6 +252,7 @@ def main():
     if wrong or args.list:
         return "\n".join(wrong) or 0
     edits = [edit for edit in EDITS if not edit.equivalent]
+    edits = [edit for edit in edits if not args.only or any(name in edit.tests for name in args.only)]
     edits = random.Random(args.seed).sample(edits, args.sample) if args.sample else edits
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(2) as pool:
         copies = SimpleQueue()

@@ -62,7 +62,7 @@ def chain(comm, folder, name, learner):
 
 def record(comm, folder, learner):
     """Infer one batch and learn from it with every message kept."""
-    from odl.distributed import messages, ranks
+    from odl.distributed import messages, span_ranks
     from odl.learners import make
 
     messages.Window = Nothing
@@ -71,7 +71,7 @@ def record(comm, folder, learner):
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
-    agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
+    agents = span_ranks.agents_of(among, learner.model, owner, A[:, own], **learner.diffusion)
     found = agents.infer(P)
     scores = among.average(found.costs, 3)
     agents.learn(P, learner.mu_w)

@@ -286,6 +286,19 @@ def test_tdt2_columns_are_counts_topic_and_date():
     assert documents.times.tolist() == [when("1998-01-04"), when("1998-06-30"), when("1998-12-31")]
 
 
+def test_tdt2_terms_of_few_documents_are_left_out_if_asked():
+    """Documents are counted, not occurrences; the terms that stay keep their names."""
+    fea = np.array([[9, 1, 0, 1, 104], [0, 1, 2, 1, 104], [0, 1, 3, 1, 104]], dtype=float)
+    documents = tdt2.from_matrix("f.mat", sparse.csc_array(np.insert(fea, 3, 1, axis=1)))
+    for least, kept in ((0, [0, 1, 2, 3]), (1, [0, 1, 2, 3]), (2, [1, 2, 3]), (3, [1, 3])):
+        found = tdt2.frequent(documents, least)
+        assert found.vocabulary == [f"t{column + 1:05d}" for column in kept]
+        assert np.array_equal(found.counts.toarray(), documents.counts.toarray()[:, kept])
+        assert found.ids == documents.ids and found.topics == documents.topics
+    with pytest.raises(ConfigError, match="nearest: 'min_documents'"):
+        corpora.read("tdt2", [], {"min_document": 5})
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from odl import corpora as readers
-from odl.corpora import originals
+from odl.corpora import originals, tdt2
 from odl.errors import DataError
 from odl.files import documents as store
 from odl.files.documents import NO_TIME
@@ -37,6 +37,7 @@ def test_tdt2(corpora):
     assert documents.counts.max() == 52
     assert (lengths(documents).min(), np.median(lengths(documents)), lengths(documents).max()) == (4, 138, 1524)
     assert (np.bincount(documents.counts.indices, minlength=36771) == 0).sum() == 678
+    assert tdt2.frequent(documents, 5).counts.shape == (9394, 19677)
     found = sizes(documents)
     assert [found[f"topic{number:02d}"] for number in range(1, 31)] == [
         1844, 1828, 1222, 811, 441, 407, 272, 238, 226, 167, 160, 145, 141, 140, 131,

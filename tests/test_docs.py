@@ -3,6 +3,7 @@
 import argparse
 import csv
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,6 +83,34 @@ def test_pictures_have_text_alternatives():
 
 def test_the_readme_is_short():
     assert len(README.splitlines()) <= 150
+
+
+# Equations
+
+METHOD = TEXT["docs/method.md"]
+EQUATION = r"^```math\n.*?\n```\n\nEquation `([a-z0-9-]+)`:\s(.*?)\n\n"
+EQUATIONS = dict(re.findall(EQUATION, METHOD, re.M | re.S))
+
+
+def test_every_equation_has_a_name_of_its_own():
+    assert len(EQUATIONS) == METHOD.count("```math\n") == METHOD.count("\nEquation `") > 35
+    assert METHOD.count("\n```") == 2 * len(EQUATIONS), "an equation that is no block of LaTeX"
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_equations_and_functions_name_each_other(name):
+    functions = re.findall(r"\[`(odl[\w.]+)`\]\(\.\./([\w/.]+)\)", EQUATIONS[name])
+    assert functions and EQUATIONS[name].count("](") == len(functions)
+    for function, file in functions:
+        found = pkgutil.resolve_name(function)
+        assert Path(inspect.getsourcefile(found)) == ROOT / file, function
+        assert f"`{name}`" in re.search(r"Equations? `.*? of docs/method\.md", found.__doc__)[0], function
+
+
+def test_docstrings_name_equations_that_exist():
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    said = re.findall(r"Equations? (`.*`) of docs/method\.md", sources)
+    assert {name for names in said for name in re.findall(r"`([a-z0-9-]+)`", names)} == EQUATIONS.keys()
 
 
 # Configuration
@@ -516,7 +545,37 @@ def test_versions_agree():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == odl.__version__
     assert citation["license"] == "BSD-3-Clause" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text()
-    assert f"## [{odl.__version__}]" in TEXT["CHANGELOG.md"]
+    released = re.search(rf"^## \[{re.escape(odl.__version__)}\] - (\d{{4}}-\d\d-\d\d)$", TEXT["CHANGELOG.md"], re.M)
+    assert str(citation["date-released"]) == released[1]
+
+
+def test_figures_of_the_paper_are_those_of_the_documents():
+    said = TEXT["docs/results.md"] + TEXT["docs/method.md"]
+    found = set(re.findall(r"(?<![\d.])0?\.\d{2,}(?:e-\d+)?|\d+\.\d+e-\d+|\d+,\d{3}", TEXT["paper/paper.md"]))
+    assert len(found) > 40 and {number for number in found if number not in said} == set()
+
+
+def test_citations_of_the_paper_have_entries_and_the_other_way_round():
+    entries = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.M)
+    assert set(re.findall(r"@(\w+\d{4})", TEXT["paper/paper.md"])) == set(entries)
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "apptainer.def"])
+def test_recipes_of_containers_take_what_a_wheel_is_made_of(name):
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    taken = {
+        word
+        for line in lines
+        if line.startswith("COPY ") or re.match(r" +\S+ /src/", line)
+        for word in line.removeprefix("COPY ").split()[:-1]
+    }
+    assert all((ROOT / path).exists() for path in taken)
+    assert taken >= {"src", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", *wheel_parts()}
+
+
+def wheel_parts():
+    """Return what setup.py puts into a wheel beside the package."""
+    return re.findall(r'"([\w./]+)"', re.search(r"^SHARED = \((.*)\)$", (ROOT / "setup.py").read_text(), re.M)[1])
 
 
 def test_lines_are_wrapped():

@@ -325,17 +325,45 @@ class TestClassification:
         for name in ("accuracy.tsv", "chosen.tsv", "corpus.tsv", "summary.tsv", "accuracy.png"):
             assert (tmp_path / name).read_bytes() == (tmp_path / "parts" / "whole" / name).read_bytes()
         rows = classification.read_table(tmp_path / "accuracy.tsv")
-        assert {row["method"] for row in rows} == {*twogroups.METHODS, *twogroups.RAW} and len(rows) == 14
-        assert all(row["accuracy"] > 90 for row in rows)
+        assert {row["method"] for row in rows} == {*twogroups.METHODS, *twogroups.RAW} and len(rows) == 48
+        assert all(row["accuracy"] > 90 for row in rows if row["chosen"])
         assert all(row["lam"] == -20 for row in rows if row["method"] in twogroups.LEARNED)  # -2 codes nothing
         (corpus,) = classification.read_table(tmp_path / "corpus.tsv")
         assert corpus["documents"] == sum(topics[0] != "sci.space" for topics in documents.topics)
-        assert "90.9" in "".join(experiments.section(tmp_path)[2])
+        page = "".join(experiments.section(tmp_path)[2])
+        assert "90.9" in page and all(text in page for text in classification.SCALED.values())
 
     def test_labels_that_mean_nothing_are_not_learned(self, rng):
         counts, labels = twogroups.two_groups(two_classes(rng), self.settings())
         rows = twogroups.split_rows(counts, rng.permutation(labels), self.settings(methods=["pca", "tree"]), 0)
         assert all(row["accuracy"] < 75 for row in rows)
+
+    def test_words_are_judged_by_the_norm_of_a_post(self, rng):
+        counts = sparse.csr_array(rng.integers(1, 9, size=(7, 5)).astype(float))
+        for power in (1, 2):
+            rows = twogroups.rows_of_norm(counts, power).toarray()
+            np.testing.assert_allclose(np.linalg.norm(rows, power, axis=1), 1.0)
+            np.testing.assert_allclose(
+                rows * np.linalg.norm(counts.toarray(), power, axis=1)[:, None], counts.toarray()
+            )
+        given = []
+
+        class Judge:
+            def __init__(self, *_):
+                pass
+
+            def judged(self, candidates):
+                given.append(candidates[0][1])
+                return [{"lam": None, "scaling": "none", "C": 0, "validation": 0.0, "accuracy": 0.0, "chosen": 1}]
+
+        counts, labels = twogroups.two_groups(two_classes(rng), self.settings())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(twogroups, "Judge", Judge)
+            rows = twogroups.split_rows(counts, labels, self.settings(methods=["pca"]), 0)
+        assert [row["method"] for row in rows] == [*twogroups.RAW, "pca"]
+        for matrix, power in zip(given, (1, None, 2), strict=False):
+            sizes = np.linalg.norm(matrix.toarray(), power, axis=1) if power else matrix.toarray().sum(axis=1)
+            assert np.allclose(sizes, 1.0) == (power is not None)
 
     def test_words_are_counted_where_asked(self):
         counts = np.array([[9, 5, 0], [0, 5, 0], [1, 0, 20]])
@@ -358,7 +386,7 @@ class TestClassification:
         X, y = rng.normal(size=(120, 5)), rng.random(120) < 0.5
         X[y, 0] += 1.5
         judge = twogroups.Judge(y, np.arange(80), np.arange(80, 120), self.settings(scaling=["each"]))
-        row = judge.judged([(None, X[:80], X[80:])])
+        (row,) = judge.judged([(None, X[:80], X[80:])])
         size = X[:80].std(axis=0)
         model = SVC(C=4.0 ** row["C"], kernel="linear").fit(X[:80] / size, y[:80])
         assert row["accuracy"] == pytest.approx(100 * model.score(X[80:] / size, y[80:]))
@@ -375,9 +403,34 @@ class TestClassification:
             )
             for labels in (y, np.concatenate((y[:120], ~y[120:])))
         ]
-        assert (found[0]["lam"], found[0]["scaling"]) == (-2, "each")
-        assert {**found[0], "accuracy": None} == {**found[1], "accuracy": None}
-        assert found[0]["accuracy"] == pytest.approx(100 - found[1]["accuracy"])
+        assert [(row["lam"], row["scaling"], row["chosen"]) for row in found[0]] == [(-2, "one", 0), (-2, "each", 1)]
+        for one, other in zip(*found, strict=True):
+            assert {**one, "accuracy": None} == {**other, "accuracy": None}
+            assert one["accuracy"] == pytest.approx(100 - other["accuracy"])
+
+    def test_features_of_scaling_none_go_into_the_svm_as_they_are(self, rng):
+        """Features so small that no C of the grid separates them, and as large as the others once they are scaled."""
+        from sklearn.svm import SVC
+
+        X, y = rng.normal(size=(120, 3)), np.arange(120) % 3 > 0
+        X[y, 0] += 5.0
+        X *= 1e-3
+        rows = twogroups.Judge(y, np.arange(80), np.arange(80, 120), self.settings()).judged([(None, X[:80], X[80:])])
+        by = {row["scaling"]: row for row in rows}
+        assert list(by) == ["each", "one", "none"] and by["one"]["accuracy"] > 90 and not by["none"]["chosen"]
+        model = SVC(C=4.0 ** by["none"]["C"], kernel="linear").fit(X[:80], y[:80])
+        assert (
+            by["none"]["accuracy"] == pytest.approx(100 * model.score(X[80:], y[80:])) and by["none"]["accuracy"] < 75
+        )
+
+    def test_of_equal_scalings_that_of_the_first_candidate_is_chosen_then_the_first(self, rng, monkeypatch):
+        X, y = rng.normal(size=(40, 2)), np.arange(40) % 2 > 0
+        judge = twogroups.Judge(y, np.arange(30), np.arange(30, 40), self.settings(svm=[0]))
+        validated = {"each": [70.0, 80.0], "one": [80.0, 80.0], "none": [80.0, 75.0]}
+        order = iter([score for scaling in ("each", "one", "none") for score in validated[scaling]])
+        monkeypatch.setattr(judge, "_validated", lambda inner: np.array([next(order)]))
+        rows = judge.judged([(-3, X[:30], X[30:]), (-9, X[:30], X[30:])])
+        assert [(row["lam"], row["chosen"]) for row in rows] == [(-9, 0), (-3, 1), (-3, 0)]
 
     def test_scaling_is_the_same_for_sparse_and_dense_features(self, rng):
         X = np.maximum(rng.normal(size=(30, 6)) * [1, 2, 3, 4, 5, 0], 0)
@@ -398,7 +451,8 @@ class TestClassification:
         X, y = np.maximum(rng.normal(size=(260, 8)) + 0.5, 0), rng.random(260) < 0.45
         X[y, :3] += 0.4
         settings = self.settings(scaling=["one"], svm=[1, -3, -1, -2, 0])
-        found = twogroups.Judge(y, np.arange(180), np.arange(180, 260), settings).judged([(-7, X[:180], X[180:])])
+        judge = twogroups.Judge(y, np.arange(180), np.arange(180, 260), settings)
+        (found,) = judge.judged([(-7, X[:180], X[180:])])
         size = np.sqrt((X[:180] ** 2).sum() / 180)
         grid = {"C": [4.0**exponent for exponent in (-3, -2, -1, 0, 1)]}
         search = GridSearchCV(SVC(kernel="linear", tol=twogroups.COARSE), grid, cv=PredefinedSplit(np.arange(180) % 5))
@@ -426,7 +480,8 @@ class TestClassification:
         assert not np.allclose(found[1, 0.0], found[30, 0.0])
 
     def test_choices_are_counted(self):
-        rows = [{"method": "flat", "lam": lam, "scaling": "one", "C": C} for lam, C in ((-20, 0), (-12, 1), (-20, 1))]
+        given = ((-20, 0, 1), (-12, 1, 1), (-20, 1, 1), (-20, 2, 0))
+        rows = [{"method": "flat", "lam": lam, "scaling": "one", "C": C, "chosen": best} for lam, C, best in given]
         assert classification.choices(rows) == [
             {"method": "flat", "setting": setting, "value": value, "times": times}
             for setting, value, times in (
@@ -440,11 +495,15 @@ class TestClassification:
 
     def test_summary_pairs_tree_and_flat(self):
         rows = [
-            {"split": split, "method": method, "topics": 3, "accuracy": value}
+            {"split": split, "method": method, "topics": 3, "accuracy": value, "scaling": scaling, "chosen": best}
             for method, values in (("flat", (80.0, 84.0)), ("tree", (81.0, 83.0)))
             for split, value in enumerate(values)
+            for scaling, best, value in (("none", split, value), ("one", 1 - split, value - 10))
         ]
-        flat, tree = classification.summarise(rows)
+        found = classification.summarise(rows)
+        assert [row["scaling"] for row in found] == ["chosen", "chosen", "none", "none", "one", "one"]
+        assert [row["mean"] for row in found] == [77, 77, 82, 82, 72, 72] and {row["splits"] for row in found} == {2}
+        flat, tree = found[2:4]
         assert (flat["mean"], tree["mean"], tree["difference"]) == (82, 82, 0)
         assert tree["difference_sd"] == pytest.approx(np.sqrt(2))
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -17,7 +18,7 @@ from ranks_program import chain
 from scipy import sparse
 from test_diffusion import material
 
-from odl.distributed import coding, inference, messages, models, ranks
+from odl.distributed import coding, inference, messages, models, ranks, span_ranks
 from odl.distributed.messages import Alone
 from odl.distributed.networks import network
 from odl.errors import CheckpointError, OdlError, ParameterError, StorageError
@@ -135,13 +136,17 @@ def same_numbers(one, other, atol=1e-10):
         assert left.attrs["gap"] == pytest.approx(right.attrs["gap"], abs=1e-9)
 
 
+EACH = {**RING, "agents": 0}  # one atom for each agent: held in the span of columns
 HUBER = {**RING, "task": "nmf_huber", "gamma": 0.4, "delta": 0.4, "mu_w": 0.1, "seen_by": 2, "score_iterations": 60}
 SIGNED = {**RING, "task": "biclustering", "beta": 0.01, "network": "grid", "seen_by": 0.5}
+SPARSE = {**SIGNED, "agents": 0, "degree": 2, "score_iterations": 3, "gamma": 0.02}
 FULL = {**RING, "network": "fully_connected", "solver": "diffusion", "relative": False}
 
 
-@pytest.mark.parametrize("learner", [RING, HUBER, SIGNED, FULL], ids=["ring", "huber", "signed", "full"])
-def test_plain_dual_variables_give_what_the_span_gives(learner, folder):
+@pytest.mark.parametrize(
+    "learner", [RING, HUBER, SIGNED, FULL, EACH, SPARSE], ids=["ring", "huber", "signed", "full", "each", "sparse"]
+)
+def test_ranks_give_what_one_process_gives(learner, folder):
     """A chain by the code of the ranks, of which there is one, beside the chain of one process."""
     alone(folder, learner)
     chain(Alone(), folder, "ranks", learner)
@@ -165,7 +170,7 @@ def test_plain_dual_variables_give_what_the_span_gives(learner, folder):
 
 
 @needs_mpi
-@pytest.mark.parametrize("learner", [RING, HUBER], ids=["ring", "huber"])
+@pytest.mark.parametrize("learner", [RING, HUBER, EACH, SPARSE], ids=["ring", "huber", "each", "sparse"])
 def test_results_do_not_depend_on_the_ranks(learner, folder):
     """Byte for byte: 1 rank, 2, and 4 for 6 agents; also where another number goes on with the chain."""
     chain(Alone(), folder, "1", learner)
@@ -176,21 +181,29 @@ def test_results_do_not_depend_on_the_ranks(learner, folder):
         (shutil.copytree if source.is_dir() else shutil.copy2)(source, folder / "mixed" / name)
     on_ranks(4, "chain", folder, "mixed", json.dumps(learner))
     first = contents(folder / "1")
-    assert len(first) == 3 * 7 and contents(folder / "2") == first and contents(folder / "mixed") == first
+    assert (
+        len(first) == 3 * (1 + (learner["agents"] or 9))
+        and contents(folder / "2") == first
+        and contents(folder / "mixed") == first
+    )
 
 
 @needs_mpi
-def test_long_messages_go_by_mpi(folder):
-    """Where shared memory has room for few terms, some messages lie there and the others are sent; same bytes."""
-    chain(Alone(), folder, "1", RING)
-    on_ranks(3, "chain", folder, "3", json.dumps(RING), 1600)
+@pytest.mark.parametrize("learner", [RING, EACH], ids=["ring", "each"])
+def test_long_messages_do_not_fit_into_shared_memory(learner, folder):
+    """Where it has room for few terms, some messages lie there, others are sent by MPI or in pieces; same bytes."""
+    chain(Alone(), folder, "1", learner)
+    on_ranks(3, "chain", folder, "3", json.dumps(learner), 1600)
     assert contents(folder / "3") == contents(folder / "1")
 
 
-def test_blocks_change_nothing(folder, monkeypatch):
-    learner = {**HUBER, "iterations": 300, "tolerance": 0.3}
+@pytest.mark.parametrize("learner", [HUBER, SPARSE], ids=["huber", "sparse"])
+def test_blocks_change_nothing(learner, folder, monkeypatch):
+    learner = {**learner, "iterations": 300, "tolerance": 0.3}
     chain(Alone(), folder, "64", learner)
     monkeypatch.setattr(ranks, "BLOCK", 3)
+    monkeypatch.setattr(span_ranks, "BLOCK", 3)
+    monkeypatch.setattr(span_ranks, "SMALL", (1, 1))  # room for columns and entries grows
     chain(Alone(), folder, "3", learner)
     used = agentfiles.read_network(folder / "3" / "1.h5").dual["iterations"]
     assert len(np.unique(used)) > 2 and used.max() < 300, "documents end one after the other"
@@ -198,9 +211,10 @@ def test_blocks_change_nothing(folder, monkeypatch):
 
 
 @needs_mpi
-def test_a_timestep_exchanges_once_an_iteration_of_a_block(folder):
+@pytest.mark.parametrize("learner", [RING, EACH], ids=["ring", "each"])
+def test_a_timestep_exchanges_once_an_iteration_of_a_block(learner, folder):
     """Four ranks on at most two cores: scores of ten documents in 40 exchanges, then each document learned alone."""
-    learner = {**RING, "tolerance": 1e-12}
+    learner = {**learner, "tolerance": 1e-12}
     chain(Alone(), folder, "job", learner)
     shutil.rmtree(agentfiles.folder(folder / "job" / "1.h5"))
     (folder / "job" / "1.h5").unlink()
@@ -225,70 +239,124 @@ def psi_of(share, x, step, iterations):
     return found
 
 
+def decoded_terms(message, shown, names):
+    """Yield agents, terms and psi of each document of a message of `odl.kernels.ranks`; names of terms travel once."""
+    for document in names:
+        new = 1 + int(message[0])
+        names[document] = np.concatenate([names[document], message[1:new].astype(int)])
+        psi, message = np.split(message[new:], [len(shown) * len(names[document])])
+        yield document, shown, names[document], psi.reshape(len(shown), -1)
+    assert not len(message)
+
+
+def decoded_columns(message, shown, names, n_terms, told):
+    """Yield agents, terms and psi of each document of a message of `odl.kernels.rank_messages`.
+
+    Parameters
+    ----------
+    names : dict of int to dict of int to ndarray
+        Of each document the columns that the rank was told so far, by their keys.
+    told : dict of int to dict of int to ndarray
+        The same of what it has told itself, to which a column without entries refers.
+    """
+    assert message[0] == len(message)
+    message = message[3:]
+    for document in names:
+        new, message = int(message[0]), message[1:]
+        for _ in range(new):
+            key, length = int(message[0]), int(message[1])
+            message = message[2:]
+            if length < 0:
+                names[document][key] = told[document][key]
+                continue
+            terms, values, message = np.split(message, [length, 2 * length])
+            names[document][key] = np.zeros(n_terms)
+            names[document][key][terms.astype(int)] = values
+            assert len(np.unique(terms)) == length
+        columns = np.array(list(names[document].values())).reshape(-1, n_terms)
+        psi, message = np.split(message, [len(shown) * len(columns)])
+        yield document, shown, np.arange(n_terms), psi.reshape(len(shown), -1) @ columns
+    assert not len(message)
+
+
 @needs_mpi
-def test_only_dual_variables_leave_a_rank(tmp_path, rng):
-    """Everything sent is decoded: an agent's psi, for a rank that has its neighbour, or a count; nothing else."""
-    learner = make(**{**RING, "gamma": 0.05, "delta": 0.3, "iterations": 20, "tolerance": 1e-9})
-    model, P, A = material("nmf", rng, n_documents=2)
-    model = learner.model
-    np.save(tmp_path / "P.npy", P.toarray())
+@pytest.mark.parametrize("n_agents", [6, 9], ids=["terms", "columns"])
+def test_only_dual_variables_leave_a_rank(n_agents, tmp_path, rng):
+    """Everything sent is decoded: agents' psi, for a rank that has their neighbour, or a count; nothing else."""
+    settings = {**RING, "agents": n_agents, "gamma": 0.05, "delta": 0.3, "iterations": 20, "tolerance": 1e-9}
+    learner = make(**settings)
+    _, P, A = material("nmf", rng, n_documents=2)
+    model, x = learner.model, P.toarray()
+    np.save(tmp_path / "P.npy", x)
     np.save(tmp_path / "A.npy", A.toarray())
-    settings = {**RING, "gamma": 0.05, "delta": 0.3, "iterations": 20, "tolerance": 1e-9}
     on_ranks(4, "record", tmp_path, json.dumps(settings))
     owner, net = learner.agents_of(9)
     step = coding.safe_step(model, owner, net)
-    starts = messages.first_agents(6, 4)
+    starts = messages.first_agents(n_agents, 4)
     replayed, W = [], A.toarray()  # the inference of both documents, then again with learning between
     for row, learns in ((0, False), (1, False), (0, True), (1, True)):
-        share = inference.share_all(model, net, [W[:, owner == agent] for agent in range(6)])
-        replayed.append(psi_of(share, P.toarray()[row], step, 20))
+        share = inference.share_all(model, net, [W[:, owner == agent] for agent in range(n_agents)])
+        replayed.append(psi_of(share, x[row], step, 20))
         if learns:
-            found = inference.diffuse(share, P.toarray()[row], step=step, iterations=20, tolerance=0.0)
+            found = inference.diffuse(share, x[row], step=step, iterations=20, tolerance=0.0)
             W = np.concatenate(
-                [model.learn(W[:, owner == k], found.nu[k], found.codes[k], learner.mu_w) for k in range(6)], 1
+                [model.learn(W[:, owner == k], found.nu[k], found.codes[k], learner.mu_w) for k in range(n_agents)], 1
             )
-    total = 0
-    for rank in range(4):
-        with np.load(tmp_path / f"rank{rank}.npz") as held:
-            told = json.loads(str(held["meta"]))
-            own = set(held["agents"].tolist())
-            assert own == set(range(starts[rank], starts[rank + 1]))
-            secret = np.concatenate([A.toarray()[:, np.isin(owner, [*own])].ravel(), held["codes"].ravel()])
-            secret = secret[(secret != 0) & (secret != 1)]
-            others = {(rank - 1) % 4, (rank + 1) % 4}
-            assert {dest for dest, _ in told} == others
-            seen, names = dict.fromkeys(others, 0), {}
-            for number, (dest, tag) in enumerate(told):
-                message = held[f"told{number}"]
-                assert message.dtype == float and not np.isin(message, secret).any()
-                theirs = set(range(starts[dest], starts[dest + 1]))
-                shown = [k for k in sorted(own) if theirs & {(k + 1) % 6, (k - 1) % 6}]
-                if tag == messages.SCORE:
-                    assert message.shape == (len(shown) * 2,)
-                    continue
-                assert tag == messages.DUAL
-                iteration, turn = seen[dest] % 20, seen[dest] // 20  # the score of both, then one after the other
-                seen[dest] += 1
-                for document in (0, 1) if turn == 0 else (1 + turn,):
-                    before = names.get((dest, document), np.zeros(0, int))
-                    new = 1 + int(message[0])
-                    names[dest, document] = np.concatenate([before, message[1:new].astype(int)])
-                    psi, message = np.split(message[new:], [len(shown) * len(names[dest, document])])
-                    wanted = replayed[document][iteration][shown]
-                    psi = psi.reshape(len(shown), -1)
-                    np.testing.assert_allclose(psi, wanted[:, names[dest, document]], atol=1e-10)
-                    rest = np.delete(wanted, names[dest, document], axis=1)
-                    assert not rest.any(), "a term that a neighbour needs was not sent"
-                    total += psi.size
-                assert not len(message)
-            assert set(seen.values()) == {60}
-            # Gathered: two numbers an agent and document in each look at the stopping rule, nothing else.
-            assert sorted(held["gathered"].tolist()) == [2 * len(own)] * 4 + [4 * len(own)] * 2
-            for number in range(len(held["gathered"])):
-                assert not np.isin(held[f"gathered{number}"], secret).any()
-            assert held["sent"] == held["bytes"] + 3 * held["gathered"].sum() * 8
-            np.testing.assert_allclose(held["learned"], W[:, np.isin(owner, [*own])], atol=1e-10)
-    assert total > 10_000
+    records = [np.load(tmp_path / f"rank{rank}.npz") for rank in range(4)]
+    sent = [json.loads(str(held["meta"])) for held in records]
+    total, turns = 0, {}
+    # In the order of the iterations: what a rank refers to was said before.
+    for number in range(max(map(len, sent))):
+        for rank, (held, told) in enumerate(zip(records, sent, strict=True)):
+            if number >= len(told):
+                continue
+            dest, tag = told[number]
+            own, secret = own_of(held, A, owner)
+            message = held[f"told{number}"]
+            assert message.dtype == float and not np.isin(message, secret).any()
+            theirs = set(range(starts[dest], starts[dest + 1]))
+            shown = [k for k in sorted(own) if theirs & {(k + 1) % n_agents, (k - 1) % n_agents}]
+            if tag == messages.SCORE:
+                assert message.shape == (len(shown) * 2,)
+                continue
+            assert tag == messages.DUAL and dest in {(rank - 1) % 4, (rank + 1) % 4}
+            seen, iteration = turns.get((rank, dest), (0, 0))
+            documents = (0, 1) if seen == 0 else (1 + seen,)  # the score of both, then one after the other
+            turns[rank, dest] = (seen, iteration + 1) if iteration < 19 else (seen + 1, 0)
+            if iteration == 0:
+                kind = dict if n_agents == 9 else partial(np.zeros, 0, int)
+                turns[rank, dest, "names"] = {document: kind() for document in documents}
+            names = turns[rank, dest, "names"]
+            if n_agents == 6:
+                found = decoded_terms(message, shown, names)
+            else:
+                found = decoded_columns(message, shown, names, x.shape[1], turns.get((dest, rank, "names")))
+            for document, agents, terms, psi in found:
+                wanted = replayed[document][iteration][agents]
+                np.testing.assert_allclose(psi, wanted[:, terms], atol=1e-10)
+                assert not np.delete(wanted, terms, axis=1).any(), "a term that a neighbour needs was not sent"
+                total += psi.size
+            for document in documents if n_agents == 9 else ():
+                for key, column in names[document].items():  # x, or psi of an agent at an iteration
+                    at = divmod(key - 1, n_agents)
+                    wanted = replayed[document][at[0]][at[1]] if key else x[(0, 1, 0, 1)[document]]
+                    np.testing.assert_allclose(column, wanted, atol=1e-10)
+    assert total > 10_000 and sum(turns[key][0] == 3 for key in turns if len(key) == 2) == 8
+    for held in records:
+        own, secret = own_of(held, A, owner)
+        # Gathered: two numbers an agent and document in each look at the stopping rule, nothing else.
+        assert sorted(held["gathered"].tolist()) == [2 * len(own)] * 4 + [4 * len(own)] * 2
+        for number in range(len(held["gathered"])):
+            assert not np.isin(held[f"gathered{number}"], secret).any()
+        assert held["sent"] == held["bytes"] + 3 * held["gathered"].sum() * 8
+        np.testing.assert_allclose(held["learned"], W[:, np.isin(owner, [*own])], atol=1e-10)
+
+
+def own_of(record, A, owner):
+    """Return the agents of a rank, and the numbers that must not leave it: entries of its atoms, codes."""
+    own = set(record["agents"].tolist())
+    secret = np.concatenate([A.toarray()[:, np.isin(owner, [*own])].ravel(), record["codes"].ravel()])
+    return own, secret[(secret != 0) & (secret != 1)]
 
 
 @needs_mpi
@@ -468,7 +536,7 @@ class TestCommand:
         """Four ranks on at most two cores, in the middle of the exchange."""
         import psutil
 
-        slow = {**RING, "iterations": 200_000, "tolerance": 1e-14, "rounds": 1}
+        slow = {**EACH, "iterations": 200_000, "tolerance": 1e-14, "rounds": 1}
         held = words(folder, 0, slow)
         start = [
             sys.executable,

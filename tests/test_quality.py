@@ -8,18 +8,26 @@ import yaml
 from conftest import ROOT
 from snakemake.utils import update_config
 
-from odl import config, experiments
+from odl import config, experiments, learners
 from odl.alerts import calibration
 from odl.config import load_schema
 from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, metrics
-from odl.experiments import quality, qualitypage, qualityplots, qualitystudy
+from odl.experiments import (
+    quality,
+    qualitycontexts,
+    qualitypage,
+    qualitypairs,
+    qualityplots,
+    qualitystream,
+    qualitystudy,
+)
 from odl.files import documents
 from odl.files.tables import read_table
 
 CONFIG = ROOT / "config" / "quality.yaml"
 SCHEMA = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
-CHANGED = {"k": 20, "atoms": [5, 20], "windows": [30, 60, 1000], "seeds": [0]}
+CHANGED = {"k": 20, "atoms": [5, 20], "memory": [150, 900], "windows": [30, 60, 1000], "seeds": [0]}
 SETTINGS = {**experiments.complete("quality", {}), **CHANGED}
 
 
@@ -51,7 +59,7 @@ def corpus(monkeypatch):
 @pytest.fixture
 def held(settings, corpus):
     study = config.study_of(settings, "tdt2")
-    made = qualitystudy.Stream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
+    made = qualitystream.Stream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
     return study["learners"], made
 
 
@@ -59,17 +67,18 @@ def test_the_configuration_is_whole():
     named = yaml.safe_load(CONFIG.read_text())
     settings = whole()
     config.check_config(settings, SCHEMA)
-    default = {**named["learners"]["adaptive"]}
     for name, learner in named["learners"].items():
+        default = named["learners"][learner["algorithm"]]
         changed = {key for key in default if learner[key] != default[key]} | ({"features"} & learner.keys())
-        assert changed or name == "adaptive", f"{name} is the same as adaptive"
+        assert changed or name in quality.ALGORITHMS, f"{name} is the same as {learner['algorithm']}"
     entries = settings["experiments"]
-    streams = [name for entry in entries.values() for name in entry.get("streams", [])]
-    assert sorted(streams) == sorted(settings["corpora"]) == sorted(entries["overview"]["experiments"])
-    for name in set(entries) - {"overview"}:
+    shown = [name for entry in entries.values() for name in entry.get("experiments", [])]
+    assert sorted(shown) == sorted(set(entries) - {"overview", "more"})
+    assert {name for entry in entries.values() for name in entry.get("streams", [])} == set(settings["corpora"])
+    for name in shown:
         study = config.study_of(settings, name)
         study = quality._variants(experiments.complete("quality", config.experiment_of(settings, name)), study)
-        assert len(study["learners"]) == (2 if "parts" in entries[name] else len(named["learners"]))
+        assert len(study["learners"]) == (4 if "learners" in entries[name] else len(named["learners"]))
     assert config.study_of(settings, "overview") == {}
     assert sorted(config.corpora_of(settings)) == sorted(settings["corpora"])
 
@@ -98,7 +107,7 @@ def test_learners_of_another_kind_are_left_out_or_refused(settings):
     study["learners"]["plain"] = {"learner": {"algorithm": "flat"}, "features": {}}
     assert study["learners"].keys() - quality._variants(SETTINGS, study)["learners"].keys() == {
         "plain",
-        *("levels", "dual-averaging", "projected-gradient", "admm"),  # of the default study
+        *("dual-averaging", "projected-gradient", "admm"),  # of the default study
     }
     with pytest.raises(ConfigError, match="algorithm of 'plain' is flat"):
         quality._variants({**SETTINGS, "runs": ["plain"]}, study)
@@ -107,7 +116,7 @@ def test_learners_of_another_kind_are_left_out_or_refused(settings):
 def test_a_stream_without_novel_documents_is_refused(settings, corpus):
     study = config.study_of(settings, "tdt2")
     with pytest.raises(DataError, match="no timestep of tdt2 can be evaluated"):
-        qualitystudy.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
+        qualitystream.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
 
 
 def test_neighbours_in_a_window_and_over_all(held):
@@ -134,9 +143,10 @@ def test_variants_share_their_atoms(held):
     for t in made.listed:
         assert np.array_equal(together["adaptive-context"][t], alone["adaptive-context"][t])
         assert not np.array_equal(together["adaptive-context"][t], together["adaptive"][t])
-    names = ("adaptive", "adaptive-raw", "adaptive-cosine")
-    groups = qualitystudy.groups(chosen, names)
-    assert [sorted(found) for found in groups] == [["adaptive", "adaptive-cosine"], ["adaptive-raw"]]
+    names = ("adaptive", "adaptive-raw", "adaptive-cosine", "levels-atoms", "levels-merged10", "levels-context")
+    groups = [sorted(found) for found in qualitystudy.groups(chosen, names)]
+    assert groups[:2] == [["adaptive", "adaptive-cosine"], ["adaptive-raw"]]
+    assert groups[2:] == [["levels-atoms", "levels-context"], ["levels-merged10"]]
 
 
 def test_table_and_memory(held):
@@ -152,9 +162,73 @@ def test_table_and_memory(held):
     assert np.isclose(rows["adaptive"]["average"], expected)
     sizes = {(row["run"], row["size"]): row for row in qualitystudy.remember(made, chosen, SETTINGS)["memory"]}
     assert sizes["adaptive", 5]["entries"] < sizes["adaptive", 20]["entries"]
-    for name in ("nearest-logtf-window", "nearest5-logtf-window-context"):
+    for name in ("nearest-logtf-window", "nearest5-logtf-window-levels-context"):
         assert (name, 60) in sizes and (name, 1000) not in sizes
     assert sizes["adaptive", 20]["average"] == rows["adaptive"]["average"]
+    assert all(sizes["levels", memory // 75]["entries"] <= memory + 2 for memory in (150, 900))
+    assert sizes["levels", 12]["entries"] > sizes["levels", 2]["entries"] > 75
+
+
+def test_all_that_is_stored_is_counted(held):
+    chosen, made = held
+    _, entries = qualitystudy.learn(made, {"levels": chosen["levels"]}, 1)
+    learner = learners.make(**chosen["levels"]["learner"])
+    state = learner.start(made.P(0), 1, None)
+    for batch in range(1, len(made.batches)):
+        state = learner.learn(learner.fit_terms(state, made.P(batch).shape[1]), made.P(batch), None)
+    assert entries == state.dictionary.nnz + 5 * state.dictionary.shape[1] + 2
+
+
+def test_contexts_are_those_of_the_learners(held):
+    chosen, made = held
+    around = qualitycontexts.contexts(chosen, ["levels", "levels-context", "adaptive-context", "adaptive"])
+    assert around == {name: chosen[f"{name}-context"]["learner"] for name in ("levels", "adaptive")}
+    for name in ("levels", "adaptive"):
+        runs = {run: chosen[run] for run in (name, f"{name}-context")}
+        scores, _ = qualitystudy.learn(made, runs, 20)
+        judged = qualitycontexts.judged(made, around, name, scores[name])
+        assert sorted(judged) == [f"{name}-adaptive-context", f"{name}-levels-context"]
+        for t in made.listed:
+            assert np.array_equal(judged[f"{name}-{name}-context"][t], scores[f"{name}-context"][t])
+        assert not np.array_equal(*(judged[run][t] for run in sorted(judged)))
+
+
+def test_pairs_are_over_all_seeds(held):
+    """The best method of the same kind has the highest mean over seeds; the interval is that of the mean difference."""
+
+    class Judged:
+        def __init__(self, plain):
+            self.judged = {"plain": {name: (value, np.array(drawn)) for name, (value, *drawn) in plain.items()}}
+            self.judged["context"] = {}
+
+    first = {"run": (0.8, 0.8, 0.7), "a": (0.9, 0.9, 0.9), "b": (0.6, 0.6, 0.6), "c": (0.9, 0.8, 0.9)}
+    second = {"run": (0.7, 0.6, 0.8), "a": (0.5, 0.5, 0.5), "b": (0.7, 0.7, 0.7), "c": (0.8, 0.8, 0.8)}
+    rows = qualitypairs.pairs([Judged(first), Judged(second)], ["run"], {"a", "b"})
+    assert [(row["among"], row["best"], row["seeds"]) for row in rows] == [("cosines", "a", 2), ("all", "c", 2)]
+    assert np.allclose([rows[0][key] for key in ("average", "other", "difference")], [0.75, 0.7, 0.05])
+    assert np.isclose(rows[0]["sd"], np.std([-0.1, 0.2], ddof=1))
+    assert np.allclose([rows[1]["low"], rows[1]["high"]], np.quantile([-0.1, -0.1], [0.025, 0.975]))
+    chosen, made = held
+    qualitystudy.compare(made, chosen, SETTINGS)
+    qualitystudy.rival(made, chosen, SETTINGS)
+    found = {(row["run"], row["among"]): row for row in qualitystudy.pooled([made], chosen, SETTINGS)}
+    assert found["levels", "cosines"]["best"] in qualitystudy.COSINES
+    assert found["levels-context", "cosines"]["best"].endswith("-context")
+    plain = [name for name in made.judged["plain"] if name not in SETTINGS["runs"]]
+    assert found["levels", "all"]["other"] == max(made.judged["plain"][name][0] for name in plain)
+    assert {"temporal-idf", "nearest5-logtf-window1000"} < set(plain)
+
+
+def test_documents_drawn_again_are_the_same_for_all_scores(held):
+    _, made = held
+    cosines = qualitystudy.neighbours(made)
+    found = made.judge("plain", {name: cosines[name] for name in qualitystudy.COSINES})
+    alone = made.judge("context", {"nearest-tfidf": cosines["nearest-tfidf"]})
+    assert np.array_equal(found["nearest-tfidf"][1], alone["nearest-tfidf"][1])
+    batches = [(cosines["nearest-tfidf"][t], cosines["nearest5-logtf"][t], made.labels[t]) for t in made.listed]
+    difference, low, high = metrics.mean_difference(batches, replicates=200)
+    drawn = metrics.mean_bootstrap([([one, other], labels) for one, other, labels in batches], replicates=200)
+    assert metrics.interval(drawn[0] - drawn[1]) == (low, high) and low <= difference <= high
 
 
 def test_averages_are_over_the_listed_timesteps_alone(held, monkeypatch):
@@ -211,7 +285,8 @@ def test_batches_of_other_sizes(held):
     scores = [baselines.nearest(batch, smaller.batches[: batch.t])["nearest5-logtf"] for batch in smaller.batches[1:]]
     labels = np.concatenate(smaller.labels[1:])
     assert row["pooled"] == metrics.auc(np.concatenate(scores), labels) and row["novel"] == (labels == 1).sum() > 0
-    assert {run for run, _ in found} == {"adaptive", "adaptive-context", "nearest5-logtf", "nearest5-logtf-context"}
+    names = {"nearest5-logtf", "nearest5-logtf-levels-context", "nearest5-logtf-adaptive-context"}
+    assert {run for run, _ in found} == names | set(SETTINGS["runs"])
     text = str(qualitypage.sizes({"sizes": [{"stream": "s", "seed": 0, **row} for row in found.values()]})[0])
     assert "batches of 30" in text and "novel documents" in text
 
@@ -227,7 +302,7 @@ def rows():
                 for size in (50, 100):
                     value = 0.5 + gain + size / 1000 + seed / 100
                     memory.append({**base, "run": run, "size": size, "entries": 100 * size, "average": value})
-            for run in ("adaptive", "nearest-tfidf", "nearest5-logtf", "nearest5-logtf-context"):
+            for run in ("adaptive", "nearest-tfidf", "nearest5-logtf", "nearest5-logtf-levels-context"):
                 row = {**base, "run": run, "average": rng.uniform(0.8, 0.9), "best": "nearest-tfidf"}
                 compared.append({**row, "difference": 0.01, "low": -0.01 + 0.02 * seed, "high": 0.03})
     return memory, compared
@@ -244,7 +319,7 @@ def test_curves_are_means_over_seeds(rows, column, last):
     if column == "entries":  # the better one of the two windows
         assert np.allclose(lines[qualityplots.PLAIN][:, 1], (0.755, 0.805))
     others = [{"stream": "one", "seed": seed, "run": run, "entries": 4000 + 2000 * seed, "average": 0.7 + 0.1 * seed}
-              for seed in (0, 1) for run in ("first-story-lsh", "first-story-lsh-context")]  # fmt: skip
+              for seed in (0, 1) for run in ("first-story-lsh", "first-story-lsh-levels-context")]  # fmt: skip
     drawn = qualityplots.curves(memory, compared, column, others)
     marks = [[line for line in axis.lines if "hashing" in str(line.get_label())] for axis in drawn.axes]
     assert [len(found) for found in marks] == [column == "entries", 0]
@@ -254,18 +329,18 @@ def test_curves_are_means_over_seeds(rows, column, last):
     ours = [row for row in compared if row["stream"] == "two"]
     means = {run: np.mean([row["average"] for row in ours if row["run"] == run]) for run in {r["run"] for r in ours}}
     assert np.isclose(flat[qualityplots.WHOLE], max(means["nearest-tfidf"], means["nearest5-logtf"]))
-    assert np.isclose(flat[qualityplots.WHOLE_CONTEXT], means["nearest5-logtf-context"])
+    assert np.isclose(flat[qualityplots.WHOLE_CONTEXT], means["nearest5-logtf-levels-context"])
 
 
 def test_tables_of_the_page(rows):
     text = str(qualitypage.comparison({"table": rows[1]})[0])
-    assert "5 nearest documents, log tf-idf, in context" in text and "1 / 0 / 2" in text
+    assert "5 nearest documents, log tf-idf, in context as levels" in text and "1 / 0 / 2" in text
     assert all(not make({name: [] for name in qualitypage.TABLES}) for make in qualitypage.MAKERS)
 
 
 def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     documents.write(tmp_path / "documents.h5", corpus, reader="tdt2")
-    settings["experiments"]["tdt2"]["learners"] = ["adaptive", "adaptive-context"]
+    settings["experiments"]["tdt2"]["learners"] = ["levels", "levels-context", "adaptive", "adaptive-context"]
     study = config.study_of(settings, "tdt2")
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
@@ -281,6 +356,6 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
     _, title, parts = experiments.section(tmp_path / "o")
     text = "".join(parts)
-    assert title and text.count("<figure>") == 4 and text.count("<table>") == 5
+    assert title and text.count("<figure>") == 4 and text.count("<table>") == 6
     with pytest.raises(DataError, match="shown names 'other'"):
         experiments.run("quality_overview", tmp_path / "o", {"shown": ["other"]}, folders[:1])

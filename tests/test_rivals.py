@@ -128,10 +128,20 @@ def test_rows_of_a_study(chain):
             assert sorted(scores) == [1, 3]
             return float(np.mean([scores[t].mean() for t in scores]))
 
-    rows = qualityrivals.rows(Held, rivals.names(False), lambda scores, alike: {t: 2 * s for t, s in scores.items()})
+        @staticmethod
+        def judge(kind, scores):
+            seen[kind] = seen.get(kind, []) + list(scores)
+
+    def judged(name, scores, alike):
+        return {f"{name}-levels-context": {t: 2 * s for t, s in scores.items()}}
+
+    seen = {}
+    rows = qualityrivals.rows(Held, rivals.names(False), judged)
+    assert seen["plain"] == rivals.names(False) and len(seen["context"]) == len(seen["plain"])
     assert [row["run"] for row in rows[::2]] == rivals.names(False)
     for plain, context in zip(rows[::2], rows[1::2], strict=True):
-        assert context["run"] == f"{plain['run']}-context" and np.isclose(context["average"], 2 * plain["average"])
+        assert context["run"] == f"{plain['run']}-levels-context"
+        assert np.isclose(context["average"], 2 * plain["average"])
         assert plain["ms"] > 0 and plain["entries"] == context["entries"] > 0
     text = str(qualitypage.competing({"rivals": [{"stream": "s", "seed": 0, **row} for row in rows]})[0])
     for name in rivals.names(False):

@@ -10,22 +10,29 @@ from workflows import documents, settings
 from odl.files.tables import read_table
 
 pytestmark = pytest.mark.workflow
-SMALL = {"k": 8, "atoms": [4, 8], "windows": [60, 120], "parts": ["table", "memory", "ablation", "alerts"]}
+SMALL = {
+    "k": 8,
+    "atoms": [4, 8],
+    "memory": [400],
+    "windows": [60, 120],
+    "parts": ["table", "memory", "ablation", "alerts"],
+}
 
 
 def configuration():
     """Return a study of experiments only: two streams of the same documents in two orders, and what shows them."""
     base = settings()
-    learner = yaml.safe_load((ROOT / "config" / "quality.yaml").read_text())["learners"]["adaptive"]
+    learners = yaml.safe_load((ROOT / "config" / "quality.yaml").read_text())["learners"]
+    learners = {run: learners[run] for run in ("levels", "levels-context", "adaptive", "adaptive-context")}
     mine = base["corpora"]["mine"]
     entry = {**mine, "protocol": "topic-entry", "topic_entry": {"held_back": 0.2, "first": 1, "last": 2}}
-    shared = {"experiment": "quality", "learners": ["adaptive", "adaptive-context"], "seeds": [0, 1], **SMALL}
+    shared = {"experiment": "quality", "learners": list(learners), "seeds": [0, 1], **SMALL}
     return {
         **base,
         "streams": [],
         "corpora": {"mine": mine, "entry": entry},
         "runs": ["adaptive"],
-        "learners": {"adaptive": learner, "adaptive-context": {**learner, "contrast": 0.3, "context": 0.5}},
+        "learners": learners,
         "experiments": {
             "overview": {"experiment": "quality_overview", "experiments": ["mine", "entry"], "shown": ["entry"]},
             "mine": {**shared, "streams": ["mine"]},
@@ -48,7 +55,7 @@ def measured(fresh, tmp_path_factory):
 def test_one_job_a_stream(measured):
     study, result = measured
     made = {"experiment mine", "experiment entry", "experiment overview"}
-    made |= {"read mine", "read entry", "kernels adaptive", "page"}
+    made |= {"read mine", "read entry", "kernels levels", "kernels adaptive", "page"}
     assert result.names("experiment", "corpus", "algorithm") == made
     assert study.run("-n").jobs == []
 

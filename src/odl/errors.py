@@ -16,9 +16,15 @@ class OdlError(Exception):
         What would have been right.
     todo : str
         What to do about it.
+
+    Examples
+    --------
+    >>> from odl.errors import OdlError
+    >>> print(OdlError("the file a.txt is empty", "one document a line", "write documents into it"))
+    the file a.txt is empty; expected one document a line; write documents into it.
     """
 
-    def __init__(self, given, expected, todo):
+    def __init__(self, given: str, expected: str, todo: str) -> None:
         given, expected, todo = (
             _one_line(text, most) for text, most in zip((given, expected, todo), LONGEST.values(), strict=True)
         )
@@ -38,19 +44,53 @@ def _one_line(text, most):
 
 
 class ConfigError(OdlError):
-    """A configuration value or key is wrong."""
+    """A configuration value or key is wrong.
+
+    Examples
+    --------
+    >>> from odl.corpora.text import token_options
+    >>> token_options({"lowercase": 1})
+    Traceback (most recent call last):
+        ...
+    odl.errors.ConfigError: tokens.lowercase is 1; expected true or false; correct it.
+    """
 
 
 class DataError(OdlError):
-    """A document source cannot be read as what it claims to be."""
+    """A document source cannot be read as what it claims to be.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> corpora.read("documents", ["nowhere.jsonl"])
+    Traceback (most recent call last):
+        ...
+    odl.errors.DataError: nowhere.jsonl does not exist; expected a file, a folder or a pattern; correct the path.
+    """
 
 
 class DownloadError(OdlError):
-    """A file could not be fetched, or is not the file it should be."""
+    """A file could not be fetched, or is not the file it should be.
+
+    Examples
+    --------
+    >>> from odl.errors import DownloadError, OdlError
+    >>> issubclass(DownloadError, OdlError)
+    True
+    """
 
 
 class StorageError(OdlError):
-    """A file written by odl is truncated, edited, foreign or of another format."""
+    """A file written by odl is truncated, edited, foreign or of another format.
+
+    Examples
+    --------
+    >>> from odl.files.checkpoints import read_checkpoint
+    >>> read_checkpoint("nowhere.h5")
+    Traceback (most recent call last):
+        ...
+    odl.errors.StorageError: nowhere.h5 does not exist; expected a file of kind 'checkpoint'; make it first.
+    """
 
 
 def changed(path, what="", delete=None):
@@ -70,8 +110,24 @@ def changed(path, what="", delete=None):
 
 
 class CheckpointError(StorageError):
-    """A checkpoint does not belong to the chain that is to be continued."""
+    """A checkpoint does not belong to the chain that is to be continued.
+
+    Examples
+    --------
+    >>> from odl.errors import CheckpointError, StorageError
+    >>> issubclass(CheckpointError, StorageError)
+    True
+    """
 
 
 class ParameterError(OdlError, ValueError):
-    """An argument of a public function is outside its domain."""
+    """An argument of a public function is outside its domain.
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> trees.binary(0)
+    Traceback (most recent call last):
+        ...
+    odl.errors.ParameterError: a binary tree of 0 nodes; expected 1 to 10000000 nodes; correct the tree.
+    """

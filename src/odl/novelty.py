@@ -1,12 +1,13 @@
 """The mechanism: score a batch with the dictionary of the past, then learn from it (ICASSP 2013, GENNVL)."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import Scores
+from odl.learners.base import Learner, Scores, State
 
 EMPTY_SCORE = 1.0  # a document without a known term is unexplained: the largest score
 ROUNDING = 1e-12  # parts of a score below this are none
@@ -27,6 +28,19 @@ class Novelty(NamedTuple):
         Share of documents whose code is zero (they tie at the largest score).
     gap : float
         Largest relative excess of a score over the exact objective.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> new = csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    >>> found = novelty.score(learner, state, new)
+    >>> found.residual.round(2), found.penalty.round(2), found.uncoded
+    (array([0., 1.]), array([0.1, 0. ]), 0.5)
     """
 
     score: np.ndarray
@@ -38,13 +52,20 @@ class Novelty(NamedTuple):
     gap: float
 
 
-def generator(seed, name):
-    """Return the random generator of one named use of a seed."""
+def generator(seed: int, name: str) -> np.random.Generator:
+    """Return the random generator of one named use of a seed.
+
+    Examples
+    --------
+    >>> from odl import novelty
+    >>> novelty.generator(0, "start").integers(100, size=3), novelty.generator(0, "order").integers(100, size=3)
+    (array([43, 24, 58]), array([95, 31, 40]))
+    """
     digest = hashlib.sha256(f"{seed}\0{name}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
 
 
-def score(learner, state, P):
+def score(learner: Learner, state: State, P: sparse.csr_array) -> Novelty:
     """Score documents by how badly the dictionary explains them.
 
     Parameters
@@ -57,12 +78,37 @@ def score(learner, state, P):
     Returns
     -------
     Novelty
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> new = csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    >>> novelty.score(learner, state, new).score.round(2)
+    array([0.1, 1. ])
     """
     return of(learner.score(state, P), P)
 
 
-def of(scores: Scores, P):
-    """Return the novelty of documents that a learner has scored."""
+def of(scores: Scores, P: sparse.csr_array) -> Novelty:
+    """Return the novelty of documents that a learner has scored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> new = csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    >>> novelty.of(learner.score(state, new), new).empty
+    array([False, False])
+    """
     empty = np.diff(P.indptr) == 0
     total = np.where(empty, EMPTY_SCORE, scores.residual + scores.penalty)
     residual = np.where(empty, EMPTY_SCORE, scores.residual)
@@ -70,13 +116,28 @@ def of(scores: Scores, P):
     return Novelty(total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap)
 
 
-def unexplained(P, dictionary, codes, rows, most=8):
+def unexplained(
+    P: sparse.csr_array, dictionary: sparse.csc_array, codes: sparse.csr_array, rows: Iterable[int], most: int = 8
+) -> list[list[tuple[int, float]]]:
     """Return, for each of the rows, the terms that the dictionary leaves unexplained.
 
     Returns
     -------
     list of list of (int, float)
         Per row up to `most` pairs of term and share of the document's mass, largest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> new = csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    >>> found = novelty.score(learner, state, new)
+    >>> novelty.unexplained(new, state.dictionary, found.codes, [1])
+    [[(2, 0.5), (3, 0.5)]]
     """
     lists = []
     for row in rows:
@@ -92,8 +153,16 @@ def unexplained(P, dictionary, codes, rows, most=8):
     return lists
 
 
-def top_terms(dictionary, most=10):
-    """Return, for each atom, up to `most` pairs of term and weight, largest first."""
+def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[int, float]]]:
+    """Return, for each atom, up to `most` pairs of term and weight, largest first.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array
+    >>> from odl import novelty
+    >>> novelty.top_terms(csc_array([[0.2, 0.0], [0.8, 0.5], [0.0, 0.5]]))
+    [[(1, 0.8), (0, 0.2)], [(1, 0.5), (2, 0.5)]]
+    """
     lists = []
     for atom in range(dictionary.shape[1]):
         span = slice(dictionary.indptr[atom], dictionary.indptr[atom + 1])
@@ -103,7 +172,7 @@ def top_terms(dictionary, most=10):
     return lists
 
 
-def shares(learner, state, P, found):
+def shares(learner: Learner, state: State, P: sparse.csr_array, found: Novelty) -> tuple[sparse.csr_array, np.ndarray]:
     """Return what each word has in the score of its document, and what no word has.
 
     Parameters
@@ -121,6 +190,21 @@ def shares(learner, state, P, found):
     context : ndarray, shape (n_documents,)
         The rest: what comes from the other documents of the batch, the whole score of an empty document, and what
         lifts a score to 0. A document's words and this add up to its score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> new = csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    >>> found = novelty.score(learner, state, new)
+    >>> words, context = novelty.shares(learner, state, new, found)
+    >>> words.toarray().round(2), context.round(2)
+    (array([[0.05, 0.05, 0.  , 0.  ],
+           [0.  , 0.  , 0.5 , 0.5 ]]), array([0., 0.]))
     """
     words = learner.shares(state, P, Scores(found.codes, found.residual, found.penalty, found.gap))
     context = found.score - np.asarray(words.sum(axis=1)).ravel()

@@ -5,6 +5,7 @@ Standard library only: the check of a configuration reads trees too.
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -36,10 +37,19 @@ class Tree:
     ParameterError
         For a cycle, a parent that does not exist, no node, two roots where one is asked for, an atom at a node that
         does not exist, or a leaf without atoms.
+
+    Examples
+    --------
+    >>> from odl.trees import Tree
+    >>> tree = Tree((-1, 0, 0, 1))
+    >>> tree.children, tree.depths
+    (((1, 2), (3,), (), ()), (0, 1, 1, 2))
+    >>> tree.groups()  # a node's own atom, and those below it
+    [[0, 1, 2, 3], [1, 3], [2], [3]]
     """
 
-    parents: tuple
-    nodes: tuple = None
+    parents: tuple[int, ...]
+    nodes: tuple[int, ...] = None  # type: ignore[assignment]  # of every atom, once it is made
     one_root: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -58,22 +68,22 @@ class Tree:
                 raise _wrong(f"node {node} is a leaf without atoms", "at least one atom at every leaf")
 
     @property
-    def n_nodes(self):
+    def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.parents)
 
     @property
-    def n_atoms(self):
+    def n_atoms(self) -> int:
         """Number of atoms."""
         return len(self.nodes)
 
     @cached_property
-    def roots(self):
+    def roots(self) -> tuple[int, ...]:
         """Roots, ascending."""
         return tuple(node for node, parent in enumerate(self.parents) if parent == ROOT)
 
     @cached_property
-    def children(self):
+    def children(self) -> tuple[tuple[int, ...], ...]:
         """Children of every node, ascending."""
         found = [[] for _ in self.parents]
         for node, parent in enumerate(self.parents):
@@ -82,7 +92,7 @@ class Tree:
         return tuple(map(tuple, found))
 
     @cached_property
-    def preorder(self):
+    def preorder(self) -> tuple[int, ...]:
         """Nodes, every parent before its children and every subtree in one run."""
         order, todo = [], list(reversed(self.roots))
         while todo:
@@ -92,7 +102,7 @@ class Tree:
         return tuple(order)
 
     @cached_property
-    def depths(self):
+    def depths(self) -> tuple[int, ...]:
         """Depth of every node; a root has depth 0."""
         found = [0] * self.n_nodes
         for node in self.preorder:
@@ -101,14 +111,14 @@ class Tree:
         return tuple(found)
 
     @cached_property
-    def atoms(self):
+    def atoms(self) -> tuple[tuple[int, ...], ...]:
         """Own atoms of every node, ascending."""
         found = [[] for _ in self.parents]
         for atom, node in enumerate(self.nodes):
             found[node].append(atom)
         return tuple(map(tuple, found))
 
-    def groups(self):
+    def groups(self) -> list[list[int]]:
         """Return the atoms of every node's group, ascending, in the order of the nodes."""
         found = [list(own) for own in self.atoms]
         for node in reversed(self.preorder):
@@ -163,7 +173,7 @@ def _check_cycles(parents):
             done[node] = True
 
 
-def balanced(branching, roots=1):
+def balanced(branching: Sequence[int], roots: int = 1) -> Tree:
     """Return the tree whose nodes at depth d have branching[d] children each, numbered level by level.
 
     Parameters
@@ -172,6 +182,12 @@ def balanced(branching, roots=1):
         ``(10, 2)`` is a root, 10 children and 20 grandchildren; ``()`` is one node.
     roots : int
         Several make a forest of such trees.
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> trees.balanced((2, 1)).parents
+    (-1, 0, 0, 1, 2)
     """
     factors = _whole(branching, "the branching factors")
     for factor in (*factors, *_whole([roots], "the roots")):
@@ -189,10 +205,16 @@ def balanced(branching, roots=1):
     return Tree(tuple(parents))
 
 
-def binary(n_nodes):
+def binary(n_nodes: int) -> Tree:
     """Return the complete binary tree of n nodes: node j has children 2j + 1 and 2j + 2.
 
     All levels are full where n is 2^depth - 1; otherwise the last one is filled from the left as far as n goes.
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> trees.binary(5).children
+    ((1, 2), (3, 4), (), (), ())
     """
     (n_nodes,) = _whole([n_nodes], "the nodes of a binary tree")
     if not 1 <= n_nodes <= LARGEST:
@@ -200,19 +222,33 @@ def binary(n_nodes):
     return Tree(tuple((node - 1) // 2 if node else ROOT for node in range(n_nodes)))
 
 
-def path(n_nodes):
-    """Return the path of n nodes, whose groups are nested."""
+def path(n_nodes: int) -> Tree:
+    """Return the path of n nodes, whose groups are nested.
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> trees.path(3).groups()
+    [[0, 1, 2], [1, 2], [2]]
+    """
     (n_nodes,) = _whole([n_nodes], "the nodes of a path")
     return Tree(tuple(range(ROOT, n_nodes - 1)))
 
 
-def flat(n_nodes):
-    """Return the forest of n roots: one group an atom, the l1 norm."""
+def flat(n_nodes: int) -> Tree:
+    """Return the forest of n roots: one group an atom, the l1 norm.
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> trees.flat(3).groups()
+    [[0], [1], [2]]
+    """
     (n_nodes,) = _whole([n_nodes], "the nodes of a flat forest")
     return Tree((ROOT,) * n_nodes)
 
 
-def parse(text, n_atoms):
+def parse(text: str, n_atoms: int) -> Tree:
     """Return the tree that a setting describes.
 
     Parameters
@@ -227,6 +263,14 @@ def parse(text, n_atoms):
     ------
     ParameterError
         If the text is none of these, the tree is not sound, or it does not have one node for each atom.
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> trees.parse("2 x 2", 6).parents  # two roots with two children each
+    (-1, -1, 0, 0, 1, 1)
+    >>> trees.parse("parents -1,0,0", 3) == trees.binary(3)
+    True
     """
     words = str(text).strip()
     if re.search(rf"\d{{{DIGITS + 1}}}", words):
@@ -254,7 +298,7 @@ def _numbers(text):
     return tuple(int(word) for word in re.split(r"[\s,]+", text))
 
 
-def read_tree(file, one_root=False):
+def read_tree(file: str | os.PathLike, one_root: bool = False) -> Tree:
     """Return the tree in a text file: the parent of node 0, 1, 2, ... in this order, -1 for a root.
 
     Numbers are separated by spaces, commas or line ends; what follows a # is a comment.
@@ -263,6 +307,16 @@ def read_tree(file, one_root=False):
     ------
     ParameterError
         If the file cannot be read, holds something else, or the tree is not sound.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from odl import trees
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name, "tree.txt")
+    >>> _ = file.write_text("-1 0 0  # a root and its children")
+    >>> trees.read_tree(file).parents
+    (-1, 0, 0)
     """
     try:
         with open(file, encoding="utf-8") as lines:

@@ -5,9 +5,11 @@ Scores are larger for what is more novel. Labels are 1 (novel), 0 (known) and -1
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 from odl.evaluation.metrics import check_labelled
@@ -28,12 +30,14 @@ def _share(value, name):
         raise ParameterError(f"{name} is {value!r}", "a share above 0 and up to 1", "pass e.g. 0.05 for 5 %")
 
 
-def tail_probability(scores, recent):
+def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     """Share of recent scores that are at least as large, with the document itself counted.
 
     p = (1 + #{recent >= s}) / (1 + #recent) is a conformal p-value: where a known document is exchangeable with the
     recent ones, P(p <= b) <= b for every b, whatever the scale of the scores and however it moved before. So an
     alert at p <= b keeps to a budget of b.
+
+    Equation `tail-probability` of docs/method.md.
 
     Parameters
     ----------
@@ -50,6 +54,12 @@ def tail_probability(scores, recent):
     ------
     ParameterError
         If a score is not a number.
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import tail_probability
+    >>> tail_probability([0.9, 0.5], [0.4, 0.5, 0.6])
+    array([0.25, 0.75])
     """
     scores = np.asarray(scores, dtype=np.float64)
     recent = np.sort(np.asarray(recent, dtype=np.float64))
@@ -58,7 +68,7 @@ def tail_probability(scores, recent):
     return (1.0 + len(recent) - np.searchsorted(recent, scores, side="left")) / (1.0 + len(recent))
 
 
-def among(scores):
+def among(scores: ArrayLike) -> np.ndarray:
     """Share of the scores of one batch that are at least as large, the document's own among them.
 
     Parameters
@@ -70,6 +80,12 @@ def among(scores):
     -------
     ndarray of float, shape (n_documents,)
         In (0, 1]; at most a share b of the documents has b or less. 1 where there is no score.
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import among
+    >>> among([0.9, 0.5, 0.5, 0.1])
+    array([0.25, 0.75, 0.75, 1.  ])
     """
     scores = np.asarray(scores, dtype=np.float64)
     known = np.sort(scores[~np.isnan(scores)])
@@ -77,7 +93,7 @@ def among(scores):
     return np.where(np.isnan(scores), 1.0, larger / max(len(known), 1))
 
 
-def calibrate(batches, window=2000):
+def calibrate(batches: Sequence[np.ndarray], window: int = 2000) -> list[np.ndarray]:
     """Tail probability of every document of a stream against the last `window` documents of the batches before.
 
     Parameters
@@ -90,6 +106,13 @@ def calibrate(batches, window=2000):
     -------
     list of ndarray of float
         One array for each timestep; all 1 for the first, which has nothing before it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.alerts.calibration import calibrate
+    >>> calibrate([np.array([0.2, 0.4, 0.6]), np.array([0.5, 0.9])])
+    [array([1., 1., 1.]), array([0.5 , 0.25])]
     """
     if window < 1:
         raise ParameterError(f"a window of {window} documents", "at least 1", "pass a larger window")
@@ -101,7 +124,7 @@ def calibrate(batches, window=2000):
     return found
 
 
-def precision_at(scores, labels, budget):
+def precision_at(scores: ArrayLike, labels: ArrayLike, budget: float) -> float:
     """Share of novel documents among the most novel `budget` of the labelled ones.
 
     Parameters
@@ -120,6 +143,12 @@ def precision_at(scores, labels, budget):
     ------
     ParameterError
         If the budget is not in (0, 1], or scores and labels do not fit.
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import precision_at
+    >>> precision_at([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], budget=0.5)
+    0.5
     """
     _share(budget, "the budget")
     scores, labels = _checked(scores, labels)
@@ -147,6 +176,12 @@ class Delay(NamedTuple):
         Documents of the topic before the first one with an alert; all of them if there is none.
     waited : int
         Documents of the stream from the first one of the topic to the alert, both counted; -1 without an alert.
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import detection_delays
+    >>> [delay.missed for delay in detection_delays([[0], [1, 1]], [[("oil",)], [("space",), ("space",)]])]
+    [0]
     """
 
     topic: str
@@ -156,7 +191,7 @@ class Delay(NamedTuple):
     waited: int
 
 
-def detection_delays(alerts, topics):
+def detection_delays(alerts: Sequence[ArrayLike], topics: Sequence[Sequence[tuple[str, ...]]]) -> list[Delay]:
     """Delay until the first alert on each topic that appears after the first timestep.
 
     Parameters
@@ -175,6 +210,13 @@ def detection_delays(alerts, topics):
     ------
     ParameterError
         If alerts and topics differ in number.
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import detection_delays
+    >>> alerts, topics = [[0, 0], [0, 0, 1]], [[("oil",), ("oil",)], [("space",), ("oil",), ("space",)]]
+    >>> detection_delays(alerts, topics)
+    [Delay(topic='space', t=1, documents=2, missed=1, waited=3)]
     """
     known, found, position = set(), {}, 0
     for t, (flags, labels) in enumerate(zip(alerts, topics, strict=True)):
@@ -197,7 +239,15 @@ def detection_delays(alerts, topics):
     return [Delay(name, t, total, missed, waited) for name, (t, _, total, missed, waited) in found.items()]
 
 
-def detection_cost(scores, labels, threshold=None, *, c_miss=C_MISS, c_false_alarm=C_FALSE_ALARM, p_target=P_TARGET):
+def detection_cost(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    threshold: float | None = None,
+    *,
+    c_miss: float = C_MISS,
+    c_false_alarm: float = C_FALSE_ALARM,
+    p_target: float = P_TARGET,
+) -> float:
     """Normalised detection cost of the TDT evaluations.
 
     (c_miss P_miss p_target + c_false_alarm P_fa (1 - p_target)) / min(c_miss p_target, c_false_alarm (1 - p_target))
@@ -216,6 +266,12 @@ def detection_cost(scores, labels, threshold=None, *, c_miss=C_MISS, c_false_ala
     float
         0 is perfect, 1 is what no alert at all costs (or alerts on everything, whichever is cheaper); nan without
         novel or without known documents.
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import detection_cost
+    >>> detection_cost([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0]), detection_cost([0.9, 0.1], [1, 0])
+    (0.5, 0.0)
     """
     scores, labels = _checked(scores, labels)
     novel, known = np.sort(scores[labels == 1]), np.sort(scores[labels == 0])
@@ -238,6 +294,12 @@ class Drift(NamedTuple):
         Least-squares change for each timestep; nan with fewer than two means.
     spread : float
         Standard deviation of the known scores within timesteps: the scale on which the slope matters.
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import drift
+    >>> round(drift([([0.2, 0.4], [0, 0]), ([0.4, 0.6], [0, 0])]).slope, 2)
+    0.2
     """
 
     means: np.ndarray
@@ -245,7 +307,7 @@ class Drift(NamedTuple):
     spread: float
 
 
-def drift(batches):
+def drift(batches: Sequence[tuple[ArrayLike, ArrayLike]]) -> Drift:
     """Measure how the scores of known documents move as the stream goes by.
 
     Parameters
@@ -256,6 +318,12 @@ def drift(batches):
     Returns
     -------
     Drift
+
+    Examples
+    --------
+    >>> from odl.alerts.calibration import drift
+    >>> drift([([0.2, 0.4, 0.9], [0, 0, 1]), ([0.4, 0.6], [0, 0])]).means.round(2)
+    array([0.3, 0.5])
     """
     means, parts = [], []
     for scores, labels in batches:

@@ -9,7 +9,7 @@ ALIKE = 0.9  # cosine of near-duplicates
 SHARED = 0.25  # share of a topic's items that a word of its name is in, two items at least
 
 
-def near_duplicates(P):
+def near_duplicates(P: sparse.csr_array) -> np.ndarray:
     """Put documents that are nearly the same into one group.
 
     A document joins the group of the first document before it in the batch whose cosine with it is at least `ALIKE`.
@@ -23,6 +23,13 @@ def near_duplicates(P):
     -------
     ndarray of int64, shape (n_documents,)
         Row of the first document of each document's group.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts.clusters import near_duplicates
+    >>> near_duplicates(csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0], [0.6, 0.8, 0.0]]))
+    array([0, 1, 0])
     """
     first, columns = np.arange(P.shape[0]), sparse.csr_array(P.T)
     for start in range(0, P.shape[0], BLOCK):
@@ -36,7 +43,7 @@ def near_duplicates(P):
     return first
 
 
-def alike(cosines, least):
+def alike(cosines: np.ndarray, least: float) -> np.ndarray:
     """Put items together, most alike groups first, as long as their mean cosine is at least `least`.
 
     Agglomerative clustering by average linkage; of equal pairs the first.
@@ -51,6 +58,13 @@ def alike(cosines, least):
     -------
     ndarray of int64, shape (n,)
         First item of each item's group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.alerts.clusters import alike
+    >>> alike(np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.2], [0.8, 0.2, 1.0]]), least=0.5)
+    array([0, 1, 0])
     """
     means, n = np.array(cosines, dtype=np.float64), len(cosines)
     sizes, owner = np.ones(n), np.arange(n)

@@ -238,7 +238,17 @@ def sign(sets):
     return signatures
 
 
-def jaccard(one, other):
-    """Return the Jaccard index of two ascending sets."""
+def jaccard(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the Jaccard index of two ascending sets.
+
+    Equation `near-duplicates` of docs/method.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.alerts.duplicates import jaccard
+    >>> jaccard(np.array([1, 2, 3]), np.array([2, 3, 4]))
+    0.5
+    """
     shared = len(np.intersect1d(one, other, assume_unique=True))
     return shared / (len(one) + len(other) - shared)

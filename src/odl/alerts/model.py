@@ -154,12 +154,12 @@ class Topic:
     atom: int = -1
 
     @property
-    def state(self):
+    def state(self) -> str:
         """The state in the last period."""
         return self.history[-1][1]
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Documents so far."""
         return sum(self.sizes.values())
 

@@ -35,12 +35,12 @@ class Place(NamedTuple):
     stream: str
 
     @property
-    def run(self):
+    def run(self) -> str:
         """Folder of the run: checkpoints, and scores below it."""
         return os.path.dirname(self.alerts)
 
     @property
-    def features(self):
+    def features(self) -> str:
         """Folder of the features of the stream: of its seed, or of seed 0 where nothing is drawn."""
         seed = os.path.dirname(os.path.dirname(self.run))
         own = os.path.join(seed, "features")
@@ -90,7 +90,7 @@ def _of_alerts(path):
     return os.path.basename(os.path.abspath(path)) == "alerts"
 
 
-def alerts_of(folder, stream=None, budget=None):
+def alerts_of(folder: str | os.PathLike, stream: str | None = None, budget: float | None = None) -> Watch:
     """Read the alerts of a stream.
 
     Parameters

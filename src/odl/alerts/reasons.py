@@ -1,11 +1,13 @@
 """Why a document was flagged: the words' shares of its score and the atoms nearest to it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl import novelty
+from odl.learners.base import Learner, State
 from odl.learners.matrices import widen
 
 
@@ -22,6 +24,19 @@ class Atom(NamedTuple):
         Weight of the atom in the document's code; 0 where it is not used.
     words : list of (str, float)
         Heaviest words of the atom and their weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> from odl.alerts.reasons import explain
+    >>> P = csr_array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state, new = learner.start(P, 1, np.random.default_rng(0)), csr_array([[0.4, 0.4, 0.2]])
+    >>> (why,) = explain(learner, state, new, novelty.score(learner, state, new), ["crude", "oil", "orbit"])
+    >>> [(word, round(weight, 2)) for word, weight in why.atoms[0].words], round(why.atoms[0].cosine, 2)
+    ([('crude', 0.58), ('oil', 0.42)], 0.93)
     """
 
     number: int
@@ -42,6 +57,19 @@ class Explanation(NamedTuple):
         What is no word's (`odl.novelty.shares`); it and the shares of all words add up to the score.
     atoms : list of Atom
         The nearest known atoms, nearest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> from odl.alerts.reasons import explain
+    >>> P = csr_array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state, new = learner.start(P, 1, np.random.default_rng(0)), csr_array([[0.4, 0.4, 0.2]])
+    >>> (why,) = explain(learner, state, new, novelty.score(learner, state, new), ["crude", "oil", "orbit"])
+    >>> round(why.score, 2), round(sum(why.words.values()) + why.context, 2)
+    (0.38, 0.38)
     """
 
     score: float
@@ -50,7 +78,17 @@ class Explanation(NamedTuple):
     atoms: list
 
 
-def explain(learner, state, P, found, names, *, n_words=None, n_atoms=3, atom_words=8):
+def explain(
+    learner: Learner,
+    state: State,
+    P: sparse.csr_array,
+    found: novelty.Novelty,
+    names: Sequence[str],
+    *,
+    n_words: int | None = None,
+    n_atoms: int = 3,
+    atom_words: int = 8,
+) -> list[Explanation]:
     """Explain the scores of documents.
 
     Parameters
@@ -73,6 +111,19 @@ def explain(learner, state, P, found, names, *, n_words=None, n_atoms=3, atom_wo
     Returns
     -------
     list of Explanation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> from odl.alerts.reasons import explain
+    >>> P = csr_array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state, new = learner.start(P, 1, np.random.default_rng(0)), csr_array([[0.4, 0.4, 0.2]])
+    >>> (why,) = explain(learner, state, new, novelty.score(learner, state, new), ["crude", "oil", "orbit"])
+    >>> {word: round(share, 2) for word, share in why.words.items()}
+    {'orbit': 0.2, 'oil': 0.14, 'crude': 0.04}
     """
     words, context = novelty.shares(learner, state, P, found)
     near, tops = nearest(P, widen(state.dictionary, n_rows=P.shape[1]), n_atoms), {}

@@ -6,7 +6,7 @@ are choices made here.
 """
 
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from odl.learners.matrices import largest_per_row
 
 NONE = -1  # cluster of a document that belongs to none
 CANDIDATES = 500  # most novel documents that an atom may start from: bounds the start for large batches
-FIT = {"iterations": 300, "tolerance": 1e-4}
+FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}
 FALL = 1e-5  # alternations end when the objective falls by a smaller share
 
 
@@ -47,6 +47,12 @@ class Settings:
     ------
     ParameterError
         If one is outside its domain.
+
+    Examples
+    --------
+    >>> from odl.alerts.topics import Settings
+    >>> Settings(share=0.2).min_support
+    3
     """
 
     share: float = 0.1
@@ -93,6 +99,17 @@ class Topics(NamedTuple):
         Row of the batch of its best-reconstructed document.
     objective : float
         ``||Q - Z B^T||_1 + lam ||Z||_1`` over the selected documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts import topics
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> found = topics.find(P, np.ones(8), topics.Settings(share=1.0))
+    >>> found.atoms.toarray().T.round(2), found.representative
+    (array([[0.5, 0.5, 0. , 0. ],
+           [0. , 0. , 0.5, 0.5]]), array([0, 4]))
     """
 
     rows: np.ndarray
@@ -103,7 +120,7 @@ class Topics(NamedTuple):
     objective: float
 
 
-def most_novel(score, P, share):
+def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarray:
     """Return the rows of the most novel documents, most novel first, equal scores in the order of the stream.
 
     Parameters
@@ -118,6 +135,15 @@ def most_novel(score, P, share):
     Returns
     -------
     ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts import topics
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> topics.most_novel(np.arange(8) / 8, P, share=0.25)
+    array([7, 6])
     """
     filled = np.flatnonzero(np.diff(P.indptr))
     order = filled[np.argsort(-np.asarray(score)[filled], kind="stable")]
@@ -175,10 +201,14 @@ def start(Q, settings):
     return columns[:, chosen]
 
 
-def alternate(Q, B, lam, rounds):
+def alternate(
+    Q: sparse.csr_array, B: sparse.csc_array, lam: float, rounds: int
+) -> tuple[sparse.csc_array, sparse.csr_array, np.ndarray]:
     """Fit the small dictionary: ``min_{B in 𝒜, Z >= 0} ||Q - Z B^T||_1 + lam ||Z||_1``, codes and atoms in turn.
 
     𝒜 = {B >= 0, every column of mass at most 1}. The objective never rises; the problem is not convex in both.
+
+    Equation `emerging-topics` of docs/method.md.
 
     Parameters
     ----------
@@ -195,6 +225,14 @@ def alternate(Q, B, lam, rounds):
     Z : csr_array, shape (n_documents, n_atoms)
     objective : ndarray, shape (n_documents,)
         Residual plus penalty of each document at B and Z.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.alerts.topics import alternate
+    >>> B, Z, objective = alternate(csr_array([[0.5, 0.5], [0.5, 0.5]]), csc_array([[0.6], [0.4]]), 0.1, 5)
+    >>> B.toarray().ravel().round(3), objective.round(3)
+    (array([0.6, 0.4]), array([0.25, 0.25]))
     """
     Z, objective = sparse_code(Q, B, lam)
     for _ in range(rounds if B.shape[1] else 0):
@@ -239,7 +277,7 @@ def group(Z, min_support):
     return number[own], atoms
 
 
-def find(P, score, settings=None):
+def find(P: sparse.csr_array, score: np.ndarray, settings: Settings | None = None) -> Topics:
     """Find the emerging topics of a timestep.
 
     Parameters
@@ -258,6 +296,15 @@ def find(P, score, settings=None):
     ------
     ParameterError
         If there is not one score for each document, or one is not a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts import topics
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> topics.find(P, np.ones(8), topics.Settings(share=1.0)).cluster
+    array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     settings = settings or Settings()
     score = np.asarray(score, dtype=np.float64)

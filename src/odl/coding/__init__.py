@@ -2,15 +2,20 @@
 
 import difflib
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from odl.coding import admm, exact
 from odl.errors import ParameterError
+from odl.prox.columns import MatrixLike
 
-SOLVERS = {"exact": exact.codes, "admm": admm.codes}
+SOLVERS: dict[str, Callable[..., Any]] = {"exact": exact.codes, "admm": admm.codes}
 _SHARED = ("P", "A", "lam", "return_gap")
 
 
-def sparse_code(P, A, lam=0.1, solver="exact", return_gap=False, **options):
+def sparse_code(
+    P: MatrixLike, A: MatrixLike, lam: float = 0.1, solver: str = "exact", return_gap: bool = False, **options: Any
+) -> tuple:
     """Code documents on a dictionary.
 
     Solves ``min_{x >= 0} ||p - A x||_1 + lam ||x||_1`` for every row p of P.

@@ -10,12 +10,12 @@ from scipy import sparse
 from odl.coding import exact
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.columns import parts, real_matrix
+from odl.prox.columns import MatrixLike, parts, real_matrix
 
 kernels = native.Kernels("grams")
 
 
-def psi_max(M):
+def psi_max(M: MatrixLike) -> float:
     """Return the largest eigenvalue of ``M^T M`` for a non-negative matrix M, 0 for an empty one.
 
     Power iteration from a vector of ones (which is never orthogonal to the leading eigenvector of a non-negative
@@ -25,8 +25,16 @@ def psi_max(M):
     ----------
     M : sparse or dense, non-negative
         Any shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.coding.admm import psi_max
+    >>> psi_max(np.diag([1.0, 3.0]))
+    9.0
     """
-    start, index, value = parts(real_matrix(M, "M"))
+    M = real_matrix(M, "M")
+    start, index, value = parts(M)
     return kernels.largest_eigenvalue(start, index, value, M.shape[1], 20_000, 1e-15)
 
 
@@ -35,7 +43,17 @@ def soft(Z, threshold):
     return Z - np.clip(Z, -threshold, threshold)
 
 
-def codes(P, A, lam, *, return_gap=False, iterations=100, phi=5.0, gamma=1.89, block=64):
+def codes(
+    P: MatrixLike,
+    A: MatrixLike,
+    lam: float,
+    *,
+    return_gap: bool = False,
+    iterations: int = 100,
+    phi: float = 5.0,
+    gamma: float = 1.89,
+    block: int = 64,
+) -> tuple:
     """Code every document by ADMM (papers' orientation, kappa = 1/Psi_max(A), start X = 0, E = P, rho = 0):
 
         E   = soft(P - A X + rho/phi, 1/phi)
@@ -44,6 +62,8 @@ def codes(P, A, lam, *, return_gap=False, iterations=100, phi=5.0, gamma=1.89, b
         rho = rho + gamma phi (P - A X - E)
 
     Converges slowly in some cases: after 100 iterations the objective was 1.7 % above the optimum on average.
+
+    Equation `admm-codes` of docs/method.md.
 
     Parameters
     ----------
@@ -81,6 +101,15 @@ def codes(P, A, lam, *, return_gap=False, iterations=100, phi=5.0, gamma=1.89, b
     References
     ----------
     Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement, Algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.coding import admm
+    >>> P, A = np.array([[0.5, 0.3, 0.2]]), np.array([[0.5], [0.5], [0.0]])
+    >>> X, objective, gap = admm.codes(P, A, lam=0.1, return_gap=True, iterations=300)
+    >>> X.toarray().round(3), objective.round(3), gap.round(3)
+    (array([[0.6]]), array([0.46]), array([0.]))
     """
     P, A, _ = exact.check_matrices(P, A)
     lam = exact.check_lam(lam)
@@ -103,8 +132,18 @@ def codes(P, A, lam, *, return_gap=False, iterations=100, phi=5.0, gamma=1.89, b
     return X, objective, np.maximum(objective - exact.codes(P, A, lam)[1], 0.0)
 
 
-def objectives(P, A, lam, X):
-    """Return ``||p - A x||_1 + lam sum(x)`` for every row p of P and x of X, by definition, on sparse arrays."""
+def objectives(P: sparse.csr_array, A: sparse.csc_array, lam: float, X: sparse.csr_array) -> np.ndarray:
+    """Return ``||p - A x||_1 + lam sum(x)`` for every row p of P and x of X, by definition, on sparse arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.coding.admm import objectives
+    >>> P, A = csr_array([[0.5, 0.5, 0.0]]), csc_array([[1.0], [0.0], [0.0]])
+    >>> objectives(P, A, 0.1, csr_array([[0.5]]))
+    array([0.55])
+    """
     residual = abs(P - X @ A.T)
     total = np.asarray(residual.sum(axis=1))
     total = np.where(np.abs(total - 1.0) <= (4 + np.diff(P.indptr)) * exact.EPSILON, 1.0, total)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
 from odl.kernels import native
-from odl.prox.columns import EPSILON, parts, real_matrix
+from odl.prox.columns import EPSILON, MatrixLike, parts, real_matrix
 
 kernels = native.Kernels("exact")
 
@@ -77,12 +77,22 @@ def check_whole(name, value, least):
         raise ParameterError(f"{name} is {value!r}", f"a whole number of at least {least}", f"set {name}")
 
 
-def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
+def codes(
+    P: MatrixLike,
+    A: MatrixLike,
+    lam: float,
+    *,
+    return_gap: bool = False,
+    threads: int = 1,
+    max_pivots: int | None = None,
+) -> tuple:
     """Code every document exactly.
 
     Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. Where the optimum is not unique, one
     optimal code is returned, always the same. Documents are independent of each other: neither the number of
     threads nor the way a stream is cut into batches changes a bit.
+
+    Equations `exact-codes` and `certificate` of docs/method.md.
 
     Parameters
     ----------
@@ -119,6 +129,15 @@ def codes(P, A, lam, *, return_gap=False, threads=1, max_pivots=None):
     References
     ----------
     Barrodale and Roberts, SIAM J. Numer. Anal. 10 (1973), for the line search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.coding import exact
+    >>> P, A = np.array([[0.5, 0.3, 0.2]]), np.array([[0.5], [0.5], [0.0]])
+    >>> X, objective, gap = exact.codes(P, A, lam=0.1, return_gap=True)
+    >>> X.toarray().round(3), objective.round(3), bool(gap[0] < 1e-9)
+    (array([[0.6]]), array([0.46]), True)
     """
     lam = check_lam(lam)
     check_whole("threads", threads, 1)

@@ -1,14 +1,15 @@
 """Codes of the squared loss with a hierarchical or an l1 penalty: FISTA with restarts, each document alone."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from odl import trees
 from odl.errors import ParameterError
 from odl.kernels import grams, tree_codes
-from odl.prox.columns import real_matrix
+from odl.prox.columns import MatrixLike, real_matrix
 from odl.prox.treeprox import is_infinity, layout, number
 
 STOPS = ("gap", "decrease")
@@ -29,6 +30,14 @@ class Codes(NamedTuple):
     gap : ndarray, shape (n_documents,)
         Upper bound of the objective's excess over the optimum; ``1/2 ||p||^2`` at most.
     iterations : ndarray of int64, shape (n_documents,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.coding import fista
+    >>> found = fista.codes(np.array([[3.0, 0.5]]), np.eye(2), 1.0)
+    >>> found.residual, found.penalty, found.gap.round(6)
+    (array([0.625]), array([2.]), array([0.]))
     """
 
     X: sparse.csr_array
@@ -38,7 +47,16 @@ class Codes(NamedTuple):
     iterations: np.ndarray
 
 
-def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
+def codes(
+    P: MatrixLike,
+    D: MatrixLike,
+    lam: float,
+    tree: trees.Tree | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    start: MatrixLike | None = None,
+    **options: Any,
+) -> Codes:
     """Code documents: ``min_x 1/2 ||p - D x||_2^2 + lam Omega(x)`` for every row p of P, over all x or x >= 0.
 
     A dense P with fewer terms than atoms (patches of images) is coded by ADMM, which needs fewer than half of the
@@ -129,7 +147,8 @@ def codes(P, D, lam, tree=None, *, mask=None, start=None, **options):
         back[:, order] = X
         pieces.append(sparse.csr_array(back))
     if not pieces:
-        return Codes(sparse.csr_array((0, D.shape[1])), *np.empty((3, 0)), np.empty(0, np.int64))
+        nothing = np.empty(0)
+        return Codes(sparse.csr_array((0, D.shape[1])), nothing, nothing, nothing, np.empty(0, np.int64))
     residual, penalty, gap, done = np.concatenate(found).T.copy()
     X = sparse.csr_array(sparse.vstack(pieces, format="csr"))
     return Codes(X, residual, penalty, gap, done.astype(np.int64))

@@ -6,14 +6,14 @@ followed atom by atom from x = 0 on G = A^T A (once a dictionary) and A^T p (spa
 the piece that holds the optimum.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import lars as lars_kernels
-from odl.prox.columns import EPSILON, parts, real_matrix
+from odl.prox.columns import EPSILON, MatrixLike, parts, real_matrix
 
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
@@ -37,6 +37,13 @@ class Codes(NamedTuple):
     gap : ndarray, shape (n_documents,)
         Objective less the value of a dual point that is feasible up to rounding: no code is better by more.
         Loose at lam = 0 where atoms are nearly dependent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.coding import lars
+    >>> lars.codes(np.array([[0.6, 0.8]]), np.eye(2), lam=0.1)._fields
+    ('X', 'objective', 'residual', 'gap')
     """
 
     X: sparse.csr_array
@@ -78,7 +85,7 @@ def check_arguments(P, A, lam):
     return P, A, float(lam)
 
 
-def codes(P, A, lam, *, loss="norm"):
+def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "squared"] = "norm") -> Codes:
     """Code every document exactly under the l2 norm.
 
     Solves, for every row p of P,
@@ -88,6 +95,8 @@ def codes(P, A, lam, *, loss="norm"):
 
     Documents are independent of each other: how a stream is cut into batches changes no bit. Where the optimum is
     not unique one optimal code is returned, always the same.
+
+    Equation `l2-path` of docs/method.md.
 
     Parameters
     ----------

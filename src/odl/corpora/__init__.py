@@ -8,13 +8,18 @@ A module is a reader if it has
     OWN_FILES = True                        where its sources are named by the study, not by data/corpora.csv
 """
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from odl.corpora.checks import nearest
 from odl.errors import ConfigError
+
+if TYPE_CHECKING:
+    from odl.files.documents import Documents
 
 # Reader -> module, of the files that name one; read, not imported, so that asking for one imports no other.
 READERS = {
@@ -24,7 +29,7 @@ READERS = {
 }
 
 
-def read(name, sources=(), options=None):
+def read(name: str, sources: Sequence[str | os.PathLike] = (), options: Mapping[str, Any] | None = None) -> "Documents":
     """Read a corpus.
 
     Parameters
@@ -48,6 +53,13 @@ def read(name, sources=(), options=None):
         If the reader or an option is unknown, or the options are no dict.
     DataError
         If a source is not what the reader expects.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> len(held), held.ids[0], held.topics[0]
+    (240, 'sim-000001', ('returning-01',))
     """
     if name not in READERS:
         raise ConfigError(
@@ -60,11 +72,25 @@ def read(name, sources=(), options=None):
     return import_module(READERS[name]).read([str(source) for source in sources], dict(options or {}))
 
 
-def has_own_files(name):
-    """Whether a study names the files of a reader itself."""
+def has_own_files(name: str) -> bool:
+    """Whether a study names the files of a reader itself.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> corpora.has_own_files("documents"), corpora.has_own_files("tdt2")
+    (True, False)
+    """
     return getattr(import_module(READERS[name]), "OWN_FILES", False)
 
 
-def schema():
-    """Return the options of every reader, as the configuration's schema has them."""
+def schema() -> dict[str, dict]:
+    """Return the options of every reader, as the configuration's schema has them.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> sorted(corpora.schema())[:3]
+    ['20news', 'arxiv-cs', 'documents']
+    """
     return {name: import_module(module).OPTIONS for name, module in READERS.items()}

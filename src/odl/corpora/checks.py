@@ -3,8 +3,10 @@
 import difflib
 import io
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from odl.errors import ConfigError, DataError
 
@@ -23,13 +25,21 @@ def nearest(name, known):
     return f" (nearest: {lowered[close[0]]!r})" if close else ""
 
 
-def check_options(reader, options, allowed):
+def check_options(reader: str, options: Mapping[str, Any], allowed: Iterable[str]) -> None:
     """Refuse options that the reader does not have.
 
     Raises
     ------
     ConfigError
         Naming the unknown option and the nearest known one.
+
+    Examples
+    --------
+    >>> from odl.corpora.checks import check_options
+    >>> check_options("mine", {"yaer": 2026}, ("year",))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    odl.errors.ConfigError: the option 'yaer' of mine is unknown (nearest: 'year'); ...
     """
     for name in options:
         if name not in allowed:
@@ -40,13 +50,21 @@ def check_options(reader, options, allowed):
             )
 
 
-def check_sources(reader, sources, files):
+def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Sequence:
     """Return the sources if there is one existing file for each of `files`.
 
     Raises
     ------
     DataError
         If there are more or fewer, or one does not exist.
+
+    Examples
+    --------
+    >>> from odl.corpora.checks import check_sources
+    >>> check_sources("mine", [], ["posts.tsv"])
+    Traceback (most recent call last):
+        ...
+    odl.errors.DataError: 0 source files for mine; expected 1: posts.tsv; correct the list of sources.
     """
     if len(sources) != len(files):
         raise DataError(
@@ -61,8 +79,18 @@ def check_sources(reader, sources, files):
 
 
 @contextmanager
-def opening(path, what):
-    """Turn whatever decoding the file at `path` raises into one `DataError`."""
+def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
+    """Turn whatever decoding the file at `path` raises into one `DataError`.
+
+    Examples
+    --------
+    >>> from odl.corpora.checks import opening
+    >>> with opening("posts.tsv", "a table of posts"):  # doctest: +ELLIPSIS
+    ...     int("many")
+    Traceback (most recent call last):
+        ...
+    odl.errors.DataError: posts.tsv cannot be read (invalid literal ... 'many'); expected a table of posts; ...
+    """
     try:
         yield
     except DataError:

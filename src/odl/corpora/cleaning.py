@@ -1,6 +1,7 @@
 """Cleaning of texts before their words are counted: what is not said by the document itself, taken out and counted."""
 
 from array import array
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ SCHEMA = {
 }
 
 
-def chosen_cleaners(clean):
+def chosen_cleaners(clean: Any) -> list[str]:
     """Return the names of the cleaners of an option that go over each text, in the order of `CLEANERS`.
 
     Parameters
@@ -40,6 +41,12 @@ def chosen_cleaners(clean):
     ------
     ConfigError
         If it is something else, or a name is unknown.
+
+    Examples
+    --------
+    >>> from odl.corpora.cleaning import chosen_cleaners
+    >>> chosen_cleaners({"quotes": True, "html": True, "signatures": False})
+    ['html', 'quotes']
     """
     clean = {} if clean is None else clean
     if isinstance(clean, list) and all(isinstance(name, str) for name in clean):
@@ -70,13 +77,21 @@ class Cleaning:
         Of the cleaners.
     boilerplate : bool
         Whether passages are to be kept, for what is taken out later.
+
+    Examples
+    --------
+    >>> from odl.corpora.cleaning import Cleaning
+    >>> cleaner = Cleaning(["html"])
+    >>> text, removed = cleaner.apply("<p>Rain</p>")
+    >>> text.strip(), removed  # characters that each cleaner took out
+    ('Rain', [6])
     """
 
-    def __init__(self, clean=None):
+    def __init__(self, clean: Any = None) -> None:
         self.names, self.boilerplate = chosen_cleaners(clean), keeps_passages(clean)
         self.taken = {name: array("i") for name in self.names}
 
-    def apply(self, text):
+    def apply(self, text: str) -> tuple:
         """Return the text cleaned, and the characters that each cleaner took out."""
         counts = []
         for name in self.names:
@@ -84,12 +99,12 @@ class Cleaning:
             counts.append(before - len(text))
         return text, counts
 
-    def count(self, counts):
+    def count(self, counts: Any) -> None:
         """Count what was taken out of the next document."""
         for name, count in zip(self.names, counts, strict=True):
             self.taken[name].append(count)
 
-    def removed(self):
+    def removed(self) -> dict[str, np.ndarray]:
         """Return cleaner -> characters that it took out of each document."""
         return {name: np.array(taken, dtype=np.int32) for name, taken in self.taken.items()}
 

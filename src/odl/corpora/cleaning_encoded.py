@@ -34,10 +34,16 @@ MINIFIED = 400  # characters of a line at least
 CODE = re.compile(r"[{}()\[\];=<>&|,:!?+*/\"'$]")
 
 
-def drop_encoded(text):
+def drop_encoded(text: str) -> str:
     """Drop encoded blocks, lines of minified code, and words of 40 characters and more that read like neither.
 
     Only ASCII is looked at: scripts that are written without spaces stay as they are. A block leaves an empty line.
+
+    Examples
+    --------
+    >>> from odl.corpora.cleaning_encoded import drop_encoded
+    >>> drop_encoded(f"see {'QWxhZGRpbjpvcGVuIHNlc2FtZQ' * 3} for more")
+    'see  for more'
     """
     lines = text.split("\n")
     rest = [line if len(line) < 40 else _drop_words(line) for line in lines]

@@ -22,10 +22,16 @@ LEFT = re.compile(r"[<&]")
 BLOCKS, CLOSED_BY_OTHERS = frozenset(BLOCKS.split()), frozenset(CLOSED_BY_OTHERS.split())
 
 
-def drop_html(text):
+def drop_html(text: str) -> str:
     """Return the text of HTML: without tags, comments, scripts and styles, entities spelt out; other texts as they are.
 
     Blocks begin on a line of their own. Markup that was escaped and escaped again is taken off as well.
+
+    Examples
+    --------
+    >>> from odl.corpora.cleaning_html import drop_html
+    >>> drop_html("<p>Rain &amp; floods</p><script>track()</script>").strip()
+    'Rain & floods'
     """
     for _ in range(LAYERS):
         if not SIGNS.search(text):

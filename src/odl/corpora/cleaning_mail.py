@@ -44,8 +44,20 @@ CLOSING = re.compile(
 DEVICE = re.compile(r"\s*(?:Sent from my |Get Outlook for |Von meinem .{1,40} gesendet|Envoyé de mon ).{0,60}$")
 
 
-def drop_headers(text):
-    """Drop blocks of mail or news headers, at the top and before forwarded parts; the subject stays as a line."""
+def drop_headers(text: str) -> str:
+    """Drop blocks of mail or news headers, at the top and before forwarded parts; the subject stays as a line.
+
+    Examples
+    --------
+    >>> from odl.corpora.cleaning_mail import drop_headers
+    >>> text = '''From: a@example.org
+    ... Subject: Orbit
+    ... Date: Mon, 5 Jan 2026 10:00:00 +0000
+    ...
+    ... The rocket lifts.'''
+    >>> drop_headers(text).splitlines()
+    ['Orbit', '', 'The rocket lifts.']
+    """
     lines, kept, at, top = text.split("\n"), [], 0, True
     while at < len(lines):
         opened = top or not kept[-1].strip()
@@ -95,10 +107,19 @@ def _bare(subject):
     return subject[at:]
 
 
-def drop_quotes(text):
+def drop_quotes(text: str) -> str:
     """Drop quoted lines, the lines that introduce them ("X wrote:"), and all below "Original Message".
 
     A line is quoted if it begins with ">", after up to four initials, or with "|", ":" or "}" next to another one.
+
+    Examples
+    --------
+    >>> from odl.corpora.cleaning_mail import drop_quotes
+    >>> drop_quotes('''Anna wrote:
+    ... > It rains.
+    ... > It pours.
+    ... Here the sun shines.''')
+    'Here the sun shines.'
     """
     lines = text.split("\n")
     end = next((at for at, line in enumerate(lines) if len(line) <= LONGEST and ORIGINAL.match(line)), len(lines))
@@ -140,11 +161,20 @@ def _kind(line):
     return "other"
 
 
-def drop_signatures(text):
+def drop_signatures(text: str) -> str:
     """Drop a signature at the end: after "--", a closing formula, a device's line, or a rule with an address below.
 
     `MOST_LINES` lines at most; only below "-- " and a formula with blank lines between. A text that is nothing else
     stays.
+
+    Examples
+    --------
+    >>> from odl.corpora.cleaning_mail import drop_signatures
+    >>> drop_signatures('''The rocket lifts.
+    ... --
+    ... Anna
+    ... Institute of Rain''')
+    'The rocket lifts.'
     """
     lines = text.split("\n")
     end, at, filled, gaps, blank, contact = len(lines), len(lines) - 1, 0, 0, 0, False

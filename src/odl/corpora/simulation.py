@@ -4,6 +4,9 @@ In the manner of Christophe, Velcin, Boumghar and others, How to detect novelty 
 arXiv 1909.05099, who mix documents of known topics; here the words are made too.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -23,7 +26,7 @@ TERMS, OWN_TERMS = 12000, 150  # of the language; of a topic
 DAY_MS, START_MS = 86_400_000, 946_684_800_000  # 2000-01-01
 
 
-def read(sources, options):
+def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
     """Make the stream; it has no source.
 
     Parameters
@@ -48,6 +51,13 @@ def read(sources, options):
         - ``splitting-01``: on the days up to one in the middle; from then on two others take its place, ``-a`` and
           ``-b``, each with half of its words and as many others. They have it as their second topic: new by the
           dominant topic, known by all topics.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> sorted({topics[0].split("-")[0] for topics in held.topics})
+    ['drifting', 'entering', 'returning', 'splitting', 'steady']
     """
     check_options(READER, options, OPTIONS)
     check_sources(READER, sources, [])

@@ -4,15 +4,17 @@ The file holds one sparse matrix: counts, then the topic (1...30), then month x 
 There is no word list; terms are named by their column.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import FETCH
+from odl.corpora.checks import FETCH, check_options
 from odl.corpora.matlab import documents_of, read_corpus, whole_counts
 from odl.errors import DataError
 
 READER = "tdt2"
-OPTIONS = {}
+OPTIONS = {"min_documents": {"type": "integer", "minimum": 0}}
 
 EXPECTED = {"number of documents": 9394, "number of terms": 36771, "sum of counts": 1725683, "number of topics": 30}
 DAY_MS = 86_400_000
@@ -26,20 +28,32 @@ def read(sources, options):
     sources : list of path-like
         The one file.
     options : dict
-        None is known.
+        ``min_documents``: leave out the terms that occur in fewer documents of the file, early or late (default 0).
+        This looks ahead, as a vocabulary chosen before the stream does.
 
     Returns
     -------
     Documents
         9394 documents in the order of the file, ids ``tdt2-00001`` by row, terms ``t00001`` by
-        column, topics ``topic01``...; times are midnight UTC of the day.
+        column of the file, topics ``topic01``...; times are midnight UTC of the day.
 
     Raises
     ------
     DataError
         If the file is not that matrix.
     """
-    return read_corpus("tdt2", sources, options, "TDT2_with_time.mat", ["fea"], from_matrix, EXPECTED)
+    check_options(READER, options, OPTIONS)
+    documents = read_corpus("tdt2", sources, {}, "TDT2_with_time.mat", ["fea"], from_matrix, EXPECTED)
+    return frequent(documents, options.get("min_documents", 0))
+
+
+def frequent(documents, least):
+    """Return documents with the terms that occur in at least so many of them, under their names."""
+    if least == 0:
+        return documents
+    kept = np.flatnonzero(np.bincount(documents.counts.indices, minlength=documents.counts.shape[1]) >= least)
+    vocabulary = [documents.vocabulary[column] for column in kept]
+    return replace(documents, counts=documents.counts[:, kept], vocabulary=vocabulary)
 
 
 def from_matrix(path, fea):

@@ -1,6 +1,10 @@
 """Text to term counts: the tokens that scikit-learn's `CountVectorizer` finds."""
 
 import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from scipy import sparse
 
 from odl.corpora.checks import check_options
 from odl.corpora.counting import PATTERN, Tally
@@ -12,7 +16,7 @@ TOKENS = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
 TOKENS_SCHEMA = {"$ref": "#/$defs/tokens"}  # of workflow/schemas/base.json
 
 
-def token_options(tokens=None):
+def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the tokenising options with their defaults, checked.
 
     Parameters
@@ -25,6 +29,12 @@ def token_options(tokens=None):
     ------
     ConfigError
         If a key is unknown or a value cannot be used.
+
+    Examples
+    --------
+    >>> from odl.corpora.text import token_options
+    >>> token_options({"stop_words": ["the"]})["lowercase"]
+    True
     """
     tokens = {} if tokens is None else tokens
     if not isinstance(tokens, dict):
@@ -60,8 +70,15 @@ def tally(tokens=None):
     return Tally({**tokens, "stop_words": frozenset(words)})
 
 
-def analyser(tokens=None):
-    """Return the function that splits a text into its list of tokens (check these by `check_words`)."""
+def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[str]]:
+    """Return the function that splits a text into its list of tokens (check these by `check_words`).
+
+    Examples
+    --------
+    >>> from odl.corpora.text import analyser
+    >>> analyser({"stop_words": "english"})("The tanker left the harbour")
+    ['tanker', 'left', 'harbour']
+    """
     return tally(tokens).words
 
 
@@ -75,7 +92,7 @@ def check_words(vocabulary, tokens):
     return vocabulary
 
 
-def count_words(texts, tokens=None):
+def count_words(texts: Iterable[str], tokens: Mapping[str, Any] | None = None) -> tuple[sparse.csr_array, list[str]]:
     """Count the terms of each text.
 
     Parameters
@@ -90,6 +107,14 @@ def count_words(texts, tokens=None):
     counts : csr_array of int32, shape (n_texts, n_terms)
     vocabulary : list of str
         Sorted.
+
+    Examples
+    --------
+    >>> from odl.corpora.text import count_words
+    >>> counts, vocabulary = count_words(["crude oil", "oil and oil"])
+    >>> vocabulary, counts.toarray()
+    (['crude', 'oil'], array([[1, 1],
+           [0, 2]], dtype=int32))
     """
     tokens = token_options(tokens)
     counted = tally(tokens)

@@ -1,6 +1,9 @@
 """NoveltyDetector: the mechanism as a scikit-learn estimator, for use without the workflow."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
@@ -10,6 +13,7 @@ from odl.detector.saved import Saved
 from odl.detector.single import OneByOne
 from odl.errors import ParameterError
 from odl.evaluation import metrics
+from odl.prox.columns import MatrixLike
 
 
 class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -88,17 +92,17 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def __init__(
         self,
-        learner="adaptive",
-        n_atoms=100,
-        settings=None,
-        growing=False,
-        random_state=0,
+        learner: str = "adaptive",
+        n_atoms: int = 100,
+        settings: dict[str, Any] | None = None,
+        growing: bool = False,
+        random_state: Any = 0,
         *,
-        budget=0.05,
-        window=2000,
-        folds=3,
-        batch_size=256,
-    ):
+        budget: float = 0.05,
+        window: int = 2000,
+        folds: int = 3,
+        batch_size: int = 256,
+    ) -> None:
         self.learner = learner
         self.n_atoms = n_atoms
         self.settings = settings
@@ -116,7 +120,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         tags.requires_fit = True
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
         """Forget everything, learn the first dictionary from a batch, and calibrate on parts of it held out in turn.
 
         Parameters
@@ -138,7 +142,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         self._fit(X)
         return self
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
         """Score one more batch for the window, then learn from it; the first call is `fit`.
 
         Parameters
@@ -167,7 +171,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
             self.feature_names_in_ = names
         return self
 
-    def score_samples(self, X):
+    def score_samples(self, X: MatrixLike) -> np.ndarray:
         """Return the novelty score of each document; high means novel, an empty document has 1.
 
         Parameters
@@ -188,7 +192,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         """
         return self._judged(X)[1].score
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Return log(budget / p): at least 0 for what is novel within the budget, the larger the rarer.
 
         p is the share of the scores of the window, the document's own included, that are at least as large as that of
@@ -216,7 +220,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         rows.check_share("budget", self.budget)
         return np.log(self.budget / self._tail(scores))
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Return 1 for each novel document, 0 for each known one: `decision_function` at least 0.
 
         Parameters
@@ -237,7 +241,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         """
         return (self.decision_function(X) >= 0.0).astype(np.int64)
 
-    def fit_predict(self, X, y=None):
+    def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and return 1 for the documents of the batch that the others of it explain worst, within the budget.
 
         Unlike `fit` and then `predict`, each document is judged by a dictionary that has not learned it: by the scores
@@ -263,7 +267,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         """
         return (among(self._fit(X)) <= self.budget).astype(np.int64)
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> Any:
         """Return the codes of the documents: the weight of each atom.
 
         Parameters
@@ -285,7 +289,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         codes = self._judged(X)[1].codes
         return codes if _get_output_config("transform", self)["dense"] == "default" else codes.toarray()
 
-    def score(self, X, y=None):
+    def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """Return how well the scores tell novel from known documents: the area under the ROC curve, ties half.
 
         Parameters

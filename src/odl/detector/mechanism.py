@@ -1,5 +1,7 @@
 """Score, explain, calibrate, learn: what an estimator does with rows of unit norm, whatever its face."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -10,22 +12,25 @@ from odl.alerts.calibration import tail_probability
 from odl.detector import rows
 from odl.detector.settings import LearnerSettings
 from odl.errors import ParameterError
+from odl.prox.columns import MatrixLike
 
 
 class Mechanism(LearnerSettings):
     """State of a detector and its steps; the parameters are those of `odl.detector.NoveltyDetector`."""
 
     @property
-    def components_(self):
+    def components_(self) -> sparse.csr_array:
         check_is_fitted(self, "state_")
         return sparse.csr_array(self.state_.dictionary.T)
 
     @property
-    def n_atoms_(self):
+    def n_atoms_(self) -> int:
         check_is_fitted(self, "state_")
         return self.state_.dictionary.shape[1]
 
-    def explain(self, X, *, n_words=None, n_atoms=3, feature_names=None):
+    def explain(
+        self, X: MatrixLike, *, n_words: int | None = None, n_atoms: int = 3, feature_names: Sequence[str] | None = None
+    ) -> list[reasons.Explanation]:
         """Say why documents have their scores: each word's share, and the nearest known atoms.
 
         Parameters

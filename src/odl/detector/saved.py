@@ -1,8 +1,10 @@
 """A detector as a file: what it has learned, the scores that calibrate it, and its parameters; nothing is pickled."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +24,7 @@ OWN = {"n_batches", "n_features"}  # in the chain, beside the parameters
 class Saved(Mechanism):
     """Methods to write a detector to a file and to read it again."""
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Write the detector to an HDF5 file (nothing is pickled).
 
         A random_state that is no number is written as the seed that was drawn from it.
@@ -57,7 +59,7 @@ class Saved(Mechanism):
         checkpoints.write(path, point)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike) -> Self:
         """Read a detector written by `save`; it scores and learns on as if it had never stopped.
 
         A file of a version that kept no scores is read as well; then nothing is novel before a further batch.

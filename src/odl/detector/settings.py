@@ -1,6 +1,7 @@
 """Hyper-parameters of the learner as nested parameters, `settings__NAME`, that grid searches and pipelines reach."""
 
 import difflib
+from typing import Any, Self
 
 from odl import learners
 from odl.detector.rows import named
@@ -17,7 +18,10 @@ class LearnerSettings:
     `deep=True` every hyper-parameter of the learner has an entry of its own, which `set_params` writes into a new dict.
     """
 
-    def get_params(self, deep=True):
+    learner: str
+    settings: dict[str, Any] | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with `deep`, those of the learner too, as `settings__NAME`.
 
         Parameters
@@ -34,14 +38,14 @@ class LearnerSettings:
         >>> NoveltyDetector(settings={"lam": 0.2}).get_params()["settings__lam"]
         0.2
         """
-        params = super().get_params(deep=False)
+        params = super().get_params(deep=False)  # type: ignore[misc]  # of BaseEstimator
         if deep:
             given = self.settings if isinstance(self.settings, dict) else {}
             default = {name: entry.default for name, entry in self._known().items()}
             params |= {f"{PREFIX}{name}": value for name, value in {**default, **given}.items()}
         return params
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the learner as `settings__NAME`; a learner comes before its settings.
 
         Parameters
@@ -59,7 +63,7 @@ class LearnerSettings:
         {'nearest': 3}
         """
         nested = {key.removeprefix(PREFIX): params.pop(key) for key in [*params] if key.startswith(PREFIX)}
-        super().set_params(**params)
+        super().set_params(**params)  # type: ignore[misc]
         if nested:
             known = self._known()
             for name in nested.keys() - known.keys():

@@ -1,7 +1,8 @@
 """One document at a time, in the manner of river: a dict of words and weights is scored, then learned."""
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +27,10 @@ class OneByOne(Mechanism):
         Column of each word, where documents come as words and weights.
     """
 
-    def score_one(self, x):
+    budget: float
+    batch_size: int
+
+    def score_one(self, x: Mapping[str, float] | Sequence[float]) -> float:
         """Return the novelty score of one document; nan before a first batch was learned.
 
         Parameters
@@ -51,7 +55,7 @@ class OneByOne(Mechanism):
             return float("nan")
         return float(self._scored_one(x).score[0])
 
-    def predict_one(self, x):
+    def predict_one(self, x: Mapping[str, float] | Sequence[float]) -> int:
         """Return 1 if one document is novel within the budget, 0 if it is known or nothing was learned yet.
 
         Parameters
@@ -71,7 +75,7 @@ class OneByOne(Mechanism):
         rows.check_share("budget", self.budget)
         return int(hasattr(self, "state_") and self._tail(self._scored_one(x).score)[0] <= self.budget)
 
-    def learn_one(self, x):
+    def learn_one(self, x: Mapping[str, float] | Sequence[float]) -> Self:
         """Put one document to those that wait, and learn them once there are `batch_size`.
 
         Parameters

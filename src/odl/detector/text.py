@@ -1,5 +1,9 @@
 """TextNovelty: a data frame of texts in, scores, alerts and reasons out, with the stream's own words and weights."""
 
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -16,6 +20,9 @@ from odl.errors import ParameterError
 from odl.stream.batching import PERIODS
 from odl.stream.features import number_terms
 from odl.stream.weighting import weigh
+
+if TYPE_CHECKING:
+    import pandas
 
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "budget", "window", "folds")
 OF_TEXT = ("text", "time", "id", "period", "initial", "tokens", "tf", "idf", "min_df", "n_reasons")
@@ -72,25 +79,25 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     def __init__(
         self,
-        learner="adaptive",
-        n_atoms=500,
-        settings=None,
-        random_state=0,
+        learner: str = "adaptive",
+        n_atoms: int = 500,
+        settings: dict[str, Any] | None = None,
+        random_state: Any = 0,
         *,
-        budget=0.05,
-        window=2000,
-        folds=3,
-        text="text",
-        time=None,
-        id=None,
-        period=None,
-        initial=200,
-        tokens=None,
-        tf="log",
-        idf=True,
-        min_df=0,
-        n_reasons=5,
-    ):
+        budget: float = 0.05,
+        window: int = 2000,
+        folds: int = 3,
+        text: str = "text",
+        time: str | None = None,
+        id: str | None = None,
+        period: str | None = None,
+        initial: int = 200,
+        tokens: dict[str, Any] | None = None,
+        tf: str = "log",
+        idf: bool = True,
+        min_df: int = 0,
+        n_reasons: int = 5,
+    ) -> None:
         self.learner = learner
         self.n_atoms = n_atoms
         self.settings = settings
@@ -109,7 +116,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.min_df = min_df
         self.n_reasons = n_reasons
 
-    def update(self, frame):
+    def update(self, frame: "pandas.DataFrame") -> "pandas.DataFrame":
         """Score documents by those before them, then learn them, batch by batch.
 
         Parameters
@@ -138,7 +145,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         batches = frames.batches(times, len(texts), self.period, initial)
         return frames.table(frame, ids, times, [self._step(batch, texts) for batch in batches])
 
-    def judge(self, frame):
+    def judge(self, frame: "pandas.DataFrame") -> "pandas.DataFrame":
         """Score documents as one batch by what was learned so far, and learn nothing; the frame is as of `update`.
 
         Parameters
@@ -165,7 +172,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         found = self._found(np.arange(len(texts)), P, words, counts)[0]
         return frames.table(frame, ids, times, [found])
 
-    def explain(self, texts, *, n_words=None, n_atoms=3):
+    def explain(
+        self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3
+    ) -> list[reasons.Explanation]:
         """Say why texts have their scores, as `NoveltyDetector.explain` does.
 
         Parameters
@@ -196,19 +205,31 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         found, state = detector._scored(P, model), model.fit_terms(detector.state_, P.shape[1])
         return reasons.explain(model, state, P, found, words, n_words=n_words, n_atoms=n_atoms)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Write all that was learned, with vocabulary and frequencies, to an HDF5 file (nothing is pickled).
 
         Parameters
         ----------
         path : path-like
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import pandas as pd
+        >>> from odl import TextNovelty
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> stream = TextNovelty()
+        >>> learned = stream.update(pd.DataFrame({"text": ["oil tanker", "oil refinery", "crude oil"]}))
+        >>> stream.save(os.path.join(folder.name, "stream.h5"))
+        >>> os.listdir(folder.name)
+        ['stream.h5']
         """
         self._check_learned()
         own = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_}
         self.detector_._save(path, {"text": own}, {"frequencies": self.frequencies_})
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike) -> Self:
         """Read what `save` wrote; it goes on as if it had never stopped.
 
         Parameters

@@ -8,11 +8,20 @@ from scipy import sparse
 
 from odl.coding import lars
 from odl.errors import ParameterError
-from odl.prox.columns import parts, real_matrix
+from odl.prox.columns import MatrixLike, parts, real_matrix
 
 
 class Fit(NamedTuple):
-    """A dictionary, the codes it was fitted to last, and the objective after every coding step."""
+    """A dictionary, the codes it was fitted to last, and the objective after every coding step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary import l2
+    >>> l2.fit(np.eye(2), np.eye(2), lam=0.1).X.toarray().round(6)
+    array([[0.9, 0. ],
+           [0. , 0.9]])
+    """
 
     A: sparse.csc_array
     X: sparse.csr_array
@@ -30,7 +39,7 @@ def check_atoms(A):
     return A
 
 
-def update_dictionary(P, X, A, *, sweeps=1):
+def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: int = 1) -> sparse.csc_array:
     """Lower the squared error of a dictionary with the codes fixed.
 
     Descends on ``min_A 1/2 ||P - X A^T||_F^2`` over dictionaries with A >= 0 and ``||a_j||_2 <= 1`` by block
@@ -64,6 +73,15 @@ def update_dictionary(P, X, A, *, sweeps=1):
     References
     ----------
     Mairal, Bach, Ponce, Sapiro, JMLR 11 (2010), Algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.l2 import update_dictionary
+    >>> P, X, A = np.array([[0.6, 0.8]]), np.array([[0.5]]), np.array([[1.0], [0.0]])
+    >>> update_dictionary(P, X, A).toarray().round(3)  # the atom turns to the document
+    array([[0.6],
+           [0.8]])
     """
     P, X, A = real_matrix(P, "P"), real_matrix(X, "X"), check_atoms(A)
     if P.shape[0] != X.shape[0] or P.shape[1] != A.shape[0] or X.shape[1] != A.shape[1]:
@@ -80,10 +98,14 @@ def update_dictionary(P, X, A, *, sweeps=1):
     return sparse.csc_array((values, terms, np.concatenate(([0], np.cumsum(lengths)))), shape=A.shape)
 
 
-def fit(P, A, lam, *, alternations=10, sweeps=1, tolerance=1e-3):
+def fit(
+    P: MatrixLike, A: MatrixLike, lam: float, *, alternations: int = 10, sweeps: int = 1, tolerance: float = 1e-3
+) -> Fit:
     """Non-negative sparse coding: alternate exact codes and block coordinate descent.
 
         min_{A, X >= 0}  1/2 ||P - X A^T||_F^2 + lam sum(X)    subject to  ||a_j||_2 <= 1
+
+    Equation `l2-batch` of docs/method.md.
 
     Parameters
     ----------
@@ -115,6 +137,14 @@ def fit(P, A, lam, *, alternations=10, sweeps=1, tolerance=1e-3):
     ----------
     Hoyer, Non-negative sparse coding, NNSP 2002; Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, supplement,
     Algorithm 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary import l2
+    >>> found = l2.fit(np.array([[0.6, 0.8], [0.8, 0.6]]), np.array([[1.0], [0.0]]), lam=0.1, alternations=3)
+    >>> found.A.toarray().ravel().round(2), np.round(found.trace, 3)
+    (array([0.71, 0.71]), array([0.63 , 0.208, 0.208]))
     """
     A, X, trace = check_atoms(A), None, []
     for _ in range(alternations):

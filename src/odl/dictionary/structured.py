@@ -7,18 +7,20 @@ block coordinate descent on the statistics A = sum x x^T and B = sum p x^T (Mair
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from odl.coding import fista
 from odl.errors import ParameterError
 from odl.kernels import elastic
-from odl.prox.columns import EPSILON, real_matrix
+from odl.prox.columns import EPSILON, MatrixLike, real_matrix
 from odl.prox.treeprox import LARGEST_ENTRY, number, project_atoms
 from odl.trees import Tree
 
+Dictionary: TypeAlias = np.ndarray | sparse.csc_array
 BLOCK = 512  # documents summed at a time
 UNUSED = 1e-12  # an atom with A_jj at most this times the largest of them is not used
 
@@ -34,6 +36,13 @@ class Statistics(NamedTuple):
         Sum of ``p x^T``.
     documents : float
         Documents seen so far; forgotten ones count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.structured import statistics
+    >>> statistics(np.array([[0.6, 0.8]]), np.array([[0.5]])).documents
+    1.0
     """
 
     A: sparse.csr_array
@@ -44,6 +53,8 @@ class Statistics(NamedTuple):
 @dataclass(frozen=True)
 class Problem:
     """What is minimised.
+
+    Equation `squared-loss` of docs/method.md.
 
     Parameters
     ----------
@@ -63,12 +74,21 @@ class Problem:
         Of the codes, as `odl.coding.fista.codes`.
     sweeps : int
         Sweeps of block coordinate descent over the atoms in one update.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl import trees
+    >>> from odl.dictionary.structured import Problem
+    >>> problem = Problem(0.1, tree=trees.path(2), mu=0.0)
+    >>> problem.codes(np.array([[0.6, 0.8]]), np.eye(2)).X.toarray().round(3)
+    array([[0.535, 0.624]])
     """
 
     lam: float
-    tree: Tree = None
+    tree: Tree | None = None
     norm: str = "l2"
-    weights: tuple = None
+    weights: tuple[float, ...] | None = None
     mu: float = 1.0
     nonnegative_codes: bool = True
     nonnegative_atoms: bool = True
@@ -77,7 +97,9 @@ class Problem:
     stop: str = "gap"
     sweeps: int = 5
 
-    def codes(self, P, D, start=None, mask=None):
+    def codes(
+        self, P: MatrixLike, D: MatrixLike, start: MatrixLike | None = None, mask: ArrayLike | None = None
+    ) -> fista.Codes:
         """Return the `odl.coding.fista.Codes` of documents on a dictionary."""
         return fista.codes(
             P,
@@ -94,17 +116,19 @@ class Problem:
             iterations=self.iterations,
         )
 
-    def project(self, D):
+    def project(self, D: ArrayLike) -> np.ndarray:
         """Return the dictionary (dense) with every atom projected on its set."""
         D = D.toarray() if sparse.issparse(D) else D
         return project_atoms(D, self.mu, nonnegative=self.nonnegative_atoms)
 
-    def update(self, D, statistics):
+    def update(self, D: Dictionary, statistics: Statistics) -> Dictionary:
         """Return the dictionary after sweeps of block coordinate descent.
 
         ``d_j <- Proj(d_j + (b_j - D a_j) / A_jj)`` for j in turn, which minimises
         ``1/2 tr(D^T D A) - tr(D^T B)`` over one atom exactly: the objective at fixed codes never rises. An atom that
         no code uses stays.
+
+        Equation `atom-update` of docs/method.md.
 
         Parameters
         ----------
@@ -135,8 +159,17 @@ class Problem:
         return np.ascontiguousarray(atoms.T)
 
 
-def statistics(P, X):
-    """Return the statistics of documents P (documents x terms) and their codes X (documents x atoms)."""
+def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
+    """Return the statistics of documents P (documents x terms) and their codes X (documents x atoms).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.structured import statistics
+    >>> found = statistics(np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([[0.5], [1.0]]))
+    >>> found.A.toarray(), found.B.toarray().ravel()
+    (array([[1.25]]), array([1.3, 0.4]))
+    """
     P, X = real_matrix(P, "P"), real_matrix(X, "X")
     A, B = sparse.csr_array((X.shape[1], X.shape[1])), sparse.csc_array((P.shape[1], X.shape[1]))
     for first in range(0, P.shape[0], BLOCK):
@@ -145,7 +178,7 @@ def statistics(P, X):
     return Statistics(sparse.csr_array(A), sparse.csc_array(B), float(P.shape[0]))
 
 
-def accumulate(past, new, forgetting=0.0):
+def accumulate(past: Statistics | None, new: Statistics, forgetting: float = 0.0) -> Statistics:
     """Add the statistics of a batch to those of the past.
 
     The past is scaled by ``(N / (N + n))^forgetting`` where N documents were seen before and the batch has n. So
@@ -159,6 +192,15 @@ def accumulate(past, new, forgetting=0.0):
     new : Statistics
     forgetting : float
         rho; 0 forgets nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.structured import accumulate, statistics
+    >>> first = statistics(np.array([[0.6, 0.8]]), np.array([[1.0]]))
+    >>> both = accumulate(first, first, forgetting=1.0)  # one document of two: the past counts a half
+    >>> both.documents, both.A.toarray()
+    (2.0, array([[1.5]]))
     """
     if past is None:
         return new
@@ -172,14 +214,25 @@ def accumulate(past, new, forgetting=0.0):
 
 
 class Fit(NamedTuple):
-    """A learned dictionary (as the start was: dense or sparse), the last codes, and the mean objective a round."""
+    """A learned dictionary (as the start was: dense or sparse), the last codes, and the mean objective a round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.structured import Problem, learn_batch
+    >>> found = learn_batch(Problem(0.1, mu=0.0), np.eye(2), np.eye(2), rounds=2)
+    >>> len(found.objective), round(found.objective[-1], 3)
+    (2, 0.095)
+    """
 
     D: object
     codes: fista.Codes
     objective: list
 
 
-def learn_batch(problem, P, D, *, rounds=30, decrease=0.0, reseed=False):
+def learn_batch(
+    problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int = 30, decrease: float = 0.0, reseed: bool = False
+) -> Fit:
     """Learn a dictionary from all documents at once: codes, then atoms, in turn.
 
     Parameters
@@ -201,6 +254,17 @@ def learn_batch(problem, P, D, *, rounds=30, decrease=0.0, reseed=False):
     Fit
         `objective` holds the mean before the first update and after each round's codes; it does not rise beyond the
         tolerance of the codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.structured import Problem, learn_batch
+    >>> P = np.array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    >>> found = learn_batch(Problem(0.01, mu=0.0), P, np.eye(3)[:, [0, 2]], rounds=20)
+    >>> found.D.round(2)
+    array([[0.6, 0. ],
+           [0.8, 0. ],
+           [0. , 1. ]])
     """
     D = _like(D, problem.project(D))
     codes = problem.codes(P, D)
@@ -216,7 +280,17 @@ def learn_batch(problem, P, D, *, rounds=30, decrease=0.0, reseed=False):
     return Fit(D, codes, objective)
 
 
-def learn_online(problem, P, D, rng, *, batch=256, epochs=1, forgetting=0.0, past=None):
+def learn_online(
+    problem: Problem,
+    P: MatrixLike,
+    D: Dictionary,
+    rng: np.random.Generator,
+    *,
+    batch: int = 256,
+    epochs: int = 1,
+    forgetting: float = 0.0,
+    past: Statistics | None = None,
+) -> tuple[Dictionary, Statistics | None, list[float]]:
     """Learn a dictionary in mini-batches drawn in a random order (JMLR 2010, algorithm 1).
 
     Parameters
@@ -239,6 +313,17 @@ def learn_online(problem, P, D, rng, *, batch=256, epochs=1, forgetting=0.0, pas
     past : Statistics
     objective : list of float
         Mean objective of every mini-batch before it was learned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.dictionary.structured import Problem, learn_online
+    >>> P = np.array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]] * 20)
+    >>> D, past, objective = learn_online(Problem(0.01, mu=0.0), P, np.eye(3)[:, [0, 2]], np.random.default_rng(0))
+    >>> D.round(2), past.documents, len(objective)
+    (array([[0.6, 0. ],
+           [0.8, 0. ],
+           [0. , 1. ]]), 40.0, 1)
     """
     if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
         raise ParameterError(f"batch is {batch!r}", "a whole number of at least 1", "set batch")

@@ -4,13 +4,13 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.prox.columns import real_matrix
-from odl.trees import ROOT
+from odl.prox.columns import MatrixLike, real_matrix
+from odl.trees import ROOT, Tree
 
 ROUNDS = 10  # of k-means; a start need not have converged
 
 
-def cluster_atoms(P, tree, rng):
+def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse.csc_array:
     """Return the atoms of documents in nested clusters.
 
     The roots of the tree part the documents among them (one root has all of them), and the children of a node those
@@ -36,6 +36,17 @@ def cluster_atoms(P, tree, rng):
     ------
     ParameterError
         If no document has a term.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl import trees
+    >>> from odl.dictionary.treestart import cluster_atoms
+    >>> P = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> cluster_atoms(P, trees.balanced((2,)), np.random.default_rng(0)).toarray().round(2)  # the root: what all have
+    array([[0.82, 0.  , 0.  ],
+           [0.41, 1.  , 0.  ],
+           [0.41, 0.  , 1.  ]])
     """
     P = real_matrix(P, "P")
     filled = np.flatnonzero(np.diff(P.indptr))

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed.inference import CHECK
+from odl.distributed.models import Model
 from odl.distributed.networks import Network, single
 from odl.distributed.parts import Huber
 from odl.errors import ParameterError
@@ -41,6 +42,16 @@ class Coded(NamedTuple):
         Exchanges for each document.
     floats : ndarray, shape (n_documents, n_agents), or None
         Floats that each agent sent, if it sends the terms that the document and the atoms that answered touch.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> found = coding.centralised(P, A, model)
+    >>> bool((found.gap <= 1e-6).all()), (found.residual + found.penalty - found.score).round(6)
+    (True, array([0., 0.]))
     """
 
     codes: sparse.csr_array
@@ -111,7 +122,7 @@ def empty_cost(P, model):
     return np.bincount(np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), costs, minlength=P.shape[0])
 
 
-def centralised(P, A, model, *, tolerance=1e-6):
+def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, tolerance: float = 1e-6) -> Coded:
     """Find the optimum of every document: min_y f(x - A y) + h(y), by coordinate descent with a certificate.
 
     Parameters
@@ -125,6 +136,17 @@ def centralised(P, A, model, *, tolerance=1e-6):
     Returns
     -------
     Coded
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> found = coding.centralised(P, A, model)
+    >>> found.codes.toarray().round(2), found.score.round(3)
+    (array([[0.86, 0.  ],
+           [0.  , 1.01]]), array([0.09, 0.12]))
     """
     P, A = _prepare(P, A, model)
     limits = (settings(model), float(tolerance), SWEEPS)
@@ -137,24 +159,37 @@ def centralised(P, A, model, *, tolerance=1e-6):
     return Coded(sparse.csr_array(codes), parts[0], parts[1], parts[0] + parts[1], parts[2])
 
 
-def owners(n_atoms, n_agents):
+def owners(n_atoms: int, n_agents: int) -> np.ndarray:
     """Return the agent of each atom: consecutive atoms, as evenly as possible.
 
     Raises
     ------
     ParameterError
         If there are more agents than atoms.
+
+    Examples
+    --------
+    >>> from odl.distributed import coding
+    >>> coding.owners(5, 2)
+    array([0, 0, 0, 1, 1])
     """
     if not 1 <= n_agents <= n_atoms:
         raise ParameterError(f"{n_agents} agents for {n_atoms} atoms", "one atom or more an agent", "lower agents")
     return np.arange(n_atoms) * n_agents // n_atoms
 
 
-def safe_step(model, owner, network):
+def safe_step(model: Model, owner: np.ndarray, network: Network) -> float:
     """Return 0.9/(c_f/N + n/delta), n the most atoms of an agent.
 
     Atoms lie in the unit ball, so ||W_k||_2^2 <= n: nobody has to ask for another agent's norm, and the step stays
     safe whatever is learned.
+
+    Examples
+    --------
+    >>> from odl.distributed import coding, models, networks
+    >>> model, ring = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 4, degree=2)
+    >>> round(float(coding.safe_step(model, coding.owners(4, 4), ring)), 4)
+    0.0878
     """
     return 0.9 * model.largest_step(np.bincount(owner), network.n_agents)
 
@@ -193,7 +228,18 @@ def _over(model, owner, network, mu, iterations, tolerance, settled):
     )
 
 
-def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_000, tolerance=1e-3, settled=False):
+def over_network(
+    P: sparse.csr_array,
+    A: sparse.csc_array,
+    model: Model,
+    owner: np.ndarray,
+    network: Network,
+    *,
+    mu: float = 0.0,
+    iterations: int = 10_000,
+    tolerance: float = 1e-3,
+    settled: bool = False,
+) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 
     Parameters
@@ -214,6 +260,16 @@ def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_
     Returns
     -------
     Coded
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models, networks
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> network, owner = networks.network("fully_connected", 2), coding.owners(2, 2)
+    >>> coding.over_network(P, A, model, owner, network).score.round(3)
+    array([0.09, 0.12])
     """
     P, A = _prepare(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
@@ -228,12 +284,25 @@ def over_network(P, A, model, owner, network: Network, *, mu=0.0, iterations=10_
     return Coded(codes, score - h, h, score, np.full(len(score), np.nan), costs, used, floats)
 
 
-def learn_centralised(P, A, model, step, *, tolerance=1e-3):
+def learn_centralised(
+    P: sparse.csr_array, A: sparse.csc_array, model: Model, step: float, *, tolerance: float = 1e-3
+) -> sparse.csc_array:
     """Learn documents one by one, each from its optimum: W <- Proj(prox(W + step nu y^T)).
 
     Returns
     -------
     csc_array, shape (n_terms, n_atoms)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> coding.learn_centralised(P, A, model, step=0.1).toarray().round(2)
+    array([[0.6 , 0.  ],
+           [0.8 , 0.  ],
+           [0.  , 0.82]])
     """
     P, A = _prepare(P, A, model)
     atoms, _ = descent.learn_documents(
@@ -243,12 +312,36 @@ def learn_centralised(P, A, model, step, *, tolerance=1e-3):
     return unpack(atoms, P.shape[1])
 
 
-def learn_over_network(P, A, model, step, owner, network, *, mu=0.0, iterations=10_000, tolerance=1e-3, settled=False):
+def learn_over_network(
+    P: sparse.csr_array,
+    A: sparse.csc_array,
+    model: Model,
+    step: float,
+    owner: np.ndarray,
+    network: Network,
+    *,
+    mu: float = 0.0,
+    iterations: int = 10_000,
+    tolerance: float = 1e-3,
+    settled: bool = False,
+) -> sparse.csc_array:
     """Learn documents one by one, every agent from its own dual variable and codes (eqs 51 to 56).
 
     Returns
     -------
     csc_array, shape (n_terms, n_atoms)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.distributed import coding, models, networks
+    >>> model = models.task("nmf", gamma=0.05, delta=0.1)
+    >>> P, A = csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]), csc_array([[0.6, 0.0], [0.8, 0.0], [0.0, 0.8]])
+    >>> network, owner = networks.network("fully_connected", 2), coding.owners(2, 2)
+    >>> coding.learn_over_network(P, A, model, 0.1, owner, network).toarray().round(2)
+    array([[0.6 , 0.  ],
+           [0.8 , 0.  ],
+           [0.  , 0.82]])
     """
     P, A = _prepare(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance, settled)

@@ -9,9 +9,10 @@ sparse documents, tested against these.
 Source: Chen, Towfic and Sayed 2014, equations 31, 37 to 39 and 42; numbers of the paper.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +40,16 @@ class Inference(NamedTuple):
         Gradient steps of each agent: one an exchange for diffusion, many for ADMM (the third time scale).
     floats : ndarray
         Floats that each own agent sent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed import inference, models, networks
+    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
+    >>> found = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
+    >>> found.nu.shape, len(found.codes)
+    ((3, 3), 3)
     """
 
     nu: np.ndarray
@@ -62,6 +73,15 @@ class Share:
         Own agents, ascending.
     blocks : list of ndarray, shape (terms, atoms of the agent)
         W_k of the own agents; the numbers of atoms may differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed import inference, models, networks
+    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
+    >>> share.heard, share.shares.round(2)
+    (array([0, 1, 2]), array([0.33, 0.33, 0.33]))
     """
 
     model: Model
@@ -78,7 +98,7 @@ class Share:
             raise ParameterError(f"agents up to {self.agents[-1]}", f"below {n_agents}", "correct the share")
 
     @cached_property
-    def heard(self):
+    def heard(self) -> np.ndarray:
         """Agents whose dual variables the own agents combine, ascending (themselves among them)."""
         return np.unique(self._rows.indices)
 
@@ -93,16 +113,16 @@ class Share:
         return sparse.csr_array((rows.data, places, rows.indptr), shape=(len(self.agents), len(self.heard)))
 
     @cached_property
-    def shares(self):
+    def shares(self) -> np.ndarray:
         """1/|N_I| of the own agents that see the data, 0 of the others."""
         return self.network.shares[self.agents]
 
     @cached_property
-    def norms(self):
+    def norms(self) -> np.ndarray:
         """||W_k||_2^2 of the own agents."""
         return np.array([np.linalg.norm(block, 2) ** 2 if block.size else 0.0 for block in self.blocks])
 
-    def start(self, x):
+    def start(self, x: np.ndarray) -> np.ndarray:
         """Return nu = argmin of f* - nu^T x at the agents that see x, 0 at the others: nothing is exchanged for it.
 
         It is the optimum where no atom answers, so that only what the atoms explain is left to find.
@@ -110,7 +130,7 @@ class Share:
         seen = (self.shares > 0)[:, None]
         return np.where(seen, self.model.residual.project(np.asarray(x) / self.model.residual.curvature), 0.0)
 
-    def gradients(self, nu, x):
+    def gradients(self, nu: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the gradients of J_k at the agents' own dual variables."""
         n_agents = self.network.n_agents
         rows = [
@@ -119,12 +139,17 @@ class Share:
         ]
         return np.array(rows).reshape(nu.shape)
 
-    def adapt(self, nu, x, step):
-        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone."""
+    def adapt(self, nu: np.ndarray, x: np.ndarray, step: float) -> np.ndarray:
+        """Return psi_k = nu_k - step grad J_k(nu_k) (eq. 31a): each agent alone.
+
+        Equation `adapt-then-combine` of docs/method.md.
+        """
         return nu - step * self.gradients(nu, x)
 
-    def combine(self, psi):
+    def combine(self, psi: np.ndarray) -> np.ndarray:
         """Return nu_k = Proj(sum_l a_lk psi_l) (eqs 31b, 37b).
+
+        Equation `adapt-then-combine` of docs/method.md.
 
         Parameters
         ----------
@@ -133,7 +158,7 @@ class Share:
         """
         return self.model.residual.project(self._weights @ psi)
 
-    def finish(self, nu, x, iterations, inner):
+    def finish(self, nu: np.ndarray, x: np.ndarray, iterations: int, inner: int) -> Inference:
         """Return the codes y_k = T(W_k^T nu_k), the costs and the count of floats."""
         codes = [self.model.codes(block, row) for block, row in zip(self.blocks, nu, strict=True)]
         costs = [
@@ -144,8 +169,18 @@ class Share:
         return Inference(nu, codes, np.array(costs), iterations, inner, floats)
 
 
-def share_all(model, network, blocks):
-    """Return the share of a process that owns every agent."""
+def share_all(model: Model, network: Network, blocks: Sequence[np.ndarray]) -> Share:
+    """Return the share of a process that owns every agent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed import inference, models, networks
+    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
+    >>> share.agents, share.norms
+    (array([0, 1, 2]), array([1., 1., 1.]))
+    """
     return Share(model, network, np.arange(network.n_agents), list(blocks))
 
 
@@ -154,9 +189,19 @@ def _everyone(values):
 
 
 def diffuse(
-    share, x, *, step=None, iterations=10_000, tolerance=1e-6, exchange=_everyone, gather=_everyone, record=None
-):
+    share: Share,
+    x: np.ndarray,
+    *,
+    step: float | None = None,
+    iterations: int = 10_000,
+    tolerance: float = 1e-6,
+    exchange: Callable[[np.ndarray], np.ndarray] = _everyone,
+    gather: Callable[[np.ndarray], np.ndarray] = _everyone,
+    record: Callable[[int, np.ndarray], Any] | None = None,
+) -> Inference:
     """Maximise the dual by adapt-then-combine diffusion (eqs 31 and 37).
+
+    Equation `adapt-then-combine` of docs/method.md.
 
     Parameters
     ----------
@@ -183,6 +228,16 @@ def diffuse(
     -------
     Inference
         The fixed point lies within O(mu) of the optimum; on it where everyone hears everyone with equal weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed import inference, models, networks
+    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
+    >>> found = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
+    >>> np.concatenate(found.codes).round(2), round(-float(found.costs.sum()), 3)  # the codes, the score
+    (array([0.5 , 0.68, 0.  ]), 0.107)
     """
     network, curvature = share.network, share.model.residual.curvature
     if step is None:
@@ -203,7 +258,16 @@ def diffuse(
     return share.finish(nu, x, used, used)
 
 
-def consensus_admm(share, x, *, penalty=None, iterations=1000, inner=20, exchange=_everyone, record=None):
+def consensus_admm(
+    share: Share,
+    x: np.ndarray,
+    *,
+    penalty: float | None = None,
+    iterations: int = 1000,
+    inner: int = 20,
+    exchange: Callable[[np.ndarray], np.ndarray] = _everyone,
+    record: Callable[[int, np.ndarray], Any] | None = None,
+) -> Inference:
     """Maximise the dual by consensus ADMM with Jacobi updates: all agents at once (compare eqs 38 and 39).
 
     min sum_k J_k(nu_k) such that nu_k = nu_l for neighbours:
@@ -227,6 +291,16 @@ def consensus_admm(share, x, *, penalty=None, iterations=1000, inner=20, exchang
     -------
     Inference
         Converges to the optimum itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed import inference, models, networks
+    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
+    >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
+    >>> found = inference.consensus_admm(share, np.array([0.6, 0.8, 0.0]))
+    >>> np.concatenate(found.codes).round(2), round(-float(found.costs.sum()), 3)  # the codes, the score
+    (array([0.5 , 0.68, 0.  ]), 0.107)
     """
     model, n_agents = share.model, share.network.n_agents
     if penalty is None:
@@ -256,7 +330,9 @@ def consensus_admm(share, x, *, penalty=None, iterations=1000, inner=20, exchang
     return share.finish(nu, x, iterations, iterations * inner)
 
 
-def average(costs, weights, *, step=0.01, iterations=1000, tolerance=0.0):
+def average(
+    costs: np.ndarray, weights: sparse.csr_array, *, step: float = 0.01, iterations: int = 1000, tolerance: float = 0.0
+) -> tuple[np.ndarray, int]:
     """Let every agent find the score by diffusion of one number: s_k <- sum_l a_lk (s_l - step (s_l + J_l)).
 
     The mean of the s_k tends to -(1/N) sum_k J_k and each s_k to within O(step) of it; N s_k is the score.
@@ -279,6 +355,15 @@ def average(costs, weights, *, step=0.01, iterations=1000, tolerance=0.0):
         N s_k, one for each agent.
     iterations : int
         Numbers each agent sent to each neighbour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed import inference, networks
+    >>> ring = networks.network("ring", 4, degree=2)
+    >>> scores, sent = inference.average(np.array([-0.1, -0.2, -0.3, -0.4]), ring.weights, step=0.0)
+    >>> scores.round(3)
+    array([1., 1., 1., 1.])
     """
     if not 0.0 <= step < 1.0:
         raise ParameterError(f"step={step!r}", "a step of at least 0 and below 1", "correct it")

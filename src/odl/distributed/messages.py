@@ -159,8 +159,12 @@ class Ranks:
         return self._shared(self.hears, floats)
 
     def _shared(self, ranks, floats):
-        window, others = self.window, set(ranks) - {self.rank}
-        if others and (floats > window.longest or not window.ranks >= others):
+        return None if set(ranks) - {self.rank} and floats > self.window.longest else self.shared_with(ranks)
+
+    def shared_with(self, ranks):
+        """Return the memory shared with these ranks as kernels take it, or None if there is none with some of them."""
+        window = self.window
+        if not window.ranks >= set(ranks) - {self.rank}:
             return None
         ends = [np.array([at[rank] for rank in ranks], dtype=np.int64) for at in (window.out, window.into)]
         return window.memory, window.longest, window.moment, *ends

@@ -1,7 +1,9 @@
 """Networks of agents: graphs, combination weights, and which agents see the data."""
 
 import csv
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -30,6 +32,13 @@ class Network:
     ------
     ParameterError
         If the weights are not doubly stochastic, the network not connected or nobody sees the data.
+
+    Examples
+    --------
+    >>> from odl.distributed import networks
+    >>> ring = networks.network("ring", 6, degree=2)
+    >>> ring.n_agents, ring.neighbours, ring.weights.toarray()[0].round(2)
+    (6, array([2, 2, 2, 2, 2, 2]), array([0.33, 0.33, 0.  , 0.  , 0.  , 0.33]))
     """
 
     weights: sparse.csr_array
@@ -55,28 +64,28 @@ class Network:
             raise ParameterError(given, "at least one", "raise seen_by")
 
     @property
-    def n_agents(self):
+    def n_agents(self) -> int:
         """Number of agents."""
         return self.weights.shape[0]
 
     @property
-    def shares(self):
+    def shares(self) -> np.ndarray:
         """1/|N_I| for agents that see the data, 0 for the others."""
         return self.seen / self.seen.sum()
 
     @property
-    def neighbours(self):
+    def neighbours(self) -> np.ndarray:
         """Number of other agents that each agent sends to."""
         return np.diff(self.weights.indptr) - (self.weights.diagonal() != 0)
 
     @property
-    def exact(self):
+    def exact(self) -> bool:
         """Whether all agents always hold the same dual variable: everyone hears everyone with equal weight."""
         dense = self.weights.nnz == self.n_agents**2
         return bool(dense and np.abs(self.weights.data - 1.0 / self.n_agents).max() <= ROUNDING)
 
 
-def metropolis(adjacency):
+def metropolis(adjacency: sparse.sparray) -> sparse.csr_array:
     """Return a_lk = 1/max(n_l, n_k) for neighbours (n counts the agent itself), the rest to a_kk.
 
     Parameters
@@ -88,6 +97,15 @@ def metropolis(adjacency):
     -------
     csr_array
         Symmetric and doubly stochastic for every undirected graph.
+
+    Examples
+    --------
+    >>> from odl.distributed import networks
+    >>> networks.metropolis(networks.graph("grid", 4)).toarray().round(2)
+    array([[0.33, 0.33, 0.33, 0.  ],
+           [0.33, 0.33, 0.  , 0.33],
+           [0.33, 0.  , 0.33, 0.33],
+           [0.  , 0.33, 0.33, 0.33]])
     """
     links = _links(adjacency)
     sizes = np.diff(links.indptr) + 1
@@ -98,10 +116,16 @@ def metropolis(adjacency):
     return _sorted(links + sparse.diags_array(own, format="csr"))
 
 
-def uniform(adjacency):
+def uniform(adjacency: sparse.sparray) -> sparse.csr_array:
     """Return a_lk = 1/n_k for k and its neighbours: doubly stochastic only if all have equally many.
 
     `Network` refuses it where they do not.
+
+    Examples
+    --------
+    >>> from odl.distributed import networks
+    >>> networks.uniform(networks.graph("ring", 4, degree=2)).toarray().round(2)[0]
+    array([0.33, 0.33, 0.  , 0.33])
     """
     links = _links(adjacency)
     links = sparse.csr_array(links + sparse.eye_array(links.shape[0], format="csr"))
@@ -123,7 +147,9 @@ def _sorted(matrix):
     return matrix
 
 
-def graph(name, n_agents, *, degree=4, probability=0.1, radius=0.2, seed=0):
+def graph(
+    name: str, n_agents: int, *, degree: int = 4, probability: float = 0.1, radius: float = 0.2, seed: int = 0
+) -> sparse.csr_array:
     """Return the adjacency of a graph by name.
 
     Parameters
@@ -144,6 +170,12 @@ def graph(name, n_agents, *, degree=4, probability=0.1, radius=0.2, seed=0):
     ------
     ParameterError
         If the graph is not known or its settings are out of range.
+
+    Examples
+    --------
+    >>> from odl.distributed import networks
+    >>> networks.graph("ring", 5, degree=2).toarray().astype(int)[0]
+    array([0, 1, 0, 0, 1])
     """
     if name not in GRAPHS:
         raise ParameterError(f"the network {name!r}", f"one of {', '.join(GRAPHS)}", "choose one of these")
@@ -170,7 +202,7 @@ def graph(name, n_agents, *, degree=4, probability=0.1, radius=0.2, seed=0):
     return sparse.csr_array(networkx.to_scipy_sparse_array(made, nodelist=sorted(made), dtype=float, format="csr"))
 
 
-def read_edges(path, n_agents=None):
+def read_edges(path: str | os.PathLike, n_agents: int | None = None) -> sparse.csr_array:
     """Read an edge list: two columns of agent numbers from 0, separated by tabs or commas, one link a line.
 
     Parameters
@@ -189,6 +221,17 @@ def read_edges(path, n_agents=None):
     ------
     DataError
         If the file cannot be read, or a line is not a link between two agents, naming the line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from odl.distributed import networks
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "edges.csv")
+    >>> _ = path.write_text("0,1")
+    >>> networks.read_edges(path).toarray().astype(int)
+    array([[0, 1],
+           [0, 0]])
     """
     links = []
     todo = "write lines such as 0<tab>1"
@@ -216,12 +259,21 @@ def read_edges(path, n_agents=None):
     return sparse.csr_array(pattern)
 
 
-def shown(name, *, degree=4):
+def shown(name: str, *, degree: int = 4) -> str:
     """Return what a page or picture calls a graph; a ring says how many neighbours an agent has."""
     return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
 
 
-def network(name, n_agents, *, weights="metropolis", seen_by=1.0, edges=None, seed=0, **settings):
+def network(
+    name: str,
+    n_agents: int,
+    *,
+    weights: str = "metropolis",
+    seen_by: float = 1.0,
+    edges: str | os.PathLike | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> Network:
     """Return the network of a study.
 
     Parameters
@@ -246,6 +298,12 @@ def network(name, n_agents, *, weights="metropolis", seen_by=1.0, edges=None, se
     ------
     ParameterError, DataError
         As in `graph`, `read_edges` and `Network`.
+
+    Examples
+    --------
+    >>> from odl.distributed import networks
+    >>> networks.network("fully_connected", 4, seen_by=2).seen
+    array([ True, False,  True, False])
     """
     if weights not in WEIGHTS:
         raise ParameterError(f"the weights {weights!r}", f"one of {', '.join(WEIGHTS)}", "choose one of these")
@@ -259,17 +317,30 @@ def network(name, n_agents, *, weights="metropolis", seen_by=1.0, edges=None, se
     return Network(rule(adjacency), observers(n_agents, seen_by))
 
 
-def single():
-    """Return the network of one agent."""
+def single() -> Network:
+    """Return the network of one agent.
+
+    Examples
+    --------
+    >>> from odl.distributed import networks
+    >>> networks.single().n_agents
+    1
+    """
     return Network(sparse.csr_array(np.ones((1, 1))), np.ones(1, dtype=bool))
 
 
-def observers(n_agents, seen_by):
+def observers(n_agents: int, seen_by: float) -> np.ndarray:
     """Return which agents see the data, as `network` describes `seen_by`.
 
     Returns
     -------
     ndarray of bool, shape (n_agents,)
+
+    Examples
+    --------
+    >>> from odl.distributed import networks
+    >>> networks.observers(4, 0.5)
+    array([ True, False,  True, False])
     """
     if not 0.0 <= seen_by <= n_agents or (seen_by > 1.0 and seen_by != int(seen_by)):
         expected = f"a share from 0 to 1 or a whole number up to {n_agents}"

@@ -51,7 +51,7 @@ class Window:
     def __init__(self, comm):
         self.ranks, self.longest = frozenset(), 0
         self.out, self.into = {comm.Get_rank(): -1}, {comm.Get_rank(): -1}
-        self.memory, self.moment = np.zeros(0), np.zeros(2, np.int64)
+        self.memory, self.moment = np.zeros(0), np.zeros(3, np.int64)
         if comm.Get_size() > 1 and sys.platform == "linux":
             self._open(comm)
             take_short_turns()
@@ -91,7 +91,7 @@ class Window:
 
 def warm_up():
     """Compile what `Window` calls; the semaphore is one of this process."""
-    memory, moment = np.zeros(kernels.SLOTS + 2), np.zeros(2, np.int64)
+    memory, moment = np.zeros(kernels.SLOTS + 2), np.zeros(3, np.int64)
     if sys.platform == "linux" and kernels.start(memory, 0):
         kernels.put(memory, 0, 1, np.zeros(1))
         kernels.await_message(memory, 0, moment)

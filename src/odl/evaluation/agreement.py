@@ -5,9 +5,11 @@ are of one topic if their sets of topics overlap, and a document counts for each
 the first topic of each counts. With one topic each, the two are the same. Documents without topics are ignored.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from odl.errors import ParameterError
@@ -16,7 +18,14 @@ RULES = ("all", "dominant")
 
 
 class Agreement(NamedTuple):
-    """B-cubed precision, recall and their harmonic mean; nan where undefined."""
+    """B-cubed precision, recall and their harmonic mean; nan where undefined.
+
+    Examples
+    --------
+    >>> from odl.evaluation.agreement import b_cubed
+    >>> b_cubed([0, 0, 0, 0], [("oil",), ("oil",), ("space",), ("space",)]).precision
+    0.5
+    """
 
     precision: float
     recall: float
@@ -36,7 +45,9 @@ def _labelled(clusters, topics, rule):
     return clusters[rows], held
 
 
-def counts(clusters, topics, rule="all"):
+def counts(
+    clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = "all"
+) -> list[tuple[int, dict[str, int]]]:
     """Count the topics of every cluster.
 
     Parameters
@@ -51,6 +62,12 @@ def counts(clusters, topics, rule="all"):
     -------
     list of (int, dict of str to int)
         By cluster from 0 to the largest: its documents that have topics, and how many hold each topic.
+
+    Examples
+    --------
+    >>> from odl.evaluation.agreement import counts
+    >>> counts([0, 0, 1, -1], [("oil",), ("oil", "gas"), ("space",), ("space",)])
+    [(2, {'oil': 2, 'gas': 1}), (1, {'space': 1})]
     """
     clusters, held = _labelled(clusters, topics, rule)
     found = [(int((clusters == number).sum()), {}) for number in range(int(clusters.max(initial=-1)) + 1)]
@@ -60,7 +77,7 @@ def counts(clusters, topics, rule="all"):
     return found
 
 
-def purity(clusters, topics, rule="all"):
+def purity(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = "all") -> float:
     """Share of the documents in clusters that hold the most frequent topic of their cluster.
 
     Parameters
@@ -78,13 +95,19 @@ def purity(clusters, topics, rule="all"):
     ------
     ParameterError
         If lengths differ or the rule is unknown.
+
+    Examples
+    --------
+    >>> from odl.evaluation.agreement import purity
+    >>> purity([0, 0, 0, 1], [("oil",), ("oil",), ("space",), ("space",)])
+    0.75
     """
     found = counts(clusters, topics, rule)
     total = sum(size for size, _ in found)
     return sum(max(held.values(), default=0) for _, held in found) / total if total else float("nan")
 
 
-def b_cubed(clusters, topics, rule="all"):
+def b_cubed(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = "all") -> Agreement:
     """B-cubed precision and recall of clusters (Bagga and Baldwin, 1998), documents in no cluster included.
 
     With C(i) the documents in the cluster of i, itself among them, and T(i) those of the same topic (see the module):
@@ -106,6 +129,12 @@ def b_cubed(clusters, topics, rule="all"):
     ------
     ParameterError
         If lengths differ or the rule is unknown.
+
+    Examples
+    --------
+    >>> from odl.evaluation.agreement import b_cubed
+    >>> b_cubed([0, 0, 1, -1], [("oil",), ("oil",), ("space",), ("space",)])
+    Agreement(precision=1.0, recall=0.625, f1=0.7692307692307693)
     """
     clusters, held = _labelled(clusters, topics, rule)
     if not held:
@@ -127,12 +156,18 @@ def b_cubed(clusters, topics, rule="all"):
     return Agreement(precision, recall, 2 * precision * recall / (precision + recall))
 
 
-def majorities(clusters, topics, rule="all"):
+def majorities(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = "all") -> set[str]:
     """Topics that more than half of the labelled documents of some cluster hold.
 
     Returns
     -------
     set of str
+
+    Examples
+    --------
+    >>> from odl.evaluation.agreement import majorities
+    >>> majorities([0, 0, 0, 1, 1], [("oil",), ("oil",), ("space",), ("space",), ("sport",)])
+    {'oil'}
     """
     found = counts(clusters, topics, rule)
     return {name for size, held in found for name, number in held.items() if 2 * number > size}

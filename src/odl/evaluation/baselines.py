@@ -5,11 +5,14 @@ every table can show them side by side. They need the counts of the whole past (
 it): time and memory on disk grow with the stream, which a dictionary of k atoms does not ask for.
 """
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
 from odl.stream import weighting
+from odl.stream.features import Features
 
 NEIGHBOURS = 5
 BLOCK = 1000  # past documents compared at once with BLOCK of today's: at most 8 MB dense
@@ -41,7 +44,7 @@ def _keep_largest(best, today, earlier):
         best[rows] = np.partition(cosines, -NEIGHBOURS, axis=1)[:, -NEIGHBOURS:]
 
 
-def nearest(batch, past, weightings=WEIGHTINGS):
+def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
     """Distance of every document to its nearest and to its five nearest earlier documents.
 
     With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1 and
@@ -68,6 +71,17 @@ def nearest(batch, past, weightings=WEIGHTINGS):
     ------
     DataError
         If a batch of the past is not earlier, or has terms that the present one does not know.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(120)))
+    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> {name: values.round(2)[:3] for name, values in baselines.nearest(batch, [past], {"tfidf": "raw"}).items()}
+    {'nearest-tfidf': array([0.86, 0.87, 0.81]), 'nearest5-tfidf': array([0.9 , 0.9 , 0.84])}
     """
     n_documents, n_terms = batch.counts.shape
 
@@ -95,20 +109,44 @@ def nearest(batch, past, weightings=WEIGHTINGS):
     return scores
 
 
-def out_of_vocabulary(batch):
-    """Share of a document's tokens whose term occurs in no earlier document; 1 for empty documents."""
+def out_of_vocabulary(batch: Features) -> np.ndarray:
+    """Share of a document's tokens whose term occurs in no earlier document; 1 for empty documents.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(120)))
+    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> baselines.out_of_vocabulary(batch)[:3].round(2)
+    array([0.36, 0.39, 0.26])
+    """
     counts = batch.counts[:].astype(np.float64)
     tokens = counts.sum(axis=1)
     unseen = counts @ (np.asarray(batch.frequencies) == 0).astype(np.float64)
     return np.where(tokens > 0, unseen / np.maximum(tokens, 1.0), 1.0)
 
 
-def length(batch):
-    """Number of tokens of every document: as a score it says that long documents are novel."""
+def length(batch: Features) -> np.ndarray:
+    """Number of tokens of every document: as a score it says that long documents are novel.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(120)))
+    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> baselines.length(batch)[:3]
+    array([45., 46., 27.])
+    """
     return np.asarray(batch.counts[:].astype(np.float64).sum(axis=1))
 
 
-def score(batch, past, weightings=WEIGHTINGS):
+def score(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
     """Score a batch with every baseline.
 
     Parameters
@@ -125,6 +163,17 @@ def score(batch, past, weightings=WEIGHTINGS):
     dict of str -> ndarray of float, shape (n,)
         Larger is more novel. The names are `NAMES`: nearest neighbours by raw and by logarithmic
         term frequency, share of unseen tokens, length.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(120)))
+    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> sorted(baselines.score(batch, [past]))
+    ['length', 'nearest-logtf', 'nearest-tfidf', 'nearest5-logtf', 'nearest5-tfidf', 'out-of-vocabulary']
     """
     scores = nearest(batch, past, weightings) if weightings else {}
     return {**scores, "out-of-vocabulary": out_of_vocabulary(batch), "length": length(batch)}

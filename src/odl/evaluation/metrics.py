@@ -5,7 +5,10 @@ known, nothing can be measured: the functions return nan rather than a number. n
 the job of every timestep imports this module.
 """
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 
@@ -55,8 +58,10 @@ def _placed(novel, known):
     return ranks, _slots(values, known), len(values)
 
 
-def auc(scores, labels):
+def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     """Area under the ROC curve: P(novel > known) + P(novel = known) / 2 over all pairs.
+
+    Equation `auc` of docs/method.md.
 
     Parameters
     ----------
@@ -75,6 +80,12 @@ def auc(scores, labels):
     ------
     ParameterError
         If lengths differ, a label is unknown, or the score of a labelled document is nan.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import auc
+    >>> auc([0.9, 0.4, 0.4, 0.1], [1, 1, 0, 0])  # three pairs in order and a tie
+    0.875
     """
     novel, known = _split(scores, labels)
     if not len(novel) or not len(known):
@@ -88,7 +99,7 @@ def auc(scores, labels):
     return float(int(twice) / (2 * len(novel) * len(known)))
 
 
-def roc_curve(scores, labels):
+def roc_curve(scores: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points of the ROC curve, from (0, 0) to (1, 1), one per distinct score.
 
     Returns
@@ -103,6 +114,15 @@ def roc_curve(scores, labels):
     ------
     ParameterError
         As `auc`. Without novel or without known documents all three arrays are empty.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import roc_curve
+    >>> false_positives, true_positives, thresholds = roc_curve([0.9, 0.4, 0.4, 0.1], [1, 1, 0, 0])
+    >>> false_positives, true_positives
+    (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
+    >>> thresholds
+    array([inf, 0.9, 0.4, 0.1])
     """
     novel, known = _split(scores, labels)
     if not len(novel) or not len(known):
@@ -137,7 +157,13 @@ def _resampled(placed, n_novel, n_known, replicates, seed):
     return values
 
 
-def bootstrap(scores, labels, *, replicates=1000, seed=0):
+def bootstrap(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    replicates: int = 1000,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
+) -> np.ndarray:
     """AUC of documents drawn again with replacement, novel and known separately (stratified).
 
     Parameters
@@ -153,6 +179,12 @@ def bootstrap(scores, labels, *, replicates=1000, seed=0):
     -------
     ndarray of float, shape (replicates,)
         Exact AUC (ties half) of every resample; nan where `auc` is nan.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import bootstrap
+    >>> bootstrap([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0], replicates=4)
+    array([0.5, 1. , 1. , 1. ])
     """
     novel, known = _split(scores, labels)
     if not len(novel) or not len(known) or replicates < 1:
@@ -160,8 +192,15 @@ def bootstrap(scores, labels, *, replicates=1000, seed=0):
     return _resampled([_placed(novel, known)], len(novel), len(known), replicates, seed)[0]
 
 
-def interval(values, level=0.95):
-    """Percentile interval of bootstrap replicates: (low, high), nan where there are none."""
+def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """Percentile interval of bootstrap replicates: (low, high), nan where there are none.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import interval
+    >>> interval([1, 2, 3, 4, 5], level=0.5)
+    (2.0, 4.0)
+    """
     values = np.asarray(values, dtype=np.float64)
     if not values.size or np.isnan(values).any():
         return float("nan"), float("nan")
@@ -170,13 +209,38 @@ def interval(values, level=0.95):
     return float(low), float(high)
 
 
-def auc_interval(scores, labels, *, replicates=1000, seed=0, level=0.95):
-    """AUC with its stratified percentile bootstrap interval: (auc, low, high)."""
+def auc_interval(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    replicates: int = 1000,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
+    level: float = 0.95,
+) -> tuple[float, float, float]:
+    """AUC with its stratified percentile bootstrap interval: (auc, low, high).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.evaluation.metrics import auc_interval
+    >>> labels = np.arange(200) % 2
+    >>> scores = labels + np.random.default_rng(0).normal(size=200)
+    >>> [round(value, 2) for value in auc_interval(scores, labels)]
+    [0.8, 0.74, 0.86]
+    """
     low, high = interval(bootstrap(scores, labels, replicates=replicates, seed=seed), level)
     return auc(scores, labels), low, high
 
 
-def auc_difference(scores, others, labels, *, replicates=1000, seed=0, level=0.95):
+def auc_difference(
+    scores: ArrayLike,
+    others: ArrayLike,
+    labels: ArrayLike,
+    *,
+    replicates: int = 1000,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
+    level: float = 0.95,
+) -> tuple[float, float, float]:
     """Difference of two AUCs on the same documents, with a paired bootstrap interval.
 
     Both scores see the same resampled documents, so what makes a document easy or hard for both
@@ -193,6 +257,15 @@ def auc_difference(scores, others, labels, *, replicates=1000, seed=0, level=0.9
     -------
     difference, low, high : float
         AUC of `scores` minus AUC of `others` and its interval; nan where undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.evaluation.metrics import auc_difference
+    >>> labels, rng = np.arange(200) % 2, np.random.default_rng(0)
+    >>> good = labels + rng.normal(size=200)
+    >>> [round(value, 2) for value in auc_difference(good, good + rng.normal(size=200), labels)]
+    [0.06, 0.01, 0.11]
     """
     novel, known = _split(scores, labels)
     other_novel, other_known = _split(others, labels)
@@ -204,7 +277,13 @@ def auc_difference(scores, others, labels, *, replicates=1000, seed=0, level=0.9
     return auc(scores, labels) - auc(others, labels), low, high
 
 
-def mean_difference(batches, *, replicates=1000, seed=0, level=0.95):
+def mean_difference(
+    batches: Sequence[tuple[ArrayLike, ArrayLike, ArrayLike]],
+    *,
+    replicates: int = 1000,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
+    level: float = 0.95,
+) -> tuple[float, float, float]:
     """Difference of the mean AUCs of two scores over several batches, with a paired bootstrap interval.
 
     Parameters
@@ -216,6 +295,13 @@ def mean_difference(batches, *, replicates=1000, seed=0, level=0.95):
     -------
     difference, low, high : float
         Documents are drawn again within each batch; nan where no batch has an AUC.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import mean_difference
+    >>> batches = [([3, 2, 1], [1, 2, 3], [1, 0, 0]), ([3, 2, 1], [3, 1, 2], [1, 0, 0])]
+    >>> mean_difference(batches)  # 1 against 0, and 1 against 1
+    (0.5, 0.5, 0.5)
     """
     differences, total, used = [], np.zeros(replicates), 0
     for number, (scores, others, labels) in enumerate(batches):
@@ -232,7 +318,53 @@ def mean_difference(batches, *, replicates=1000, seed=0, level=0.95):
     return float(np.mean(differences)), *interval(total / used, level)
 
 
-def pooled_auc(batches, *, replicates=1000, seed=0, level=0.95):
+def mean_bootstrap(
+    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]],
+    *,
+    replicates: int = 1000,
+    seed: int | tuple[int, ...] = 0,
+) -> np.ndarray:
+    """Mean AUC over several batches of documents drawn again within each batch, the same ones for several scores.
+
+    Parameters
+    ----------
+    batches : sequence of (list of scores, labels)
+        For each timestep, scores as many as in every other; those without an AUC are left out.
+    replicates : int
+    seed : int or tuple of int
+
+    Returns
+    -------
+    ndarray of float, shape (number of scores, replicates)
+        nan where no batch has an AUC.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import mean_bootstrap
+    >>> batches = [([[3, 2, 1], [1, 2, 3]], [1, 0, 0]), ([[3, 2, 1], [3, 1, 2]], [1, 0, 0])]
+    >>> mean_bootstrap(batches, replicates=2)
+    array([[1. , 1. ],
+           [0.5, 0.5]])
+    """
+    several = len(batches[0][0]) if batches else 0
+    total, used, seeds = np.zeros((several, replicates)), 0, seed if isinstance(seed, tuple) else (seed,)
+    for number, (scores, labels) in enumerate(batches):
+        parts = [_split(each, labels) for each in scores]
+        novel, known = parts[0]
+        if len(novel) and len(known):
+            placed = [_placed(*part) for part in parts]
+            total += _resampled(placed, len(novel), len(known), replicates, (*seeds, number))
+            used += 1
+    return total / used if used else np.full((several, replicates), np.nan)
+
+
+def pooled_auc(
+    batches: Iterable[tuple[ArrayLike, ArrayLike]],
+    *,
+    replicates: int = 1000,
+    seed: int | Sequence[int] | np.random.SeedSequence = 0,
+    level: float = 0.95,
+) -> tuple[float, float, float]:
     """AUC over the documents of all batches together, with its interval.
 
     A pair of documents from different timesteps counts too, so one threshold has to serve them all.
@@ -245,6 +377,13 @@ def pooled_auc(batches, *, replicates=1000, seed=0, level=0.95):
     Returns
     -------
     value, low, high : float
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import pooled_auc
+    >>> value, low, high = pooled_auc([([3, 2], [1, 0]), ([5, 4], [1, 0])])
+    >>> value  # 1 in each, but the 4 that is known lies above the 3 that is novel
+    0.75
     """
     batches = list(batches)
     if not batches:

@@ -15,6 +15,7 @@ theory bounds both by is in `odl.evaluation.regretbounds`.
 """
 
 import time
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,13 +37,30 @@ COLUMNS += ("iterations", "distance", "upsilon", "phi", "psi_max", "violation", 
 COLUMNS += ("theorem_regret", "bound_regret", "theorem_violation", "bound_violation")
 
 
-def algorithms():
-    """Return the algorithms whose regret can be measured."""
+def algorithms() -> list[str]:
+    """Return the algorithms whose regret can be measured.
+
+    Examples
+    --------
+    >>> from odl.evaluation import regret
+    >>> regret.algorithms()
+    ['dual_averaging', 'online_admm', 'projected_gradient']
+    """
     return [name for name in learners.LEARNERS if learners.learner_class(name).has_regret]
 
 
 class Step(NamedTuple):
-    """One timestep of a run: its batch and codes, the dictionary and the dual before it, the dictionary after it."""
+    """One timestep of a run: its batch and codes, the dictionary and the dual before it, the dictionary after it.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.evaluation.regret import Step
+    >>> P, X = csr_array([[0.5, 0.5], [0.0, 1.0]]), csr_array([[1.0], [0.5]])
+    >>> A = csc_array([[0.5], [0.5]])
+    >>> Step(P, X, before=A, after=A).P.shape
+    (2, 2)
+    """
 
     P: sparse.csr_array
     X: sparse.csr_array
@@ -51,13 +69,29 @@ class Step(NamedTuple):
     dual: sparse.csr_array | None = None
 
 
-def residual(P, X, A):
-    """Return P - X A^T (CSR), the dictionary widened to the terms of the batch."""
+def residual(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> sparse.csr_array:
+    """Return P - X A^T (CSR), the dictionary widened to the terms of the batch.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.evaluation.regret import residual
+    >>> residual(csr_array([[0.5, 0.5]]), csr_array([[0.5]]), csc_array([[1.0]])).toarray()
+    array([[0. , 0.5]])
+    """
     return sparse.csr_array(P - X @ widen(A, n_rows=P.shape[1]).T)
 
 
-def loss(P, X, A):
-    """Return ||P - X A^T||_1."""
+def loss(P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array) -> float:
+    """Return ||P - X A^T||_1.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.evaluation.regret import loss
+    >>> loss(csr_array([[0.5, 0.5]]), csr_array([[0.5]]), csc_array([[1.0]]))
+    0.5
+    """
     return float(np.abs(residual(P, X, A).data).sum())
 
 
@@ -88,7 +122,14 @@ def fitted_at(T, most):
     return sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), most)} | {T}) if most > 1 else [T]
 
 
-def hindsight(steps, grid, start, *, tolerance=1e-4, iterations=2000):
+def hindsight(
+    steps: Sequence[Step],
+    grid: Sequence[int],
+    start: sparse.csc_array,
+    *,
+    tolerance: float = 1e-4,
+    iterations: int = 2000,
+) -> Iterator[tuple]:
     """Fit the best fixed dictionary for the first T timesteps, for every T of a grid, each from the one before.
 
     Parameters
@@ -107,6 +148,16 @@ def hindsight(steps, grid, start, *, tolerance=1e-4, iterations=2000):
     ------
     tuple of (T, dictionary, value, low, iterations)
         ``low`` <= minimum <= ``value`` = sum_{t <= T} ||P_t - X_t dictionary^T||_1.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.evaluation.regret import Step, hindsight
+    >>> P, X = csr_array([[0.5, 0.5], [0.0, 1.0]]), csr_array([[1.0], [0.5]])
+    >>> A = csc_array([[0.5], [0.5]])
+    >>> steps = [Step(P, X, before=A, after=A)]
+    >>> [(T, round(value, 3), round(low, 3)) for T, _, value, low, _ in hindsight(steps, [1], A)]
+    [(1, 1.0, 1.0)]
     """
     dictionary = start
     for T in grid:
@@ -119,8 +170,17 @@ def hindsight(steps, grid, start, *, tolerance=1e-4, iterations=2000):
         yield T, dictionary, value, min(fit.bound, value), fit.iterations
 
 
-def measure(steps, learner, *, timesteps=0, tolerance=1e-4, iterations=2000):
+def measure(
+    steps: Sequence[Step],
+    learner: learners.Learner,
+    *,
+    timesteps: int = 0,
+    tolerance: float = 1e-4,
+    iterations: int = 2000,
+) -> tuple[list[dict], dict]:
     """Measure the regret of a run for 1, 2, ... timesteps.
+
+    Equation `regret` of docs/method.md.
 
     Parameters
     ----------
@@ -142,9 +202,20 @@ def measure(steps, learner, *, timesteps=0, tolerance=1e-4, iterations=2000):
         Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan for others than online ADMM), ``tau_most`` =
         1/(2 Psi_max), ``beta_wanted`` = (Phi/D) sqrt(tau T) for the run's tau, or the largest one where it has none;
         ``refused``: why the theorems say nothing about this run, or None.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.evaluation.regret import Step, measure
+    >>> P, X = csr_array([[0.5, 0.5], [0.0, 1.0]]), csr_array([[1.0], [0.5]])
+    >>> A = csc_array([[0.5], [0.5]])
+    >>> from odl import learners
+    >>> rows, constants = measure([Step(P, X, before=A, after=A)] * 2, learners.make("dual_averaging"))
+    >>> [round(row["regret"], 3) for row in rows], constants["refused"]
+    ([0.0, 0.0], 'the theorems are about online ADMM')
     """
     admm = learner.algorithm == "online_admm"
-    rows = [_row(t, step, learner.beta if admm else None) for t, step in enumerate(steps, start=1)]
+    rows = [_row(t, step, getattr(learner, "beta", None) if admm else None) for t, step in enumerate(steps, start=1)]
     for name, total in (("loss", "online"), ("violation", "violation_sum")):
         for row, value in zip(rows, np.cumsum([row[name] for row in rows]), strict=True):
             row[total] = float(value)

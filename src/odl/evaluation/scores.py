@@ -3,12 +3,15 @@
 Of kind "scores" is what one learner said about the batch, of kind "baselines" what all baselines did.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from odl.errors import StorageError
 from odl.files import documents, storage
+from odl.stream.features import Features
 
 
 @dataclass
@@ -33,6 +36,22 @@ class Scores:
         The most novel documents with their unexplained words; empty for baselines.
     atoms : list of (words, weights, use)
         Top words of every atom; empty for baselines.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines, scores
+    >>> from odl.stream import features
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "1.h5")
+    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(held.select(range(400)))
+    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> found = scores.read_scores(path)
+    >>> int((found.labels() == 1).sum()), int((found.labels() == 0).sum())
+    (22, 178)
     """
 
     t: int
@@ -50,7 +69,7 @@ class Scores:
     top: list = field(default_factory=list)
     atoms: list = field(default_factory=list)
 
-    def labels(self, topics="all"):
+    def labels(self, topics: str = "all") -> np.ndarray:
         """Labels by all topics of a document, or by its dominant topic only."""
         return self.novel_dominant if topics == "dominant" else self.novel
 
@@ -106,10 +125,25 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         storage.write_array(group, "use", atom_use)
 
 
-def write_baselines(path, batch, scores):
+def write_baselines(path: str | os.PathLike, batch: Features, scores: Mapping[str, np.ndarray]) -> None:
     """Write the scores of one batch with its labels to an HDF5 file of kind "baselines".
 
     `empty` marks the documents without a term that was seen before.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines, scores
+    >>> from odl.stream import features
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "1.h5")
+    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(held.select(range(400)))
+    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> os.listdir(folder.name)
+    ['1.h5']
     """
     known = batch.counts[:] @ (np.asarray(batch.frequencies) > 0).astype(np.float64)
     with storage.writing(path, "baselines", t=int(batch.t)) as file:
@@ -183,13 +217,29 @@ def _read_baselines(path):
         return batch
 
 
-def read_scores(path):
+def read_scores(path: str | os.PathLike) -> Scores:
     """Read a score file of a learner or a file of baselines, whichever it is.
 
     Raises
     ------
     StorageError
         If the file is missing, damaged, or neither.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines, scores
+    >>> from odl.stream import features
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "1.h5")
+    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(held.select(range(400)))
+    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> found = scores.read_scores(path)
+    >>> found.t, len(found.ids), list(found.scores)[:2]
+    (1, 200, ['length', 'nearest-logtf'])
     """
     kind = storage.kind_of(path) or "scores"  # of a file that cannot be read, `_read_learner` says what is wrong
     if kind == "baselines":

@@ -4,6 +4,9 @@ Tables are lists of dicts; equal results are equal bytes (`odl.files.tables`). T
 empty cells.
 """
 
+import os
+from collections.abc import Collection, Sequence
+
 import numpy as np
 
 from odl.errors import DataError, ParameterError
@@ -18,8 +21,15 @@ SUMMARY_COLUMNS = ("run", "timesteps", "average", "low", "high", "timesteps_all"
 SUMMARY_COLUMNS += ("pooled_low", "pooled_high", "documents", "novel", "uncoded", "gap")
 
 
-def iso(milliseconds):
-    """Write a time as YYYY-MM-DDTHH:MM:SS (the date alone at midnight); empty where unknown."""
+def iso(milliseconds: int) -> str:
+    """Write a time as YYYY-MM-DDTHH:MM:SS (the date alone at midnight); empty where unknown.
+
+    Examples
+    --------
+    >>> from odl.evaluation.tables import iso
+    >>> iso(0), iso(90_061_000)
+    ('1970-01-01', '1970-01-02T01:01:01')
+    """
     if milliseconds == NO_TIME:
         return ""
     text = str(np.datetime64(int(milliseconds), "ms").astype("datetime64[s]"))
@@ -98,7 +108,16 @@ def _check_numbers(timesteps, **numbers):
     return listed
 
 
-def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics="all", bootstrap=1000, seed=0):
+def evaluate(
+    score_paths: Sequence[str | os.PathLike],
+    *,
+    timesteps: Collection[int] | None = None,
+    min_novel: int = 10,
+    min_known: int = 10,
+    topics: str = "all",
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> tuple[list[dict], list[dict]]:
     """Evaluate one run (or the baselines) over its timesteps.
 
     Parameters
@@ -134,6 +153,22 @@ def evaluate(score_paths, *, timesteps=None, min_novel=10, min_known=10, topics=
         If the files are not of one run, or two are of the same timestep.
     StorageError
         If a file is missing, damaged or of another kind.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines, scores, tables
+    >>> from odl.stream import features
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "1.h5")
+    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(held.select(range(400)))
+    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> rows, summary = tables.evaluate([path], min_novel=5, bootstrap=0)
+    >>> {row["run"]: round(row["auc"], 2) for row in rows if row["run"].startswith("nearest")}
+    {'nearest-logtf': 0.87, 'nearest-tfidf': 0.85, 'nearest5-logtf': 0.89, 'nearest5-tfidf': 0.87}
     """
     if topics not in ("all", "dominant"):
         raise ParameterError(f"topics {topics!r}", "'all' or 'dominant'", "correct evaluate.topics")

@@ -27,15 +27,16 @@ def finish(settings, folder, files, found):
     """Write what was measured, learn the dictionary that is drawn, and draw.
 
     Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the chosen ones),
-    ``structures.tsv`` (every tree at the largest share of missing pixels), ``summary.tsv``, ``depths.tsv`` (of the
-    drawn tree) and the figures.
+    ``structures.tsv`` (every tree at the largest share of missing pixels), ``equal.tsv`` (flat dictionaries of as many
+    atoms as the chosen tree), ``gaussian.tsv``, ``summary.tsv``, ``beside.tsv``, ``depths.tsv`` (of the drawn tree)
+    and the figures.
     """
     summary = summarise(found["test"])
-    for name, rows in {**found, "summary": summary}.items():
+    for name, rows in {**found, "summary": summary, "beside": beside(found)}.items():
         write_table(os.path.join(folder, f"{name}.tsv"), rows)
     patchplots.errors(summary, os.path.join(folder, "errors"))
     patchplots.structures(found["structures"], os.path.join(folder, "structures"))
-    _draw(settings, patches.read_images(files), folder)
+    _draw(settings, patches.read_images(files, settings["scale"]), folder)
 
 
 def summarise(tests):
@@ -58,11 +59,30 @@ def summarise(tests):
     return rows
 
 
+def beside(found):
+    """Return a row for each share of missing pixels: the flat dictionary of the tree's size, and the Gaussian estimate.
+
+    Means, deviations over seeds, and the difference of tree and flat dictionary of as many atoms, paired.
+    """
+    rows = []
+    for missing in sorted({row["missing"] for row in found["test"]}):
+        trees = [row for row in found["test"] if (row["missing"], row["penalty"]) == (missing, "tree")]
+        equal, gaussian = ([row for row in found[name] if row["missing"] == missing] for name in ("equal", "gaussian"))
+        errors = [np.array([row["error"] for row in held]) for held in (equal, trees, gaussian)]
+        row = {"missing": missing, "seeds": len(trees), "atoms": float(np.mean([row["atoms"] for row in trees]))}
+        named = {"flat_equal": errors[0], "difference_equal": errors[1] - errors[0], "gaussian": errors[2]}
+        for name, values in named.items():
+            row |= {name: float(values.mean()), f"{name}_sd": deviation(values)}
+        rows.append({**row, "better_equal": int((errors[1] < errors[0]).sum())})
+    return rows
+
+
 def _draw(settings, images, folder):
     """Learn the dictionary that is shown, on larger patches, and say what its depths hold."""
     tree = branched(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
-    X = patches.draw(images, side, max(settings["train"], tree.n_atoms), rng)
+    least = patches.contrast(images, side, settings["min_contrast"])
+    X = patches.draw(images, side, max(settings["train"], tree.n_atoms), rng, least)
     start = X[: tree.n_atoms].T.copy()
     problem = replace(problem_of(settings, "tree", tree, settings["drawn_lam"]), norm="linf")
     options = {name: settings[name] for name in ("batch", "epochs", "forgetting")}
@@ -127,6 +147,7 @@ def section(folder):
                 "tree alike, the number of atoms are those with the smallest error on validation patches."),
         element("p", verdict),
         table(headers, rows, caption),
+        *_beside(folder),
         picture(os.path.join(folder, "errors"), "Error against the share of missing pixels, and the mean of tree minus "
                 "flat with its standard deviation over seeds.", "Errors of flat and tree dictionaries. " + verdict),
         picture(os.path.join(folder, "structures"), "Every tree, and a flat dictionary of as many atoms, at the "
@@ -138,3 +159,25 @@ def section(folder):
               "The drawn dictionary by depth: sum of squared differences of neighbouring pixels, and mean absolute "
               "cosine with the parent and with all atoms of the parent's depth"),
     ]  # fmt: skip
+
+
+def _beside(folder):
+    """Return what the page says of flat dictionaries of the tree's size and of the Gaussian estimate."""
+    rows = [
+        [
+            f"{row['missing']:g} %",
+            f"{row['atoms']:.0f}",
+            *(spread(row[name], row[f"{name}_sd"]) for name in ("flat_equal", "difference_equal")),
+            f"{row['better_equal']:g} of {row['seeds']:g}",
+            spread(row["gaussian"], row["gaussian_sd"]),
+        ]
+        for row in read_table(os.path.join(folder, "beside.tsv"))
+    ]
+    headers = ["missing pixels", "atoms", "flat, equal size", "tree - flat, equal size"]
+    headers += ["seeds where the tree is better", "linear Gaussian estimate"]
+    caption = (
+        "The flat dictionary above is free in its size. Here it has as many atoms as the tree that was chosen "
+        "(atoms: mean over seeds), its lam chosen for that size. The last column needs no dictionary: it is the mean "
+        "of the missing pixels given the known ones, of a Gaussian with the covariance of the training patches"
+    )
+    return [table(headers, rows, caption)]

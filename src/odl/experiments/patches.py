@@ -12,7 +12,7 @@ LARGEST = 1 << 24  # pixels of an image
 ROUNDS = 100  # draws before images are taken for constant ones
 
 
-def read_images(files):
+def read_images(files, scale=1.0):
     """Return grey images as arrays of float64 from 0 to 1.
 
     Parameters
@@ -20,12 +20,29 @@ def read_images(files):
     files : sequence of path-like
         tar.gz archives of PNG images; if there are none, the two sample images of scikit-learn are taken, which need
         no download.
+    scale : float
+        Factor by which sides are enlarged, bicubic; 1 leaves the pixels as they are. Values may leave 0 to 1.
 
     Raises
     ------
     DataError
         If an archive is damaged or holds no PNG image.
     """
+    return [enlarged(image, scale) for image in _read(files)]
+
+
+def enlarged(image, scale):
+    """Return an image with sides multiplied by a factor and rounded, by bicubic interpolation; itself at 1."""
+    sides = [max(round(side * scale), 1) for side in image.shape]
+    if tuple(sides) == image.shape:
+        return image
+    from PIL import Image
+
+    found = Image.fromarray(np.asarray(image, dtype=np.float32)).resize(sides[::-1], Image.Resampling.BICUBIC)
+    return np.asarray(found, dtype=np.float64)
+
+
+def _read(files):
     if not files:
         from sklearn.datasets import load_sample_images
 
@@ -55,7 +72,37 @@ def _grey(image):
     return np.asarray(image if image.ndim == 2 else image[..., :3].mean(axis=2), dtype=np.float64)
 
 
-def draw(images, size, count, rng):
+def contrast(images, size, share):
+    """Return the l2 norm of centred patches that a share of the places of all images is below; 0 for none.
+
+    Parameters
+    ----------
+    images : list of ndarray
+    size : int
+        Pixels of a side.
+    share : float
+        From 0 to below 1; 0.8 leaves the top fifth.
+    """
+    if not share:
+        return 0.0
+    squares = np.sort(np.concatenate([_energy(image, size).ravel() for image in images if min(image.shape) >= size]))
+    return float(np.sqrt(squares[int(share * len(squares))]))
+
+
+def _energy(image, size):
+    """Return the sum of squares of the centred patch at every place, from running sums."""
+    centred = image - image.mean()
+    total, square = (_boxes(values, size) for values in (centred, centred * centred))
+    return np.maximum(square - total * total / size**2, 0.0)
+
+
+def _boxes(values, size):
+    """Return the sums over all squares of a side."""
+    sums = np.pad(values, ((1, 0), (1, 0))).cumsum(axis=0).cumsum(axis=1)
+    return sums[size:, size:] - sums[:-size, size:] - sums[size:, :-size] + sums[:-size, :-size]
+
+
+def draw(images, size, count, rng, least=0.0):
     """Draw square patches, every place of every image as likely as any other, none twice.
 
     Patches are centred and scaled to unit l2 norm; constant ones are drawn again (ICML 2010, section 4.1).
@@ -67,6 +114,8 @@ def draw(images, size, count, rng):
         Pixels of a side.
     count : int
     rng : numpy.random.Generator
+    least : float
+        Least l2 norm of a centred patch, as `contrast` finds it; those below are drawn again.
 
     Returns
     -------
@@ -91,7 +140,7 @@ def draw(images, size, count, rng):
             patch = windows[image][row, column].ravel()
             patch = patch - patch.mean()
             length = np.linalg.norm(patch)
-            if length > FLAT:
+            if length > FLAT and length >= least:
                 found.append(patch / length)
         if len(found) == count:
             return np.array(found)

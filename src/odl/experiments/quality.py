@@ -1,4 +1,4 @@
-"""The adaptive learner against nearest neighbours: tables of one stream or several.
+"""Learners of bounded memory against nearest neighbours: tables of one stream or several.
 
 `quality_overview` draws and shows them, so that a change of a picture measures nothing again.
 """
@@ -8,11 +8,11 @@ from collections import defaultdict
 
 from odl import config
 from odl.errors import ConfigError
-from odl.experiments import qualitystudy
+from odl.experiments import qualitystream, qualitystudy
 from odl.files import documents, tables
 
 TITLE = "Quality of a stream"
-TAKES, ALGORITHMS = ("streams", "learners"), ("adaptive",)
+TAKES, ALGORITHMS = ("streams", "learners"), ("levels", "adaptive")
 NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
 COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1}
 SHARES = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "minItems": 1}
@@ -23,9 +23,10 @@ SETTINGS = {
         "minItems": 1,
         "default": list(qualitystudy.PARTS),
     },
-    "runs": {**NAMES, "default": ["adaptive", "adaptive-context"]},
+    "runs": {**NAMES, "default": ["levels", "levels-context", "adaptive", "adaptive-context"]},
     "k": {"type": "integer", "minimum": 1, "default": 500},
     "atoms": {**COUNTS, "default": [50, 100, 200, 500, 1000]},
+    "memory": {**COUNTS, "default": [9000, 18000, 37500, 75000, 150000, 300000]},
     "windows": {**COUNTS, "default": [125, 250, 500, 1000, 2000, 4000]},
     "sizes": {**COUNTS, "default": [50, 250, 2000]},
     "budgets": {**SHARES, "default": [0.01, 0.02, 0.05]},
@@ -36,16 +37,16 @@ SETTINGS = {
 
 
 def _variants(settings, study):
-    """Return the study with the variants of `adaptive` only; the other learners of a study are not compared here."""
+    """Return the study with runs of `ALGORITHMS` only; the other learners of a study are not compared here."""
     for run in settings["runs"]:
         if run not in study["learners"]:
             expected = "one of " + ", ".join(study["learners"])
             raise ConfigError(f"quality: runs names '{run}'", expected, "add it to the experiment's learners")
         algorithm = study["learners"][run]["learner"]["algorithm"]
-        if algorithm != "adaptive":
+        if algorithm not in ALGORITHMS:
             given = f"quality: the algorithm of '{run}' is {algorithm}"
-            raise ConfigError(given, "adaptive", "take it from the experiment's runs")
-    kept = {run: chosen for run, chosen in study["learners"].items() if chosen["learner"]["algorithm"] == "adaptive"}
+            raise ConfigError(given, " or ".join(ALGORITHMS), "take it from the experiment's runs")
+    kept = {run: chosen for run, chosen in study["learners"].items() if chosen["learner"]["algorithm"] in ALGORITHMS}
     return {**study, "learners": kept}
 
 
@@ -73,12 +74,18 @@ def measure(settings, study, files):
         orders = dict.fromkeys(
             config.order_seed({"corpora": {name: setting}}, name, seed) for seed in settings["seeds"]
         )
+        streams = []
         for seed in orders:
-            held = qualitystudy.Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
+            held = qualitystream.Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
             for part in settings["parts"]:
                 print(f"{name}, seed {seed}: {part}", flush=True)
                 for table, rows in qualitystudy.PARTS[part](held, study["learners"], settings).items():
                     found[table] += [{"stream": name, "seed": seed, **row} for row in rows]
+            held.forget()
+            streams.append(held)
+        if "table" in settings["parts"]:
+            rows = qualitystudy.pooled(streams, study["learners"], settings)
+            found["pairs"] += [{"stream": name, **row} for row in rows]
     return found
 
 

@@ -10,7 +10,7 @@ def follow(held, name):
 
     Parameters
     ----------
-    held : odl.experiments.qualitystudy.Stream
+    held : odl.experiments.qualitystream.Stream
     name : str
         One of `odl.evaluation.rivals.RIVALS`.
 
@@ -43,18 +43,21 @@ def follow(held, name):
 
 
 def rows(held, names, judged):
-    """Return a row for each rival, plain and in the context of the batch.
+    """Return a row for each rival, plain and in the contexts of the batch.
 
     Parameters
     ----------
-    held : odl.experiments.qualitystudy.Stream
+    held : odl.experiments.qualitystream.Stream
     names : list of str
     judged : callable
-        Scores of timesteps and what their documents are compared by -> the scores in context.
+        Name, scores of timesteps and what their documents are compared by -> names to scores in context.
     """
     found = []
     for name in names:
         scores, alike, stored, ms = follow(held, name)
-        for run, values in ((name, scores), (f"{name}-context", judged(scores, alike))):
-            found.append({"run": run, "entries": stored, "ms": ms, "average": held.average(values)})
+        kept = rivals.RIVALS[name].NEEDS == "counts"  # vectors are more to go by than the runs have
+        for kind, runs in (("plain", {name: scores}), ("context", judged(name, scores, alike))):
+            if kept and runs:
+                held.judge(kind, runs)
+            found += [{"run": run, "entries": stored, "ms": ms, "average": held.average(runs[run])} for run in runs]
     return found

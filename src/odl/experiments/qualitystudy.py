@@ -1,11 +1,11 @@
-"""The adaptive learner against nearest neighbours on one stream: quality, memory, ingredients, alerts, cost.
+"""Learners of bounded memory against nearest neighbours on one stream: quality, memory, ingredients, alerts, cost.
 
 Everything is scored before it is learned, in the order of the stream; labels are used to measure only.
 """
 
-import math
 import time
 from collections import defaultdict
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,101 +13,25 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, means, metrics, rivals
-from odl.experiments import qualityrivals
-from odl.learners.adaptive import in_context
-from odl.stream import batching, features
+from odl.evaluation import baselines, metrics, rivals
+from odl.experiments import qualitypairs, qualityrivals
+from odl.experiments.qualitycontexts import contexts, in_batch, judged
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
 LOGTF = {"logtf": "log"}
-SCORING = ("nearest", "cohesion", "flatten", "contrast", "context", "peers")  # of `adaptive`: do not change the atoms
-
-
-class Stream:
-    """A corpus in the order of one seed: batches, labels, and the timesteps that are evaluated.
-
-    Parameters
-    ----------
-    name : str
-    documents : Documents
-    setting : dict
-        protocol, topic_entry, ties, batches and timesteps, as of a corpus in the configuration.
-    rule : dict
-        topics, min_novel, min_known, bootstrap, seed, as `evaluate` in the configuration.
-    seed : int
-        Of the order and of the learners' start.
-    most : int
-        Batches that are used; 0: all.
-
-    Raises
-    ------
-    DataError
-        If no timestep has enough novel and known documents.
-    """
-
-    def __init__(self, name, documents, setting, rule, seed, most=0):
-        self.name, self.seed, self.rule, self.made_of = name, seed, rule, (documents, setting)
-        held = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
-        rows = batching.order(documents.ids, documents.times, seed, setting["ties"])
-        parts = batching.split(
-            rows, documents.times, documents.files, documents.topics, entry=held, seed=seed, **setting["batches"]
-        )
-        self.batches = []
-        for part in parts[: most or None]:
-            self.batches.append(features.follow(documents.select(part), self.batches[-1] if self.batches else None))
-        self.labels = [batch.novel_dominant if rule["topics"] == "dominant" else batch.novel for batch in self.batches]
-        self.listed = means.listed(
-            dict(enumerate(self.labels[1:], start=1)),
-            [t for t in setting["timesteps"] if t < len(self.batches)],
-            **{name: rule[name] for name in ("min_novel", "min_known")},
-        )
-        if not self.listed:
-            expected = f"{rule['min_novel']} novel and {rule['min_known']} known documents in one of them"
-            raise DataError(f"no timestep of {name} can be evaluated", expected, "lower evaluate.min_novel")
-        self.weighed = {}
-
-    def cut(self, size):
-        """Return the same stream in batches of another size; held-back topics enter less than a batch later."""
-        documents, setting = self.made_of
-        ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
-        first = max(1, math.ceil((entry["first"] - 1) * ratio) + 1)
-        entry = {**entry, "first": first, "last": max(first, math.ceil(entry["last"] * ratio))}
-        batches = {**setting["batches"], "by": "documents", "documents": size}
-        other = {**setting, "topic_entry": entry, "batches": batches, "timesteps": []}
-        rule = {**self.rule, "min_novel": 0, "min_known": 0}
-        return Stream(self.name, documents, other, rule, self.seed)
-
-    def P(self, t, weighting=None):
-        """Return a weighted batch of unit l2 rows; without a weighting log-tf with the idf of the past."""
-        chosen = weighting or {"tf": "log"}
-        key = (t, *sorted(chosen.items()))
-        if key not in self.weighed:
-            self.weighed[key] = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **chosen)[:]
-        return self.weighed[key]
-
-    def average(self, scores):
-        """Return the mean AUC over the listed timesteps."""
-        aucs = {t: metrics.auc(scores[t], self.labels[t]) for t in self.listed}
-        return means.average_auc(aucs, self.listed)
-
-    def against(self, scores, others):
-        """Return the difference of the mean AUCs with its paired interval."""
-        return metrics.mean_difference(
-            [(scores[t], others[t], self.labels[t]) for t in self.listed],
-            replicates=self.rule["bootstrap"],
-            seed=self.rule["seed"],
-        )
+SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")  # do not change the atoms
 
 
 def learn(held, runs, k, every=False, cost=None):
-    """Run variants of `adaptive` that share their atoms over a stream.
+    """Run variants of a learner that share their atoms over a stream.
 
     Parameters
     ----------
-    held : Stream
+    held : odl.experiments.qualitystream.Stream
     runs : dict of str to dict
         Name to ``learner`` (algorithm and hyper-parameters) and ``features``.
     k : int
+        Atoms, of a learner whose memory is given so.
     every : bool
         Score all timesteps rather than the listed ones.
     cost : list, optional
@@ -116,7 +40,7 @@ def learn(held, runs, k, every=False, cost=None):
     Returns
     -------
     scores, entries
-        Of each variant timestep -> scores, and the stored weights of the dictionary at the end.
+        Of each variant timestep -> scores, and the numbers stored at the end.
     """
     made = {run: learners.make(**chosen["learner"]) for run, chosen in runs.items()}
     first, weighting = next(iter(made.values())), next(iter(runs.values()))["features"]
@@ -134,7 +58,7 @@ def learn(held, runs, k, every=False, cost=None):
         state = first.learn(state, P, None)
         if cost is not None:
             cost.append((t, 1000.0 * (spent + time.process_time() - begin) / P.shape[0]))
-    return found, state.dictionary.nnz
+    return found, state.dictionary.nnz + sum(value.size for value in state.arrays.values())
 
 
 def groups(chosen, names):
@@ -163,24 +87,9 @@ def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
     return found
 
 
-def with_context(held, scores, learner, alike=None):
-    """Judge the scores of timesteps in the context of their batches, as the learner does it with its own.
-
-    Documents are alike by their words, or by the rows of `alike`.
-    """
-    return {
-        t: sum(
-            in_context(
-                (alike or {}).get(t, held.P(t)), score, learner["contrast"], learner["context"], learner["peers"]
-            )
-        )
-        for t, score in scores.items()
-    }
-
-
 def _runs(chosen, settings):
-    """The runs compared, by the atoms they make, and the settings of the context of the batch."""
-    return groups(chosen, settings["runs"]), chosen[settings["runs"][-1]]["learner"]
+    """The runs compared, by the atoms they make, and the contexts of the batch that they have."""
+    return groups(chosen, settings["runs"]), contexts(chosen, settings["runs"])
 
 
 def _learned(held, grouped, k, **options):
@@ -194,35 +103,65 @@ def _learned(held, grouped, k, **options):
 
 def compare(held, chosen, settings):
     """The runs and the cosines over the whole past, plain and in context; differences to the best cosine."""
-    grouped, context = _runs(chosen, settings)
+    grouped, around = _runs(chosen, settings)
     scores, _ = _learned(held, grouped, settings["k"])
-    cosines = neighbours(held)
+    cosines, kinds = neighbours(held), {"plain": {}, "context": {}}
+    for run, found in scores.items():
+        kinds["context" if in_batch(chosen[run]["learner"]) else "plain"][run] = found
     for name in COSINES:
-        scores[name] = cosines[name]
-        scores[f"{name}-context"] = with_context(held, cosines[name], context)
-    best = max(COSINES, key=lambda name: held.average(cosines[name]))
+        kinds["plain"][name] = cosines[name]
+        kinds["context"] |= judged(held, around, name, cosines[name])
+    found = {}
+    for kind, runs in kinds.items():
+        found |= held.judge(kind, runs) if runs else {}
+    best = max(COSINES, key=lambda name: found[name][0])
     rows = []
-    for name, found in scores.items():
-        difference, low, high = held.against(found, cosines[best])
-        row = {"run": name, "average": held.average(found), "best": best}
-        rows.append(row | {"difference": difference, "low": low, "high": high})
+    for run, (average, drawn) in found.items():
+        low, high = metrics.interval(drawn - found[best][1])
+        row = {"run": run, "average": average, "best": best, "difference": average - found[best][0]}
+        rows.append(row | {"low": low, "high": high})
     return {"table": rows}
 
 
+def pooled(streams, chosen, settings):
+    """Return the rows of the runs against the best methods of their kind, over the streams of all seeds."""
+    names = set(COSINES) | {
+        f"{name}-{algorithm}-context" for name in COSINES for algorithm in contexts(chosen, settings["runs"])
+    }
+    return qualitypairs.pairs(streams, settings["runs"], names)
+
+
+def _sized(grouped, settings):
+    """Return atoms, k and runs for each size of memory that a group of runs is measured at."""
+    found = []
+    for runs in grouped:
+        first = next(iter(runs.values()))["learner"]
+        if "memory" not in first:
+            found += [(k, k, runs) for k in settings["atoms"]]
+            continue
+        for memory in settings["memory"]:
+            sized = {
+                run: {**entry, "learner": {**entry["learner"], "memory": memory}} for run, entry in runs.items()
+            }  # fmt: skip
+            limit = learners.make(**{**first, "memory": memory}).limit
+            found.append((limit, 1, sized))
+    return found
+
+
 def remember(held, chosen, settings):
-    """AUC against the weights that are kept: dictionaries of k atoms, windows of documents."""
-    (grouped, context), rows = _runs(chosen, settings), []
-    for k in settings["atoms"]:
-        scores, entries = _learned(held, grouped, k)
+    """AUC against the numbers that are kept: dictionaries, windows of documents."""
+    (grouped, around), rows = _runs(chosen, settings), []
+    for size, k, runs in _sized(grouped, settings):
+        scores, entries = learn(held, runs, k)
         for run, found in scores.items():
-            rows.append({"run": run, "size": k, "entries": entries[run], "average": held.average(found)})
+            rows.append({"run": run, "size": size, "entries": entries, "average": held.average(found)})
     lengths = np.concatenate([np.diff(batch.counts[:].indptr) for batch in held.batches])
     for window in settings["windows"]:
         if window > len(lengths):
             continue
         for name, plain in neighbours(held, LOGTF, window).items():
-            for run, scores in ((f"{name}-window", plain), (f"{name}-window-context", None)):
-                found = with_context(held, plain, context) if scores is None else scores
+            label = f"{name}-window"
+            for run, found in ({label: plain} | judged(held, around, label, plain)).items():
                 row = {"run": run, "size": window, "entries": int(window * lengths.mean())}
                 rows.append(row | {"average": held.average(found)})
     return {"memory": rows}
@@ -260,16 +199,22 @@ def _budget(values, calibrated, budget, labels, topics):
     }
 
 
+def _five(held, steps, around):
+    """Five nearest documents of the whole past, plain and in the contexts."""
+    name = "nearest5-logtf"
+    plain = neighbours(held, LOGTF, steps=steps)[name]
+    return {name: plain} | judged(held, around, name, plain)
+
+
 def alert(held, chosen, settings):
     """Drift, budgets, delays and cost of the scores as they are and calibrated, of runs and nearest neighbours."""
-    grouped, context = _runs(chosen, settings)
+    grouped, around = _runs(chosen, settings)
     steps = range(1, len(held.batches))
     if len(steps) < 2:
         given = f"{held.name} has {len(held.batches)} batches"
         raise DataError(given, "at least 3 for the part alerts", "make smaller batches or leave the part out")
     scores, _ = _learned(held, grouped, settings["k"], every=True)
-    scores["nearest5-logtf"] = neighbours(held, LOGTF, steps=steps)["nearest5-logtf"]
-    scores["nearest5-logtf-context"] = with_context(held, scores["nearest5-logtf"], context)
+    scores |= _five(held, steps, around)
     labels = [held.labels[t] for t in steps]
     topics = [batch.topics for batch in held.batches]
     rows, means = [], []
@@ -312,15 +257,14 @@ def resize(held, chosen, settings):
 
     A topic is new in one batch only, so that small batches have too few new documents each for an AUC of their own.
     """
-    (grouped, context), rows = _runs(chosen, settings), []
+    (grouped, around), rows = _runs(chosen, settings), []
     for size in settings["sizes"]:
         if size < 100 and len(held.made_of[0]) >= 10000:
             continue
         made = held.cut(size)
         steps = range(1, len(made.batches))
         scores, _ = _learned(made, grouped, settings["k"], every=True)
-        scores["nearest5-logtf"] = neighbours(made, LOGTF, steps=steps)["nearest5-logtf"]
-        scores["nearest5-logtf-context"] = with_context(made, scores["nearest5-logtf"], context)
+        scores |= _five(made, steps, around)
         labels = np.concatenate([made.labels[t] for t in steps])
         novel = int((labels == 1).sum())
         for run, found in scores.items():
@@ -331,10 +275,9 @@ def resize(held, chosen, settings):
 
 def rival(held, chosen, settings, slow=False):
     """Other methods, plain and in context, with what they store and the time that they take."""
-    _, context = _runs(chosen, settings)
+    around = contexts(chosen, settings["runs"])
     names = rivals.names(slow) + (rivals.names(slow, "vectors") if held.batches[0].vectors is not None else [])
-    found = qualityrivals.rows(held, names, lambda scores, alike: with_context(held, scores, context, alike))
-    return {"rivals": found}
+    return {"rivals": qualityrivals.rows(held, names, partial(judged, held, around))}
 
 
 def model(held, chosen, settings):

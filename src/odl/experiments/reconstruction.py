@@ -7,9 +7,10 @@ from itertools import product
 
 import numpy as np
 
+from odl.coding.fista import STOPS
 from odl.dictionary import structured
 from odl.errors import ConfigError
-from odl.experiments import patches
+from odl.experiments import gaussian, patches
 from odl.experiments.common import branched
 
 PENALTIES = ("flat", "tree")
@@ -23,6 +24,8 @@ SETTINGS = {
     "train": {**WHOLE, "default": 6000},
     "validation": {**WHOLE, "default": 300},
     "test": {**WHOLE, "default": 1000},
+    "scale": {"type": "number", "minimum": 0.25, "maximum": 4, "default": 1.0},
+    "min_contrast": {"type": "number", "minimum": 0, "maximum": 0.99, "default": 0.0},
     "missing": {
         "type": "array",
         "minItems": 1,
@@ -39,6 +42,7 @@ SETTINGS = {
     "epochs": {**WHOLE, "default": 2},
     "batch": {**WHOLE, "default": 500},
     "forgetting": {"type": "number", "minimum": 0, "default": 1.0},
+    "stop": {"type": "string", "enum": list(STOPS), "default": "gap"},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
     "iterations": {**WHOLE, "default": 200},
     "drawn_tree": {**BRANCHED, "default": "10,2,2"},
@@ -59,6 +63,7 @@ def problem_of(settings, penalty, tree, exponent):
         nonnegative_atoms=False,
         tolerance=settings["tolerance"],
         iterations=settings["iterations"],
+        stop=settings["stop"],
     )
 
 
@@ -166,19 +171,33 @@ class Bench:
 
 
 def measure(settings, files):
-    """Return the tables ``validation`` (what was tried), ``test`` (the chosen ones) and ``structures`` of all seeds."""
+    """Return the tables of all seeds.
+
+    ``validation`` (what was tried), ``test`` (the chosen ones), ``structures``, and beside them ``equal`` (flat
+    dictionaries of as many atoms as the chosen tree) and ``gaussian`` (`odl.experiments.gaussian`).
+    """
     for shape in settings["trees"]:
         branched(shape)
-    images = patches.read_images(files)
-    sizes = [settings[part] for part in ("train", "validation", "test")]
-    drawn = patches.draw(images, settings["patch"], sum(sizes), np.random.default_rng(0))
-    parts = np.split(drawn, np.cumsum(sizes)[:-1])
-    tables = {"validation": [], "test": [], "structures": []}
-    for seed, penalty in product(settings["seeds"], PENALTIES):
-        found = raced(Bench(settings, seed, *parts), penalty)
-        for name, rows in zip(tables, found, strict=True):
-            tables[name] += rows
+    parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
+    tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
+    estimate = gaussian.moments(parts[0])
+    for seed in settings["seeds"]:
+        tree = raced(Bench(settings, seed, *parts), "tree")
+        bench = Bench(settings, seed, *parts)
+        for found in (raced(bench, "flat"), tree):
+            for name, rows in zip(tables, found, strict=False):
+                tables[name] += rows
+        tables["equal"] += [_equal(bench, row) for row in tree[1]]
+        tables["gaussian"] += [_gaussian(bench, missing, estimate) for missing in settings["missing"]]
     return tables
+
+
+def drawn(settings, files):
+    """Return the patches to learn from, to choose on and to test, one after another."""
+    images = patches.read_images(files, settings["scale"])
+    least = patches.contrast(images, settings["patch"], settings["min_contrast"])
+    count = sum(settings[part] for part in ("train", "validation", "test"))
+    return patches.draw(images, settings["patch"], count, np.random.default_rng(0), least)
 
 
 def raced(bench, penalty):
@@ -197,6 +216,17 @@ def raced(bench, penalty):
         if key[0] == "validation" and key[2] == penalty
     ]
     return tried, tests, structures
+
+
+def _equal(bench, row):
+    """Return the row of a flat dictionary of as many atoms as the chosen tree of a row, its lam chosen alone."""
+    missing, shape = row["missing"], row["tree"]
+    return _tested(bench, missing, "flat", bench.chosen(missing, "flat", [shape], bench.settings["refine"]))
+
+
+def _gaussian(bench, missing, estimate):
+    error, hidden = gaussian.errors(bench.parts["test"], bench.known["test", missing], *estimate)
+    return {"seed": bench.seed, "missing": missing, "error": error, "missing_pixels": hidden}
 
 
 def _row(seed, missing, penalty, shape, exponents, error):

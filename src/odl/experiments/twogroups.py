@@ -15,7 +15,7 @@ from odl.errors import ConfigError, DataError
 
 LEARNED = ("flat", "tree")  # these have a lam
 METHODS = ("pca", "nmf", "lda", *LEARNED)
-RAW = ("frequencies", "counts")  # of all words
+RAW = ("frequencies", "counts", "directions")  # of all words: rows of unit l1 norm, as they are, of unit l2 norm
 SCALINGS = ("each", "one", "none")
 COARSE = 0.01  # tolerance of the SVMs of a cross-validation
 WHOLE = {"type": "integer", "minimum": 1}
@@ -32,7 +32,7 @@ SETTINGS = {
     "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
     "svm": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
     "folds": {**WHOLE, "minimum": 2, "default": 5},
-    "scaling": {**LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": ["each", "one"]},
+    "scaling": {**LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": list(SCALINGS)},
     "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
     "start": {"type": "string", "enum": ["documents", "clusters"], "default": "documents"},
     "rounds": {**WHOLE, "default": 10},
@@ -46,7 +46,7 @@ PART, UNMEASURED = "splits", ()
 
 
 def measure(settings, files):
-    """Return the tables ``accuracy``, a row for each split and representation, and ``corpus``, what was read."""
+    """Return the tables ``accuracy``, rows by split, representation and scaling, and ``corpus``, what was read."""
     counts, labels = two_groups(news20.read(files, {}), settings)
     if settings["train"] + settings["test"] > len(labels):
         given = f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
@@ -80,23 +80,32 @@ def two_groups(documents, settings):
 
 
 def split_rows(counts, labels, settings, split):
-    """Return a row for each representation of one random split: what was chosen and the accuracy on its test part."""
+    """Return rows of one random split: for each representation and scaling what was chosen, and the test accuracy.
+
+    ``chosen`` is 1 in the row of the scaling that cross-validation prefers, of every representation.
+    """
     order = np.random.default_rng([split, 0]).permutation(len(labels))
     train, test = order[: settings["train"]], order[settings["train"] :][: settings["test"]]
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
-    words = sparse.csr_array(sparse.diags_array(1.0 / lengths) @ counts)
+    words = rows_of_norm(counts, 1)
     judge = Judge(labels, train, test, settings)
     rows = []
-    for kind, matrix in zip(RAW, (words, counts), strict=True):
-        rows.append({"method": kind, "topics": counts.shape[1], **judge.judged([(None, matrix[train], matrix[test])])})
+    for kind, matrix in zip(RAW, (words, counts, rows_of_norm(counts, 2)), strict=True):
+        found = judge.judged([(None, matrix[train], matrix[test])])
+        rows += [{"method": kind, "topics": counts.shape[1], **row} for row in found]
     for p, method in product(settings["topics"], settings["methods"]):
         source = counts if method == "lda" else words
-        found = represent(method, p, source[train], source[test], settings, split)
-        rows.append({"method": method, "topics": p, **judge.judged(found)})
+        found = judge.judged(represent(method, p, source[train], source[test], settings, split))
+        rows += [{"method": method, "topics": p, **row} for row in found]
     for row in rows:
         chosen = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}, validation {row['validation']:.1f}"
         print(f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({chosen})", flush=True)
     return [{"split": split, **row} for row in rows]
+
+
+def rows_of_norm(counts, power):
+    """Return counts (documents x words, none empty) with rows of unit l1 or l2 norm."""
+    sizes = np.asarray(counts.power(power).sum(axis=1)).ravel() ** (1.0 / power)
+    return sparse.csr_array(sparse.diags_array(1.0 / sizes) @ counts)
 
 
 def represent(method, p, train, test, settings, seed):
@@ -148,7 +157,7 @@ def codes(method, p, train, test, settings, seed, exponent):
 
 
 class Judge:
-    """Accuracy of a linear SVM on features; C, scaling and lam by cross-validation on the training documents alone."""
+    """Accuracy of a linear SVM on features; C, lam and scaling by cross-validation on the training documents alone."""
 
     def __init__(self, labels, train, test, settings):
         self.y, self.y_test, self.settings = labels[train], labels[test], settings
@@ -156,7 +165,9 @@ class Judge:
         self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(settings["folds"])]
 
     def judged(self, candidates):
-        """Return what has the best cross-validated accuracy (of equals the first, with the smallest C), and accuracies.
+        """Return a row for each scaling: what has the best cross-validated accuracy with it, and accuracies.
+
+        Of equals the first candidate is taken, with the smallest C.
 
         Parameters
         ----------
@@ -164,18 +175,25 @@ class Judge:
 
         Returns
         -------
-        dict
-            lam, scaling, C (its exponent), and the cross-validated and the test accuracy in percent.
+        list of dict
+            lam, scaling, C (its exponent), the cross-validated and the test accuracy in percent, and whether the
+            scaling is the chosen one: the best, of equals that of the first candidate, then the first.
         """
-        best = None
-        for (lam, train, test), scaling in product(candidates, self.settings["scaling"]):
-            inner, outer = kernels(train, test, scaling)
-            for exponent, score in zip(sorted(self.settings["svm"]), self._validated(inner), strict=True):
-                if best is None or score > best[0]:
-                    best = score, lam, scaling, exponent, inner, outer
-        score, lam, scaling, exponent, inner, outer = best
-        accuracy = 100.0 * float(np.mean(named(inner, self.y, outer, exponent) == self.y_test))
-        return {"lam": lam, "scaling": scaling, "C": exponent, "validation": float(score), "accuracy": accuracy}
+        rows, preferred = [], []
+        for scaling in self.settings["scaling"]:
+            best = None
+            for place, (lam, train, test) in enumerate(candidates):
+                inner, outer = kernels(train, test, scaling)
+                for exponent, score in zip(sorted(self.settings["svm"]), self._validated(inner), strict=True):
+                    if best is None or score > best[0]:
+                        best = score, place, lam, exponent, inner, outer
+            score, place, lam, exponent, inner, outer = best
+            accuracy = 100.0 * float(np.mean(named(inner, self.y, outer, exponent) == self.y_test))
+            held = {"lam": lam, "scaling": scaling, "C": exponent, "validation": float(score), "accuracy": accuracy}
+            rows.append(held | {"chosen": 0})
+            preferred.append((-score, place))
+        rows[preferred.index(min(preferred))]["chosen"] = 1
+        return rows
 
     def _validated(self, inner):
         """Return the accuracy in percent of every C, in rising order, over the folds."""

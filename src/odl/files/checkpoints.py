@@ -10,7 +10,9 @@ import contextlib
 import json
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -44,6 +46,14 @@ class Checkpoint:
         Digest of this one; filled by `read`.
     features : str
         Digest of the features it was learned from.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.files import checkpoints
+    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, csc_array([[1.0], [0.0]]), {}, 0, csr_array([[0.5]]), 0.0)
+    >>> first.t, first.dictionary.shape
+    (0, (2, 1))
     """
 
     t: int
@@ -81,13 +91,24 @@ def load(group, name):
     return sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
 
 
-def write(path, checkpoint):
+def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
     """Write a checkpoint atomically; equal states give equal bytes.
 
     Returns
     -------
     str
         Digest of the content.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.files import checkpoints
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "0.h5")
+    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, csc_array([[1.0], [0.0]]), {}, 0, csr_array([[0.5]]), 0.0)
+    >>> len(checkpoints.write(path, first))  # the digest
+    64
     """
     attributes = {
         "t": checkpoint.t,
@@ -108,7 +129,13 @@ def write(path, checkpoint):
         return digests.seal(file)
 
 
-def read_checkpoint(path, chain=None, t=None, by_document=(), codes=True):
+def read_checkpoint(
+    path: str | os.PathLike,
+    chain: Mapping[str, Any] | None = None,
+    t: int | None = None,
+    by_document: Sequence[str] = (),
+    codes: bool = True,
+) -> Checkpoint:
     """Read a checkpoint and check that it is whole and the one that is meant.
 
     Parameters
@@ -133,6 +160,18 @@ def read_checkpoint(path, chain=None, t=None, by_document=(), codes=True):
         If the file is truncated, was edited or is not a checkpoint.
     CheckpointError
         If it belongs to another chain or timestep.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.files import checkpoints
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "0.h5")
+    >>> first = checkpoints.Checkpoint(0, {"run": "mine"}, csc_array([[1.0], [0.0]]), {}, 0, csr_array([[0.5]]), 0.0)
+    >>> _ = checkpoints.write(path, first)
+    >>> checkpoints.read_checkpoint(path, chain={"run": "mine"}, t=0).dictionary.toarray().ravel()
+    array([1., 0.])
     """
     path = os.fspath(path)
     with storage.reading(path, "checkpoint") as file:

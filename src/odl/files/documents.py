@@ -1,8 +1,10 @@
 """The one internal form of a corpus: counts, vocabulary, ids, times, topics."""
 
 import hashlib
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -57,6 +59,16 @@ class Documents:
         What each document means, by whatever encoder; a row of zeros says nothing.
     notes : list of str, optional
         What the reader says of what it left out; not stored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.files.documents import NO_TIME, Documents
+    >>> counts, words = csr_array([[1, 1, 0], [0, 1, 2]]), ["crude", "oil", "orbit"]
+    >>> held = Documents(counts, words, ["a", "b"], np.full(2, NO_TIME), [("oil",), ()], ["", ""])
+    >>> len(held), held.select([1]).vocabulary
+    (2, ['oil', 'orbit'])
     """
 
     counts: sparse.csr_array
@@ -111,7 +123,7 @@ class Documents:
     def __len__(self):
         return len(self.ids)
 
-    def select(self, rows):
+    def select(self, rows: Sequence[int] | np.ndarray) -> "Documents":
         """Return the given documents with only the terms that occur in them, sorted by spelling."""
         counts = self.counts[rows]
         used = np.unique(counts.indices)
@@ -132,7 +144,7 @@ class Documents:
             vectors=None if self.vectors is None else self.vectors[rows],
         )
 
-    def digests(self):
+    def digests(self) -> np.ndarray:
         """Return one sha256 per document over everything a batch would store of it.
 
         Independent of column order and of every other document, so that a batch's own digest
@@ -166,8 +178,16 @@ class Documents:
         return digests
 
 
-def losses(documents):
-    """Return what cleaning took out of documents, a sentence for each cleaner and one for what was left out."""
+def losses(documents: Documents) -> list[str]:
+    """Return what cleaning took out of documents, a sentence for each cleaner and one for what was left out.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.files.documents import losses
+    >>> losses(corpora.read("simulation", options={"documents": 240, "days": 6}))  # nothing was cleaned
+    []
+    """
     found = []
     for name, taken in documents.removed.items():
         n_touched, n_taken = int(np.count_nonzero(taken)), int(taken.sum(dtype=np.int64))
@@ -254,20 +274,45 @@ def read_topics(file):
     return [tuple(line.split("\t")) if line else () for line in storage.read_strings(file, "topics")]
 
 
-def write(path, documents, kind="documents", digests=None, **attributes):
-    """Write documents, with their digests (of which those at hand may be given), to an HDF5 file."""
+def write(
+    path: str | os.PathLike, documents: Documents, kind: str = "documents", digests: Any = None, **attributes: Any
+) -> None:
+    """Write documents, with their digests (of which those at hand may be given), to an HDF5 file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl import corpora
+    >>> from odl.files import documents
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "documents.h5")
+    >>> documents.write(path, corpora.read("simulation", options={"documents": 240, "days": 6}))
+    >>> os.listdir(folder.name)
+    ['documents.h5']
+    """
     with storage.writing(path, kind, **attributes) as file:
         write_fields(file, documents)
         storage.write_array(file, "digests", documents.digests() if digests is None else digests)
 
 
-def read(path, kind="documents"):
+def read(path: str | os.PathLike, kind: str = "documents") -> Documents:
     """Read documents from an HDF5 file written by `write`.
 
     Raises
     ------
     StorageError
         If the file is missing, damaged or of another kind.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl import corpora
+    >>> from odl.files import documents
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "documents.h5")
+    >>> documents.write(path, corpora.read("simulation", options={"documents": 240, "days": 6}))
+    >>> len(documents.read(path))
+    240
     """
     with storage.reading(path, kind) as file:
         return read_fields(file)

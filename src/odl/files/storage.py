@@ -10,6 +10,7 @@ than an array of variable-length strings, and it compresses).
 import errno
 import hashlib
 import io
+import math
 import os
 import signal
 import threading
@@ -200,11 +201,14 @@ def dataset_of(group, name, kinds="iufb"):
     held = group[name]
     if not isinstance(held, h5py.Dataset) or held.dtype.kind not in kinds or held.shape is None:
         raise ValueError(f"{name} is no array of numbers")
-    if held.is_virtual or held.external or held.file.filename != group.file.filename:
+    made, stored, size = held.id.get_create_plist(), held.id.get_storage_size(), held.dtype.itemsize
+    layout, files = made.get_layout(), (h5py.h5f.get_name(one.id) for one in (held, group))
+    if layout == h5py.h5d.VIRTUAL or made.get_external_count() or len(set(files)) > 1:
         raise ValueError(f"{name} lies in another file")
-    chunk = np.prod(held.chunks, dtype=float) * held.dtype.itemsize if held.chunks else 0
-    if (held.nbytes > SMALL and max(held.nbytes, chunk) > PACKED * held.id.get_storage_size()) or chunk > 4 * SMALL:
-        raise ValueError(f"{name} claims {held.nbytes} bytes and holds {held.id.get_storage_size()}")
+    claimed = math.prod(held.shape) * size
+    chunk = math.prod(made.get_chunk()) * size if layout == h5py.h5d.CHUNKED else 0
+    if (claimed > SMALL and max(claimed, chunk) > PACKED * stored) or chunk > 4 * SMALL:
+        raise ValueError(f"{name} claims {claimed} bytes and holds {stored}")
     return digests.Checked(held)
 
 

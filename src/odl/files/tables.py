@@ -12,6 +12,8 @@ import hashlib
 import math
 import numbers
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from odl.errors import StorageError, changed
 from odl.files.atomic import replacing
@@ -31,7 +33,9 @@ def _cell(value):
     return " ".join(visible(str(value)).split())
 
 
-def write_table(path, rows, columns=None):
+def write_table(
+    path: str | os.PathLike, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
+) -> None:
     """Write rows (dicts) as tab-separated text with digests, atomically and with reproducible bytes.
 
     Parameters
@@ -41,6 +45,16 @@ def write_table(path, rows, columns=None):
         Missing keys and nan become empty cells, floats get six decimals.
     columns : list of str, optional
         Needed where there may be no rows; by default the keys of the first row.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl.files.tables import read_table, write_table
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "auc.tsv")
+    >>> write_table(path, [{"t": 1, "auc": 0.5}, {"t": 2, "auc": float("nan")}])
+    >>> len(read_table(path))
+    2
     """
     columns = list(columns or rows[0])
     text = sealed(columns, [[_cell(row.get(name)) for name in columns] for row in rows])
@@ -119,7 +133,9 @@ def _value(text):
     return text
 
 
-def read_table(path, columns=(), delete=None):
+def read_table(
+    path: str | os.PathLike, columns: Sequence[str] = (), delete: str | os.PathLike | None = None
+) -> list[dict[str, Any]]:
     """Read what `write_table` wrote: empty cells are nan, except in the columns `TEXT_COLUMNS`.
 
     Parameters
@@ -139,6 +155,16 @@ def read_table(path, columns=(), delete=None):
     ------
     StorageError
         As for `read_cells`, or if the table lacks what `columns` asks for.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl.files.tables import read_table, write_table
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "auc.tsv")
+    >>> write_table(path, [{"t": 1, "auc": 0.5}, {"t": 2, "auc": float("nan")}])
+    >>> read_table(path)
+    [{'t': 1, 'auc': 0.5}, {'t': 2, 'auc': nan}]
     """
     names, lines = read_cells(path, delete)
     path, todo = os.fspath(path), f"delete {os.fspath(delete or path)} and run the same command again"

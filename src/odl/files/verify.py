@@ -18,7 +18,7 @@ BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a ru
 LOGS, PLAN = "logs", "plan.json"
 
 
-def verify(folder):
+def verify(folder: str | os.PathLike) -> tuple[int, list[str]]:
     """Read every HDF5 file, table and JSON file below a folder and return what does not fit.
 
     Parameters
@@ -36,6 +36,25 @@ def verify(folder):
     ------
     DataError
         If there is nothing to verify.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl.files.tables import write_table
+    >>> from odl.files.verify import verify
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "tables", "auc.tsv")
+    >>> os.mkdir(os.path.dirname(path))
+    >>> write_table(path, [{"t": 1, "auc": 0.5}])
+    >>> verify(folder.name)  # every file has what was written
+    (1, [])
+    >>> with open(path) as file:
+    ...     text = file.read()
+    >>> with open(path, "w") as file:
+    ...     _ = file.write(text.replace("0.5", "0.9"))
+    >>> n_files, wrong = verify(folder.name)
+    >>> len(wrong)
+    1
     """
     paths = sorted(path for path in Path(folder).rglob("*") if _has_digest(path, Path(folder)))
     if not paths:

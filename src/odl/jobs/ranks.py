@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.distributed import coding, messages, ranks, windows
+from odl.distributed import coding, messages, ranks, span_ranks, windows
 from odl.errors import OdlError, ParameterError
 from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import update
@@ -104,7 +104,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
     else:
         A, updates, digest = _read_own(previous, run.chain, data.t - 1, among.agents, own)
     A = learners.widen(sparse.csc_array(A), n_rows=P.shape[1])
-    agents = ranks.Agents(among, learner.model, owner, A, **learner.diffusion)
+    agents = span_ranks.agents_of(among, learner.model, owner, A, **learner.diffusion)
     return Share(data, P, agents, updates, digest, storage.digest_of(source, "features"))
 
 
@@ -316,8 +316,9 @@ def warm_up():
     P = sparse.csr_array(rng.random((3, 6)))
     owner, network = learner.agents_of(2)
     among = messages.Ranks(messages.Alone(), network)
-    agents = ranks.Agents(among, learner.model, owner, sparse.csc_array(P[:2].T), **learner.diffusion)
-    agents.infer(P)
-    agents.learn(P, learner.mu_w)
-    agents.warm_up()
+    for kind in (ranks.Agents, span_ranks.SpanAgents):
+        agents = kind(among, learner.model, owner, sparse.csc_array(P[:2].T), **learner.diffusion)
+        agents.infer(P)
+        agents.learn(P, learner.mu_w)
+        agents.warm_up()
     windows.warm_up()

@@ -47,7 +47,7 @@ def _open(indices, values, shares, eta, terms, where, nu):
 
 
 @kernel
-def _screen(values, atoms, own, shares, model, scale, where, kept):
+def screen(values, atoms, own, shares, model, scale, where, kept):
     """List the atoms that may answer; an agent that sees x leaves out those that it proves silent.
 
     With nothing negative nu is at most that of the empty code, entry by entry, times N/|N_I|.
@@ -186,7 +186,7 @@ def open_block(documents, atoms, own, shares, model, scale, terms, where, nu, li
     for b in range(len(starts) - 1):
         span = slice(starts[b], starts[b + 1])
         listed[b] = _open(indices[span], values[span], shares, model[2], terms[b], where[b], nu[b])
-        n_kept[b] = _screen(values[span], atoms, own, shares, model, scale, where[b], kept[b])
+        n_kept[b] = screen(values[span], atoms, own, shares, model, scale, where[b], kept[b])
 
 
 @kernel

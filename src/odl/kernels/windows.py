@@ -14,12 +14,15 @@ from odl.kernels.compiled import kernel
 SEMAPHORE = 8  # floats kept for a sem_t, which takes 4 on Linux
 WRITTEN, READ, SLOTS = SEMAPHORE + 2, SEMAPHORE + 3, SEMAPHORE + 4  # places in a part
 TOO_LONG = -1.0
+TURNS = 30_000  # nanoseconds in which a rank that waits yields the core before it sleeps
+PAUSE = 20  # waits that it sleeps at once after one in which that was in vain
 
 _number, _address = types.int32, types.intp
 _start = types.ExternalFunction("sem_init", _number(_address, _number, types.uint32))
 _post = types.ExternalFunction("sem_post", _number(_address))
 _try = types.ExternalFunction("sem_trywait", _number(_address))
 _wait = types.ExternalFunction("sem_timedwait", _number(_address, _address))
+_yield = types.ExternalFunction("sched_yield", _number())
 _clock = types.ExternalFunction("clock_gettime", _number(_number, _address))
 
 
@@ -45,11 +48,32 @@ def put(memory, at, longest, message):
 
 
 @kernel
+def _now(moment):
+    _clock(np.int32(1), moment.ctypes.data)
+    return moment[0] * 1_000_000_000 + moment[1]
+
+
+@kernel
 def await_message(memory, at, moment):
-    """Sleep until a part has a message; return False after a second or a signal, so that Python can look at it."""
+    """Wait until a part has a message; return False after a second or a signal, so that Python can look at it.
+
+    Whose message it is may share the core, so the core is yielded at first: to be woken costs more. Where others have
+    the core meanwhile, so that it takes long, the rank sleeps at once for a while (``moment[2]`` waits).
+    """
     semaphore = memory.ctypes.data + 8 * at
     if _try(semaphore) == 0:
         return True
+    if moment[2] > 0:
+        moment[2] -= 1
+    else:
+        begin, came = _now(moment), False
+        while not came and moment[2] == 0:
+            _yield()
+            came = _try(semaphore) == 0
+            if _now(moment) - begin > TURNS:
+                moment[2] = PAUSE
+        if came:
+            return True
     _clock(np.int32(0), moment.ctypes.data)
     moment[0] += 1
     return _wait(semaphore, moment.ctypes.data) == 0

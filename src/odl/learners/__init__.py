@@ -4,8 +4,10 @@ A file is a learner if it defines a class whose class attribute ``algorithm`` is
 """
 
 import difflib
+import os
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from odl.errors import CheckpointError, ParameterError
 from odl.learners import kept
@@ -23,13 +25,19 @@ KINDS = {float: "number", int: "integer", bool: "boolean", str: "string"}
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "resume", "schema", "widen"]
 
 
-def learner_class(algorithm):
+def learner_class(algorithm: str) -> type[Learner]:
     """Return the class of an algorithm.
 
     Raises
     ------
     ParameterError
         If the algorithm is not known, naming the nearest one.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> learners.learner_class("dual_averaging").__name__
+    'DualAveraging'
     """
     if algorithm not in LEARNERS:
         raise _unknown("algorithm", algorithm, LEARNERS)
@@ -37,13 +45,19 @@ def learner_class(algorithm):
     return next(one for one in held if isinstance(one, type) and vars(one).get("algorithm") == algorithm)
 
 
-def make(algorithm, **settings):
+def make(algorithm: str, **settings: Any) -> Learner:
     """Return a learner by the name of its algorithm and its hyper-parameters.
 
     Raises
     ------
     ParameterError
         If the algorithm or a hyper-parameter is not known, naming the nearest one, or out of range.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> learners.make("projected_gradient", eta=5.0).eta
+    5.0
     """
     learner = learner_class(algorithm)
     known = parameters(learner)
@@ -53,7 +67,7 @@ def make(algorithm, **settings):
     return learner(**settings)
 
 
-def resume(learner, held, n_terms, start, path):
+def resume(learner: Learner, held: Any, n_terms: int, start: int, path: str | os.PathLike) -> State:
     """Return the state of a learner from what a checkpoint holds, refused where it is none of this learner.
 
     Parameters
@@ -71,6 +85,17 @@ def resume(learner, held, n_terms, start, path):
     ------
     CheckpointError
         If its arrays are not what the learner keeps (`odl.learners.kept.check_arrays`), or are of more terms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> held = learner.start(P, 1, np.random.default_rng(0))  # a Checkpoint has the same names
+    >>> learners.resume(learner, held, n_terms=4, start=1, path="0.h5").dictionary.shape
+    (4, 1)
     """
     kept.check_arrays(learner.kept, held.dictionary, held.arrays, start, path)
     if held.dictionary.shape[0] > n_terms or held.updates < 0:
@@ -86,13 +111,19 @@ def _unknown(what, given, known):
     return ParameterError(f"{what} '{given}' is not known", ", ".join(known), todo)
 
 
-def schema():
+def schema() -> dict[str, dict]:
     """Return the configuration schema of the learners, as their dataclasses have it.
 
     Returns
     -------
     dict
         Name of the algorithm to the properties of its hyper-parameters (JSON schema).
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> learners.schema()["projected_gradient"]["eta"]
+    {'type': 'number', 'default': 11.0, 'exclusiveMinimum': 0}
     """
     return {algorithm: _properties(learner_class(algorithm)) for algorithm in LEARNERS}
 

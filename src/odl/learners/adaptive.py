@@ -6,8 +6,9 @@ root of the harmonic size). So memory and time per document are constant, and wh
 in less detail.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -67,6 +68,19 @@ class Adaptive(Learner):
     -----
     With `contrast` or `context` above 0 the score of a document depends on the batch that it comes in. The score is
     scaled by 1/(1 + contrast), so that it stays between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.6, 0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]])
+    >>> learner = learners.make("adaptive")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes)
+    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.33, 1.  ])
     """
 
     terms: int = 300
@@ -98,11 +112,11 @@ class Adaptive(Learner):
     }
 
     @property
-    def in_batch(self):
+    def in_batch(self) -> bool:
         """Whether the score of a document depends on the others of its batch."""
         return self.contrast > 0 or self.context > 0
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first batch, from no atom on; at most `n_atoms` are ever made. Nothing is drawn."""
         check_atoms(P, n_atoms, on_demand=self.opens)
         nothing = self.fresh(sparse.csc_array((P.shape[1], 0)))
@@ -110,7 +124,7 @@ class Adaptive(Learner):
         return replace(self.learn(nothing, P, None), updates=0)
 
     @property
-    def kept(self):
+    def kept(self) -> dict[str, Kept]:
         """Of each atom n_j, ||S_j||, number in the stream of the first and last document; documents; most atoms."""
         return {
             "members": Kept("dense", ("atoms",)),
@@ -121,7 +135,7 @@ class Adaptive(Learner):
             "limit": Kept("dense", (1,), np.int64, between=("atoms", "start")),
         }
 
-    def fresh(self, dictionary):
+    def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return the state in which each atom is one document."""
         sizes = np.sqrt(np.asarray(dictionary.multiply(dictionary).sum(axis=0)).ravel())
         scaled = sparse.csc_array(dictionary, copy=True)
@@ -131,8 +145,10 @@ class Adaptive(Learner):
             state.arrays[name][:] = value
         return state
 
-    def score(self, state, P):
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Compare documents with their nearest atoms; codes are their least-squares weights, not negative.
+
+        Equation `adaptive-score` of docs/method.md.
 
         Returns
         -------
@@ -146,7 +162,7 @@ class Adaptive(Learner):
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
         return Scores(X, np.maximum(residual, 0.0), penalty, 0.0)
 
-    def explain(self, state, P, n_threads=1):
+    def explain(self, state: State, P: sparse.csr_array, n_threads: int = 1) -> tuple:
         """Return how well atoms explain each document, sum_r w_r v_(r), its nearest atoms (-1: none), and its codes."""
         with likeness.Threads(n_threads) as share:
             numbers, atoms, flat = self._flat(state, P.shape[1], share)
@@ -159,11 +175,13 @@ class Adaptive(Learner):
             explained += weight * values
         return explained, chosen, X
 
-    def shares(self, state, P, scores):
+    def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
 
         Below 0 for a word that the atoms have more of than the document. Of the batch as context, only the weight of
         the document's own part is counted.
+
+        Equation `adaptive-shares` of docs/method.md.
         """
         P = sparse.csr_array(P)
         A, chosen = widen(state.dictionary, n_rows=P.shape[1]), self.explain(state, P)[1]
@@ -174,7 +192,7 @@ class Adaptive(Learner):
         own = (1.0 - self.context) / (1.0 + self.contrast)
         return with_data(P, own * P.data * (P.data - entries(nearest, P)))
 
-    def with_room(self, state, n_atoms):
+    def with_room(self, state: State, n_atoms: int) -> State:
         """Return the state with a higher limit of atoms."""
         limit = np.maximum(state.arrays["limit"], n_atoms)
         return replace(state, arrays={**state.arrays, "limit": limit})
@@ -193,11 +211,13 @@ class Adaptive(Learner):
         weights = 1.0 / np.arange(1, self.nearest + 1)
         return weights / weights.sum()
 
-    def learn(self, state, P, X, history=()):
+    def learn(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+    ) -> State:
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
         return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
 
-    def learn_parts(self, state, batch, history=()):
+    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
         """As `learn`: once through the batch for its terms, once to learn."""
         memory = {name: value.copy() for name, value in state.arrays.items()}
         kept = 0.5 ** (batch.shape[0] / self.half_life) if self.half_life else 1.0
@@ -227,7 +247,14 @@ class Clusters:
     full : int
     """
 
-    def __init__(self, dictionary, memory, shape, same, full):
+    def __init__(
+        self,
+        dictionary: sparse.csc_array,
+        memory: dict[str, np.ndarray],
+        shape: tuple[int, int],
+        same: float,
+        full: int,
+    ) -> None:
         n_atoms, n_slots = dictionary.shape[1], int(memory["limit"][0])
         self.n_terms, self.settings, self.seen = shape[1], (same, full), int(memory["seen"][0])
         self.numbers = likeness.Numbers(shape[1])
@@ -249,8 +276,11 @@ class Clusters:
         self.times = times, np.zeros(n_slots, np.int64), np.full(n_slots, -2), np.zeros(n_slots), np.empty(n_slots)
         self.counters = np.array([n_atoms, n_atoms, n_atoms])
 
-    def learn(self, P):
-        """Learn a block of documents."""
+    def learn(self, P: sparse.csr_array) -> None:
+        """Learn a block of documents.
+
+        Equation `merging` of docs/method.md.
+        """
         documents = self.numbers.rows(P)
         new = likeness.inverted(documents, self.numbers.count)
         self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
@@ -276,17 +306,21 @@ class Clusters:
         self.early = likeness.combine(self.early, self.late, len(self.owner), owner, len(self.slots["members"]))
         self.owner, self.n_late, self.late = np.arange(self.n_late), 0, likeness.NOTHING
 
-    def dictionary(self, most):
+    def dictionary(self, most: int) -> tuple[sparse.csc_array, np.ndarray]:
         """Return atoms of at most so many terms as columns of unit norm, and their norms."""
         self._join()
         return likeness.heaviest(self.early, self.numbers, int(self.counters[0]), self.n_terms, most)
 
 
-def in_context(P, scores, contrast, context, peers):
+def in_context(
+    P: sparse.csr_array, scores: np.ndarray, contrast: float, context: float, peers: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Judge documents together with the most similar ones of their batch.
 
     With b the mean cosine to the `peers` most similar documents of the batch, N those documents and
     u = (s + contrast b) / (1 + contrast), the result is (1 - context) u + context sum_N cos^2 u / sum_N cos^2.
+
+    Equation `adaptive-context` of docs/method.md.
 
     Parameters
     ----------
@@ -301,6 +335,16 @@ def in_context(P, scores, contrast, context, peers):
     -------
     residual, penalty : ndarray, shape (n_documents,)
         The parts made of s and of b; their sum is the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.adaptive import in_context
+    >>> P = csr_array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> residual, penalty = in_context(P, np.array([0.2, 0.9, 0.4]), contrast=0.5, context=0.3, peers=2)
+    >>> (residual + penalty).round(3)
+    array([0.413, 0.685, 0.53 ])
     """
     total = P.shape[0]
     most = min(peers, total - 1)

@@ -8,15 +8,17 @@ continues bit for bit.
 
 import numbers
 import operator
-from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar, NamedTuple
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.learners import shares
-from odl.learners.batches import InMemory, blocks
+from odl.learners.batches import Block, InMemory, blocks
+from odl.learners.kept import Kept
 from odl.learners.matrices import widen, with_terms
 
 
@@ -32,6 +34,16 @@ class State:
         What the algorithm keeps beside the dictionary; grows in terms with it.
     updates : int
         Updates counted for step sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> state = learners.make("dual_averaging").start(P, 1, np.random.default_rng(0))
+    >>> state.dictionary.shape, list(state.arrays), state.updates
+    ((4, 1), ['gradient_sum'], 0)
     """
 
     dictionary: sparse.csc_array
@@ -40,7 +52,19 @@ class State:
 
 
 class Scores(NamedTuple):
-    """Codes (documents x atoms, CSR) and the two parts of the objective, one value a document."""
+    """Codes (documents x atoms, CSR) and the two parts of the objective, one value a document.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> found = learner.score(learner.start(P, 1, np.random.default_rng(0)), P)
+    >>> found.codes.shape, (found.residual + found.penalty).round(2)
+    ((3, 1), array([0.1 , 0.28, 0.28]))
+    """
 
     codes: sparse.csr_array
     residual: np.ndarray
@@ -48,8 +72,15 @@ class Scores(NamedTuple):
     gap: float
 
 
-def domain(given, expected):
-    """Return the error for a hyper-parameter outside its domain."""
+def domain(given: str, expected: str) -> ParameterError:
+    """Return the error for a hyper-parameter outside its domain.
+
+    Examples
+    --------
+    >>> from odl.learners.base import domain
+    >>> print(domain("Mine: rounds=-1", "a whole number of at least 0"))
+    Mine: rounds=-1; expected a whole number of at least 0; correct the learner's settings.
+    """
     return ParameterError(given, expected, "correct the learner's settings")
 
 
@@ -101,6 +132,13 @@ class Learner:
     Notes
     -----
     Documents are rows: P (documents x terms), A (terms x atoms), X (documents x atoms).
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> learner = learners.make("batch")
+    >>> isinstance(learner, learners.Learner), learner.needs_history, learner.norm
+    (True, True, 'l1')
     """
 
     algorithm: ClassVar[str] = ""
@@ -129,21 +167,21 @@ class Learner:
                 raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
 
     @property
-    def kept(self):
+    def kept(self) -> dict[str, Kept]:
         """What the state holds beside the dictionary: name of the array to `odl.learners.kept.Kept`."""
         return {}
 
     @property
-    def by_document(self):
+    def by_document(self) -> tuple[str, ...]:
         """Names of the arrays that have a row for each position in a batch; they may be read by rows."""
         return tuple(name for name, array in self.kept.items() if array.shape[0] == "positions")
 
     @property
-    def in_batch(self):
+    def in_batch(self) -> bool:
         """Whether the score of a document depends on the others of its batch."""
         return False
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary.
 
         Parameters
@@ -164,21 +202,21 @@ class Learner:
         """
         raise NotImplementedError
 
-    def fresh(self, dictionary):
+    def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return the state of a learner that has the dictionary but no memory."""
         sizes = dict(zip(("terms", "atoms"), dictionary.shape, strict=True))
         return State(dictionary, {name: array.zeros(sizes) for name, array in self.kept.items()})
 
-    def toy(self):
+    def toy(self) -> Self:
         """Return the learner with settings under which it takes two atoms and a few documents of six terms."""
         return self
 
-    def fit_terms(self, state, n_terms):
+    def fit_terms(self, state: State, n_terms: int) -> State:
         """Return the state with zero rows for terms that are new; nothing else changes."""
         arrays = {name: with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
         return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
 
-    def score(self, state, P):
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary; the score of a document is its objective.
 
         Returns
@@ -187,22 +225,24 @@ class Learner:
         """
         raise NotImplementedError
 
-    def word_loss(self, residual):
+    def word_loss(self, residual: np.ndarray) -> np.ndarray:
         """Return the loss of single entries of p - A x, up to a factor of the document."""
         return residual**2
 
-    def shares(self, state, P, scores):
+    def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return the part of each word in the scores of documents, entries where P has them.
 
         What a document has is its score (up to rounding), but for what the rest of its batch adds.
         """
         return shares.of_codes(P, widen(state.dictionary, n_rows=P.shape[1]), scores, self.word_loss)
 
-    def with_room(self, state, n_atoms):
+    def with_room(self, state: State, n_atoms: int) -> State:
         """Return the state of a dictionary that may grow to so many atoms; of one with a fixed size as it is."""
         return state
 
-    def learn(self, state, P, X, history=()):
+    def learn(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+    ) -> State:
         """Return the state after learning a whole batch with the codes X.
 
         Parameters
@@ -221,7 +261,7 @@ class Learner:
         """
         return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(P, X), history)
 
-    def learn_parts(self, state, batch, history=()):
+    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
         """Return the state after learning a batch that may be too large to hold, to the same bits as `learn`.
 
         Parameters
@@ -238,30 +278,38 @@ class Learner:
             An array named in `by_document` may be a `RowParts`.
         """
         if self.whole:
-            return self.learn(state, *batch.together(), history)
+            P, X = batch.together()
+            return self.learn(state, P, X, history)
         total = None
         for block, X in blocks(batch):
             part = self.accumulate(state, block, X)
             total = part if total is None else self.add(total, part)
         return self.update(state, self.finish(total))
 
-    def accumulate(self, state, block, X):
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> Any:
         """Return the statistics of one block of documents at the current dictionary."""
         raise NotImplementedError
 
-    def add(self, total, part):
+    def add(self, total: Any, part: Any) -> Any:
         """Return the statistics of the blocks so far and the next one."""
         raise NotImplementedError
 
-    def finish(self, total):
+    def finish(self, total: Any) -> Any:
         """Return what `update` takes from the statistics of all blocks."""
         return total
 
-    def update(self, state, statistics):
+    def update(self, state: State, statistics: Any) -> State:
         """Return the next state."""
         raise NotImplementedError
 
 
-def parameters(learner_class):
-    """Return the hyper-parameters of a learner class as a dict of name to dataclass field."""
+def parameters(learner_class: type[Learner]) -> dict[str, Field]:
+    """Return the hyper-parameters of a learner class as a dict of name to dataclass field.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> [name for name in learners.parameters(learners.learner_class("projected_gradient"))]
+    ['lam', 'rounds', 'start_terms', 'carry', 'solver', 'iterations', 'phi', 'relaxation', 'per_document', 'eta']
+    """
     return {entry.name: entry for entry in fields(learner_class)}

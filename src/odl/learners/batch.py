@@ -1,5 +1,6 @@
 """BATCH-IMPL: NIPS 2012 supplement, Algorithm 4. Every timestep fits the dictionary to all documents so far."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -67,6 +68,19 @@ class Batch(L1Learner):
     passed over if an atom chosen before alone would enter its code, so that one new topic does not take all atoms.
     Equal documents are taken in order: nothing is drawn. Old atoms keep their columns. There is no memory for `carry`
     to carry but the count of updates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("batch")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes, [P])
+    >>> found = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.1, 1. ])
     """
 
     growth: int = 10
@@ -88,14 +102,16 @@ class Batch(L1Learner):
         "fit_tolerance": {"minimum": 0},
     }
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: documents as atoms, then alternations on the first batch."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         X = self.score(State(A), P).codes
         A, _, trace = self.alternate(P, A, X, self.rounds)
         return State(A, updates=len(trace) // 2 if self.carry else 0)
 
-    def learn(self, state, P, X, history=()):
+    def learn(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+    ) -> State:
         """Return the state after fitting the dictionary to the history and the batch P with its codes X."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         past = [widen(earlier, n_columns=P.shape[1]) for earlier in history]
@@ -107,8 +123,10 @@ class Batch(L1Learner):
         A = self.alternate(documents, A, X, self.alternations).dictionary
         return replace(state, dictionary=A, updates=state.updates + 1)
 
-    def alternate(self, P, A, X, most):
+    def alternate(self, P: sparse.csr_array, A: sparse.csc_array, X: sparse.csr_array, most: int) -> Alternation:
         """Alternate dictionary and codes, from A and its codes X, until F settles, `most` times at most.
+
+        Equation `batch` of docs/method.md.
 
         Returns
         -------

@@ -1,7 +1,8 @@
 """L2-BATCH: NIPS 2012 supplement, Algorithm 5. Non-negative sparse coding of all documents at every timestep."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -9,7 +10,7 @@ from scipy import sparse
 from odl.coding import lars
 from odl.dictionary import l2
 from odl.learners.atoms import draw_atoms
-from odl.learners.base import Learner, Scores
+from odl.learners.base import Learner, Scores, State
 from odl.learners.growth import new_atoms
 from odl.learners.matrices import widen
 
@@ -52,6 +53,19 @@ class BatchL2(Learner):
     The state is the dictionary: codes of earlier documents follow from it, so they are not stored. New atoms start
     from the worst explained documents of the batch (`odl.learners.growth`); the paper leaves their start open. Old
     atoms keep their columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.6, 0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]])
+    >>> learner = learners.make("batch_l2")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes, [P])
+    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.1, 1. ])
     """
 
     lam: float = 0.1
@@ -79,13 +93,15 @@ class BatchL2(Learner):
         "start_terms": {"minimum": 0},
     }
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: documents as atoms, then alternations on the first batch."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, "l2")
         return self.fresh(self.fit(P, A, self.rounds).A)
 
-    def score(self, state, P):
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary: min_{x >= 0} ||p - A x||_2 + lam ||x||_1.
+
+        Equation `l2-score` of docs/method.md.
 
         Returns
         -------
@@ -100,7 +116,9 @@ class BatchL2(Learner):
             sizes[sizes == 0.0] = 1.0
         return Scores(found.X, (found.objective - penalty) / sizes, penalty / sizes, gap)
 
-    def learn(self, state, P, X, history=()):
+    def learn(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+    ) -> State:
         """Return the state after fitting the grown dictionary to the history and the batch P."""
         state = self.fit_terms(state, P.shape[1])
         found = lars.codes(P, state.dictionary, self.lam)
@@ -110,12 +128,12 @@ class BatchL2(Learner):
         everything = sparse.csr_array(sparse.vstack([*past, P], format="csr"))
         return replace(state, dictionary=self.fit(everything, A, self.alternations).A, updates=state.updates + 1)
 
-    def fit(self, P, A, most):
+    def fit(self, P: sparse.csr_array, A: sparse.csc_array, most: int) -> l2.Fit:
         """Alternate codes and dictionary at most so many times; see `odl.dictionary.l2.fit`."""
-        options = {"sweeps": self.sweeps, "tolerance": self.tolerance}
+        options: dict[str, Any] = {"sweeps": self.sweeps, "tolerance": self.tolerance}
         return l2.fit(P, A, self.lam, alternations=most, **options)
 
-    def enters(self, P, atom):
+    def enters(self, P: sparse.csr_array, atom: sparse.csc_array) -> np.ndarray:
         """Mask the documents whose code an atom alone would enter: a^T p > lam ||p||_2."""
         norms = np.sqrt(np.asarray(P.multiply(P).sum(axis=1))).ravel()
         return (P @ atom).toarray().ravel() > self.lam * norms

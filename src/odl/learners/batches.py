@@ -1,7 +1,7 @@
 """A batch for a learner: in memory, or gone through in runs of its documents; sums are taken over blocks of it."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,14 +10,32 @@ BLOCK = 512  # documents summed at a time: fixed, so that sums do not depend on 
 
 
 class Block(NamedTuple):
-    """A run of documents of a batch that starts at position `start` in it."""
+    """A run of documents of a batch that starts at position `start` in it.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.batches import InMemory, blocks
+    >>> [block.start for block, codes in blocks(InMemory(csr_array((1000, 3)), csr_array((1000, 2))))]
+    [0, 512]
+    """
 
     P: sparse.csr_array
     start: int
 
 
 class RowParts(NamedTuple):
-    """A sparse array that is too large to hold: ``parts()`` yields consecutive runs of its rows (CSR)."""
+    """A sparse array that is too large to hold: ``parts()`` yields consecutive runs of its rows (CSR).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.batches import RowParts
+    >>> held = RowParts((4, 3), np.dtype(float), lambda: iter([csr_array((2, 3)), csr_array((2, 3))]))
+    >>> sum(part.shape[0] for part in held.parts())
+    4
+    """
 
     shape: tuple
     dtype: np.dtype
@@ -25,32 +43,48 @@ class RowParts(NamedTuple):
 
 
 class InMemory(NamedTuple):
-    """A batch in memory: documents and their codes (None where a learner needs none)."""
+    """A batch in memory: documents and their codes (None where a learner needs none).
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.batches import InMemory
+    >>> InMemory(csr_array((5, 3)), csr_array((5, 2))).shape
+    (5, 3)
+    """
 
     P: sparse.csr_array
     codes: sparse.csr_array | None = None
     in_memory: bool = True  # a batch on disk has False, and the same methods
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Documents and terms."""
         return self.P.shape
 
-    def parts(self):
+    def parts(self) -> Iterator[tuple]:
         """Yield (documents, codes) of consecutive runs of documents that start at multiples of `BLOCK`."""
         yield self.P, self.codes
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> tuple:
         """Return documents and codes of a few rows."""
-        return self.P[rows], self.codes[rows]
+        return self.P[rows], self.codes[rows]  # type: ignore[index]  # asked of batches with codes
 
-    def together(self):
+    def together(self) -> tuple:
         """Return all documents and codes."""
         return self.P, self.codes
 
 
-def blocks(batch):
-    """Yield (block, codes) of a batch, `BLOCK` documents at a time."""
+def blocks(batch: Any) -> Iterator[tuple[Block, Any]]:
+    """Yield (block, codes) of a batch, `BLOCK` documents at a time.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.batches import InMemory, blocks
+    >>> [block.P.shape for block, codes in blocks(InMemory(csr_array((1000, 3)), csr_array((1000, 2))))]
+    [(512, 3), (488, 3)]
+    """
     first = 0
     for P, X in batch.parts():
         for start in range(0, P.shape[0], BLOCK):

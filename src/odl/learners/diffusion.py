@@ -1,10 +1,12 @@
 """Dictionary learning over a network of agents (Chen, Towfic and Sayed 2014): diffusion of the dual variable."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import average
@@ -69,6 +71,19 @@ class Diffusion(Learner):
     -----
     The score is g(nu) at the optimum, the smallest objective, or -sum_k J_k(nu_k) over a network, within O(mu).
     Documents have unit l2 norm. Source: sections III and IV-B of the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.6, 0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]])
+    >>> learner = learners.make("diffusion")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes)
+    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.18, 1.  ])
     """
 
     task: str = "nmf"
@@ -126,7 +141,7 @@ class Diffusion(Learner):
     }
 
     @cached_property
-    def model(self):
+    def model(self) -> models.Model:
         """The parts of the task."""
         return models.task(self.task, gamma=self.gamma, delta=self.delta, eta=self.eta, beta=self.beta)
 
@@ -134,35 +149,35 @@ class Diffusion(Learner):
         super().__post_init__()
         _ = self.model  # refuses what does not combine
 
-    def toy(self):
+    def toy(self) -> Self:
         """Return the learner with two agents, which every network and solver is replaced to suit."""
         solver = self.solver if self.network == "fully_connected" else self.solver.replace("auto", "diffusion")
-        few = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0, "weights": "metropolis"}
+        few: dict[str, Any] = {"agents": 0, "network": "ring", "degree": 2, "seen_by": 1.0, "weights": "metropolis"}
         if solver == "auto":
             few["network"] = "fully_connected"
         return replace(self, solver=solver, iterations=min(self.iterations, 10), **few)
 
-    def agents_of(self, n_atoms):
+    def agents_of(self, n_atoms: int) -> tuple[np.ndarray, networks.Network]:
         """Return the agent of each atom and the network of the agents."""
         owner = coding.owners(n_atoms, self.agents or n_atoms)
         drawn = (self.network, int(owner[-1]) + 1, self.weights, self.seen_by, self.edges, self.network_seed)
         return owner, _network(*drawn, self.degree, self.probability, self.radius)
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Take documents as atoms, then learn the first batch by `rounds` passes."""
         state = State(self.first_atoms(P, n_atoms, rng))
         for _ in range(self.rounds):
             state = self.learn(state, P, None)
         return State(state.dictionary)
 
-    def first_atoms(self, P, n_atoms, rng):
+    def first_atoms(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> sparse.csc_array:
         """Draw documents of the first batch as atoms."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         if self.model.columns.non_negative:
             A.data = np.maximum(A.data, 0.0)
         return A
 
-    def score(self, state, P):
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary; the score is the smallest objective, or what the network makes of it."""
         A = widen(state.dictionary, n_rows=P.shape[1])
         owner, network = self.agents_of(A.shape[1])
@@ -170,7 +185,7 @@ class Diffusion(Learner):
         if not self._optimal(network):
             found = coding.over_network(P, A, self.model, owner, network, settled=self.settled, **self.diffusion)
             score = found.score
-            if self.score_iterations:
+            if self.score_iterations and found.costs is not None:
                 score = average(found.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
             return self.network_scores(P, found.codes, score, best)
         scale = self.scale(P)
@@ -181,18 +196,20 @@ class Diffusion(Learner):
         gap = best.gap / np.maximum(best.score - best.gap, 1e-300)
         return Scores(best.codes, score - penalty, penalty, float(np.max(gap, initial=0.0)))
 
-    def word_loss(self, residual):
+    def word_loss(self, residual: np.ndarray) -> np.ndarray:
         """Return f of single entries."""
         return self.model.residual.value(residual[:, None])
 
-    def scale(self, P):
+    def scale(self, P: sparse.csr_array) -> np.ndarray:
         """Return what the score of each document is multiplied by: 1/f(x) if scores are relative."""
         if not self.relative:
             return np.ones(P.shape[0])
         empty = coding.empty_cost(P, self.model)
         return np.where(empty > 0, 1.0 / np.where(empty > 0, empty, 1.0), 1.0)
 
-    def network_scores(self, P, codes, score, best):
+    def network_scores(
+        self, P: sparse.csr_array, codes: sparse.csr_array, score: np.ndarray, best: coding.Coded
+    ) -> Scores:
         """Return the scores of a network, as far from the optimum `best` as they are.
 
         Parameters
@@ -206,7 +223,9 @@ class Diffusion(Learner):
         penalty = coding.penalty(self.model, codes) * scale
         return Scores(codes, score * scale - penalty, penalty, float(np.max(gap, initial=0.0)))
 
-    def learn(self, state, P, X, history=()):
+    def learn(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+    ) -> State:
         """Go through the batch once, one document at a time: each is coded by the atoms the one before has left."""
         A = self.fit_terms(state, P.shape[1]).dictionary
         owner, network = self.agents_of(A.shape[1])
@@ -217,7 +236,7 @@ class Diffusion(Learner):
             A = coding.learn_over_network(P, A, self.model, self.mu_w, owner, network, **settings)
         return replace(state, dictionary=A, updates=state.updates + 1)
 
-    def central(self, network):
+    def central(self, network: networks.Network) -> bool:
         """Tell whether the solver needs all atoms in one place."""
         return self.settled or self._optimal(network)
 
@@ -225,12 +244,12 @@ class Diffusion(Learner):
         return self.solver == "centralised" or (self.solver == "auto" and network.exact)
 
     @property
-    def settled(self):
+    def settled(self) -> bool:
         """Whether the diffusion starts where it would end."""
         return self.solver == "fixed_point"
 
     @property
-    def diffusion(self):
+    def diffusion(self) -> dict:
         """Settings of the diffusion: mu, iterations, tolerance."""
         return {"mu": self.mu, "iterations": self.iterations, "tolerance": self.tolerance}
 

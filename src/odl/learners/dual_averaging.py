@@ -31,6 +31,19 @@ class DualAveraging(SubgradientLearner):
     Notes
     -----
     The sum is kept in single precision (also in memory, so that resuming is exact).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("dual_averaging")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes)
+    >>> found = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.1, 1. ])
     """
 
     gamma: float = 4.0
@@ -49,12 +62,15 @@ class DualAveraging(SubgradientLearner):
     }
 
     @property
-    def kept(self):
+    def kept(self) -> dict[str, Kept]:
         """The sum of the subgradients."""
         return {"gradient_sum": Kept("csc", ("terms", "atoms"), np.float32)}
 
-    def update(self, state, statistics):
-        """Add the subgradient to the sum and project the scaled sum."""
+    def update(self, state: State, statistics: sparse.csc_array) -> State:
+        """Add the subgradient to the sum and project the scaled sum.
+
+        Equation `dual-averaging` of docs/method.md.
+        """
         updates = state.updates + 1
         total = sparse.csc_array(state.arrays["gradient_sum"] + statistics).astype(np.float32)
         total.eliminate_zeros()

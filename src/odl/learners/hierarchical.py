@@ -1,7 +1,7 @@
 """Hierarchical sparse coding: atoms are the nodes of a tree, and the penalty switches off whole subtrees."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from odl import trees
 from odl.learners.squared import SquaredLearner
@@ -22,6 +22,19 @@ class Hierarchical(SquaredLearner):
     Notes
     -----
     Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), there SpHDL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.6, 0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]])
+    >>> learner = learners.make("hierarchical", tree="2")
+    >>> state = learner.start(P, 3, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes)
+    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.01, 0.5 ])
     """
 
     tree: str = "binary"
@@ -30,10 +43,10 @@ class Hierarchical(SquaredLearner):
     algorithm: ClassVar[str] = "hierarchical"
     choices: ClassVar[dict] = {**SquaredLearner.choices, "group_norm": ("l2", "linf")}
 
-    def toy(self):
+    def toy(self) -> Self:
         """Return the learner with a tree that takes two atoms."""
         return replace(self, tree="binary")
 
-    def penalty(self, n_atoms):
+    def penalty(self, n_atoms: int) -> tuple[trees.Tree, str]:
         """Return the tree of the atoms and the norm of its groups."""
         return trees.parse(self.tree, n_atoms), self.group_norm

@@ -1,6 +1,7 @@
 """What the arrays of a state are: layout, sizes, type and values, declared by each learner in one place."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,13 @@ class Kept(NamedTuple):
     dtype : type
     between : (str or int, str or int)
         Smallest and largest value of a dense array: a number, "atoms", or "start", the atoms that the run began with.
+
+    Examples
+    --------
+    >>> from odl.learners.kept import Kept
+    >>> total = Kept("csc", ("terms", "atoms"))
+    >>> total.zeros({"terms": 5, "atoms": 2}).shape, total.text({"terms": 5, "atoms": 2})
+    ((5, 2), 'csc float64 of 5 terms x 2 atoms')
     """
 
     layout: str
@@ -27,14 +35,14 @@ class Kept(NamedTuple):
     dtype: type = np.float64
     between: tuple = (-np.inf, np.inf)
 
-    def zeros(self, sizes):
+    def zeros(self, sizes: Mapping[str, int]) -> Any:
         """Return the array for sizes by name, with nothing in it and no positions."""
         shape = tuple({**sizes, "positions": 0}.get(size, size) for size in self.shape)
         if self.layout == "dense":
             return np.zeros(shape, dtype=self.dtype)
         return (sparse.csr_array if self.layout == "csr" else sparse.csc_array)(shape, dtype=self.dtype)
 
-    def fits(self, value, sizes):
+    def fits(self, value: Any, sizes: Mapping[str, int]) -> bool:
         """Tell whether a value is such an array, for sizes by name."""
         if (_layout(value), value.dtype, value.ndim) != (self.layout, self.dtype, len(self.shape)):
             return False
@@ -44,7 +52,7 @@ class Kept(NamedTuple):
         low, high = (sizes.get(bound, bound) for bound in self.between)
         return self.layout != "dense" or bool(np.all(np.isfinite(value) & (low <= value) & (value <= high)))
 
-    def text(self, sizes):
+    def text(self, sizes: Mapping[str, int]) -> str:
         """Return in words what it is, for sizes by name."""
         shape = [f"{sizes[size]} {size}" if size in sizes else str(size) for size in self.shape]
         low, high = (sizes.get(bound, bound) for bound in self.between)

@@ -1,14 +1,15 @@
 """What the learners of the L1 objective share: start, coder and subgradient."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from odl.coding import admm, exact
 from odl.learners.atoms import draw_atoms
-from odl.learners.base import Learner, Scores
+from odl.learners.base import Learner, Scores, State
+from odl.learners.batches import Block
 from odl.learners.matrices import widen
 
 ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
@@ -38,6 +39,13 @@ class L1Learner(Learner):
     Notes
     -----
     Source: ICASSP 2013 sections 2.1 and 3.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> from odl.learners.l1 import L1Learner
+    >>> [name for name in learners.LEARNERS if issubclass(learners.learner_class(name), L1Learner)]
+    ['batch', 'dual_averaging', 'online_admm', 'projected_gradient']
     """
 
     lam: float = 0.1
@@ -59,15 +67,17 @@ class L1Learner(Learner):
         "relaxation": {"exclusiveMinimum": 0},
     }
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: documents as atoms, then alternations by the learner's own rule."""
         state = self.fresh(draw_atoms(P, n_atoms, rng, self.start_terms, self.norm))
         for _ in range(self.rounds):
             state = self.learn(state, P, self.score(state, P).codes)
         return state if self.carry else self.fresh(state.dictionary)
 
-    def score(self, state, P):
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary: min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
+
+        Equation `score` of docs/method.md.
 
         Returns
         -------
@@ -78,13 +88,13 @@ class L1Learner(Learner):
         if self.solver == "exact":
             X, objective, _ = exact.solve(P, A, self.lam)
         else:
-            options = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
+            options: dict[str, Any] = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
             X, objective, gaps = admm.codes(P, A, self.lam, return_gap=True, **options)
             gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
         penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()
         return Scores(X, objective - penalty, penalty, gap)
 
-    def word_loss(self, residual):
+    def word_loss(self, residual: np.ndarray) -> np.ndarray:
         """Return |r_i|."""
         return np.abs(residual)
 
@@ -97,24 +107,39 @@ class SubgradientLearner(L1Learner):
     ----------
     per_document : bool
         Divide the subgradient by the number of documents (the papers sum over the batch).
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass, replace
+    >>> from odl.learners.l1 import SubgradientLearner
+    >>> from odl.prox.columns import project_columns
+    >>> @dataclass(frozen=True)
+    ... class Small(SubgradientLearner):
+    ...     def update(self, state, statistics):
+    ...         return replace(state, dictionary=project_columns(state.dictionary - 0.1 * statistics))
+    >>> Small(lam=0.2).has_regret
+    True
     """
 
     per_document: bool = False
 
     has_regret: ClassVar[bool] = True
 
-    def accumulate(self, state, block, X):
-        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents."""
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> tuple[sparse.csc_array, int]:
+        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents.
+
+        Equation `subgradient` of docs/method.md.
+        """
         residual = sparse.csr_array(X @ state.dictionary.T - block.P)
         # An exact fit leaves rounding noise, which has a sign: it would count as a full subgradient.
         signs = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
         signs = sparse.csr_array((signs, residual.indices, residual.indptr), shape=residual.shape)
         return sparse.csc_array(signs.T @ X), block.P.shape[0]
 
-    def add(self, total, part):
+    def add(self, total: Any, part: Any) -> Any:
         """Sum subgradients and documents."""
         return total[0] + part[0], total[1] + part[1]
 
-    def finish(self, total):
+    def finish(self, total: Any) -> sparse.csc_array:
         """Return the subgradient, divided by the documents if `per_document`."""
         return total[0] / total[1] if self.per_document else total[0]

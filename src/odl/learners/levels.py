@@ -5,8 +5,9 @@ as documents are (the two that are cheapest to merge first) until a fifth is lef
 the group's atom: small atoms tell documents apart where topics are made of threads, groups where stories are tight.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -56,6 +57,19 @@ class Levels(Learner):
     -----
     The number of atoms follows from `memory` and `terms`; what a run names as its number of atoms is not used. With
     `context` above 0 the score of a document depends on the batch that it comes in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.6, 0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]])
+    >>> learner = learners.make("levels")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes)
+    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.23, 1.  ])
     """
 
     memory: int = 150000
@@ -89,12 +103,12 @@ class Levels(Learner):
     }
 
     @property
-    def in_batch(self):
+    def in_batch(self) -> bool:
         """Whether the score of a document depends on the others of its batch."""
         return self.context > 0
 
     @property
-    def limit(self):
+    def limit(self) -> int:
         """Atoms that the memory holds.
 
         Raises
@@ -109,27 +123,30 @@ class Levels(Learner):
         return most
 
     @property
-    def kept(self):
+    def kept(self) -> dict[str, Kept]:
         """As of `adaptive`; the group of each atom (-1: none yet), documents when they were grouped."""
         return {name: kept for name, kept in self._atoms.kept.items() if name in OF_ATOMS} | {
             "group": Kept("dense", ("atoms",), np.int64, between=(-1, "atoms")),
             "grouped": Kept("dense", (1,), np.int64, between=(0, np.inf)),
         }
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first batch, from no atom on. Nothing is drawn, and `n_atoms` only checked."""
         check_atoms(P, n_atoms, on_demand=True)
         return replace(self.learn(self.fresh(sparse.csc_array((P.shape[1], 0))), P, None), updates=0)
 
-    def fresh(self, dictionary):
+    def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return the state in which each atom is one document."""
         state = self._atoms.fresh(dictionary)
         arrays = super().fresh(dictionary).arrays | {name: state.arrays[name] for name in OF_ATOMS}
         arrays["group"] = np.arange(dictionary.shape[1])
         return State(state.dictionary, arrays)
 
-    def score(self, state, P):
-        """Compare documents with their nearest atoms and groups; codes are weights of the atoms, not negative."""
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
+        """Compare documents with their nearest atoms and groups; codes are weights of the atoms, not negative.
+
+        Equation `levels-score` of docs/method.md.
+        """
         P = sparse.csr_array(P)
         explained, codes = np.zeros(P.shape[0]), []
         for weight, learner, of in self._parts(state):
@@ -141,7 +158,7 @@ class Levels(Learner):
             residual = in_order(P, residual, self.context, self.peers)
         return Scores(codes[0], residual, np.zeros(P.shape[0]), 0.0)
 
-    def shares(self, state, P, scores):
+    def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
 
         Below 0 for a word that the atoms have more of than the document. With `context` it is the share of the
@@ -151,11 +168,13 @@ class Levels(Learner):
         words = sum(weight * learner.shares(of, P, scores).data for weight, learner, of in self._parts(state))
         return with_data(P, (1.0 - self.context) * words)
 
-    def learn(self, state, P, X, history=()):
+    def learn(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+    ) -> State:
         """Let the documents join, open and merge atoms in their order; the codes are not needed."""
         return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
 
-    def learn_parts(self, state, batch, history=()):
+    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
         """As `learn`; atoms are grouped anew once there were enough documents, until then new ones are in no group."""
         arrays = {name: state.arrays[name] for name in OF_ATOMS} | {"limit": np.array([self.limit])}
         new = self._atoms.learn_parts(State(state.dictionary, arrays, state.updates), batch)

@@ -1,13 +1,14 @@
 """Online ADMM: ICASSP 2013 section 2.1 (3); OIADMM of the NIPS 2012 paper, Algorithm 1."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.learners.base import State
-from odl.learners.batches import BLOCK, RowParts, blocks
+from odl.learners.batches import BLOCK, Block, RowParts, blocks
 from odl.learners.kept import Kept
 from odl.learners.l1 import L1Learner
 from odl.learners.matrices import largest_per_row, widen
@@ -49,6 +50,19 @@ class OnlineADMM(L1Learner):
     Notes
     -----
     A dual that is cut is kept in single precision (also in memory, so that resuming is exact).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("online_admm")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes)
+    >>> found = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.2, 1. ])
     """
 
     beta: float = 9.0
@@ -65,16 +79,16 @@ class OnlineADMM(L1Learner):
     }
 
     @property
-    def precision(self):
+    def precision(self) -> type:
         """Type of the dual's entries."""
         return np.float32 if self.dual_terms else np.float64
 
     @property
-    def kept(self):
+    def kept(self) -> dict[str, Kept]:
         """The dual."""
         return {"dual": Kept("csr", ("positions", "terms"), self.precision)}
 
-    def accumulate(self, state, block, X):
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> Statistics:
         """Return the statistics of a block; rows of the dual pair with positions in the batch."""
         dual = state.arrays["dual"][block.start : block.start + block.P.shape[0]]
         scaled = widen(dual.astype(np.float64), n_rows=block.P.shape[0]) / self.beta
@@ -82,11 +96,11 @@ class OnlineADMM(L1Learner):
         clipped.data = np.clip(clipped.data, -1.0 / self.beta, 1.0 / self.beta)
         return Statistics(sparse.csc_array(clipped.T @ X), sparse.csr_array(X.T @ X), [(clipped, X)])
 
-    def add(self, total, part):
+    def add(self, total: Statistics, part: Statistics) -> Statistics:
         """Sum steps and Gram matrices, list the rest."""
         return Statistics(total.step + part.step, total.gram + part.gram, total.rows + part.rows)
 
-    def update(self, state, statistics):
+    def update(self, state: State, statistics: Statistics) -> State:
         """Take one step of the dictionary, then one of the dual."""
         old, new = state.dictionary, self._stepped(state.dictionary, statistics)
         clipped, X = (sparse.vstack(parts, format="csr") for parts in zip(*statistics.rows, strict=True))
@@ -95,7 +109,7 @@ class OnlineADMM(L1Learner):
         dual = sparse.csr_array(sparse.vstack([dual, rest], format="csr"))
         return State(new, {"dual": dual}, state.updates + 1)
 
-    def learn_parts(self, state, batch, history=()):
+    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
         """Learn a batch; of one that is not held, or a dual that is not, blocks are gone through twice."""
         dual = state.arrays["dual"]
         if batch.in_memory and sparse.issparse(dual):
@@ -140,11 +154,15 @@ class OnlineADMM(L1Learner):
         return largest_per_row(rows, self.dual_terms)
 
 
-def oiadmm_step(P, X, A, dual, beta, tau=0.0):
+def oiadmm_step(
+    P: sparse.csr_array, X: sparse.csr_array, A: sparse.csc_array, dual: sparse.csr_array, beta: float, tau: float = 0.0
+) -> tuple[sparse.csc_array, sparse.csr_array]:
     """Take one step of OIADMM, with nothing cut off the dual.
 
     One linearised step on ``min_A ||Gamma||_1`` such that ``Gamma = P - X A^T``, ``A >= 0`` and ``sum(A_j) <= 1``, as
     in `OnlineADMM`, with which it shares its code.
+
+    Equation `online-admm` of docs/method.md.
 
     Parameters
     ----------
@@ -169,13 +187,30 @@ def oiadmm_step(P, X, A, dual, beta, tau=0.0):
     References
     ----------
     Kasiviswanathan, Wang, Banerjee, Melville, NIPS 2012, Algorithm 1 (OIADMM) and supplement, section B.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.learners.online_admm import oiadmm_step
+    >>> P, X, A = csr_array([[0.5, 0.5]]), csr_array([[1.0]]), csc_array([[1.0], [0.0]])
+    >>> A, dual = oiadmm_step(P, X, A, csr_array((0, 2)), beta=2.0)
+    >>> A.toarray().ravel(), dual.toarray()
+    (array([0.75, 0.25]), array([[-0.5,  0.5]]))
     """
     after = OnlineADMM(beta=beta, tau=tau, dual_terms=0).learn(State(A, {"dual": dual}), P, X)
     return after.dictionary, after.arrays["dual"]
 
 
-def largest_eigenvalue(gram):
-    """Return Psi_max of a sparse positive semi-definite matrix (0 for an empty or zero one)."""
+def largest_eigenvalue(gram: sparse.csr_array) -> float:
+    """Return Psi_max of a sparse positive semi-definite matrix (0 for an empty or zero one).
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.online_admm import largest_eigenvalue
+    >>> round(largest_eigenvalue(csr_array([[2.0, 1.0], [1.0, 2.0]])), 6)
+    3.0
+    """
     used = np.flatnonzero(gram.diagonal())
     if not len(used):
         return 0.0

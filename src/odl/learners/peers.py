@@ -9,7 +9,7 @@ FEWEST = 3  # documents that may tell something of each other
 MOST = 0.3  # weight of their likeness
 
 
-def in_order(P, scores, share, peers):
+def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) -> np.ndarray:
     """Order the scores of a batch by those of similar documents; the scores of the batch stay what they are.
 
     With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
@@ -19,6 +19,8 @@ def in_order(P, scores, share, peers):
 
     over those documents N. Where documents that have many like them in the batch have many like them in the past, r
     is large, and a new document with many like it in the batch is remarkable; elsewhere b says nothing.
+
+    Equation `levels-context` of docs/method.md.
 
     Parameters
     ----------
@@ -32,6 +34,15 @@ def in_order(P, scores, share, peers):
     -------
     ndarray, shape (n_documents,)
         The smallest score for the document that is first in the new order, and so on; equal ones get their mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.peers import in_order
+    >>> P = csr_array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.6, 0.8], [0.0, 0.0, 1.0]])
+    >>> in_order(P, np.array([0.2, 0.9, 0.4, 0.3]), share=0.9, peers=1)
+    array([0.2, 0.9, 0.3, 0.4])
     """
     total = len(scores)
     if total < FEWEST:

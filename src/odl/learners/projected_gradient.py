@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from scipy import sparse
 
+from odl.learners.base import State
 from odl.learners.l1 import SubgradientLearner
 from odl.prox.columns import project_columns
 
@@ -17,6 +18,19 @@ class ProjectedGradient(SubgradientLearner):
     ----------
     eta : float
         Step size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners
+    >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
+    >>> learner = learners.make("projected_gradient")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> state = learner.learn(state, P, learner.score(state, P).codes)
+    >>> found = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
+    >>> (found.residual + found.penalty).round(2)
+    array([0.55, 1.  ])
     """
 
     eta: float = 11.0
@@ -24,7 +38,10 @@ class ProjectedGradient(SubgradientLearner):
     algorithm: ClassVar[str] = "projected_gradient"
     bounds: ClassVar[dict] = {**SubgradientLearner.bounds, "eta": {"exclusiveMinimum": 0}}
 
-    def update(self, state, statistics):
-        """Step against the subgradient and project every atom on {a >= 0, sum(a) <= 1}."""
+    def update(self, state: State, statistics: sparse.csc_array) -> State:
+        """Step against the subgradient and project every atom on {a >= 0, sum(a) <= 1}.
+
+        Equation `projected-gradient` of docs/method.md.
+        """
         dictionary = project_columns(sparse.csc_array(state.dictionary - self.eta * statistics))
         return replace(state, dictionary=dictionary, updates=state.updates + 1)

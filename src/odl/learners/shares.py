@@ -1,10 +1,15 @@
 """The score of a document as a sum over its words: what the code leaves of each, and what the code costs."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 
-def of_codes(P, A, scores, loss):
+def of_codes(
+    P: sparse.csr_array, A: sparse.csc_array, scores: Any, loss: Callable[[np.ndarray], np.ndarray]
+) -> sparse.csr_array:
     """Part the objective of coded documents among their words.
 
     With r = p - A x, e = A x and S the words of the document, word i of S gets
@@ -14,6 +19,8 @@ def of_codes(P, A, scores, loss):
     rho is the residual; the rest of the score is the penalty and the residual on words that the document does not
     have: the price of the atoms, borne by the words that they explain (by p_i where they explain none). What a
     document has is its score, up to rounding.
+
+    Equation `word-shares` of docs/method.md.
 
     Parameters
     ----------
@@ -27,6 +34,17 @@ def of_codes(P, A, scores, loss):
     -------
     csr_array, shape (n_documents, n_terms)
         Entries where P has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.learners import Scores
+    >>> from odl.learners.shares import of_codes
+    >>> P, A, X = csr_array([[0.5, 0.3, 0.2]]), csc_array([[0.5], [0.5], [0.0]]), csr_array([[0.6]])
+    >>> found = of_codes(P, A, Scores(X, np.array([0.4]), np.array([0.06]), 0.0), np.abs)
+    >>> found.toarray().round(3), found.sum().round(3)
+    (array([[0.23, 0.03, 0.2 ]]), np.float64(0.46))
     """
     explained = sparse.csr_array(scores.codes @ A.T)
     residual = sparse.csr_array(P - explained)

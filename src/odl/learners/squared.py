@@ -11,6 +11,7 @@ from odl.dictionary import structured
 from odl.dictionary.treestart import cluster_atoms
 from odl.learners.atoms import draw_atoms
 from odl.learners.base import Learner, Scores, State
+from odl.learners.batches import Block
 from odl.learners.kept import Kept
 from odl.learners.matrices import widen
 
@@ -45,6 +46,13 @@ class SquaredLearner(Learner):
     Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), equation (1), sections 3.3 to 3.5; online as in JMLR 2010
     (Mairal, Bach, Ponce, Sapiro). The statistics of the first batch are kept: the dictionary is that of all documents
     so far.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> from odl.learners.squared import SquaredLearner
+    >>> [name for name in learners.LEARNERS if issubclass(learners.learner_class(name), SquaredLearner)]
+    ['flat', 'hierarchical']
     """
 
     lam: float = 0.01
@@ -70,11 +78,11 @@ class SquaredLearner(Learner):
         "iterations": {"minimum": 1},
     }
 
-    def penalty(self, n_atoms):
+    def penalty(self, n_atoms: int) -> tuple[trees.Tree | None, str]:
         """Return the tree of the atoms (None for the l1 norm) and the norm of its groups."""
         raise NotImplementedError
 
-    def problem(self, n_atoms):
+    def problem(self, n_atoms: int) -> structured.Problem:
         """Return the optimisation problem of a dictionary of so many atoms."""
         tree, norm = self.penalty(n_atoms)
         return structured.Problem(
@@ -87,7 +95,7 @@ class SquaredLearner(Learner):
             sweeps=self.sweeps,
         )
 
-    def start(self, P, n_atoms, rng):
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: clusters or documents as atoms, then alternations of coding and updating."""
         drawn = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
         problem = self.problem(n_atoms)
@@ -101,7 +109,7 @@ class SquaredLearner(Learner):
         return replace(state, updates=0)
 
     @property
-    def kept(self):
+    def kept(self) -> dict[str, Kept]:
         """Statistics of the documents so far: the sums of x x^T and p x^T, and how many there were."""
         return {
             "gram": Kept("csr", ("atoms", "atoms")),
@@ -109,7 +117,7 @@ class SquaredLearner(Learner):
             "documents": Kept("dense", (1,), between=(0, np.inf)),
         }
 
-    def score(self, state, P):
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents: min_{x >= 0} 1/2 ||p - A x||_2^2 + lam Omega(x).
 
         Returns
@@ -122,15 +130,15 @@ class SquaredLearner(Learner):
         gap = float(np.max(found.gap / np.maximum(objective - found.gap, 1e-300), initial=0.0))
         return Scores(found.X, found.residual, found.penalty, gap)
 
-    def accumulate(self, state, block, X):
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> structured.Statistics:
         """Return the statistics of the block."""
         return structured.statistics(block.P, X)
 
-    def add(self, total, part):
+    def add(self, total: structured.Statistics, part: structured.Statistics) -> structured.Statistics:
         """Sum the statistics of blocks."""
         return structured.accumulate(total, part)
 
-    def update(self, state, statistics):
+    def update(self, state: State, statistics: structured.Statistics) -> State:
         """Return the next state: statistics of all documents so far, then sweeps over the atoms."""
         past = structured.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
         total = structured.accumulate(past, statistics, self.forgetting)

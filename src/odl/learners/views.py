@@ -5,6 +5,8 @@ Words P and vectors E of unit length are joined to [sqrt(1 - a) P, sqrt(a) E], w
 vectors forget: the best weight a is 0 on some streams and above 1/2 on others.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import sparse
 
@@ -13,12 +15,23 @@ SAMPLE, TOPICS, MEMBERS, OTHERS, NEAREST = 1000, 25, 20, 100, 5
 AGREEMENT = 0.55  # 0.5 is chance
 
 
-def joined(P, E, weight):
-    """Return [sqrt(1 - a) P, sqrt(a) E] as CSR rows, for words P (CSR) and vectors E (dense)."""
+def joined(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_array:
+    """Return [sqrt(1 - a) P, sqrt(a) E] as CSR rows, for words P (CSR) and vectors E (dense).
+
+    Equation `joined-views` of docs/method.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.views import joined
+    >>> joined(csr_array([[1.0, 0.0]]), np.array([[0.6, 0.8]]), weight=0.25).toarray().round(3)
+    array([[0.866, 0.   , 0.3  , 0.4  ]])
+    """
     return sparse.csr_array(sparse.hstack([np.sqrt(1.0 - weight) * P, np.sqrt(weight) * sparse.csr_array(E)]))
 
 
-def separation(P, E, rng):
+def separation(P: sparse.csr_array, E: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Tell how well each weight finds documents of a pseudo-topic new when the past holds none of it.
 
     A pseudo-topic is a document drawn from the past and those most like it: in words, in vectors, or by the sum of both
@@ -41,6 +54,14 @@ def separation(P, E, rng):
         where the nearest documents in words are hardly nearer than others in vectors (their mean share of farther
         documents is below `AGREEMENT`): pseudo-topics cannot tell which of two views that contradict each other is
         noise, so that words stay alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.views import separation
+    >>> separation(csr_array(np.eye(5)), np.eye(5), np.random.default_rng(0)).any()  # five documents tell nothing
+    np.False_
     """
     n = P.shape[0]
     if n < MEMBERS + 2 * NEAREST:
@@ -61,8 +82,16 @@ def separation(P, E, rng):
     return found
 
 
-def weight_of(separations):
-    """Return the weight that separates best on the mean over timesteps; 0, words alone, where nothing is known."""
+def weight_of(separations: Sequence[np.ndarray]) -> float:
+    """Return the weight that separates best on the mean over timesteps; 0, words alone, where nothing is known.
+
+    Examples
+    --------
+    >>> from odl.learners.views import WEIGHTS, weight_of
+    >>> import numpy as np
+    >>> weight_of([]), weight_of([np.arange(len(WEIGHTS)) / 10]) == WEIGHTS[-1]
+    (0.0, np.True_)
+    """
     return float(WEIGHTS[int(np.argmax(np.mean(separations, axis=0)))]) if len(separations) else 0.0
 
 

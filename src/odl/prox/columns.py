@@ -1,12 +1,16 @@
 """Projections and prox operators: the formula, the checks, the kernel call."""
 
+from typing import TypeAlias
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
 
 kernels = native.Kernels("columns")
+MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -103,13 +107,15 @@ def parts(matrix):
     return start, index.view(np.uint32), value
 
 
-def project_columns(A):
+def project_columns(A: MatrixLike) -> sparse.csc_array:
     """Project every atom on the non-negative part of the unit l1 ball.
 
     Each column a is replaced by the solution of ``min_u ||u - a||_2`` over ``u >= 0, sum(u) <= 1``: ``max(a, 0)``
     where its sum is at most 1, else the projection of that on the simplex, ``max(a - theta, 0)``. A column that is
     feasible, up to the rounding of its sum (one unit of 2.2e-16 an entry), is returned bit for bit; so is one that
     was just projected.
+
+    Equation `projection` of docs/method.md.
 
     Parameters
     ----------
@@ -129,6 +135,15 @@ def project_columns(A):
     References
     ----------
     Duchi, Shalev-Shwartz, Singer, Chandra, ICML 2008, figure 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.prox.columns import project_columns
+    >>> project_columns(np.array([[0.5, 2.0], [0.2, 1.0], [-1.0, 0.0]])).toarray()  # a >= 0, sum(a) <= 1
+    array([[0.5, 1. ],
+           [0.2, 0. ],
+           [0. , 0. ]])
     """
     matrix = real_matrix(A, "A", sparse.csc_array)
     start, rows, values = parts(matrix)
@@ -140,7 +155,7 @@ def project_columns(A):
     return sparse.csc_array((values[kept], rows[kept].view(np.int32), start), shape=matrix.shape)
 
 
-def value_columns(A, tolerance=1e-12):
+def value_columns(A: MatrixLike, tolerance: float = 1e-12) -> float:
     """Return the indicator whose prox is `project_columns`: 0 where every column is feasible, else infinity.
 
     Parameters
@@ -149,6 +164,13 @@ def value_columns(A, tolerance=1e-12):
         Dictionary, atoms in columns.
     tolerance : float
         How far an entry may lie below 0 and a sum above 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.prox.columns import value_columns
+    >>> value_columns(np.array([[0.5], [0.5]])), value_columns(np.array([[0.5], [0.6]]))
+    (0.0, inf)
     """
     matrix = real_matrix(A, "A", sparse.csc_array)
     feasible = (matrix.data >= -tolerance).all() and (matrix.sum(axis=0) <= 1.0 + tolerance).all()

@@ -1,6 +1,9 @@
 """The prox of hierarchical penalties and the projection of their atoms: the formula, the checks, the kernel call."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 from odl.kernels import elastic, tree_prox
@@ -96,12 +99,23 @@ def _rows(U, tree):
     return U, one
 
 
-def prox_tree(U, tree, lam, *, norm="l2", nonnegative=False, weights=None, out=None):
+def prox_tree(
+    U: ArrayLike,
+    tree: Tree,
+    lam: float,
+    *,
+    norm: Literal["l2", "linf"] = "l2",
+    nonnegative: bool = False,
+    weights: ArrayLike | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 
     Solves ``min_v 1/2 ||u - v||_2^2 + lam Omega(v)``, Omega(v) = sum over nodes g of ``w_g ||v_g||``, v_g the atoms of
     the node and of all its descendants, over all v or over v >= 0. One pass over the groups, children before parents;
     O(atoms) a row for l2 and O(atoms depth) for l-infinity. A group that is zero takes all its subtree with it.
+
+    Equations `tree-prox` and `tree-prox-pass` of docs/method.md.
 
     Parameters
     ----------
@@ -164,8 +178,12 @@ def _check_out(out, values):
         raise ParameterError(given, wanted, "make it with numpy.empty")
 
 
-def value_tree(V, tree, *, norm="l2", weights=None):
+def value_tree(
+    V: ArrayLike, tree: Tree, *, norm: Literal["l2", "linf"] = "l2", weights: ArrayLike | None = None
+) -> np.ndarray | float:
     """Return Omega(v) = sum over nodes g of ``w_g ||v_g||`` for every row of V, the penalty of `prox_tree`.
+
+    Equation `tree-penalty` of docs/method.md.
 
     Parameters
     ----------
@@ -176,6 +194,13 @@ def value_tree(V, tree, *, norm="l2", weights=None):
     Returns
     -------
     ndarray of float64, shape (n_rows,), or float
+
+    Examples
+    --------
+    >>> from odl import trees
+    >>> from odl.prox.treeprox import value_tree
+    >>> value_tree([3.0, 4.0], trees.path(2))  # the root's group has both atoms, the other node's the second
+    9.0
     """
     order, plan = layout(tree, weights)
     V, one = _rows(V, tree)
@@ -183,12 +208,14 @@ def value_tree(V, tree, *, norm="l2", weights=None):
     return float(values[0]) if one else values
 
 
-def project_atoms(D, mu, *, nonnegative=False):
+def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.ndarray:
     """Project every atom on ``{d : mu ||d||_1 + (1 - mu) ||d||_2^2 <= 1}``, or its part with d >= 0.
 
     With the multiplier nu the projection is ``soft(d, nu mu) / (1 + 2 nu (1 - mu))``; nu by Newton's method on a convex
     function (mu = 0: a scaling; mu = 1: the l1 ball). A feasible atom, up to the rounding of its sums, is returned bit
     for bit; so is one that was just projected.
+
+    Equation `atom-projection` of docs/method.md.
 
     Parameters
     ----------
@@ -210,6 +237,15 @@ def project_atoms(D, mu, *, nonnegative=False):
     References
     ----------
     Jenatton, Mairal, Obozinski, Bach, ICML 2010, equation (4); Mairal, Bach, Ponce, Sapiro, JMLR 2010, section 3.
+
+    Examples
+    --------
+    >>> from odl.prox.treeprox import project_atoms
+    >>> project_atoms([[3.0, 0.2], [4.0, -0.1]], mu=0.0)  # on the unit l2 ball
+    array([[ 0.6,  0.2],
+           [ 0.8, -0.1]])
+    >>> project_atoms([[3.0], [4.0]], mu=1.0, nonnegative=True).ravel()  # on the simplex
+    array([0., 1.])
     """
     D = _real(D, "D", 2)
     if D.size and np.abs(D).max() > LARGEST_ENTRY:
@@ -219,7 +255,7 @@ def project_atoms(D, mu, *, nonnegative=False):
     return np.ascontiguousarray(atoms.T)
 
 
-def value_atoms(D, mu, *, nonnegative=False, tolerance=1e-12):
+def value_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False, tolerance: float = 1e-12) -> float:
     """Return the indicator whose prox is `project_atoms`: 0 where every atom is feasible, else infinity.
 
     Parameters
@@ -228,6 +264,12 @@ def value_atoms(D, mu, *, nonnegative=False, tolerance=1e-12):
         As `project_atoms`.
     tolerance : float
         How far an entry may lie below 0 and the constraint above 1.
+
+    Examples
+    --------
+    >>> from odl.prox.treeprox import value_atoms
+    >>> value_atoms([[0.6], [0.8]], mu=0.0), value_atoms([[0.6], [0.8]], mu=0.5)
+    (0.0, inf)
     """
     D, mu = _real(D, "D", 2), number(mu, "mu", 0.0, 1.0)
     inside = (mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0) <= 1.0 + tolerance).all()

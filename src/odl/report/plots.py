@@ -11,7 +11,6 @@ import textwrap
 from contextlib import contextmanager
 
 import matplotlib
-import seaborn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -20,13 +19,33 @@ from matplotlib.ticker import LogFormatterSciNotation
 from odl.files import storage
 from odl.files.text import visible
 
-COLOURS = [seaborn.color_palette("colorblind")[i] for i in (0, 3, 2, 4, 1, 9, 5, 6)]
+# Of seaborn: its palette "colorblind", its style "ticks", its context "paper" at 1.15. To import it, and with it what
+# draws other plots than these, takes as long as to draw half of them.
+COLOURS = ["#0173b2", "#d55e00", "#029e73", "#cc78bc", "#de8f05", "#56b4e9", "#ca9161", "#fbafe4"]
 MARKERS = "osD^vPX*"
 LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
 INK, GREY, PALE = "0.15", "0.45", "0.8"
+TICKS = {
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
+    "axes.axisbelow": True,
+    "grid.color": ".8",
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+}
+PAPER = {
+    **{f"{axis}tick.major.{what}": size for axis in "xy" for what, size in (("width", 1.0), ("size", 0.8 * 6))},
+    **{f"{axis}tick.minor.{what}": size for axis in "xy" for what, size in (("width", 0.8), ("size", 0.8 * 4))},
+    "axes.linewidth": 1.0,
+    "font.size": 0.8 * 12 * 1.15,
+    "legend.title_fontsize": 0.8 * 12 * 1.15,
+    "lines.linewidth": 0.8 * 1.5,
+    "lines.markersize": 0.8 * 6,
+    "patch.linewidth": 0.8,
+}
 RC = {
-    **seaborn.axes_style("ticks"),
-    **seaborn.plotting_context("paper", font_scale=1.15),
+    **TICKS,
+    **PAPER,
     "font.family": "DejaVu Sans",
     "axes.titlesize": 10.5,
     "axes.labelsize": 10,
@@ -66,6 +85,13 @@ def new_figure(width, height, rows=1, columns=1, **options):
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def despine(figure, left=False):
+    """Draw no frame around the axes, but the axes themselves (without that on the left: of a list of names)."""
+    for axis in figure.axes:
+        for side in ("top", "right", *(["left"] if left else [])):
+            axis.spines[side].set_visible(False)
 
 
 class Powers(LogFormatterSciNotation):
@@ -125,17 +151,21 @@ def save(figure, stem):
         for text in figure.findobj(Text):
             if text.get_text() != visible(text.get_text()):
                 text.set_text(visible(text.get_text()))
-    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        with style(), storage.replacing(f"{os.fspath(stem)}.{ending}") as temporary:
-            figure.savefig(temporary, format=ending, metadata=metadata)
+        figure.set_dpi(RC["savefig.dpi"])
+        if layout := figure.get_layout_engine():  # once for both: it is half of the work
+            layout.execute(figure)
+            figure.set_layout_engine("none")
+        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            with storage.replacing(f"{os.fspath(stem)}.{ending}") as temporary:
+                figure.savefig(temporary, format=ending, metadata=metadata)
 
 
 @styled
 def note(text):
     """A figure that only says why there is nothing to draw."""
-    figure, axes = new_figure(6.4, 1.2)
-    axes[0, 0].axis("off")
-    axes[0, 0].text(0.5, 0.5, "\n".join(textwrap.wrap(text, 80)), ha="center", va="center", color=GREY)
+    figure = Figure(figsize=(6.4, 1.2))
+    FigureCanvasAgg(figure)
+    figure.text(0.5, 0.5, "\n".join(textwrap.wrap(text, 80)), ha="center", va="center", color=GREY)
     return figure
 
 

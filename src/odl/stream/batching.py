@@ -10,6 +10,7 @@ import hashlib
 import numbers
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +25,15 @@ from odl.files.tables import write_table
 PERIODS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
 
 
-def draw(seed, *names):
-    """Return a number in [0, 1) that depends on the seed and the names only."""
+def draw(seed: int, *names: str) -> float:
+    """Return a number in [0, 1) that depends on the seed and the names only.
+
+    Examples
+    --------
+    >>> from odl.stream.batching import draw
+    >>> round(draw(0, "entry", "oil"), 3) == round(draw(0, "entry", "oil"), 3) != round(draw(1, "entry", "oil"), 3)
+    True
+    """
     text = "\0".join([str(seed), *map(str, names)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2.0**56
 
@@ -40,6 +48,13 @@ class Entry:
         Share of the topics that is held back, each drawn on its own.
     first, last : int
         Range of the entry batches (uniform, both included).
+
+    Examples
+    --------
+    >>> from odl.stream.batching import Entry
+    >>> entry = Entry(held_back=0.5, first=1, last=3)
+    >>> {topic: entry.batch_of(0, topic) for topic in ("oil", "space", "sport", "trade")}
+    {'oil': 0, 'space': 3, 'sport': 1, 'trade': 0}
     """
 
     held_back: float
@@ -51,14 +66,14 @@ class Entry:
         if not (numeric and 0 <= self.held_back <= 1 and 1 <= self.first <= self.last):
             raise ParameterError(f"{self}", "0 <= held_back <= 1 and 1 <= first <= last", "correct topic_entry")
 
-    def batch_of(self, seed, topic):
+    def batch_of(self, seed: int, topic: str) -> int:
         """Return the batch from which the topic is let in; 0 for a topic that is not held back."""
         if draw(seed, "held back", topic) >= self.held_back:
             return 0
         return self.first + int(draw(seed, "entry", topic) * (self.last - self.first + 1))
 
 
-def order(ids, times, seed, ties="seeded"):
+def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded") -> np.ndarray:
     """Sort documents by time.
 
     Parameters
@@ -74,6 +89,13 @@ def order(ids, times, seed, ties="seeded"):
     -------
     ndarray of int64
         Rows in stream order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.stream.batching import order
+    >>> order(["a", "b", "c"], np.array([20, 10, 10]), seed=0, ties="source")
+    array([1, 2, 0])
     """
     missing = int(np.count_nonzero(times == NO_TIME))
     if 0 < missing < len(times):
@@ -91,7 +113,20 @@ def order(ids, times, seed, ties="seeded"):
     return np.array(sorted(range(len(ids)), key=lambda row: (times[row], keys[row])), dtype=np.int64)
 
 
-def split(rows, times, files, topics, *, by, documents, period, initial, flush, entry=None, seed=0):
+def split(
+    rows: np.ndarray,
+    times: np.ndarray,
+    files: Sequence[str],
+    topics: Sequence[tuple[str, ...]],
+    *,
+    by: str,
+    documents: int,
+    period: str,
+    initial: int,
+    flush: bool,
+    entry: Entry | None = None,
+    seed: int = 0,
+) -> list[np.ndarray]:
     """Cut the ordered stream into batches; batch 0 initialises the dictionary.
 
     Parameters
@@ -117,6 +152,14 @@ def split(rows, times, files, topics, *, by, documents, period, initial, flush, 
     -------
     list of ndarray of int64
         Rows of each batch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.stream.batching import split
+    >>> rows, times = np.arange(5), np.zeros(5, dtype=np.int64)
+    >>> split(rows, times, [], [()] * 5, by="documents", documents=2, period="day", initial=2, flush=True)
+    [array([0, 1]), array([2, 3]), array([4])]
     """
     if by not in ("documents", "period", "file") or period not in PERIODS:
         expected = f"by documents, period or file, and a period among {', '.join(PERIODS)}"

@@ -6,22 +6,47 @@ from odl.errors import DataError
 from odl.files import storage
 
 
-def unit(rows):
-    """Return rows of unit l2 norm, in double precision; those of zeros stay."""
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Return rows of unit l2 norm, in double precision; those of zeros stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.stream.dense import unit
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
     rows = np.asarray(rows, dtype=np.float64)
     sizes = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
     return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0)
 
 
-def total(vectors):
-    """Return the sum of the unit vectors."""
+def total(vectors: np.ndarray) -> np.ndarray:
+    """Return the sum of the unit vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.stream.dense import total
+    >>> total(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    array([0.6, 1.8])
+    """
     return unit(vectors).sum(axis=0)
 
 
-def centred(vectors, mean):
+def centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Return the unit vectors minus a mean, scaled to unit norm again; a vector of zeros stays one.
 
     Encoders put all texts of a language near one direction; what is left without it tells documents apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.stream.dense import centred
+    >>> centred(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, 0.5])).round(3)
+    array([[ 0.707, -0.707],
+           [-0.707,  0.707]])
     """
     scaled = unit(vectors)
     return unit(np.where(scaled.any(axis=1, keepdims=True), scaled - mean, 0.0))

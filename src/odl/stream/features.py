@@ -7,8 +7,10 @@ when a file is opened, documents by ranges of rows; all rows are a slice.
 
 import os
 import tempfile
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -61,9 +63,21 @@ class Features:
         As in `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
         What the documents mean, centred by the past (`odl.stream.dense`); None where the stream has no vectors.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(40)))
+    >>> batch = features.follow(held.select(range(40, 80)), past)
+    >>> batch.t, batch.n_before, batch.counts.shape, len(past.vocabulary)
+    (1, 40, (40, 1523), 882)
+    >>> batch.topics[(batch.novel == 1).argmax()] in {topics for topics in past.topics}
+    False
     """
 
-    def __init__(self, file):
+    def __init__(self, file: Any) -> None:
         self.file = file
         self.t, self.n_before, self.n_initial = (int(file.attrs[name]) for name in ("t", "n_before", "n_initial"))
         self.frequencies, self.novel, self.novel_dominant = (
@@ -96,46 +110,46 @@ class Features:
             raise storage.damaged(self.file.filename, error) from error
 
     @cached_property
-    def vocabulary(self):
+    def vocabulary(self) -> list[str]:
         return self._read(storage.read_strings, "vocabulary")
 
     @cached_property
-    def ids(self):
+    def ids(self) -> list[str]:
         return self._read(storage.read_strings, "ids")
 
     @cached_property
-    def titles(self):
+    def titles(self) -> list[str]:
         return self._read(storage.read_strings, "titles")
 
     @cached_property
-    def topics(self):
+    def topics(self) -> list[tuple[str, ...]]:
         return self._read(docs.read_topics)
 
     @cached_property
-    def times(self):
+    def times(self) -> np.ndarray:
         return self._read(storage.read_array, "times", "i")
 
     @cached_property
-    def vectors(self):
+    def vectors(self) -> np.ndarray | None:
         return dense.centred(self.raw_vectors, self.vector_mean) if "vectors" in self.file else None
 
     @cached_property
-    def raw_vectors(self):
+    def raw_vectors(self) -> np.ndarray:
         return self._read(storage.read_array, "vectors", "f", 2)
 
     @cached_property
-    def vector_mean(self):
+    def vector_mean(self) -> np.ndarray:
         total = self._read(storage.read_array, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
 
-    def frequencies_after(self):
+    def frequencies_after(self) -> np.ndarray:
         """Return the document frequencies including this batch."""
         total = self.frequencies.copy()
         for indices in rows.pieces(self.counts.held["indices"]):
             total += np.bincount(indices, minlength=len(total))
         return total
 
-    def seen_after(self):
+    def seen_after(self) -> tuple[set[str], set[str]]:
         """Return the topics, and the dominant topics, of all batches up to and including this one."""
         seen, dominant = (set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant"))
         for names in _topics(self.file):
@@ -143,30 +157,49 @@ class Features:
             dominant.update(names[:1])
         return seen, dominant
 
-    def weighed(self, norm="l1", corpus=None, **settings):
+    def weighed(self, norm: str | None = "l1", corpus: "Features | None" = None, **settings: Any) -> Weighed:
         """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
         return Weighed(self, Weighting(**settings), norm, corpus)
 
-    def write_names(self, file):
+    def write_names(self, file: Any) -> None:
         """Store ids, titles and topics of the documents."""
         for name in ("ids", "titles", "topics"):
             rows.copy_array(self.file, file, name)
 
 
-def read(path):
+def read(path: str | os.PathLike) -> Features:
     """Open the features of one timestep; the file is closed when nothing refers to it any more.
 
     Raises
     ------
     StorageError
         If the file is missing, damaged or of another kind.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from odl import corpora
+    >>> from odl.stream import features
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "0.h5")
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> _ = features.follow(held.select(range(40)), output=path)
+    >>> features.read(path).ids[:2]
+    ['sim-000001', 'sim-000002']
     """
     with storage.reading(path, "features"):
         return Features(rows.opened(path))
 
 
-def label(topics, seen):
-    """Return whether a document of these topics is novel, known, or neither."""
+def label(topics: Collection[str], seen: Collection[str]) -> int:
+    """Return whether a document of these topics is novel, known, or neither.
+
+    Examples
+    --------
+    >>> from odl.stream.features import label
+    >>> label(("oil",), {"gas"}), label(("oil", "gas"), {"gas"}), label((), {"gas"})
+    (1, 0, -1)
+    """
     return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
 
 
@@ -252,7 +285,9 @@ def advance(output, source, previous=None):
     return cut
 
 
-def follow(documents, previous=None, output=None):
+def follow(
+    documents: docs.Documents, previous: Features | None = None, output: str | os.PathLike | None = None
+) -> Features:
     """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
 
     Boilerplate stays: it is told by files of the timesteps before.
@@ -269,6 +304,16 @@ def follow(documents, previous=None, output=None):
     Returns
     -------
     Features
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(40)))
+    >>> batch = features.follow(held.select(range(40, 80)), past)
+    >>> batch.n_before
+    40
     """
     with tempfile.TemporaryDirectory() as folder:
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")

@@ -1,6 +1,7 @@
 """TF-IDF weights of term counts, computed on load, so that every learner reads the same chain in its own way."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +26,12 @@ class Weighting:
     ------
     ParameterError
         If a setting is none of these.
+
+    Examples
+    --------
+    >>> from odl.stream.weighting import Weighting
+    >>> Weighting(tf="log")
+    Weighting(tf='log', idf='past', min_df=0, vocabulary='growing')
     """
 
     tf: str = "raw"
@@ -59,9 +66,20 @@ class Weighed:
     ------
     ParameterError
         If the norm is none of these, or the end of the stream is missing.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(40)))
+    >>> batch = features.follow(held.select(range(40, 80)), past)
+    >>> weighed = batch.weighed(norm="l1", tf="log")
+    >>> weighed[:].shape, weighed[:5].sum(axis=1).round(6)
+    ((40, 1523), array([1., 1., 1., 1., 1.]))
     """
 
-    def __init__(self, batch, weighting, norm="l1", corpus=None):
+    def __init__(self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None) -> None:
         _check_choice("norm", norm, ("l1", "l2", None))
         self.counts, self.shape = batch.counts, batch.counts.shape
         self.settings = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm, "min_df": weighting.min_df}
@@ -71,7 +89,7 @@ class Weighed:
     def __getitem__(self, span):
         return self._weighed(self.counts[span])
 
-    def take(self, few):
+    def take(self, few: np.ndarray) -> sparse.csr_array:
         """Return a few rows, in the order given."""
         return self._weighed(self.counts.take(few))
 
@@ -102,11 +120,22 @@ def drop_columns(matrix, keep):
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
 
 
-def weigh(counts, frequencies, n_documents, *, tf="raw", idf=True, norm="l1", min_df=0):
+def weigh(
+    counts: sparse.csr_array,
+    frequencies: np.ndarray,
+    n_documents: int,
+    *,
+    tf: str = "raw",
+    idf: bool = True,
+    norm: str | None = "l1",
+    min_df: int = 0,
+) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
 
     ``idf_i = log((1 + n) / (1 + df_i)) + 1``, so that a term never seen before has the largest,
     finite weight; ``log`` tf is ``1 + log(count)``.
+
+    Equation `idf` of docs/method.md.
 
     Parameters
     ----------
@@ -126,6 +155,15 @@ def weigh(counts, frequencies, n_documents, *, tf="raw", idf=True, norm="l1", mi
     -------
     csr_array of float64
         Rows of unit norm; a document without a known term is an empty row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.stream.weighting import weigh
+    >>> weigh(csr_array([[2, 1, 0], [0, 1, 3]]), np.array([9, 1, 0]), 10).toarray().round(2)  # the rarer, the heavier
+    array([[0.45, 0.55, 0.  ],
+           [0.  , 0.21, 0.79]])
     """
     if min_df > 0:
         counts = drop_columns(counts, frequencies >= min_df)

@@ -26,6 +26,13 @@ CLASSES += (NearestMeaning, FusedRanks, Joined)
 RIVALS = {one.NAME: one for one in CLASSES}
 
 
-def names(slow, needs="counts"):
-    """Return the names of the quick rivals, or of the slow ones."""
+def names(slow: bool, needs: str = "counts") -> list[str]:
+    """Return the names of the quick rivals, or of the slow ones.
+
+    Examples
+    --------
+    >>> from odl.evaluation import rivals
+    >>> rivals.names(slow=False)
+    ['nearest5-logtf-past', 'nearest5-logtf-window1000', 'temporal-idf', 'first-story-lsh']
+    """
     return [name for name, one in RIVALS.items() if (slow, needs) == (one.SLOW, one.NEEDS)]

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.evaluation.rivals.common import widened_rows
+from odl.stream.features import Features
 
 DRAWN = 4096  # words whose sides of the hyperplanes are drawn at once
 
@@ -16,18 +17,31 @@ class FirstStory:
     most buckets with it and, against the chance that none of them is the nearest, with the last `RECENT` documents.
     A document that is in no bucket any more and not among the last is forgotten. It keeps the tf-idf weights of its own
     time.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation.rivals import FirstStory
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(120)))
+    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> rival = FirstStory()
+    >>> rival.learn(past)
+    >>> rival.score(batch)[:3].round(2), rival.stored
+    (array([0.88, 0.89, 0.83]), 12540)
     """
 
     NAME, SLOW, NEEDS = "first-story-lsh", False, "counts"
     TABLES, BITS, BUCKET, RECENT = 70, 13, 20, 1000
 
-    def __init__(self, seed=0):
+    def __init__(self, seed: int = 0) -> None:
         self.seed, self.signs = seed, np.zeros((0, self.TABLES * self.BITS), dtype=np.int8)
         self.buckets = np.full((self.TABLES, 2**self.BITS, self.BUCKET), -1, dtype=np.int32)
         self.next = np.zeros(self.buckets.shape[:2], dtype=np.int32)
         self.vectors = sparse.csr_array((0, 0))
 
-    def score(self, batch):
+    def score(self, batch: Features) -> np.ndarray:
         """Compare each document with its candidates; 1 where there are none."""
         P = batch.weighed(norm="l2", tf="log")[:]
         held, nearest = widened_rows(self.vectors, P.shape[1]), np.zeros(P.shape[0])
@@ -45,7 +59,7 @@ class FirstStory:
                 word[P.indices[own]] = 0.0
         return 1.0 - np.minimum(nearest, 1.0)
 
-    def learn(self, batch):
+    def learn(self, batch: Features) -> None:
         """Sort the documents into their buckets, and forget those that nothing leads to."""
         P = batch.weighed(norm="l2", tf="log")[:]
         keys, tables, before = self._keys(P), np.arange(self.TABLES), self.vectors.shape[0]
@@ -60,7 +74,7 @@ class FirstStory:
         self.buckets, self.vectors = numbers[self.buckets], vectors[np.flatnonzero(reached)]
 
     @property
-    def stored(self):
+    def stored(self) -> int:
         """Weights of documents and entries of buckets; the hyperplanes can be drawn again."""
         return self.vectors.nnz + int(np.count_nonzero(self.buckets >= 0))
 

@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp
 
+from odl.stream.features import Features
+
 
 class TopicMixture:
     """Log perplexity of a document, from its variational bound, relative to words drawn evenly.
@@ -16,12 +18,25 @@ class TopicMixture:
             + log B(g) - log B(alpha),
 
     the score -L / (sum_w c_w log n_terms). A word that is new gets the parameters that it would have started with.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation.rivals import TopicMixture
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(10)))
+    >>> batch = features.follow(held.select(range(10, 14)), past)
+    >>> rival = TopicMixture()
+    >>> rival.learn(past)
+    >>> rival.score(batch)[:3].round(2), rival.stored
+    (array([1.05, 1.02, 1.01]), 19450)
     """
 
     NAME, SLOW, NEEDS = "lda-perplexity", True, "counts"
     TOPICS, FIRST, ITERATIONS = 50, 10, 50
 
-    def __init__(self, seed=0):
+    def __init__(self, seed: int = 0) -> None:
         from sklearn.decomposition import LatentDirichletAllocation
 
         self.rng = np.random.default_rng(seed)
@@ -29,7 +44,7 @@ class TopicMixture:
             self.TOPICS, learning_method="online", max_doc_update_iter=self.ITERATIONS, random_state=seed
         )
 
-    def score(self, batch):
+    def score(self, batch: Features) -> np.ndarray:
         """Return the bound of every document under the topics so far; 1 for a document without words."""
         counts, model = batch.counts[:].astype(np.float64), self.model
         self._widen(counts.shape[1])
@@ -47,7 +62,7 @@ class TopicMixture:
         tokens = np.asarray(counts.sum(axis=1))
         return np.where(tokens > 0, -bound / (np.maximum(tokens, 1.0) * np.log(max(counts.shape[1], 2))), 1.0)
 
-    def learn(self, batch):
+    def learn(self, batch: Features) -> None:
         """Go through a batch, `FIRST` times through the first."""
         counts = batch.counts[:].astype(np.float64)
         self.model.set_params(total_samples=batch.n_before + counts.shape[0])
@@ -58,7 +73,7 @@ class TopicMixture:
             self.model.partial_fit(counts)
 
     @property
-    def stored(self):
+    def stored(self) -> int:
         """Parameters of the topics."""
         return self.model.components_.size
 

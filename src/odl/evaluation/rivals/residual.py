@@ -3,21 +3,36 @@
 import numpy as np
 
 from odl.evaluation.rivals.common import widened
+from odl.stream.features import Features
 
 
 class FactorResidual:
-    """Share of a document that nonnegative factors do not explain: ||p - H^T w|| / ||p||, p its tf-idf weights."""
+    """Share of a document that nonnegative factors do not explain: ||p - H^T w|| / ||p||, p its tf-idf weights.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation.rivals import FactorResidual
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(10)))
+    >>> batch = features.follow(held.select(range(10, 14)), past)
+    >>> rival = FactorResidual()
+    >>> rival.learn(past)
+    >>> rival.score(batch)[:3].round(2), rival.stored
+    (array([0.92, 0.94, 0.93]), 19450)
+    """
 
     NAME, SLOW, NEEDS = "nmf-residual", True, "counts"
     FACTORS, PIECE, FIRST, LATER = 50, 250, 10, 1  # documents of an update; passes over the first batch and the others
 
-    def __init__(self, seed=0):
+    def __init__(self, seed: int = 0) -> None:
         from sklearn.decomposition import MiniBatchNMF
 
         self.rng = np.random.default_rng(seed)
         self.model = MiniBatchNMF(self.FACTORS, init="random", batch_size=self.PIECE, random_state=seed)
 
-    def score(self, batch):
+    def score(self, batch: Features) -> np.ndarray:
         """Return the residual of every document; 1 for a document without words."""
         P = batch.weighed(norm="l2", tf="log")[:]
         self._widen(P.shape[1], P)
@@ -25,7 +40,7 @@ class FactorResidual:
         explained = 2.0 * (W * (P @ H.T)).sum(axis=1) - ((W @ (H @ H.T)) * W).sum(axis=1)
         return np.sqrt(np.clip(1.0 - explained, 0.0, 1.0))
 
-    def learn(self, batch):
+    def learn(self, batch: Features) -> None:
         """Go through a batch in pieces."""
         P = batch.weighed(norm="l2", tf="log")[:]
         started = hasattr(self.model, "components_")
@@ -37,7 +52,7 @@ class FactorResidual:
                 self.model.partial_fit(P[first : first + self.PIECE])
 
     @property
-    def stored(self):
+    def stored(self) -> int:
         """Entries of the factors."""
         return self.model.components_.size
 

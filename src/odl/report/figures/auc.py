@@ -3,21 +3,20 @@
 from itertools import pairwise
 
 import numpy as np
-import seaborn
 
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, INK, LINES, PALE, look_of, mean_and_spread, new_figure, sizes_below, styled
+from odl.report.plots import GREY, INK, LINES, PALE, despine, look_of, mean_and_spread, new_figure, sizes_below, styled
 from odl.report.selection import REFERENCES
 
 PLACE = ("Result", 1.1)
 
 
 def draw(chosen):
+    if not any(row["run"] in chosen.runs for row in chosen.rows("averages", "average")):
+        return absent("No timestep has enough novel and known documents for an average AUC.")
     frame = chosen.frame("averages")
     frame = frame[frame["run"].isin(chosen.runs)].dropna(subset=["average"])
-    if frame.empty:
-        return absent("No timestep has enough novel and known documents for an average AUC.")
     frame = chosen.in_order(frame, "k", "seed")
     references = _references(chosen)
     best = frame.groupby(["run", "k"])["average"].mean()
@@ -77,7 +76,7 @@ def against_k(averages, references=()):
     axis.margins(y=0.08)
     _label_right(axis, labels)
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(4, len(runs)))
-    seaborn.despine(figure)
+    despine(figure)
     return figure
 
 
@@ -102,7 +101,7 @@ def _ranking(averages, references):
     axis.set(xlabel=f"average AUC (k = {averages['k'].iloc[0]:g})", ylim=(-0.6, len(rows) - 0.4))
     axis.set_yticks(range(len(rows)), [row[1] for row in rows])
     axis.tick_params(axis="y", length=0)
-    seaborn.despine(figure, left=True)
+    despine(figure, left=True)
     return figure
 
 

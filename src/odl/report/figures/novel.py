@@ -1,21 +1,21 @@
 """Novel documents in every batch, and which batches are in the average."""
 
 import numpy as np
-import seaborn
 from matplotlib.ticker import MaxNLocator
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import COLOURS, GREY, INK, PALE, new_figure, styled
+from odl.report.plots import COLOURS, GREY, INK, PALE, despine, new_figure, styled
 
 PLACE = ("Timesteps", 0.1)
 
 
 def draw(chosen):
-    frame = chosen.frame("novel")
-    if frame.empty:
+    rows = chosen.rows("novel")
+    if not rows:
         return absent("The stream has one batch only, which is not evaluated.")
-    if frame["novel_mean"].sum() + frame["known"].sum() == 0:
+    if np.nansum([[row["novel_mean"], row["known"]] for row in rows]) == 0:
         return absent("No document has a topic: there is nothing to evaluate.")
+    frame = chosen.frame("novel")
     caption = (
         "Novel documents in every batch, that is documents of topics that no earlier batch has: mean and range over "
         "seeds. Dark: timesteps in the average AUC."
@@ -51,5 +51,5 @@ def novel_by_batch(novel):
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=24, min_n_ticks=1))
     axis.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axis.margins(x=0.01, y=0.12)
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -2,22 +2,22 @@
 
 import json
 
-import pandas
-import seaborn
-
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import logarithmic, look_of, mean_and_spread, new_figure, styled
+from odl.report.plots import despine, logarithmic, look_of, mean_and_spread, new_figure, styled
 
 PLACE = ("Result", 1.2)
+NONE = "No parameter was swept: no two runs differ in the value of one parameter only."
 
 
 def draw(chosen):
+    if all(row["algorithm"] == BASELINE for row in chosen.rows("averages", "average")):
+        return absent(NONE)
     averages = chosen.frame("averages")
     averages = averages[averages["algorithm"] != BASELINE].dropna(subset=["average"])
     sweeps = find_sweeps(averages, chosen.shown["k"]) if len(averages) else []
     if not sweeps:
-        return absent("No parameter was swept: no two runs differ in the value of one parameter only.")
+        return absent(NONE)
     panels = [
         (f"{algorithm.replace('_', ' ').replace('admm', 'ADMM')}, k = {k:g}", name, part)
         for algorithm, k, name, part in sweeps
@@ -45,6 +45,8 @@ def find_sweeps(averages, prefer=None):
     list of (algorithm, k, parameter, DataFrame with value, seed, average)
         For each algorithm and parameter the dictionary size with the most values.
     """
+    import pandas  # slow to import: the page imports this module for its place
+
     rows = []
     for row in averages.to_dict("records"):
         flat = _flat(json.loads(row["parameters"]))
@@ -101,5 +103,5 @@ def sensitivity(sweeps):
         axis.set(title=title, xlabel=parameter)
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
-    seaborn.despine(figure)
+    despine(figure)
     return figure

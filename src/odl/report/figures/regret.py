@@ -2,11 +2,10 @@
 
 import numpy as np
 import pandas
-import seaborn
 
 from odl.evaluation import regretmeans
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, INK, LINES, logarithmic, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure, styled
 
 PLACE = ("Regret", 0.1)
 NEEDS = "regret"
@@ -54,7 +53,7 @@ def regret(frame):
         axis.axis("off")
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=min(5, len(handles[1])))
-    seaborn.despine(figure)
+    despine(figure)
     return figure
 
 

@@ -1,10 +1,8 @@
 """ROC curves of the shown run, of some others and of a baseline, a panel for each timestep."""
 
-import seaborn
-
 from odl.evaluation import metrics
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, LINES, PALE, look_of, new_figure, styled
+from odl.report.plots import GREY, LINES, PALE, despine, look_of, new_figure, styled
 from odl.report.selection import REFERENCES, thin
 
 PLACE = ("Timesteps", 2.1)
@@ -80,5 +78,5 @@ def curves_by_timestep(panels):
     figure.legend(*handles, loc="outside upper center", ncols=min(4, len(handles[1])))
     figure.supxlabel("known documents above the threshold", fontsize=10)
     figure.supylabel("novel documents above the threshold", fontsize=10)
-    seaborn.despine(figure)
+    despine(figure)
     return figure

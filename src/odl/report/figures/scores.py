@@ -1,11 +1,10 @@
 """Novelty score of every document in the order of the stream, truly novel ones marked."""
 
 import numpy as np
-import seaborn
 
 from odl.evaluation import tables
 from odl.report.figures import Picture, absent
-from odl.report.plots import COLOURS, PALE, new_figure, styled
+from odl.report.plots import COLOURS, PALE, despine, new_figure, styled
 
 PLACE = ("Scores", 0.1)
 
@@ -80,5 +79,5 @@ def scores_over_time(scores, labels, starts, ticks):
     axis.set(xlabel="documents in the order of the stream, by batch", ylabel="novelty score")
     axis.margins(x=0.005)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, markerscale=1.6)
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -1,24 +1,22 @@
 """CPU seconds per timestep, to score and to learn, against the number of atoms."""
 
 import numpy as np
-import seaborn
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import look_of, new_figure, sizes_below, styled
+from odl.report.plots import despine, look_of, new_figure, sizes_below, styled
 
 PLACE = ("Time and memory", 0.1)
 
 
 def draw(chosen):
-    frame = chosen.frame("timing")
-    frame = frame[frame["run"].isin(chosen.runs)].dropna(subset=["score_cpu_s", "learn_cpu_s"])
-    if frame.empty:
+    rows = [row for row in chosen.rows("timing", "score_cpu_s", "learn_cpu_s") if row["run"] in chosen.runs]
+    if not rows:
         return absent("No timings were recorded.")
-    frame = chosen.in_order(frame, "k")
-    total = frame["score_cpu_s"] + frame["learn_cpu_s"]
+    rows = chosen.by_run(rows, "k")
+    total = [row["score_cpu_s"] + row["learn_cpu_s"] for row in rows]
     caption = "CPU seconds per timestep against the number of atoms, without start-up: mean over timesteps and seeds."
-    alt = f"CPU seconds per timestep to score and to learn, {total.min():.3g} to {total.max():.3g} s in all."
-    return Picture(time_against_k(frame), caption, alt)
+    alt = f"CPU seconds per timestep to score and to learn, {min(total):.3g} to {max(total):.3g} s in all."
+    return Picture(time_against_k(rows), caption, alt)
 
 
 @styled
@@ -27,22 +25,23 @@ def time_against_k(timing):
 
     Parameters
     ----------
-    timing : DataFrame
+    timing : list of dict
         run, k, score_cpu_s, learn_cpu_s.
     """
-    runs = list(dict.fromkeys(timing["run"]))
+    runs = list(dict.fromkeys(row["run"] for row in timing))
     figure, axes = new_figure(7.2, 3.6, 1, 2, sharey=True)
-    sizes = np.unique(timing["k"])
+    sizes = np.unique([row["k"] for row in timing])
     for axis, column, title in zip(axes[0], ("score_cpu_s", "learn_cpu_s"), ("score", "learn"), strict=True):
         for position, run in enumerate(runs):
-            part = timing[timing["run"] == run].sort_values("k")
-            axis.plot(part["k"], part[column], label=run, markersize=5.5, linewidth=1.6, **look_of(position))
+            part = [row for row in timing if row["run"] == run]
+            points = [row["k"] for row in part], [row[column] for row in part]
+            axis.plot(*points, label=run, markersize=5.5, linewidth=1.6, **look_of(position))
         sizes_below(axis, sizes)
         axis.set(title=title, ylim=(0, None))
         if len(sizes) == 1:
             axis.set_xlim(sizes[0] * 0.8, sizes[0] * 1.2)
-    top = np.nanmax(timing[["score_cpu_s", "learn_cpu_s"]].to_numpy())
+    top = max(max(row["score_cpu_s"], row["learn_cpu_s"]) for row in timing)
     axes[0, 0].set(ylabel="CPU seconds per timestep", ylim=(0, 1.08 * top if top > 0 else 1))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(runs)))
-    seaborn.despine(figure)
+    despine(figure)
     return figure

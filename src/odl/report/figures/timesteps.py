@@ -1,17 +1,18 @@
 """AUC at every timestep of learners and baselines."""
 
 import numpy as np
-import seaborn
 from matplotlib.ticker import MaxNLocator
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, look_of, new_figure, styled
+from odl.report.plots import GREY, despine, look_of, new_figure, styled
 from odl.report.selection import REFERENCES
 
 PLACE = ("Timesteps", 0.2)
 
 
 def draw(chosen):
+    if not chosen.rows("timesteps", "auc_mean"):
+        return absent("No timestep has both novel and known documents.")
     frame = chosen.frame("timesteps")
     sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
     drawn = [name for name in REFERENCES if name in set(frame["run"])]
@@ -66,5 +67,5 @@ def auc_by_timestep(steps, references=()):
     axis.set(xlabel="timestep t", ylabel="AUC")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=16, min_n_ticks=1))
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=3)
-    seaborn.despine(figure)
+    despine(figure)
     return figure

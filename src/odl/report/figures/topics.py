@@ -3,7 +3,6 @@
 import textwrap
 
 import numpy as np
-import seaborn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -45,11 +44,7 @@ def use_and_words(use, steps, words, shown_steps):
     FigureCanvasAgg(figure)
     grid = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.1 * n_shown]})
     heat, table = grid
-    seaborn.heatmap(
-        100 * use, ax=heat, cmap="Greys", vmin=0, xticklabels=False, yticklabels=False,
-        cbar_kws={"label": "share of the codes, %", "location": "left", "pad": 0.04},
-        linewidths=0.4 if len(steps) <= 40 else 0, linecolor="white",
-    )  # fmt: skip
+    _heatmap(heat, 100 * use, linewidths=0.4 if len(steps) <= 40 else 0)
     thin = max(1, -(-len(steps) // 9))
     heat.set_xticks(np.arange(len(steps))[::thin] + 0.5, list(steps)[::thin], rotation=0)
     heat.set(xlabel="timestep t", title="use of the atom")
@@ -63,3 +58,12 @@ def use_and_words(use, steps, words, shown_steps):
     for row in range(n_atoms + 1):
         table.axhline(row, color="0.9", linewidth=0.6)
     return figure
+
+
+def _heatmap(axis, values, linewidths):
+    """Draw shares as cells, the first row on top, with a bar of their colours on the left."""
+    cells = axis.pcolormesh(values, cmap="Greys", vmin=0, linewidths=linewidths, edgecolor="white")
+    axis.spines[:].set_visible(False)
+    axis.set(xlim=(0, values.shape[1]), ylim=(values.shape[0], 0), yticks=[])
+    bar = axis.figure.colorbar(cells, ax=axis, label="share of the codes, %", location="left", pad=0.04)
+    bar.outline.set_linewidth(0)

@@ -1,21 +1,22 @@
 """Average AUC against the CPU seconds of the whole stream (NIPS 2012, appendix, figure 1)."""
 
-import seaborn
-
 from odl.report.figures import Picture, absent
-from odl.report.plots import INK, look_of, new_figure, scale_from_zero, styled
+from odl.report.plots import INK, despine, look_of, new_figure, scale_from_zero, styled
 
 PLACE = ("Time and memory", 0.3)
 
 
 def draw(chosen):
+    nothing = absent("Nothing to compare: no run has both an average AUC and timings.")
+    if not chosen.rows("summary", "average_mean"):
+        return nothing
     quality = chosen.frame("summary").dropna(subset=["average_mean"])
     costs = chosen.frame("costs")
     costs = costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
     totals = costs.groupby(["run", "k"], as_index=False)["cpu_s"].sum()
     frame = quality[quality["run"].isin(chosen.runs)].merge(totals, on=["run", "k"])
     if frame.empty:
-        return absent("Nothing to compare: no run has both an average AUC and timings.")
+        return nothing
     frame = chosen.in_order(frame, "k")
     caption = (
         "Average AUC against the CPU seconds to score and learn the whole stream; a point is a number of atoms k. Mean "
@@ -49,5 +50,5 @@ def auc_against_time(frame):
     axis.set(xlabel="CPU seconds to score and learn the stream", ylabel="average AUC")
     axis.margins(y=0.1)
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(4, len(runs)))
-    seaborn.despine(figure)
+    despine(figure)
     return figure

@@ -1,0 +1,135 @@
+"""Equations of docs/method.md: MathML in the page, each with its name, the function that computes it, and back.
+
+In the source a block of LaTeX (```math, which forges show too) is followed by a line "Equation `NAME`: " with links to
+the files of the functions. On the site these lead to the function's own page; a docstring's "Equation `NAME` of
+docs/method.md" leads to the equation; the directive `equations` is a table of all of them.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
+
+PAGE = "docs/method"
+ROOT = Path(__file__).parent.parent.parent
+BLOCK = re.compile(
+    r"^```math\n(?P<tex>[^`]*)\n```\n\nEquation `(?P<name>[a-z0-9-]+)`:\s(?P<links>.*?)\n\n", re.M | re.S
+)
+SUBSCRIPT = re.compile(r"(?<![^\W\d_])([^\W\d_])_(\{[^{}]+\}|\[\w\]|\(\w\)|[A-Za-z0-9]+)")  # A_{t+1}, v_(r)
+NAMED = re.compile(r"Equations?((?:,? (?:and )?`[a-z0-9-]+`)+) of docs/method\.md")
+
+
+class Equation(NamedTuple):
+    """An equation, the section it stands in, and the functions that compute it."""
+
+    name: str
+    section: str
+    tex: str
+    functions: list
+
+
+def equations(text):
+    """Return the equations of a page's source, in their order."""
+    found, headings = [], [(match.start(), match[1]) for match in re.finditer(r"^#+ (.*)$", text, re.M)]
+    for match in BLOCK.finditer(text):
+        section = [title for start, title in headings if start < match.start()][-1]
+        found.append(Equation(match["name"], section, match["tex"], re.findall(r"\[`([\w.]+)`\]", match["links"])))
+    return found
+
+
+def anchor(name):
+    """Return the anchor of an equation."""
+    return f"equation-{name}"
+
+
+class Names(SphinxTransform):
+    """Give each equation of the page its anchor, and its functions the links to their own pages."""
+
+    default_priority = 500
+
+    def apply(self):
+        if self.env.docname != PAGE:
+            return
+        names = self.env.get_domain("std")
+        for formula in list(self.document.findall(nodes.math_block)):
+            line = formula.next_node(nodes.paragraph, descend=False, siblings=True)
+            name = line.next_node(nodes.literal).astext()
+            place = anchor(name)
+            formula["ids"].append(place)
+            line["classes"].append("equation-code")
+            names.anonlabels[place] = PAGE, place
+            names.labels[place] = PAGE, place, name
+            for link in list(line.findall(addnodes.download_reference)):
+                link.replace_self(to_function(link.astext(), PAGE))
+        for text in list(self.document.findall(nodes.Text)):
+            if not isinstance(text.parent, (nodes.literal, nodes.math_block, nodes.title)):
+                text.parent.replace(text, lowered(text.astext()))
+
+
+def lowered(text):
+    """Return a text with its subscripts as such."""
+    name, *rest = parts = SUBSCRIPT.split(text)
+    found = [nodes.Text(name)] if name or not rest else []
+    for at in range(1, len(parts), 3):
+        base, below, after = parts[at : at + 3]
+        found += [nodes.Text(base), nodes.subscript("", below.strip("{}")), nodes.Text(after)]
+    return found
+
+
+def to_function(name, page):
+    """Return a link to the page of a function."""
+    link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=name, refdoc=page, refwarn=True)
+    link += nodes.literal(name, name, classes=["xref", "py"])
+    return link
+
+
+class Equations(SphinxDirective):
+    """A table of all equations of the page."""
+
+    def run(self):
+        source = ROOT / f"{PAGE}.md"
+        self.env.note_dependency(str(source))
+        body = nodes.tbody()
+        for equation in equations(source.read_text(encoding="utf-8")):
+            here = nodes.reference(
+                "", equation.name, internal=True, refuri=f"{Path(PAGE).name}.html#{anchor(equation.name)}"
+            )  # fmt: skip
+            told = nodes.paragraph("", "", here, nodes.Text(f" ({equation.section})"))
+            code = [nodes.paragraph("", "", to_function(name, self.env.docname)) for name in equation.functions]
+            formula = nodes.math_block(equation.tex, equation.tex, number=None, label=None, nowrap=False)
+            body += nodes.row("", nodes.entry("", told, formula), nodes.entry("", *code))
+        head = [nodes.entry("", nodes.paragraph("", title)) for title in ("equation", "code")]
+        group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (65, 35)), cols=2)
+        group += [nodes.thead("", nodes.row("", *head)), body]
+        return [nodes.table("", group, classes=["equations", "colwidths-given"])]
+
+
+def back(app, what, name, obj, options, lines):
+    """Link the equations that a docstring names."""
+    for row, line in enumerate(lines):
+        lines[row] = NAMED.sub(lambda found: re.sub(r"`([a-z0-9-]+)`", r":ref:`\1 <equation-\1>`", found[0]), line)
+
+
+def inline(writer, node):
+    writer.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed(writer, node):
+    writer.body.append(writer.starttag(node, "div", CLASS="equation"))
+    writer.body.append(tex2mathml(node.astext(), as_block=True) + "</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", (inline, None), (displayed, None))
+    app.add_transform(Names)
+    app.add_directive("equations", Equations)
+    app.connect("autodoc-process-docstring", back, priority=600)
+    app.add_css_file("equations.css")
+    return {"parallel_read_safe": True}

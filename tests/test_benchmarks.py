@@ -60,13 +60,15 @@ def test_every_part_in_this_process(tmp_path):
 
 def test_the_part_over_agents(tmp_path):
     rows = run(tmp_path, "agents")
-    assert len(rows) == 2 * (3 + 2 * 6)
+    assert len(rows) == 2 * (3 + 2 * 6 + 4)
     found = {row["what"].partition(", ")[2]: float(row["value"]) for row in rows}
     for residual in ("squared", "Huber"):
         where = f"{residual} residual, 6 agents"
         assert found[f"{where}, fully connected: largest certified relative error"] <= 1e-3
         assert found[f"{where}, diffusion, fully_connected: largest relative error of a score"] <= 1e-2
         assert found[f"{where}, diffusion, erdos_renyi: an iteration of one agent"] > 0
+        assert found[f"{where}, erdos_renyi, mu 0.001: most iterations until nothing moves"] == 1
+        assert found[f"{where}, erdos_renyi, mu 0.001: largest relative error of a score"] <= 1e-3
 
 
 def test_trees_without_the_peer(tmp_path, monkeypatch):

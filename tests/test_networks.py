@@ -38,6 +38,13 @@ def test_known_graphs():
     np.testing.assert_allclose(network("fully_connected", 5, weights="uniform").weights.toarray(), 0.2)
 
 
+def test_a_ring_says_its_degree_where_it_is_shown():
+    assert networks.shown("ring") == "ring of degree 4" == networks.shown("ring", degree=4)
+    assert networks.shown("ring", degree=2) == "ring of degree 2"
+    assert networks.shown("fully_connected") == "fully connected"
+    assert (np.asarray(graph("ring", 9).sum(axis=1)) == 4).all()
+
+
 def test_metropolis_by_hand():
     star = sparse.csr_array(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]]))
     np.testing.assert_allclose(

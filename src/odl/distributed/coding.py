@@ -242,6 +242,8 @@ def over_network(
 ) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 
+    Equation `fixed-point` of docs/method.md (`settled`).
+
     Parameters
     ----------
     P, A, model

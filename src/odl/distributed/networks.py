@@ -259,6 +259,11 @@ def read_edges(path: str | os.PathLike, n_agents: int | None = None) -> sparse.c
     return sparse.csr_array(pattern)
 
 
+def shown(name: str, *, degree: int = 4) -> str:
+    """Return what a page or picture calls a graph; a ring says how many neighbours an agent has."""
+    return f"ring of degree {degree}" if name == "ring" else name.replace("_", " ")
+
+
 def network(
     name: str,
     n_agents: int,

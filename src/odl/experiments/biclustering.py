@@ -39,6 +39,7 @@ SETTINGS = {
 COLUMNS = ("method", "network", "beta", "seed", "ari", "purity", "accuracy", "explained", "atoms_nonzero")
 COLUMNS += ("codes_nonzero",)
 SVD, RAW = "singular vectors", "all genes"
+DEGREE = 2  # of the ring
 
 
 def learn(values, model, owner, network, step, rng, **inference):
@@ -104,7 +105,7 @@ def measure(expression, settings):
     inference = {"mu": settings["mu"], "iterations": settings["iterations"], "tolerance": 1e-3}
     for name in settings["networks"]:
         seen = 1.0 if name == "fully_connected" else settings["seen_by"]
-        network = networks.network(name, k, seen_by=seen, degree=2)
+        network = networks.network(name, k, seen_by=seen, degree=DEGREE)
         for beta in settings["betas"]:
             model = models.task("biclustering", gamma=settings["gamma"], delta=settings["delta"], beta=beta)
             for seed in settings["seeds"]:
@@ -131,10 +132,11 @@ def run(settings, folder, files):
         for i, name in enumerate(expression.classes)
     ]
     tables.write_table(os.path.join(folder, "atoms.tsv"), subjects)
+    drawn = [{**row, "network": networks.shown(row.get("network", ""), degree=DEGREE)} for row in rows]
     for name, figure in (
         ("checkerboard", biclusterplots.checkerboard(expression, atoms, codes)),
         ("atoms", biclusterplots.by_subject(expression.classes, atoms, decompose(expression.values, len(atoms.T))[0])),
-        ("recovery", biclusterplots.recovery(rows)),
+        ("recovery", biclusterplots.recovery(drawn)),
     ):
         plots.save(figure, os.path.join(folder, name))
 
@@ -144,7 +146,9 @@ def _summary(rows):
     for row in rows:
         groups.setdefault((row["method"], row["network"], row["beta"]), []).append(row)
     for (method, network, beta), found in groups.items():
-        name = method if method != "diffusion" else f"diffusion, {network.replace('_', ' ')}, beta {beta:g}"
+        name = (
+            method if method != "diffusion" else f"diffusion, {networks.shown(network, degree=DEGREE)}, beta {beta:g}"
+        )
         cells = [page.mean_sd(*_spread([row[key] for row in found])) for key in COLUMNS[4:]]
         yield [name, len(found) if method == "diffusion" else "", *cells]
 

@@ -88,16 +88,14 @@ def recovery(rows):
     groups = {}
     for row in learned:
         groups.setdefault((row["network"], row["beta"]), []).append(row["ari"])
-    lines = [(f"{network.replace('_', ' ')}, β = {beta:g}", values) for (network, beta), values in groups.items()]
+    lines = [(f"{network}, β = {beta:g}", values) for (network, beta), values in groups.items()]
     lines = [(row["method"], [row["ari"]]) for row in rows if row["method"] != "diffusion"] + lines
     networks = list(dict.fromkeys(network for network, _ in groups))
     figure, axes = new_figure(6.8, 1.0 + 0.32 * len(lines))
     axis = axes[0, 0]
     for y, (name, values) in enumerate(reversed(lines)):
         axis.axhline(y, color="0.92", linewidth=0.8, zorder=0)
-        position = next(
-            (number for number, network in enumerate(networks) if name.startswith(network.replace("_", " "))), None
-        )
+        position = next((number for number, network in enumerate(networks) if name.startswith(network)), None)
         if position is None:
             axis.plot(values, [y], "|", color=GREY, markersize=13, markeredgewidth=2.2)
         else:

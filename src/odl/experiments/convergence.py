@@ -48,6 +48,7 @@ PATH_COLUMNS = ("problem", "network", "method", "exchanges", "inner", "floats", 
 STEP_COLUMNS = ("problem", "network", "mu", "distance", "iterations", "moved")
 SMALL = "diffusion, mu/10"
 POINTS = 60  # of a curve
+DEGREE = 2  # of the ring
 
 
 class Problem(NamedTuple):
@@ -109,7 +110,7 @@ def text(path, model, settings):
 
 
 def _network(name, n_agents, seed):
-    return networks.network(name, n_agents, degree=2, probability=0.3, radius=0.5, seed=seed)
+    return networks.network(name, n_agents, degree=DEGREE, probability=0.3, radius=0.5, seed=seed)
 
 
 def _distance(nu, optimum):
@@ -212,6 +213,8 @@ def run(settings, folder, files):
     paths, steps = measure(settings, files)
     tables.write_table(os.path.join(folder, "paths.tsv"), paths, PATH_COLUMNS)
     tables.write_table(os.path.join(folder, "steps.tsv"), steps, STEP_COLUMNS)
+    for row in (*paths, *steps):
+        row["network"] = networks.shown(row["network"], degree=DEGREE)
     plots.save(convergenceplots.paths(paths), os.path.join(folder, "paths"))
     plots.save(convergenceplots.steps(steps), os.path.join(folder, "steps"))
 
@@ -231,11 +234,14 @@ def section(folder):
         found, last = _reached(rows, 1e-2), rows[-1]
         first = [f"{found[key]:.4g}" for key in ("exchanges", "inner", "floats")] if found else ["", "", ""]
         end = [f"{last['distance']:.2g}", f"{last['score_error']:.2g}"]
-        cells.append([f"{name}, {network.replace('_', ' ')}, {method}", *first, *end])
+        cells.append([f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", *first, *end])
     exponents = {}
     for row in steps:
         exponents.setdefault((row["problem"], row["network"]), []).append(row)
-    law = "; ".join(f"{name}, {network}: {slope(rows):.2f}" for (name, network), rows in exponents.items())
+    law = "; ".join(
+        f"{name}, {networks.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
+        for (name, network), rows in exponents.items()
+    )
 
     def picture(name, caption, alt):
         return page.picture(os.path.join(folder, name), caption, alt)

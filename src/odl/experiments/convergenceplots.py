@@ -32,7 +32,7 @@ def paths(rows):
             if place == len(names) - 1:
                 axis.set_xlabel(label)
         line[0].set_ylabel("squared distance")
-        line[1].set_title(f"{problem}, {network.replace('_', ' ')}")
+        line[1].set_title(f"{problem}, {network}")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods))
     seaborn.despine(figure)
     return figure
@@ -53,7 +53,7 @@ def steps(rows):
     for number, (problem, network) in enumerate(names):
         part = sorted((r["mu"], r["distance"]) for r in rows if (r["problem"], r["network"]) == (problem, network))
         mu, distance = np.array(part).T
-        axis.plot(mu, distance, label=f"{problem}, {network.replace('_', ' ')}", markersize=5.5, **look_of(number))
+        axis.plot(mu, distance, label=f"{problem}, {network}", markersize=5.5, **look_of(number))
         law = {"color": GREY, "linewidth": 1.1, "linestyle": LINES[2], "zorder": 0}
         axis.plot(mu, distance[0] * (mu / mu[0]) ** 2, label="mu²" if number == len(names) - 1 else None, **law)
     if names:

@@ -55,8 +55,8 @@ class Levels(Learner):
 
     Notes
     -----
-    The number of atoms follows from `memory` and `terms`; what a run names as its number of atoms is not used. With
-    `context` above 0 the score of a document depends on the batch that it comes in.
+    The number of atoms follows from `memory` and `terms`; the one that `start` is given is not used. With `context`
+    above 0 the score of a document depends on the batch that it comes in.
     """
 
     memory: int = 150000

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from odl import config
+from odl import config, learners
 from odl.errors import ConfigError
 
 SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
@@ -79,6 +79,12 @@ def test_studies_have_results_of_their_own():
         (["report", "runs"], ["other"], "report.runs names 'other'"),
         (["report", "run"], "other", "report.run names 'other'"),
         (["report", "atoms"], 3, "report.atoms is 3; expected one of 2000"),
+        (
+            ["learners", "levels", "atoms"],
+            [100],
+            "levels.atoms is [100]; expected 2000, which memory and terms come to",
+        ),
+        (["learners", "levels", "memory"], 74, "learners.levels.memory is 74; expected room for one atom"),
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
@@ -121,6 +127,12 @@ def test_atoms_opened_on_demand_may_outnumber_the_first_batch():
         changed["report"]["atoms"] = None
         with pytest.raises(ConfigError, match=f"run '{run}' has 2000") if wrong else contextlib.nullcontext():
             config.check_config(changed, SCHEMA)
+
+
+def test_atoms_of_a_memory_are_what_the_learner_has():
+    for changes in ({}, {"memory": 6000}, {"terms": 20}, {"memory": 900, "terms": 10}):
+        changed = broken(["learners", "levels"], {"algorithm": "levels", **changes})
+        assert config.atoms_of(changed, "levels") == [learners.make("levels", **changes).limit]
 
 
 @pytest.mark.parametrize("name", ["baselines", "features", "seed0"])

@@ -168,8 +168,7 @@ EDITS = [
          "fuzz_readers"),
     Edit("if len(strings) != length:", "if len(strings) < 0:", "documents checkpoints fuzz_readers"),
     Edit("if layout == h5py.h5d.VIRTUAL or made.get_external_count() or len(set(files)) > 1:",
-         "if layout == h5py.h5d.VIRTUAL:",
-         "fuzz_bombs"),
+         "if layout == h5py.h5d.VIRTUAL:", "fuzz_bombs"),
     Edit(" or first % BLOCK:\n                raise", ":\n                raise", "shards"),
     Edit("if first != P.shape[0]:", "if first > P.shape[0]:", "shards"),
     # Rules and configuration

@@ -197,13 +197,13 @@ def test_scores_in_the_unit_l1_are_those_of_documents_of_unit_l1_norm(P, rng):
 
 
 def test_a_score_in_the_unit_l1_is_that_in_the_unit_l2_times_the_norm_of_the_document(P, rng):
-    """Derived in docs/method.md; the norm is all that is left with lam above 1 (`norm-alone` of config/nips2012.yaml)."""
+    """Derived in docs/method.md; with lam above 1 the norm is all that is left (`norm-alone` in nips2012.yaml)."""
     learners_of = [learners.make("batch_l2", rounds=2, unit=unit) for unit in ("l2", "l1")]
     state = learners_of[0].start(P, 6, rng)
     in_l2, in_l1 = (found.residual + found.penalty for found in (learner.score(state, P) for learner in learners_of))
     norm = np.linalg.norm(P.toarray() / np.abs(P.toarray()).sum(axis=1, keepdims=True), axis=1)
     assert np.allclose(in_l1, in_l2 * norm, rtol=1e-10)
-    assert in_l2.min() < 0.9 and 0.1 <= in_l2.min() and in_l2.max() <= 1.0 + 1e-12  # between lam and 1
+    assert in_l2.min() < 0.9 and in_l2.min() >= 0.1 and in_l2.max() <= 1.0 + 1e-12  # between lam and 1
     for lam in (1.0, 2.0):
         alone = learners.make("batch_l2", lam=lam, unit="l1", rounds=0, alternations=0, growth=0)
         found = alone.score(alone.learn(alone.start(P, 6, rng), P, None), P)

@@ -1,4 +1,4 @@
-"""The adaptive learner: microseconds a document to score and to learn, beside a window of nearest neighbours.
+"""`adaptive` and `levels`: microseconds a document to score and to learn, beside a window of nearest neighbours.
 
 python benchmarks/adaptive.py --corpora ~/corpora                    # TDT2 and 20 Newsgroups
 python benchmarks/adaptive.py --against ../before/src                # and another version of the package beside it
@@ -21,6 +21,7 @@ from scipy import sparse
 
 SIZES = ((200, 300), (500, 300), (1000, 150), (2000, 40))
 LIMITS = {(200, 300): "<= 40", (500, 300): "<= 100", (1000, 150): "<= 100", (2000, 40): "<= 100"}
+MEMORY = 150000  # numbers of `levels`
 WINDOW, NEIGHBOURS = 1000, 5
 STREAMS = {"tdt2": "TDT2", "newsgroups": "20 Newsgroups"}
 
@@ -32,11 +33,15 @@ def adaptive(material):
     sizes = SIZES if material.real else tuple((atoms, 30) for atoms in material.size.atoms)
     found = in_turn(
         {size: lambda size=size: stream(P, *size) for size in sizes}
-        | {"window": lambda: window(P), "wide": lambda: stream(widened(P), *sizes[0])},
+        | {"window": lambda: window(P), "wide": lambda: stream(widened(P), *sizes[0]), "levels": lambda: levels(P)},
         material.size.repeats,
     )
     rows, near = [], found.pop("window")[0]
-    wide = sum(found.pop("wide")[:2])
+    wide, (score, learn, stored) = sum(found.pop("wide")[:2]), found.pop("levels")
+    what = f"{material.name}, levels, {stored:.0f} stored"
+    rows += [(f"{what}: score", score, "CPU us", ""), (f"{what}: learn", learn, "CPU us", "")]
+    rows.append((f"{what}: both", score + learn, "CPU us", "<= 100"))
+    rows.append((f"{what}: faster than the window", near / (score + learn), "times", ">= 1"))
     for size, (score, learn, stored) in found.items():
         what = f"{material.name}, {size[0]} atoms of {size[1]} words, {stored:.0f} stored"
         rows += [(f"{what}: score", score, "CPU us", ""), (f"{what}: learn", learn, "CPU us", "")]
@@ -68,15 +73,29 @@ def start(P, atoms, terms):
 
 
 def stream(P, atoms, terms):
-    """Return CPU us a document to score and to learn after the first batch, and the stored weights at the end."""
-    (learner, state), spent = start(P[0], atoms, terms), [0.0, 0.0]
+    """Return CPU us a document to score and to learn after the first batch, and the numbers stored at the end."""
+    return follow(P, *start(P[0], atoms, terms))
+
+
+def levels(P):
+    """Return the same of the learner `levels`."""
+    from odl import learners
+
+    learner = learners.make("levels", memory=MEMORY)
+    return follow(P, learner, learner.start(P[0], 1, None))
+
+
+def follow(P, learner, state):
+    """Return CPU us a document to score and to learn after the first batch, and the numbers stored at the end."""
+    spent = [0.0, 0.0]
     for batch in P[1:]:
         state = learner.fit_terms(state, batch.shape[1])
         spent[0] += cpu(lambda state=state, batch=batch: learner.score(state, batch))[0]
         seconds, state = cpu(lambda state=state, batch=batch: learner.learn(state, batch, None))
         spent[1] += seconds
     count = sum(batch.shape[0] for batch in P[1:])
-    return *(1e6 * seconds / count for seconds in spent), state.dictionary.nnz
+    stored = state.dictionary.nnz + sum(value.size for value in state.arrays.values())
+    return *(1e6 * seconds / count for seconds in spent), stored
 
 
 def window(P):
@@ -157,7 +176,9 @@ def measured(path):
     """What a child prints: sizes as text to numbers."""
     P = read(path)
     stream(P[:2], 20, 20)
-    return {f"{atoms} x {terms}": stream(P, atoms, terms) for atoms, terms in SIZES} | {"window": window(P)}
+    levels(P[:2])
+    found = {f"{atoms} x {terms}": stream(P, atoms, terms) for atoms, terms in SIZES}
+    return found | {"levels": levels(P), "window": window(P)}
 
 
 def compared(paths, packages, repeats):
@@ -182,7 +203,7 @@ def main():
     """Measure TDT2 and 20 Newsgroups and print the table."""
     import material
 
-    parser = argparse.ArgumentParser(description="The adaptive learner: microseconds a document.")
+    parser = argparse.ArgumentParser(description="Learners of bounded memory: microseconds a document.")
     parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
     parser.add_argument("--against", help="folder src of another version, measured in turn with this one")
     parser.add_argument("--repeats", type=int, default=3)

@@ -46,23 +46,25 @@ def rows_of_ranks(material):
         for n in (n for n in RANKS if n <= k):
             say(f"ranks: {n}")
             child([tool("mpiexec"), "-n", str(n), sys.executable, __file__, place])
-            cost = json.loads((place / "cost.json").read_text())
-            off = float(np.abs(np.load(place / "score.npy") - found.score).max())
-            where = f"{what}, {n} rank{'s' * (n > 1)}"
-            rows += [
-                Row("ranks", f"{where}: an iteration of all agents, on the clock", 1e6 * cost["wall"] / rounds, "us"),
-                Row("ranks", f"{where}: the same, all ranks", 1e6 * cost["cpu"] / rounds, "CPU us"),
-                Row("ranks", f"{where}: learning a document, on the clock", 1e3 * cost["learn"] / P.shape[0], "ms"),
-                Row("ranks", f"{where}: sent for a document", cost["sent"] / P.shape[0] / 1e6, "MB"),
-                Row("ranks", f"{where}: largest difference to one process", off, "", "<= 1e-10"),
-            ]
+            costs = json.loads((place / "cost.json").read_text())
+            for kind, cost in costs.items():
+                off = float(np.abs(np.load(place / f"{kind}.npy") - found.score).max())
+                where = f"{what}, {n} rank{'s' * (n > 1)}, {kind}"
+                wall, used = 1e6 * cost["wall"] / rounds, 1e6 * cost["cpu"] / rounds
+                rows += [
+                    Row("ranks", f"{where}: an iteration of all agents, on the clock", wall, "us"),
+                    Row("ranks", f"{where}: the same, all ranks", used, "CPU us"),
+                    Row("ranks", f"{where}: learning a document, on the clock", 1e3 * cost["learn"] / P.shape[0], "ms"),
+                    Row("ranks", f"{where}: sent for a document", cost["sent"] / P.shape[0] / 1e6, "MB"),
+                    Row("ranks", f"{where}: largest difference to one process", off, "", "<= 1e-10"),
+                ]
     return rows
 
 
 def rank(folder):
     """Do the share of one rank; the first one writes what it cost."""
     from odl import learners
-    from odl.distributed import messages, span_ranks
+    from odl.distributed import messages, ranks, span_ranks
 
     comm = messages.world()
     learner = learners.make("diffusion", **SETTINGS)
@@ -70,24 +72,33 @@ def rank(folder):
     P, A = sparse.csr_array(P), sparse.csc_array(A)
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
-    own = np.isin(owner, among.agents)
-    agents = span_ranks.agents_of(among, learner.model, owner, A[:, own], **learner.diffusion)
-    agents.infer(P[:1])  # compiles
-    agents.learn(P[:0], learner.mu_w)
-    comm.Barrier()
+    own, costs = np.isin(owner, among.agents), {}
+    for kind, agents_of in (("plain numbers", ranks.Agents), ("columns", span_ranks.SpanAgents)):
+        held = (among, learner.model, owner, A[:, own])
+        agents = agents_of(*held, **learner.diffusion)
+        agents.infer(P)  # compiles, and touches the memory
+        agents.learn(P[:1], learner.mu_w)
+        costs[kind], score = measure(P, agents_of(*held, **learner.diffusion), learner.mu_w)
+        if comm.Get_rank() == 0:
+            np.save(Path(folder) / f"{kind}.npy", score)
+    if comm.Get_rank() == 0:
+        (Path(folder) / "cost.json").write_text(json.dumps(costs))
+
+
+def measure(P, agents, step):
+    """Return what inference and learning of some documents cost, summed over the ranks, and their scores."""
+    among = agents.ranks
+    among.comm.Barrier()
     among.sent = 0
     began, used = time.monotonic(), time.process_time()
     found = agents.infer(P)
     wall, used, sent = time.monotonic() - began, time.process_time() - used, among.sent
     score = -among.gather(found.costs).T.sum(axis=1)
     began = time.monotonic()
-    agents.learn(P, learner.mu_w)
+    agents.learn(P, step)
     learn = time.monotonic() - began
     total = among.add_up([used, sent])
-    if comm.Get_rank() == 0:
-        cost = {"wall": wall, "learn": learn, "cpu": float(total[0]), "sent": float(total[1])}
-        (Path(folder) / "cost.json").write_text(json.dumps(cost))
-        np.save(Path(folder) / "score.npy", score)
+    return {"wall": wall, "learn": learn, "cpu": float(total[0]), "sent": float(total[1])}, score
 
 
 if __name__ == "__main__":

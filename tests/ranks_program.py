@@ -37,7 +37,7 @@ class Nothing:
     """The window of a rank that is alone on its host."""
 
     def __init__(self, comm):
-        self.ranks, self.longest = frozenset(), 0
+        self.ranks, self.partners, self.longest = frozenset(), frozenset(), 0
 
 
 def chain(comm, folder, name, learner):

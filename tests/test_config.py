@@ -2,12 +2,14 @@
 
 import contextlib
 import copy
+import subprocess
+import sys
 
 import pytest
 import yaml
 from conftest import ROOT
 
-from odl import config
+from odl import config, learners
 from odl.errors import ConfigError
 
 SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
@@ -77,6 +79,12 @@ def test_studies_have_results_of_their_own():
         (["report", "runs"], ["other"], "report.runs names 'other'"),
         (["report", "run"], "other", "report.run names 'other'"),
         (["report", "atoms"], 3, "report.atoms is 3; expected one of 2000"),
+        (
+            ["learners", "levels", "atoms"],
+            [100],
+            "levels.atoms is [100]; expected 2000, which memory and terms come to",
+        ),
+        (["learners", "levels", "memory"], 74, "learners.levels.memory is 74; expected room for one atom"),
         (["regret"], {**REGRET, "runs": []}, "regret is enabled without runs"),
         (["regret"], {**REGRET, "runs": ["other"]}, "regret.runs names 'other'"),
         (["regret"], {**REGRET, "runs": ["admm", "admm"]}, "regret.runs names 'admm' twice"),
@@ -119,6 +127,12 @@ def test_atoms_opened_on_demand_may_outnumber_the_first_batch():
         changed["report"]["atoms"] = None
         with pytest.raises(ConfigError, match=f"run '{run}' has 2000") if wrong else contextlib.nullcontext():
             config.check_config(changed, SCHEMA)
+
+
+def test_atoms_of_a_memory_are_what_the_learner_has():
+    for changes in ({}, {"memory": 6000}, {"terms": 20}, {"memory": 900, "terms": 10}):
+        changed = broken(["learners", "levels"], {"algorithm": "levels", **changes})
+        assert config.atoms_of(changed, "levels") == [learners.make("levels", **changes).limit]
 
 
 @pytest.mark.parametrize("name", ["baselines", "features", "seed0"])
@@ -193,3 +207,27 @@ def test_a_learner_without_an_entry_is_told_what_to_run():
     settings = {"algorithm": "zzzz"}
     with pytest.raises(config.ConfigError, match="if it is new, run `odl step schema --write`"):
         config.check_map({**DEFAULT, "learners": {**DEFAULT["learners"], "new": settings}}, SCHEMA)
+
+
+DEEP = """
+import asyncio, sys
+from odl import config
+config.deepen()
+async def update(t):
+    if t:
+        await job(t - 1)
+async def job(t):
+    await update(t)
+asyncio.run(update(int(sys.argv[1])))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the stack of a process does not grow")
+@pytest.mark.parametrize("limit, depth", [("-S", 40_000), ("-H", 6_000)])
+def test_a_chain_may_be_walked_from_its_end(limit, depth):
+    """With the usual stack, and where it may not grow: there less deep, but in no segmentation fault."""
+    words = ["bash", "-c", f'ulimit {limit} -s 8192 && exec "$@"', "bash", sys.executable, "-c", DEEP]
+    assert subprocess.run([*words, str(depth)], capture_output=True).returncode == 0
+    if limit == "-H":
+        ended = subprocess.run([*words, "40000"], capture_output=True, text=True)
+        assert ended.returncode == 1 and "RecursionError" in ended.stderr

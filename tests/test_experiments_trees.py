@@ -242,6 +242,7 @@ class TestInpainting:
         for name in ("a", "b"):
             experiments.run("inpainting", tmp_path / name, {**TREES, "seeds": [0, 1]}, [images[0]])
         names = {"validation.tsv", "test.tsv", "structures.tsv", "summary.tsv", "depths.tsv", "settings.json"}
+        names |= {"equal.tsv", "gaussian.tsv", "beside.tsv"}
         names |= {f"{figure}.{end}" for figure in ("errors", "structures", "dictionary") for end in ("png", "svg")}
         assert set(os.listdir(tmp_path / "a")) == names
         for name in names:

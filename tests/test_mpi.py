@@ -18,7 +18,7 @@ from ranks_program import chain
 from scipy import sparse
 from test_diffusion import material
 
-from odl.distributed import coding, inference, messages, models, ranks, span_ranks
+from odl.distributed import coding, inference, messages, models, ranks, span_ranks, windows
 from odl.distributed.messages import Alone
 from odl.distributed.networks import network
 from odl.errors import CheckpointError, OdlError, ParameterError, StorageError
@@ -203,7 +203,7 @@ def test_blocks_change_nothing(learner, folder, monkeypatch):
     chain(Alone(), folder, "64", learner)
     monkeypatch.setattr(ranks, "BLOCK", 3)
     monkeypatch.setattr(span_ranks, "BLOCK", 3)
-    monkeypatch.setattr(span_ranks, "SMALL", (1, 1))  # room for columns and entries grows
+    monkeypatch.setattr(span_ranks, "SMALL", (1, 1, 8))  # room for columns and entries grows
     chain(Alone(), folder, "3", learner)
     used = agentfiles.read_network(folder / "3" / "1.h5").dual["iterations"]
     assert len(np.unique(used)) > 2 and used.max() < 300, "documents end one after the other"
@@ -592,6 +592,31 @@ def wait_for_ranks(psutil, process, n):
             pass
         time.sleep(0.1)
     raise AssertionError(process.communicate(timeout=5))
+
+
+@pytest.mark.parametrize(
+    ("cores", "rank", "found", "kept"),
+    [
+        ([[3, 5]] * 4, 0, (True, [1]), {3}),
+        ([[3, 5]] * 4, 3, (True, [2]), {5}),
+        ([[3], [5], [3], [5]], 2, (True, []), None),  # bound by the launcher
+        ([[3, 5]] * 2, 1, (False, []), None),
+        ([[3, 5]] * 5, 2, (True, [0, 1]), {3}),
+    ],
+)
+def test_more_ranks_than_cores_keep_to_a_core_each(cores, rank, found, kept, monkeypatch):
+    class Host(Alone):
+        Get_rank = staticmethod(lambda: rank)
+        Get_size = staticmethod(lambda: len(cores))
+
+        def allgather(self, mine):
+            assert mine == cores[rank]
+            return cores
+
+    bound = []
+    monkeypatch.setattr(windows.os, "sched_getaffinity", lambda process: set(cores[rank]), raising=False)
+    monkeypatch.setattr(windows.os, "sched_setaffinity", lambda process, to: bound.append(to), raising=False)
+    assert windows.share_cores(Host()) == found and bound == [kept] * (kept is not None)
 
 
 def test_shares_of_agents():

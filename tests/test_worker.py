@@ -274,4 +274,5 @@ def test_a_socket_of_somebody_else_is_not_spoken_to(run, words, monkeypatch):
 
 def test_a_share_is_read_by_the_worker_and_all_files_at_once_are_not():
     assert client._served(["read", "documents", "x.h5", "--files", "a", "b"]) and client._served(["page"])
+    assert client._served(["read", "documents", "x.h5", "--shares", "a.h5"])
     assert not client._served(["read", "documents", "x.h5"]) and not client._served([])

@@ -6,15 +6,19 @@ docs/method.md" leads to the equation; the directive `equations` is a table of a
 """
 
 import re
+from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+LOGGER = logging.getLogger(__name__)
 PAGE = "docs/method"
 ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(
@@ -115,14 +119,23 @@ def back(app, what, name, obj, options, lines):
         lines[row] = NAMED.sub(lambda found: re.sub(r"`([a-z0-9-]+)`", r":ref:`\1 <equation-\1>`", found[0]), line)
 
 
+def mathml(node, as_block):
+    """Return a formula as MathML; one that is not understood is a warning and stays as it is written."""
+    try:
+        return tex2mathml(node.astext(), as_block=as_block)
+    except MathError as error:
+        LOGGER.warning("%s in %r", error, node.astext(), location=node)
+        return f"<code>{escape(node.astext())}</code>"
+
+
 def inline(writer, node):
-    writer.body.append(tex2mathml(node.astext()))
+    writer.body.append(mathml(node, as_block=False))
     raise nodes.SkipNode
 
 
 def displayed(writer, node):
     writer.body.append(writer.starttag(node, "div", CLASS="equation"))
-    writer.body.append(tex2mathml(node.astext(), as_block=True) + "</div>\n")
+    writer.body.append(mathml(node, as_block=True) + "</div>\n")
     raise nodes.SkipNode
 
 

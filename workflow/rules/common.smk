@@ -11,6 +11,8 @@ import odl.config as study
 import yaml
 from odl.config import sources
 
+study.deepen()
+
 # Beside the workflow, by a path that stays and is the same in every run; only of what came over a network there is none.
 REGISTRY_FILE = (
     os.path.relpath(

@@ -1,7 +1,7 @@
 # Corpus: downloads -> documents -> order of the stream -> batches.
 # REQUIRED INPUTS: data/corpora.csv, or the user's own files
-# OUTPUTS: data/{folder}/{file}, {corpus}/shares/{share}.h5 of more than a MB of the user's files, {corpus}/documents.h5,
-# {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
+# OUTPUTS: data/{folder}/{file}, {corpus}/shares/{share}.h5 of more than a MB of the user's files,
+# {corpus}/documents.h5 with benchmarks/{corpus}/read.tsv, {corpus}/seed{seed}/index.tsv, .../batches/{t}.h5
 #
 # Fetched where Snakemake runs: compute nodes often have no way out. It retries by itself.
 localrules:
@@ -54,11 +54,10 @@ rule read:
     input:
         sources=lambda wildcards: shares_or_files(wildcards),
     output:
-        ROOT + "/{corpus}/documents.h5",
+        documents=ROOT + "/{corpus}/documents.h5",
+        costs=ROOT + "/benchmarks/{corpus}/read.tsv",
     log:
         ROOT + "/logs/{corpus}/read.log",
-    benchmark:
-        ROOT + "/benchmarks/{corpus}/read.tsv"
     resources:
         mem_mb=memory(20, base=1500),
         runtime=minutes(1, base=10),
@@ -83,8 +82,8 @@ rule read:
             ["--shares", *input.sources] if shared(wildcards.corpus) else []
         ),
     shell:
-        "odl step read {params.reader:q} {output:q} --source {params.sources:q} --options {params.options:q}"
-        " {params.shares:q} > {log:q} 2>&1"
+        "odl step read {params.reader:q} {output.documents:q} --source {params.sources:q} --options {params.options:q}"
+        " {params.shares:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
 checkpoint index:

@@ -25,6 +25,7 @@ from odl.config.runs import (
 )
 from odl.config.schema import check_map, load_schema
 from odl.config.shares import shares_of
+from odl.config.stack import deepen
 from odl.errors import ConfigError, OdlError
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "check_each_once",
     "check_map",
     "corpora_of",
+    "deepen",
     "drop_timers",
     "emerging_of",
     "experiment_of",

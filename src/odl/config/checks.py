@@ -4,7 +4,7 @@ import difflib
 import re
 
 from odl import trees
-from odl.config.runs import atoms_of
+from odl.config.runs import BESIDE, BY_MEMORY, atoms_of
 from odl.config.schema import check_map
 from odl.errors import ConfigError, ParameterError
 
@@ -81,6 +81,7 @@ def _check_names(config, algorithms):
     for name in config["runs"]:
         if name in RESERVED or re.fullmatch(r"seed\d+", name):
             raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
+    _check_memory(config)
     for name in config["streams"]:
         batches = config["corpora"][name]["batches"]
         for run in config["runs"]:
@@ -101,6 +102,21 @@ def _check_names(config, algorithms):
     _check_regret(config, [name for name, facts in algorithms.items() if facts["has_regret"]])
     _check_emerging(config)
     _check_alerts(config)
+
+
+def _check_memory(config):
+    """Refuse a memory that holds no atom, and sizes beside it."""
+    for run in config["runs"]:
+        entry = config["learners"][run]
+        if entry["algorithm"] not in BY_MEMORY:
+            continue
+        (size,) = atoms_of(config, run)
+        if not size:
+            expected = f"room for one atom, terms and {BESIDE} numbers"
+            raise ConfigError(f"learners.{run}.memory is {entry['memory']}", expected, "raise memory or lower terms")
+        if entry.get("atoms", [size]) != [size]:
+            expected = f"{size}, which memory and terms come to"
+            raise ConfigError(f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory")
 
 
 def _check_known(config, where, names, table):

@@ -109,7 +109,8 @@ class Ranks:
     heard : ndarray of int
         Agents whose dual variables the own ones combine, ascending (themselves among them).
     tells, hears : dict of int to ndarray of int
-        Other rank -> own agents it is told of; its agents that this rank is told of.
+        Other rank -> own agents it is told of; its agents that this rank is told of. Who shares a core comes first: it
+        cannot go on before this rank waits.
     sent : int
         Bytes sent so far.
     exchanges : int
@@ -124,13 +125,14 @@ class Ranks:
         links = sparse.csr_array(network.weights)
         self.heard = np.unique(np.concatenate([links[self.agents].indices, self.agents]))
         homes = np.searchsorted(self.starts, self.heard, side="right") - 1
-        self.hears = {int(home): self.heard[homes == home] for home in np.unique(homes) if home != self.rank}
+        self.window = Window(comm)
+        others = sorted(set(homes.tolist()) - {self.rank}, key=lambda home: (home not in self.window.partners, home))
+        self.hears = {home: self.heard[homes == home] for home in others}
         self.tells = {}
         for home in self.hears:  # the graph is undirected
             other = np.arange(self.starts[home], self.starts[home + 1])
             self.tells[home] = np.intersect1d(links[other].indices, self.agents)
         self.sent, self.exchanges = 0, 0
-        self.window = Window(comm)
 
     def exchange(self, messages, tag, receive):
         """Send a message to each neighbouring rank and hand theirs to `receive`, in the order of the ranks.

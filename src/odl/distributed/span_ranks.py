@@ -12,7 +12,9 @@ from odl.distributed.messages import DUAL
 from odl.distributed.ranks import BLOCK, ROOM, Agents, Inferred
 from odl.kernels import rank_messages, rank_rounds, rank_span
 
-SMALL = 16, 4096  # columns of a document, entries of a block and floats of a message that there is room for at first
+SMALL = 16, 4096, 4096  # columns of a document, entries of a block, floats of a message that there is room for at first
+CACHED = 150_000  # terms of a block, so that its columns stay near the core
+NEEDS = rank_rounds.COLUMNS, rank_rounds.ENTRIES, rank_rounds.MESSAGES
 
 
 def agents_of(ranks, model, owner, A, **settings):
@@ -25,6 +27,7 @@ class SpanAgents(Agents):
     """The agents of one rank with an atom each."""
 
     def _prepare(self):
+        self.room = list(SMALL)
         super()._prepare()
         ranks, shares = self.ranks, self.shares
         self.rank = rank_span.Rank(
@@ -44,35 +47,48 @@ class SpanAgents(Agents):
             their_starts=self.their_starts,
             their_rows=self.their_rows,
         )
-        self.block = int(np.clip(ROOM // (8 * ranks.network.n_agents**2), 1, BLOCK))  # all ranks find the same
+        most = min(ROOM // (8 * ranks.network.n_agents**2), CACHED // self.n_terms)
+        self.block = int(np.clip(most, 1, BLOCK))  # all ranks find the same
 
-    def _allocate(self, n):
-        """Make room for n documents side by side."""
+    def _shapes(self, n):
+        """Return the kind and shape of everything that an iteration touches, for n documents side by side."""
         n_own, n_heard, n_neighbours = len(self.ranks.agents), len(self.ranks.heard), len(self.ranks.hears)
-        c, entries = SMALL
-        shapes = {
-            **dict.fromkeys(("n", "n_kept"), (n,)),
-            **dict.fromkeys(("key", "order", "first", "length"), (n, c)),
-            **dict.fromkeys(("term", "value"), (entries,)),
-            "filled": (1,),
-            **dict.fromkeys(("coefficients", "old", "base", "gram"), (n, n_own, c)),
-            "sent": (n, n_heard, c),
-            "products": (n, c, c),
-            **dict.fromkeys(("kept", "answers", "column", "reference"), (n, n_own)),
-            **dict.fromkeys(("known", "told", "heard"), (n, n_neighbours, c)),
-            **dict.fromkeys(("n_told", "fresh", "n_heard"), (n, n_neighbours)),
-            **dict.fromkeys(("dense", "where"), (self.n_terms,)),
+        c, entries, floats = self.room
+        return {
+            "state": (np.int64, (rank_rounds.PLACES,)),
+            **dict.fromkeys(("active", "used", "n", "n_kept"), (np.int64, (n,))),
+            **dict.fromkeys(("key", "order", "first", "length"), (np.int64, (n, c))),
+            **dict.fromkeys(("coefficients", "old", "base", "gram"), (float, (n, n_own, c))),
+            "sent": (float, (n, n_heard, c)),
+            **dict.fromkeys(("kept", "column"), (np.int64, (n, n_own))),
+            **dict.fromkeys(("answers", "reference"), (float, (n, n_own))),
+            **dict.fromkeys(("known", "told", "heard"), (np.int64, (n, n_neighbours, c))),
+            **dict.fromkeys(("n_told", "fresh", "n_heard"), (np.int64, (n, n_neighbours))),
+            "heads": (np.int64, (n_neighbours, rank_messages.HEAD)),
+            "mine": (float, (2 * n_own * n,)),
+            "everyone": (float, (2 * self.ranks.network.n_agents * n,)),
+            "products": (float, (n, c, c)),
+            "filled": (np.int64, (1,)),
+            **dict.fromkeys(("out", "into"), (float, (n_neighbours, floats))),
+            "term": (np.int32, (entries,)),
+            "value": (float, (entries,)),
+            "dense": (float, (self.n_terms,)),
+            "where": (np.int32, (self.n_terms,)),
         }
-        numbers = {"value", "coefficients", "old", "base", "gram", "sent", "products", "answers", "reference", "dense"}
-        kinds = dict.fromkeys(numbers, float) | dict.fromkeys(("term", "where"), np.int32)
-        self.columns = rank_span.Columns(
-            **{name: np.zeros(shapes[name], kinds.get(name, np.int64)) for name in rank_span.Columns._fields}
-        )
-        self.columns.where[:] = -1
-        ends = np.zeros((n_neighbours, rank_messages.HEAD), np.int64)
-        sizes = np.zeros(2 * n_own * n), np.zeros(2 * self.ranks.network.n_agents * n)
-        self.boxes = [ends, np.zeros((n_neighbours, entries)), np.zeros((n_neighbours, entries)), *sizes]
-        self.places = np.zeros(n, np.int64), np.zeros(n, np.int64)
+
+    def _allocate(self, n, keep=False):
+        """Make room for n documents side by side, in one piece of memory: many small ones cost half of an iteration."""
+        before = self.held if keep else {}
+        shapes, at = self._shapes(n), 0
+        sizes = {name: int(np.prod(shape)) * np.dtype(kind).itemsize for name, (kind, shape) in shapes.items()}
+        memory, self.held = np.zeros(sum(-(-size // 64) * 64 for size in sizes.values()), np.uint8), {}
+        for name, (kind, shape) in shapes.items():
+            self.held[name] = memory[at : at + sizes[name]].view(kind).reshape(shape)
+            at += -(-sizes[name] // 64) * 64
+        self.held["where"][:] = -1
+        for name, array in before.items():
+            self.held[name][tuple(slice(size) for size in array.shape)] = array
+        self.columns = rank_span.Columns(**{name: self.held[name] for name in rank_span.Columns._fields})
 
     def infer(self, P):
         """Code a batch (eqs 31, 37, 42); see `odl.distributed.ranks.Agents.infer`."""
@@ -91,16 +107,16 @@ class SpanAgents(Agents):
         results += (np.zeros(n_documents, np.int64),)
         learning = (learns, step, float(self.model.dictionary.beta))
         duals = (np.zeros(self.n_terms, np.int32), np.zeros((n_own, self.n_terms if learns else 1)), self.mark)
-        state = np.zeros(rank_rounds.PLACES, np.int64)
         need, fixed = None, self._fixed(P)
         while need != rank_rounds.DONE:  # Python handles a signal
+            held = [self.held[name] for name in ("active", "used", "heads", "out", "into", "mine", "everyone")]
             need, self.atoms = rank_rounds.advance(
-                *[state, fixed[0], self.atoms, self.rank, self.settings, self.columns, (block, *self.places)],
-                *[tuple(self.boxes), *fixed[1:], learning, duals, results],
+                *[self.held["state"], fixed[0], self.atoms, self.rank, self.settings, self.columns],
+                *[(block, *held[:2]), tuple(held[2:]), *fixed[1:], learning, duals, results],
             )
-            self._meet(need, state)
-        here = self._windows()[0][1] > 0
-        self.ranks.count(int(state[rank_rounds.EXCHANGES]) * here, int(state[rank_rounds.FLOATS]))
+            self._meet(need, block)
+        state = self.held["state"]
+        self.ranks.count(int(state[rank_rounds.EXCHANGES]), int(state[rank_rounds.FLOATS]))
         self._allocate(1)
         return results
 
@@ -116,60 +132,36 @@ class SpanAgents(Agents):
         """Return the memory shared with the neighbours, and with all ranks."""
         ranks, none = self.ranks, np.zeros(0, np.int64)
         return [
-            ranks.shared_with(others) or (np.zeros(0), 0, np.zeros(3, np.int64), none, none)
+            ranks.shared_with(others) or (np.zeros(0), 0, np.zeros(4, np.int64), none, none)
             for others in (ranks.hears, range(ranks.size))
         ]
 
-    def _meet(self, need, state):
+    def _meet(self, need, block):
         """Do what the kernel asked for."""
-        asked = int(state[rank_rounds.NEED])
-        if need == rank_rounds.COLUMNS:
-            self._widen(max(asked, 2 * self.columns.key.shape[1]))
-        elif need == rank_rounds.ENTRIES:
-            room = max(asked, 2 * len(self.columns.term))
-            grown = {name: np.resize(getattr(self.columns, name), room) for name in ("term", "value")}
-            self.columns = self.columns._replace(**grown)
-        elif need == rank_rounds.MESSAGES:
-            self._lengthen(max(asked, 2 * min(box.shape[1] for box in self.boxes[1:3])))
+        state = self.held["state"]
+        if need in NEEDS:
+            place = NEEDS.index(need)
+            self.room[place] = max(int(state[rank_rounds.NEED]), 2 * self.room[place])
+            self._allocate(block, keep=True)
         elif need == rank_rounds.EXCHANGE:
-            self._exchange()
+            self._exchange(block)
         elif need == rank_rounds.GATHER:
             n = int(state[rank_rounds.ACTIVE])
-            own = self.boxes[3][: 2 * n * len(self.own)].reshape(-1, 2 * n)
-            everyone = self.ranks.gather(own)
-            self.boxes[4][: everyone.size] = everyone.ravel()
+            everyone = self.ranks.gather(self.held["mine"][: 2 * n * len(self.own)].reshape(-1, 2 * n))
+            self.held["everyone"][: everyone.size] = everyone.ravel()
 
-    def _widen(self, columns):
-        """Make room for more columns."""
-        had = self.columns.key.shape[1]
-        by_column = ("key", "order", "first", "length", "coefficients", "old", "base", "gram", "sent", "products")
-        grown = {}
-        for name in (*by_column, "known", "told", "heard"):
-            before = getattr(self.columns, name)
-            shape = tuple(columns if size == had and axis else size for axis, size in enumerate(before.shape))
-            if name != "products":
-                shape = (*before.shape[:-1], columns)
-            grown[name] = np.zeros(shape, before.dtype)
-            grown[name][tuple(slice(size) for size in before.shape)] = before
-        self.columns = self.columns._replace(**grown)
-
-    def _lengthen(self, floats):
-        for place in (1, 2):
-            before = self.boxes[place]
-            if before.shape[1] < floats:
-                self.boxes[place] = np.zeros((len(before), floats))
-                self.boxes[place][:, : before.shape[1]] = before
-
-    def _exchange(self):
+    def _exchange(self, block):
         """Let MPI carry the messages."""
-        heads, out = self.boxes[:2]
-        order = {rank: place for place, rank in enumerate(self.ranks.hears)}
+        out, order = self.held["out"], {rank: place for place, rank in enumerate(self.ranks.hears)}
+        lengths = self.held["heads"][:, 0]
 
         def receive(rank, message):
-            self._lengthen(len(message))
-            self.boxes[2][order[rank], : len(message)] = message
+            if len(message) > self.room[2]:
+                self.room[2] = len(message)
+                self._allocate(block, keep=True)
+            self.held["into"][order[rank], : len(message)] = message
 
-        self.ranks.exchange({rank: out[place, : heads[place, 0]] for rank, place in order.items()}, DUAL, receive)
+        self.ranks.exchange({rank: out[place, : lengths[place]] for rank, place in order.items()}, DUAL, receive)
 
     def warm_up(self):
         """Nothing beside `infer` and `learn` is to be compiled."""

@@ -6,6 +6,7 @@ another host, go by MPI.
 """
 
 import ctypes
+import os
 import platform
 import struct
 import sys
@@ -30,6 +31,32 @@ def take_short_turns():
         ctypes.CDLL(None).syscall(number, 0, attributes, 0)
 
 
+def share_cores(here):
+    """Give ranks of a host that are more than its cores a core each, neighbours the same, unless the launcher has.
+
+    Without, they change cores all the time, which takes as long as what they do between two messages.
+
+    Parameters
+    ----------
+    here : mpi4py.MPI.Comm
+        The ranks of this host.
+
+    Returns
+    -------
+    crowded : bool
+        Whether they are more than the cores.
+    partners : list of int
+        Places in `here` of the ranks that now share a core with this one.
+    """
+    allowed, me = here.allgather(sorted(os.sched_getaffinity(0))), here.Get_rank()
+    cores = sorted(set().union(*allowed))
+    if len(cores) >= here.Get_size() or any(each != cores for each in allowed):
+        return len(cores) < here.Get_size(), []
+    home = np.arange(here.Get_size()) * len(cores) // here.Get_size()
+    os.sched_setaffinity(0, {cores[home[me]]})
+    return True, [other for other in np.flatnonzero(home == home[me]).tolist() if other != me]
+
+
 class Window:
     """What a rank shares with the others on its host.
 
@@ -42,6 +69,8 @@ class Window:
     ----------
     ranks : frozenset of int
         Other ranks of `comm` that can be told something here; none where the system has no semaphores to share.
+    partners : frozenset of int
+        Those that share a core with this one.
     memory, longest
         As in `odl.kernels.windows`.
     out, into : dict of int to int
@@ -49,9 +78,9 @@ class Window:
     """
 
     def __init__(self, comm):
-        self.ranks, self.longest = frozenset(), 0
+        self.ranks, self.partners, self.longest = frozenset(), frozenset(), 0
         self.out, self.into = {comm.Get_rank(): -1}, {comm.Get_rank(): -1}
-        self.memory, self.moment = np.zeros(0), np.zeros(3, np.int64)
+        self.memory, self.moment = np.zeros(0), np.zeros(4, np.int64)
         if comm.Get_size() > 1 and sys.platform == "linux":
             self._open(comm)
             take_short_turns()
@@ -68,11 +97,13 @@ class Window:
         self._owned = MPI.Win.Allocate_shared(8 * part * size * size if me == 0 else 0, 8, comm=here)
         self.memory = np.frombuffer(self._owned.Shared_query(0)[0], float)
         places = [part * (me * size + other) for other in range(size)]
+        self.moment[3], partners = share_cores(here)
         made, works = np.array([all(kernels.start(self.memory, at) for at in places)]), np.zeros(size, bool)
         here.Allgather(made, works)  # nobody posts before all are made
         if works.all():
             ranks = everyone.tolist()
             self.ranks = frozenset(ranks) - {comm.Get_rank()}
+            self.partners = frozenset(ranks[place] for place in partners)
             self.out |= {ranks[other]: part * (me * size + other) for other in range(size) if other != me}
             self.into |= {ranks[other]: part * (other * size + me) for other in range(size) if other != me}
 
@@ -91,7 +122,7 @@ class Window:
 
 def warm_up():
     """Compile what `Window` calls; the semaphore is one of this process."""
-    memory, moment = np.zeros(kernels.SLOTS + 2), np.zeros(3, np.int64)
+    memory, moment = np.zeros(kernels.SLOTS + 2), np.zeros(4, np.int64)
     if sys.platform == "linux" and kernels.start(memory, 0):
         kernels.put(memory, 0, 1, np.zeros(1))
         kernels.await_message(memory, 0, moment)

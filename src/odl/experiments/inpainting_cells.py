@@ -15,7 +15,7 @@ from odl.report.page import element, number, table
 TITLE = "Inpainting of image patches: what moves the errors"
 TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {}
-VARIED = ("scale", "stop", "min_contrast", "train", "validation", "test")
+VARIED = ("scale", "stop", "tolerance", "min_contrast", "train", "validation", "test")
 SUMMARY = ("flat", "tree", "difference")
 BESIDE = ("flat_equal", "difference_equal", "gaussian")
 PAPER = ("flat_paper", "tree_paper")
@@ -64,7 +64,7 @@ def section(folder):
         ]
         for row in read_table(os.path.join(folder, "runs.tsv"))
     ]
-    headers = ["run", "scale", "stop", "least contrast", "patches learned from", "chosen on", "tested"]
+    headers = ["run", "scale", "stop", "tolerance", "least contrast", "patches learned from", "chosen on", "tested"]
     headers += ["missing pixels", "seeds", "flat", "flat, size of the tree", "tree", "tree - flat"]
     headers += ["tree - flat, size of the tree", "linear Gaussian", "flat, published", "tree, published"]
     caption = "Mean square error x 100 of test patches, mean ± standard deviation over seeds; differences are paired"

@@ -7,23 +7,24 @@ from odl.experiments import qualitypage, qualityplots
 from odl.files import tables
 from odl.report import page, plots
 
-TITLE = "Adaptive dictionary and nearest neighbours"
+TITLE = "Learners of bounded memory and nearest neighbours"
 TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
 FIGURES = {
     "claim": (
         "Average AUC against memory on the streams chosen for the README; otherwise as the picture of all streams.",
-        "Lines of AUC against stored weights; the values are in the tables.",
+        "Lines of AUC against stored numbers; the values are in the tables.",
     ),
     "memory": (
-        "Average AUC against memory (stored weights: entries of the dictionary, or word counts of the documents "
+        "Average AUC against memory (stored numbers: all that the dictionary keeps, or word counts of the documents "
         "that a window keeps), mean and sd over seeds. Coloured: dictionaries of growing size; grey: documents "
-        "compared with those of a window, one or five neighbours, whichever is better on these labels; horizontal:"
-        " with the whole past, best of four cosines, whose memory grows with the stream. Points: other methods, "
+        "compared with those of a window, one or five neighbours, whichever is better on these labels, and in context "
+        "whichever context is better; horizontal: with the whole past, best of four cosines, whose memory grows with "
+        "the stream. Points: other methods, "
         "each document by itself, with the numbers that they store at the end of the stream. What is in context "
         "also uses the other documents of the batch: compare it with nearest documents in the same context, and "
         "the plain learner with the plain neighbours.",
-        "One panel a stream: lines of AUC against stored weights; the values are in memory.tsv and table.tsv.",
+        "One panel a stream: lines of AUC against stored numbers; the values are in memory.tsv and table.tsv.",
     ),
     "atoms": (
         "Average AUC against the number of atoms k, mean and sd over seeds. Horizontal lines: nearest documents of the "
@@ -59,7 +60,7 @@ def run(settings, folder, files):
             tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)
     shown = [row for name in settings["shown"] for row in found["memory"] if row["stream"] == name]
     figures = {
-        "claim": lambda: qualityplots.curves(shown, found["table"], others=found["rivals"]) if shown else None,
+        "claim": lambda: qualityplots.curves(shown, found["table"]) if shown else None,
         "memory": lambda: (
             qualityplots.curves(found["memory"], found["table"], others=found["rivals"]) if streams else None
         ),

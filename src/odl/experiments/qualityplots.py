@@ -64,6 +64,15 @@ def _panel(axis, rows, lines, learned, column):
         axis.axhline(value, label=label, color=colour, linestyle=style, linewidth=1.1, zorder=0)
 
 
+def _decades(axis):
+    """Mark 1, 2 and 5 of each decade, or where these would touch one or two of them."""
+    low, high = axis.get_xlim()
+    decades = np.log10(high / low)
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 1.6 else (1, 3) if decades < 2.2 else (1,)))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.minorticks_off()
+
+
 def points_of(rows):
     """Return name to (stored numbers, thousands; average AUC) of the other methods of a stream, means over seeds."""
     return {
@@ -102,19 +111,18 @@ def curves(memory, compared=(), column="entries", others=()):
     handles = {}
     for axis, ((name,), rows) in zip(axes.flat, streams.items(), strict=False):
         _panel(axis, rows, lines_of([row for row in compared if row["stream"] == name]), learned, column)
-        label = "atoms k" if column == "size" else "stored weights, thousands"
+        label = "atoms k" if column == "size" else "stored numbers, thousands"
         logarithmic(axis, "x")
         axis.set(title=name, xlabel=label)
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.xaxis.set_major_formatter("{x:g}")
-        axis.minorticks_off()
         if column == "size":
+            axis.minorticks_off()
             axis.set_xticks(sorted({row["size"] for row in rows if row["run"] in learned}))
             axis.xaxis.set_major_formatter("{x:g}")
         if column == "entries":
             chosen = [row for row in others if row["stream"] == name]
             for (method, point), marker in zip(points_of(chosen).items(), "*DvhdHp<>", strict=False):
                 axis.plot(*point, label=method, color=GREY, marker=marker, markersize=6, linestyle="none", zorder=3)
+            _decades(axis)
         handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")

@@ -15,15 +15,58 @@ import math
 import numpy as np
 
 from odl.kernels import inverted
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import comparing, kernel
 
 MERGE, JOIN, RETIRE = 0, 1, 2
-ATOMS, TIME, START = 0, 1, 2  # in `counters`: slots in use, time, time at which all of `gram` was right
+# In `counters`: slots in use, time, time at which all of `gram` was right, time of the last search of what changed.
+ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3
+BLOCK = 64  # prices that have a least one of their own
 UNKNOWN = -2  # partner of an atom that has not been searched since it changed
 
 
+@comparing
+def _least_of(values, count):
+    """Return the least of values[:count]."""
+    least = np.inf
+    for j in range(count):
+        least = values[j] if values[j] < least else least
+    return least
+
+
+@comparing
+def _most_of(values, count):
+    """Return the largest of values[:count], or 0."""
+    most = 0.0
+    for j in range(count):
+        most = values[j] if values[j] > most else most
+    return most
+
+
 @kernel
-def _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters):
+def _set(j, value, price, least):
+    """Set the price of an atom, and the least price of its block."""
+    before, block = price[j], j // BLOCK
+    price[j] = value
+    if value <= least[block]:
+        least[block] = value
+    elif before == least[block]:
+        first = block * BLOCK
+        least[block] = _least_of(price[first:], min(BLOCK, len(price) - first))
+
+
+@kernel
+def _next_at(value, first, price, least):
+    """Return the first atom from `first` on that has this price, or -1."""
+    for block in range(first // BLOCK, len(least)):
+        if least[block] == value:
+            for j in range(max(first, block * BLOCK), min((block + 1) * BLOCK, len(price))):
+                if price[j] == value:
+                    return j
+    return -1
+
+
+@kernel
+def _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters):
     """Find the atom that is cheapest to merge with j among those that changed before it; among equals the first."""
     if stamp[j] <= counters[START]:  # atoms of the start are in the order of their numbers
         n_atoms = j
@@ -33,11 +76,14 @@ def _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, cost, c
         distance = distance if distance > 0.0 else 0.0
         value = distance * distance * (own * documents[i] / (own + documents[i]))
         cost[i] = value if stamp[i] < time and documents[i] > 0.0 else np.inf
-    partner[j], price[j] = -1, np.inf
-    if own > 0.0:
-        for i in range(n_atoms):
-            if cost[i] < price[j]:
-                partner[j], price[j] = i, cost[i]
+    found = _least_of(cost, n_atoms) if own > 0.0 else np.inf
+    _set(j, found, price, least)
+    partner[j] = -1
+    if found < np.inf:
+        i = 0
+        while cost[i] != found:
+            i += 1
+        partner[j] = i
 
 
 @kernel
@@ -47,40 +93,41 @@ def _is_right(j, stamp, partner):
 
 
 @kernel
-def _cheapest(n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters):
+def _cheapest(n_atoms, gram, documents, inverse, stamp, recent, partner, price, least, cost, counters):
     """Return the atom whose price is the least; of equal pairs that of the first atom, then of the first other."""
-    for j in range(n_atoms):
+    since = counters[SEARCHED]
+    recently = counters[TIME] - since < len(recent)
+    for place in range(counters[TIME] - since if recently else n_atoms):
+        j = recent[(since + 1 + place) % len(recent)] if recently else place
         if partner[j] == UNKNOWN:
-            _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
+            _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters)
+    counters[SEARCHED] = counters[TIME]
     while True:
-        found, equal = 0, 0
-        for j in range(1, n_atoms):
-            if price[j] < price[found]:
-                found, equal = j, 0
-            elif price[j] == price[found]:
-                equal += 1
+        value = _least_of(least, len(least))
+        found = _next_at(value, 0, price, least)
         if not _is_right(found, stamp, partner):
-            _search(found, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
-        elif equal == 0 or price[found] == np.inf:
+            _search(found, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters)
+        elif value == np.inf or _next_at(value, found + 1, price, least) < 0:
             return found
         else:
-            first = _first_of_equals(found, n_atoms, stamp, partner, price)
+            first = _first_of_equals(found, stamp, partner, price, least)
             if _is_right(first, stamp, partner):
                 return first
-            _search(first, n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
+            _search(first, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters)
 
 
 @kernel
-def _first_of_equals(found, n_atoms, stamp, partner, price):
+def _first_of_equals(found, stamp, partner, price, least):
     """Return an atom of the least price that must be searched again, or of the first pair that has it."""
-    best, other = min(found, partner[found]), max(found, partner[found])
-    for j in range(found + 1, n_atoms):
-        if price[j] == price[found]:
-            if not _is_right(j, stamp, partner):
-                return j
-            low, high = min(j, partner[j]), max(j, partner[j])
-            if low < best or (low == best and high < other):
-                found, best, other = j, low, high
+    best, other, value = min(found, partner[found]), max(found, partner[found]), price[found]
+    j = _next_at(value, found + 1, price, least)
+    while j >= 0:
+        if not _is_right(j, stamp, partner):
+            return j
+        low, high = min(j, partner[j]), max(j, partner[j])
+        if low < best or (low == best and high < other):
+            found, best, other = j, low, high
+        j = _next_at(value, j + 1, price, least)
     return found
 
 
@@ -91,9 +138,11 @@ def _whole(j, n_atoms, gram, stamp, recent, counters):
     row = gram[j]
     if counters[TIME] - since < len(recent):
         place = since % len(recent)
-        for _ in range(counters[TIME] - since):
+        for time in range(since + 1, counters[TIME] + 1):
             place = place + 1 if place + 1 < len(recent) else 0
-            row[recent[place]] = gram[recent[place], j]
+            i = recent[place]
+            if stamp[i] == time:  # not changed again since
+                row[i] = gram[i, j]
     else:
         for i in range(n_atoms):
             if stamp[i] > since:
@@ -123,8 +172,7 @@ def _least(n_atoms, documents, used):
 def _reassign(owner, pieces, old, new):
     """Note that the pieces of slot `old` are now part of slot `new` (-1: dropped)."""
     for piece in range(pieces):
-        if owner[piece] == old:
-            owner[piece] = new
+        owner[piece] = new if owner[piece] == old else owner[piece]
 
 
 @kernel
@@ -145,7 +193,7 @@ def _merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp,
 @kernel
 def _make_room(
     nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-    stamp, recent, partner, price, cost, counters,
+    stamp, recent, partner, price, least, cost, counters,
 ):  # fmt: skip
     """Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one."""
     n_atoms = counters[ATOMS]
@@ -155,7 +203,7 @@ def _make_room(
         gone = _least(n_atoms, documents, used)
         _reassign(owner, pieces, gone, -1)
         return gone
-    gone = _cheapest(n_atoms, gram, documents, inverse, stamp, partner, price, cost, counters)
+    gone = _cheapest(n_atoms, gram, documents, inverse, stamp, recent, partner, price, least, cost, counters)
     joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] / (documents[nearest] + 1.0))
     if not price[gone] < joining:
         return -1
@@ -212,10 +260,22 @@ def _products(
 
 
 @kernel
+def _nearest(n_atoms, inner, squares, inverse, cosines):
+    """Return the atom of the largest cosine, among equals the first, and that cosine; -1 and -1 where there is none."""
+    for j in range(n_atoms):
+        cosines[j] = inner[j] * inverse[j]
+    most = _most_of(cosines, n_atoms)
+    for j in range(n_atoms):
+        if cosines[j] == most and squares[j] > 0.0:
+            return j, most
+    return -1, -1.0
+
+
+@kernel
 def learn(
     starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
     new_offsets, new_rows, new_values, owner, total,
-    gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, price, cost,
+    gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, price, least, cost,
     counters, late, before, seen, same, full,
 ):  # fmt: skip
     """Let the documents of a block join, open and merge atoms, one after another.
@@ -249,9 +309,11 @@ def learn(
     inner, cost : ndarray of float64, shape (n_slots,)
         Work space.
     stamp, recent, partner, price : ndarray of int64, the last of float64, shape (n_slots,), changed
-        Time of the last change of each atom; atoms by the time of their change; see above.
-    counters : ndarray of int64, shape (3,), changed
-        Slots in use, time, time at which all of `gram` was right.
+        Time of the last change of each atom; atoms by the time of their change; see above. Prices: infinite at first.
+    least : ndarray of float64, shape (n_slots // BLOCK + 1,), changed
+        Least price of each `BLOCK` atoms; infinite at first.
+    counters : ndarray of int64, shape (4,), changed
+        Slots in use, time, time at which all of `gram` was right, time of the last search (below 0: none yet).
     late, before : int
         Pieces before the late ones, and before the documents.
     seen : int
@@ -269,10 +331,7 @@ def learn(
             d, pieces, counters[ATOMS], starts, terms, weights, offsets, rows, values, late_offsets, late_rows,
             late_values, new_offsets, new_rows, new_values, late, before, owner, total, inner,
         )  # fmt: skip
-        nearest, cosine = -1, -1.0
-        for j in range(counters[ATOMS]):
-            if squares[j] > 0.0 and inner[j] * inverse[j] > cosine:
-                nearest, cosine = j, inner[j] * inverse[j]
+        nearest, cosine = _nearest(counters[ATOMS], inner, squares, inverse, cost)
         slot = -1
         if nearest < 0 or cosine < same:
             if counters[ATOMS] < len(documents):
@@ -281,7 +340,7 @@ def learn(
             else:
                 slot = _make_room(
                     nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-                    stamp, recent, partner, price, cost, counters,
+                    stamp, recent, partner, price, least, cost, counters,
                 )  # fmt: skip
         joined = slot < 0
         if joined:

@@ -116,19 +116,20 @@ def add(first, last, terms, weights, offsets, rows, values, total):
 def grams(starts, terms, weights, offsets, rows, values, gram):
     """Fill the upper left of a matrix with the inner products of all rows with each other."""
     count = len(starts) - 1
-    for row in range(count):
-        line = gram[row]
-        for other in range(row + 1):
-            line[other] = 0.0
-        for entry in range(starts[row], starts[row + 1]):
-            weight, term = weights[entry], terms[entry]
-            for place in range(offsets[term], offsets[term + 1]):
-                if rows[place] > row:
-                    break
-                line[rows[place]] += weight * values[place]
     for top in range(0, count, BLOCK):
-        for left in range(0, top + 1, BLOCK):
-            for row in range(top, min(top + BLOCK, count)):
+        bottom = min(top + BLOCK, count)
+        for row in range(top, bottom):
+            line = gram[row]
+            for other in range(row + 1):
+                line[other] = 0.0
+            for entry in range(starts[row], starts[row + 1]):
+                weight, term = weights[entry], terms[entry]
+                for place in range(offsets[term], offsets[term + 1]):
+                    if rows[place] > row:
+                        break
+                    line[rows[place]] += weight * values[place]
+        for left in range(0, bottom, BLOCK):
+            for row in range(top, bottom):
                 for other in range(left, min(left + BLOCK, row)):
                     gram[other, row] = gram[row, other]
 

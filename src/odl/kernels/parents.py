@@ -4,57 +4,64 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import inlined, kernel
+from odl.kernels import clusters
+from odl.kernels.compiled import kernel
 
-
-@inlined
-def _cost(i, j, gram, documents, inverse):
-    """Return the cost of merging two groups, (1 - cosine) sqrt(n m / (n + m)), as in `odl.kernels.clusters`."""
-    n, m = documents[i], documents[j]
-    return (1.0 - gram[i, j] * inverse[i] * inverse[j]) * math.sqrt(n * m / (n + m))
-
-
-@kernel
-def _search(i, left, places, gram, documents, inverse, partner, price):
-    """Find the group that is cheapest to merge with i; among equals the first."""
-    partner[i], price[i] = -1, np.inf
-    for place in range(left):
-        j = places[place]
-        if j != i:
-            cost = _cost(i, j, gram, documents, inverse)
-            if cost < price[i]:
-                partner[i], price[i] = j, cost
+NEVER = 1 << 62  # later than any time
+BOUND = -3  # partner of a group whose partner is gone: its price is a bound
+LEFT = 0.7  # share of the places that are groups still, below which they move together
 
 
 @kernel
-def _cheapest(left, places, gram, documents, inverse, partner, price):
-    """Return the group that is cheapest to merge with its partner. A price without a partner is a bound from below."""
-    while True:
-        found = places[0]
-        for place in range(1, left):
-            if price[places[place]] < price[found]:
-                found = places[place]
-        if partner[found] >= 0:
-            return found
-        _search(found, left, places, gram, documents, inverse, partner, price)
+def _together(count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, moved, counters):
+    """Move the groups that are left to the first places, in their order, and return how many they are."""
+    left = 0
+    for i in range(count):
+        moved[i] = -1
+        if documents[i] > 0.0:
+            moved[i], names[left] = left, names[i]
+            documents[left], squares[left], inverse[left] = documents[i], squares[i], inverse[i]
+            price[left], stamp[left], partner[left] = price[i], stamp[i], partner[i]
+            left += 1
+    for i in range(count):
+        if moved[i] >= 0:
+            row, other = gram[moved[i]], gram[i]
+            for j in range(count):
+                if moved[j] >= 0:
+                    row[moved[j]] = other[j]
+    price[left:] = np.inf
+    for block in range(len(least)):
+        first = block * clusters.BLOCK
+        least[block] = clusters._least_of(price[first:], min(clusters.BLOCK, len(price) - first))
+    for i in range(left):
+        if partner[i] >= 0:
+            partner[i] = moved[partner[i]] if moved[partner[i]] >= 0 else BOUND
+    for time in range(counters[clusters.START] + 1, counters[clusters.TIME] + 1):
+        place = time % len(recent)
+        recent[place] = max(moved[recent[place]], 0)  # the time of what is at 0 is another one
+    return left
 
 
 @kernel
-def _join(gone, kept, left, places, gram, documents, inverse):
-    """Add group `gone` to group `kept`."""
-    size = gram[kept, kept] + gram[gone, gone] + 2.0 * gram[gone, kept]
-    for place in range(left):
-        i = places[place]
-        gram[kept, i] += gram[gone, i]
-        gram[i, kept] = gram[kept, i]
-    gram[kept, kept] = size
-    inverse[kept] = 1.0 / math.sqrt(size) if size > 0.0 else 0.0
-    documents[kept] += documents[gone]
-
-
-@kernel
-def group(gram, documents, target, owner, inverse, partner, price, places):
-    """Merge groups, at first of one atom each, until `target` are left.
+def group(
+    gram,
+    documents,
+    target,
+    owner,
+    squares,
+    inverse,
+    inner,
+    price,
+    cost,
+    stamp,
+    recent,
+    partner,
+    names,
+    moved,
+    least,
+    counters,
+):
+    """Merge groups, at first of one atom each, until `target` are left, at the cost that `odl.kernels.clusters` has.
 
     Parameters
     ----------
@@ -66,44 +73,42 @@ def group(gram, documents, target, owner, inverse, partner, price, places):
         At least 1.
     owner : ndarray of int64, shape (k,), filled
         The atom whose group each atom is in at last: the one of most documents when groups were merged.
-    inverse, partner, price, places : ndarray of float64, int64, float64, int64, shape (k,)
+    squares, inverse, inner, price, cost : ndarray of float64, shape (k,)
+        Work space.
+    stamp, recent, partner, names, moved : ndarray of int64, shape (k,)
+        Work space.
+    least : ndarray of float64, shape (k // clusters.BLOCK + 1,)
+        Work space.
+    counters : ndarray of int64, shape (4,)
         Work space.
     """
     k = len(documents)
+    counters[:] = k
+    counters[clusters.SEARCHED] = -1
+    price[:], least[:] = np.inf, np.inf
     for i in range(k):
-        owner[i], places[i] = i, i
-        inverse[i] = 1.0 / math.sqrt(gram[i, i]) if gram[i, i] > 0.0 else 0.0
-        partner[i], price[i] = -1, np.inf
-        for j in range(i):
-            cost = _cost(i, j, gram, documents, inverse)
-            if cost < price[i]:
-                partner[i], price[i] = j, cost
-            if cost < price[j]:
-                partner[j], price[j] = i, cost
+        owner[i], names[i], stamp[i], partner[i], inner[i] = i, i, i + 1, clusters.UNKNOWN, 0.0
+        squares[i] = gram[i, i]
+        inverse[i] = 1.0 / math.sqrt(squares[i]) if squares[i] > 0.0 else 0.0
+    count = k
     for left in range(k, target, -1):
-        gone = _cheapest(left, places, gram, documents, inverse, partner, price)
-        kept = partner[gone]
+        if left < LEFT * count:
+            count = _together(
+                count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, moved, counters
+            )  # fmt: skip
+        found = clusters._cheapest(
+            count, gram, documents, inverse, stamp, recent, partner, price, least, cost, counters
+        )  # fmt: skip
+        gone, kept = min(found, partner[found]), max(found, partner[found])
         if documents[gone] > documents[kept]:
             gone, kept = kept, gone
-        owner[gone] = kept
-        count = 0
-        for place in range(left):
-            if places[place] != gone:
-                places[count] = places[place]
-                count += 1
-        _join(gone, kept, count, places, gram, documents, inverse)
-        partner[kept], price[kept] = -1, np.inf
-        for place in range(count):
-            i = places[place]
-            if i == kept:
-                continue
-            cost = _cost(i, kept, gram, documents, inverse)
-            if cost < price[kept]:
-                partner[kept], price[kept] = i, cost
-            if cost < price[i]:
-                partner[i], price[i] = kept, cost
-            elif partner[i] == gone or partner[i] == kept:
-                partner[i] = -1  # all others cost at least what these did: a bound, looked at when it is the least
+        clusters._merge(
+            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, counters
+        )  # fmt: skip
+        owner[names[gone]] = names[kept]
+        documents[gone], partner[gone] = 0.0, -1
+        clusters._set(gone, np.inf, price, least)
+        stamp[gone] = NEVER  # so that a price with it as partner is a bound
     for i in range(k):
         last = i
         while owner[last] != last:

@@ -5,13 +5,13 @@ document that has not ended how many columns are new, these (key, number of entr
 values), and psi of the agents on all columns named so far, in the order in which they were named.
 """
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import inlined
 from odl.kernels.rank_span import HEARD, TOLD, append
 
 HEAD = 3
 
 
-@kernel
+@inlined
 def plan(b, i, rank, columns):
     """Name the columns that psi of the agents told to neighbour i need; return the floats, new columns and entries."""
     rows = rank.told_rows[rank.told_starts[i] : rank.told_starts[i + 1]]
@@ -35,7 +35,7 @@ def plan(b, i, rank, columns):
     return floats + len(rows) * columns.n_told[b, i], new, entries
 
 
-@kernel
+@inlined
 def write(b, i, at, rank, columns, message):
     """Write what neighbour i is told of a document; return where it ends."""
     message[at] = columns.n_told[b, i] - columns.fresh[b, i]
@@ -57,7 +57,7 @@ def write(b, i, at, rank, columns, message):
     return at
 
 
-@kernel
+@inlined
 def take(b, i, at, atoms, rank, columns, message):
     """Read what neighbour i tells of a document, with room for its columns; return where it ends."""
     new = int(message[at])

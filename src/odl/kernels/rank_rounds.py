@@ -6,7 +6,7 @@ Then it says so, and is called again with the same state, which says where it st
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, inlined, kernel
 from odl.kernels.rank_messages import HEAD, plan, take, write
 from odl.kernels.rank_span import adapt, answer, combine, open_document, plain, read, sizes
 from odl.kernels.ranks import learn
@@ -37,7 +37,7 @@ def _open(state, documents, atoms, rank, model, columns, active, used):
     return True
 
 
-@kernel
+@inlined
 def _adapt(state, atoms, rank, model, columns, active):
     """Let the own agents adapt, from document AT on; return whether there was room for their columns."""
     while state[AT] < state[ACTIVE]:
@@ -54,7 +54,7 @@ def _adapt(state, atoms, rank, model, columns, active):
     return DONE
 
 
-@kernel
+@inlined
 def _plan(state, rank, columns, active, heads):
     """Set the heads of the messages to the neighbours."""
     longest = 0
@@ -69,7 +69,7 @@ def _plan(state, rank, columns, active, heads):
     state[NEED] = longest
 
 
-@kernel
+@inlined
 def _write(state, rank, columns, active, heads, out):
     for i in range(len(heads)):
         for place in range(HEAD):
@@ -79,12 +79,12 @@ def _write(state, rank, columns, active, heads, out):
             at = write(active[position], i, at, rank, columns, out[i])
 
 
-@kernel
+@inlined
 def _pieces(length, longest):
     return (length + longest - 1) // longest
 
 
-@kernel
+@inlined
 def _more(state, i, longest, out, into):
     """Tell whether this round has a piece of a message to neighbour i, or from it."""
     if state[ROUND] == 0:
@@ -92,7 +92,7 @@ def _more(state, i, longest, out, into):
     return state[ROUND] < max(_pieces(int(out[i, 0]), longest), _pieces(int(into[i, 0]), longest))
 
 
-@kernel
+@inlined
 def _tell(state, window, out, into):
     """Put a piece of each message, which may be empty; return whether there was any."""
     memory, longest, _, ends, _ = window
@@ -105,7 +105,7 @@ def _tell(state, window, out, into):
     return some
 
 
-@kernel
+@inlined
 def _hear(state, window, out, into):
     """Await the pieces of this round from neighbour HEARD on; return what is missing."""
     memory, longest, moment, _, ends = window
@@ -128,7 +128,7 @@ def _hear(state, window, out, into):
     return DONE
 
 
-@kernel
+@inlined
 def _take(state, atoms, rank, columns, active, into):
     """Read the messages from neighbour HEARD on; return what there is no room for."""
     while state[HEARD] < len(into):
@@ -146,6 +146,15 @@ def _take(state, atoms, rank, columns, active, into):
             at = take(active[position], i, at, atoms, rank, columns, into[i])
         state[HEARD] += 1
     return DONE
+
+
+@inlined
+def _combine(state, look, rank, columns, active, used):
+    state[USED] += 1
+    state[AT] = 0
+    for position in range(state[ACTIVE]):
+        combine(active[position], look, rank, columns)
+        used[active[position]] = state[USED]
 
 
 @kernel
@@ -179,6 +188,63 @@ def _close(state, atoms, rank, model, columns, used, learning, nu, results):
     return atoms
 
 
+@inlined
+def _exchange(state, rank, columns, active, boxes, near):
+    """Tell the neighbours and hear them, or ask for it where MPI carries messages; return what is missing."""
+    heads, out, into, _, _ = boxes
+    while state[PHASE] != TAKE:
+        if state[PHASE] == WRITE:
+            if state[NEED] > out.shape[1]:
+                return MESSAGES
+            _write(state, rank, columns, active, heads, out)
+            if near[1] == 0 and len(heads):
+                state[PHASE], state[HEARD] = TAKE, 0
+                return EXCHANGE
+            for i in range(len(heads)):
+                state[FLOATS] += heads[i, 0]
+            state[EXCHANGES] += len(heads) > 0
+            state[PHASE], state[ROUND] = TELL, 0
+        elif state[PHASE] == TELL:
+            state[HEARD], state[AT] = 0, 0
+            state[PHASE] = HEAR if _tell(state, near, out, into) else TAKE
+        else:
+            need = _hear(state, near, out, into)
+            if need != DONE:
+                return need
+            state[ROUND] += 1
+            state[PHASE] = TELL
+    return DONE
+
+
+@inlined
+def _look(state, rank, columns, block, boxes, far, starts, ends, limit):
+    """Gather how far all agents moved and let documents end; return what is missing. `ends` is scratch."""
+    (_, active, used), (_, _, _, mine, everyone) = block, boxes
+    n, own = state[ACTIVE], len(rank.rows)
+    if state[PHASE] == LOOK:
+        for k in range(own):
+            for position in range(n):
+                at = 2 * (k * n + position)
+                mine[at], mine[at + 1] = sizes(active[position], k, columns)
+        ranks = len(starts) - 1
+        state[PHASE], state[HEARD] = LISTEN, -1
+        most = 0
+        for rank_of in range(ranks):
+            most = max(most, starts[rank_of + 1] - starts[rank_of])
+        if ranks > 1 and 2 * n * most > far[1]:
+            state[PHASE] = DECIDE
+            return GATHER
+        state[FLOATS] += 2 * n * own * (ranks - 1)
+    if state[PHASE] == LISTEN:
+        for place in range(len(starts)):
+            ends[place] = 2 * n * starts[place]
+        if not gather(state[HEARD : HEARD + 1], far, ends, mine[: 2 * n * own], everyone):
+            return SIGNAL
+        state[PHASE] = DECIDE
+    _decide(state, active, everyone, rank.n_agents, limit, used)
+    return DONE
+
+
 @allocating
 def advance(state, documents, atoms, rank, model, columns, block, boxes, windows, limits, learning, nu, results):
     """Go through the documents; return what is needed and the atoms.
@@ -192,74 +258,37 @@ def advance(state, documents, atoms, rank, model, columns, block, boxes, windows
     limits : (most iterations, iterations between looks, tolerance mu c_f/N)
     learning : (whether to learn, one document in a block, step, beta)
     """
-    (most, active, used), (heads, out, into, mine, everyone) = block, boxes
-    (near, far, starts), (iterations, check, limit) = windows, limits
-    while True:
-        if state[PHASE] == OPEN:
+    (most, active, used), (near, far, starts), (iterations, check, limit) = block, windows, limits
+    ends, need = np.empty_like(starts), DONE
+    while need == DONE:
+        phase = state[PHASE]
+        if phase == OPEN:
             if state[FIRST] >= len(documents[0]) - 1:
-                return DONE, atoms
+                break
             state[LAST] = min(state[FIRST] + most, len(documents[0]) - 1)
-            if not _open(state, documents, atoms, rank, model, columns, active, used):
-                return ENTRIES, atoms
-            state[PHASE] = ADAPT if iterations > 0 else CLOSE
-        elif state[PHASE] == ADAPT:
+            if _open(state, documents, atoms, rank, model, columns, active, used):
+                state[PHASE] = ADAPT if iterations > 0 else CLOSE
+            else:
+                need = ENTRIES
+        elif phase == ADAPT:
             need = _adapt(state, atoms, rank, model, columns, active)
-            if need != DONE:
-                return need, atoms
-            _plan(state, rank, columns, active, heads)
-            state[PHASE] = WRITE
-        elif state[PHASE] == WRITE:
-            if state[NEED] > out.shape[1]:
-                return MESSAGES, atoms
-            _write(state, rank, columns, active, heads, out)
-            state[PHASE], state[ROUND] = TELL, 0
-            if near[1] == 0 and len(heads):
-                state[PHASE], state[HEARD] = TAKE, 0
-                return EXCHANGE, atoms
-            for i in range(len(heads)):
-                state[FLOATS] += heads[i, 0]
-            state[EXCHANGES] += len(heads) > 0
-        elif state[PHASE] == TELL:
-            state[HEARD], state[AT] = 0, 0
-            state[PHASE] = HEAR if _tell(state, near, out, into) else TAKE
-        elif state[PHASE] == HEAR:
-            need = _hear(state, near, out, into)
-            if need != DONE:
-                return need, atoms
-            state[ROUND] += 1
-            state[PHASE] = TELL
-        elif state[PHASE] == TAKE:
-            need = _take(state, atoms, rank, columns, active, into)
-            if need != DONE:
-                return need, atoms
-            state[USED] += 1
-            look = state[USED] % check == 0 and limit > 0.0
-            for position in range(state[ACTIVE]):
-                combine(active[position], look, rank, columns)
-                used[active[position]] = state[USED]
-            state[AT] = 0
-            state[PHASE] = LOOK if look else ADAPT if state[USED] < iterations else CLOSE
-        elif state[PHASE] == LOOK:
-            n = state[ACTIVE]
-            for k in range(len(rank.rows)):
-                for position in range(n):
-                    at = 2 * (k * n + position)
-                    mine[at], mine[at + 1] = sizes(active[position], k, columns)
-            state[PHASE], state[HEARD] = LISTEN, -1
-            if 2 * n * np.max(np.diff(starts)) > far[1] and len(starts) > 2:
-                state[PHASE] = DECIDE
-                return GATHER, atoms
-            state[FLOATS] += 2 * n * len(rank.rows) * (len(starts) - 2)
-        elif state[PHASE] == LISTEN:
-            n = state[ACTIVE]
-            if not gather(state[HEARD : HEARD + 1], far, 2 * n * starts, mine[: 2 * n * len(rank.rows)], everyone):
-                return SIGNAL, atoms
-            state[PHASE] = DECIDE
-        elif state[PHASE] == DECIDE:
-            _decide(state, active, everyone, rank.n_agents, limit, used)
-            state[AT] = 0
-            state[PHASE] = ADAPT if state[ACTIVE] and state[USED] < iterations else CLOSE
+            if need == DONE:
+                _plan(state, rank, columns, active, boxes[0])
+                state[PHASE] = WRITE
+        elif phase < TAKE:
+            need = _exchange(state, rank, columns, active, boxes, near)
+        elif phase == TAKE:
+            need = _take(state, atoms, rank, columns, active, boxes[2])
+            if need == DONE:
+                look = (state[USED] + 1) % check == 0 and limit > 0.0
+                _combine(state, look, rank, columns, active, used)
+                state[PHASE] = LOOK if look else ADAPT if state[USED] < iterations else CLOSE
+        elif phase < CLOSE:
+            need = _look(state, rank, columns, block, boxes, far, starts, ends, limit)
+            if need == DONE:
+                state[PHASE] = ADAPT if state[ACTIVE] and state[USED] < iterations else CLOSE
         else:
             atoms = _close(state, atoms, rank, model, columns, used, learning, nu, results)
             state[FIRST] = state[LAST]
             state[PHASE] = OPEN
+    return need, atoms

@@ -57,13 +57,17 @@ def _now(moment):
 def await_message(memory, at, moment):
     """Wait until a part has a message; return False after a second or a signal, so that Python can look at it.
 
-    Whose message it is may share the core, so the core is yielded at first: to be woken costs more. Where others have
-    the core meanwhile, so that it takes long, the rank sleeps at once for a while (``moment[2]`` waits).
+    To be woken costs more than to yield the core, so a rank yields first: once where ranks share cores
+    (``moment[3]``), else until others have had the core so long that it was in vain (``moment[2]`` waits without).
     """
     semaphore = memory.ctypes.data + 8 * at
     if _try(semaphore) == 0:
         return True
-    if moment[2] > 0:
+    if moment[3]:
+        _yield()
+        if _try(semaphore) == 0:
+            return True
+    elif moment[2] > 0:
         moment[2] -= 1
     else:
         begin, came = _now(moment), False

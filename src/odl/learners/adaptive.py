@@ -23,6 +23,7 @@ from odl.learners.matrices import widen
 from odl.learners.shares import entries, with_data
 
 clusters = native.Kernels("clusters")
+BLOCK_OF_PRICES = 64  # `BLOCK` there
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.clusters
 
 
@@ -162,14 +163,17 @@ class Adaptive(Learner):
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
         return Scores(X, np.maximum(residual, 0.0), penalty, 0.0)
 
-    def explain(self, state: State, P: sparse.csr_array, n_threads: int = 1) -> tuple:
-        """Return how well atoms explain each document, sum_r w_r v_(r), its nearest atoms (-1: none), and its codes."""
+    def explain(self, state: State, P: sparse.csr_array, n_threads: int = 1, coded: bool = True) -> tuple:
+        """Return how well atoms explain each document, sum_r w_r v_(r), its nearest atoms (-1: none), and its codes.
+
+        Without `coded` there are none (None).
+        """
         with likeness.Threads(n_threads) as share:
             numbers, atoms, flat = self._flat(state, P.shape[1], share)
             documents = numbers.known_rows(P, share)
             lists = likeness.inverted(flat, numbers.count + 1, share)
             chosen, best = likeness.nearest(documents, lists, state.dictionary.shape[1], self.nearest, share=share)
-            X = likeness.codes(documents, atoms, numbers.count + 1, chosen, share)
+            X = likeness.codes(documents, atoms, numbers.count + 1, chosen, share) if coded else None
         explained = np.zeros(len(best))
         for weight, values in zip(self._weights, best.T, strict=False):
             explained += weight * values
@@ -273,8 +277,9 @@ class Clusters:
         self.slots["inner"] = np.empty(n_slots)
         times = np.zeros(n_slots, dtype=np.int64)
         times[:n_atoms] = np.arange(1, n_atoms + 1)
-        self.times = times, np.zeros(n_slots, np.int64), np.full(n_slots, -2), np.zeros(n_slots), np.empty(n_slots)
-        self.counters = np.array([n_atoms, n_atoms, n_atoms])
+        self.times = times, np.zeros(n_slots, np.int64), np.full(n_slots, -2)
+        self.prices = np.full(n_slots, np.inf), np.full(n_slots // BLOCK_OF_PRICES + 1, np.inf), np.empty(n_slots)
+        self.counters = np.array([n_atoms, n_atoms, n_atoms, -n_slots])
 
     def learn(self, P: sparse.csr_array) -> None:
         """Learn a block of documents.
@@ -288,7 +293,7 @@ class Clusters:
         owner = np.concatenate([self.owner, np.arange(self.n_late), np.empty(P.shape[0], dtype=np.int64)])
         clusters.learn(
             *documents, *self.early, *self.late, *new, owner, np.empty(len(owner)), self.gram,
-            *self.slots.values(), *self.times, self.counters, first, before, self.seen, *self.settings,
+            *self.slots.values(), *self.times, *self.prices, self.counters, first, before, self.seen, *self.settings,
         )  # fmt: skip
         self.seen += P.shape[0]
         self.owner, owner = owner[:first], owner[first:]

@@ -101,7 +101,7 @@ class BatchL2(Learner):
     def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary: min_{x >= 0} ||p - A x||_2 + lam ||x||_1.
 
-        Equation `l2-score` of docs/method.md.
+        Equations `l2-score` and `l2-length` of docs/method.md.
 
         Returns
         -------

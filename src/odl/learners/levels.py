@@ -7,6 +7,7 @@ the group's atom: small atoms tell documents apart where topics are made of thre
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import native
 from odl.learners import likeness
-from odl.learners.adaptive import Adaptive
+from odl.learners.adaptive import BLOCK_OF_PRICES, Adaptive
 from odl.learners.atoms import check_atoms
 from odl.learners.base import Learner, Scores, State
 from odl.learners.batches import InMemory
@@ -55,8 +56,8 @@ class Levels(Learner):
 
     Notes
     -----
-    The number of atoms follows from `memory` and `terms`; what a run names as its number of atoms is not used. With
-    `context` above 0 the score of a document depends on the batch that it comes in.
+    The number of atoms follows from `memory` and `terms`; the one that `start` is given is not used. With `context`
+    above 0 the score of a document depends on the batch that it comes in.
 
     Examples
     --------
@@ -148,15 +149,15 @@ class Levels(Learner):
         Equation `levels-score` of docs/method.md.
         """
         P = sparse.csr_array(P)
-        explained, codes = np.zeros(P.shape[0]), []
+        explained, codes = np.zeros(P.shape[0]), None
         for weight, learner, of in self._parts(state):
-            found, _, X = learner.explain(of, P, likeness.n_threads())
+            found, _, X = learner.explain(of, P, likeness.n_threads(), coded=codes is None)
             explained += weight * found
-            codes.append(X)
+            codes = X if codes is None else codes
         residual = np.maximum(1.0 - explained, 0.0)
         if self.in_batch:
             residual = in_order(P, residual, self.context, self.peers)
-        return Scores(codes[0], residual, np.zeros(P.shape[0]), 0.0)
+        return Scores(codes, residual, np.zeros(P.shape[0]), 0.0)
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
@@ -188,10 +189,14 @@ class Levels(Learner):
             group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1
         return State(new.dictionary, arrays | {"group": group, "grouped": np.array([before])}, new.updates)
 
-    @property
+    @cached_property
     def _atoms(self):
         names = ("terms", "same", "half_life", "nearest", "cohesion", "flatten")
         return Adaptive(**{name: getattr(self, name) for name in names})
+
+    @cached_property
+    def _sums(self):
+        return replace(self._atoms, nearest=1)
 
     def _parts(self, state):
         """Return weight, learner and state of each level: atoms, and groups as atoms of another state."""
@@ -210,19 +215,39 @@ class Levels(Learner):
         sizes = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(numbers)))
         sums.data = sums.data / np.where(sizes > 0, sizes, 1.0)[of_column]
         held = State(sums, {"members": members, "size": sizes})
-        return [(1.0 - self.groups, self._atoms, state), (self.groups, replace(self._atoms, nearest=1), held)]
+        return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, held)]
 
     def _grouped(self, state):
         """Return the group of each atom: the number of one of its atoms."""
-        k = state.dictionary.shape[1]
-        owner, documents = np.arange(k), np.maximum(state.arrays["members"], 1e-12)
-        target = max(1, self.limit // self.merged)
-        if k > target:
-            numbers = likeness.Numbers(state.dictionary.shape[0])
-            rows = numbers.rows(state.dictionary)
-            rows = rows._replace(weights=rows.weights * np.repeat(state.arrays["size"], np.diff(rows.starts)))
-            gram = np.empty((k, k))
-            likeness.kernels.grams(*rows, *likeness.inverted(rows, numbers.count), gram)
-            partner, places = np.empty((2, k), dtype=np.int64)
-            kernels.group(gram, documents, target, owner, np.empty(k), partner, np.empty(k), places)
-        return owner
+        k, target = state.dictionary.shape[1], max(1, self.limit // self.merged)
+        if k <= target:
+            return np.arange(k)
+        numbers = likeness.Numbers(state.dictionary.shape[0])
+        rows = numbers.rows(state.dictionary)
+        rows = rows._replace(weights=rows.weights * np.repeat(state.arrays["size"], np.diff(rows.starts)))
+        gram = np.empty((k, k))
+        likeness.kernels.grams(*rows, *likeness.inverted(rows, numbers.count), gram)
+        return groups(gram, np.maximum(state.arrays["members"], 1e-12), target)
+
+
+def groups(gram, documents, target):
+    """Group atoms, the two groups that are cheapest to merge first, until `target` are left.
+
+    Parameters
+    ----------
+    gram : ndarray of float64, shape (k, k), changed
+        Inner products of the atoms' sums.
+    documents : ndarray of float64, shape (k,), changed
+        Documents of each atom, above 0.
+    target : int
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        The atom that names the group of each: of two groups that of more documents, and the later one among equals.
+    """
+    k = len(documents)
+    owner, work, places = np.empty(k, dtype=np.int64), np.empty((5, k)), np.empty((5, k), dtype=np.int64)
+    least, counters = np.empty(k // BLOCK_OF_PRICES + 1), np.empty(4, dtype=np.int64)
+    kernels.group(gram, documents, target, owner, *work, *places, least, counters)
+    return owner

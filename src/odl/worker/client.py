@@ -18,6 +18,7 @@ LEARNING = ("score", "update", "topics", "alerts", "baselines")
 RESULTS = ("evaluate", "emerging", "plan", "summarise", "regrets")
 PAGES = ("figures", "page", "newpage")  # at the end of a run: what they import, no job after them needs
 COMMAND = "worker"  # what begins it: odl worker SOCKET
+SHARES = {"--files", "--shares"}
 SERVED = frozenset((*STREAM, *LEARNING, *RESULTS, *PAGES))
 ENDS = (_signal.SIGTERM, _signal.SIGINT)
 TRIES = 3
@@ -55,8 +56,8 @@ def ask(words):
 
 
 def _served(words):
-    """Say whether a step is one of the worker's: of reading, what reads a share of the files."""
-    return bool(words) and (words[0] in SERVED or (words[0] == "read" and "--files" in words))
+    """Say whether a step is one of the worker's: of reading, what reads or joins shares of the files."""
+    return bool(words) and (words[0] in SERVED or (words[0] == "read" and not SHARES.isdisjoint(words)))
 
 
 def name_of(process):

@@ -76,8 +76,9 @@ def test_the_budget_is_never_exceeded(rng):
         levels(memory=14, terms=10).start(stream(rng, 9, 2)[0], 1, None)
 
 
-def test_score_is_the_mean_of_atoms_and_their_sums(rng):
-    learner = levels(memory=1700, terms=80, merged=10)  # 20 atoms, 2 groups
+@pytest.mark.parametrize("weight", [0.5, 0.2])
+def test_score_is_the_mean_of_atoms_and_their_sums(weight, rng):
+    learner = levels(memory=1700, terms=80, merged=10, groups=weight)  # 20 atoms, 2 groups
     state, (P, _) = run(learner, [stream(rng, 600, 6)[0]]), stream(rng, 20, 7)
     group, S = state.arrays["group"], state.dictionary.toarray() * state.arrays["size"]
     assert 1 < len(set(group.tolist())) <= 2
@@ -87,7 +88,8 @@ def test_score_is_the_mean_of_atoms_and_their_sums(rng):
     held = State(sparse.csc_array(sums / size), {"members": members, "size": size})
     fine = 1 - Adaptive(nearest=3).score(state, P).residual
     coarse = 1 - Adaptive(nearest=1).score(held, P).residual
-    assert np.allclose(learner.score(state, P).residual, 1 - (fine + coarse) / 2, atol=1e-12)
+    expected = 1 - (1 - weight) * fine - weight * coarse
+    assert np.allclose(learner.score(state, P).residual, expected, atol=1e-12)
 
 
 def test_groups_wait_for_enough_documents(rng):

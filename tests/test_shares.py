@@ -1,6 +1,7 @@
 """Shares of a person's own files: which files are read again, and that joined they are what reading at once gives."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,11 +73,12 @@ class TestShares:
         assert 60 < len(found) <= 256 and max(map(len, found.values())) <= 40
 
     @pytest.mark.parametrize("at", [0, 150, 300])
-    def test_a_file_that_comes_changes_the_shares_near_it_only(self, tmp_path, at):
+    def test_a_file_that_comes_changes_the_shares_near_it_only(self, tmp_path, monkeypatch, at):
+        monkeypatch.chdir(tmp_path)  # where a share may end is drawn from the paths
         names = [f"{number:04d}" for number in range(300)]
-        before = shares_of(made(tmp_path, names, SMALLEST // 10))
+        before = shares_of(made(Path("files"), names, SMALLEST // 10))
         names.insert(at, f"{at:04d}a")
-        after = shares_of(made(tmp_path, names, SMALLEST // 10))
+        after = shares_of(made(Path("files"), names, SMALLEST // 10))
         changed = [name for name, files in after.items() if before.get(name) != files]
         assert 1 <= len(changed) <= 12 < len(after)
         assert at < 300 or len(changed) == 1

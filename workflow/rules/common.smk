@@ -15,11 +15,7 @@ study.deepen()
 
 # Beside the workflow, by a path that stays and is the same in every run; only of what came over a network there is none.
 REGISTRY_FILE = (
-    os.path.relpath(
-        workflow.current_basedir.join("../../data/corpora.csv").get_path_or_uri(
-            secret_free=True
-        )
-    )
+    os.path.relpath(str(workflow.current_basedir.join("../../data/corpora.csv")))
     if workflow.current_basedir.is_local
     else workflow.source_path("../../data/corpora.csv")
 )

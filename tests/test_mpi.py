@@ -517,7 +517,7 @@ class TestCommand:
         process = subprocess.Popen(start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             found = wait_for_ranks(psutil, process, 4)
-            time.sleep(1.0)
+            time.sleep(0.1)
             assert process.poll() is None
             found[2].kill()
             output, error = process.communicate(timeout=60)

@@ -132,6 +132,8 @@ def test_atoms_opened_on_demand_may_outnumber_the_first_batch():
 def test_atoms_of_a_memory_are_what_the_learner_has():
     for changes in ({}, {"memory": 6000}, {"terms": 20}, {"memory": 900, "terms": 10}):
         changed = broken(["learners", "levels"], {"algorithm": "levels", **changes})
+        changed["report"]["atoms"] = None
+        config.check_config(changed, SCHEMA)
         assert config.atoms_of(changed, "levels") == [learners.make("levels", **changes).limit]
 
 

@@ -291,7 +291,8 @@ class TestExpand:
         assert found["seeds"] == [1] and found["report"]["seed"] == 1 and found["report"]["atoms"] == 9
         assert found["atoms"] == [9]
         found = project.expand({"sources": ["."], "runs": ["adaptive", "admm"], "batches": {"initial": 300}})
-        assert found["alerts"] == {"run": "adaptive", "atoms": 300} and found["report"]["runs"] == ["adaptive", "admm"]
+        assert found["alerts"] == {"run": "adaptive", "atoms": None} and found["atoms"] == [300]
+        assert found["report"]["runs"] == ["adaptive", "admm"]
 
     def test_what_is_wrong_is_named(self):
         with pytest.raises(ConfigError, match="has no sources"):

@@ -53,7 +53,7 @@ def schema(folder=FOLDER):
 def registry():
     """Return what the rules have to know: learners, readers, experiments, figures, stages, keys of commands."""
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
-    facts = ("needs_history", "has_regret", "over_ranks", "opens")
+    facts = ("needs_history", "has_regret", "over_ranks", "opens", "beside")
     return {
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
         "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},

@@ -4,7 +4,7 @@ import difflib
 import re
 
 from odl import trees
-from odl.config.runs import BESIDE, BY_MEMORY, atoms_of
+from odl.config.runs import atoms_of
 from odl.config.schema import check_map
 from odl.errors import ConfigError, ParameterError
 
@@ -14,6 +14,8 @@ RESERVED = ("baselines", "batches", "duplicates", "features")  # folders beside 
 def check_config(config, schema):
     """Check a configuration against the schema (`odl.config.schema.check_map`) and against itself.
 
+    A run whose atoms follow from its memory is given them as its ``atoms``.
+
     Raises
     ------
     ConfigError
@@ -22,7 +24,7 @@ def check_config(config, schema):
     check_map(config, schema)
     _check_results(config["results"])
     _check_doubles(config)
-    _check_names(config, schema["registry"]["learners"])
+    _check_names(config, schema)
 
 
 def _check_results(folder):
@@ -70,7 +72,8 @@ def check_each_once(lists):
             raise ConfigError(f"{where} names {double!r} twice", "each value once", "remove one")
 
 
-def _check_names(config, algorithms):
+def _check_names(config, schema):
+    algorithms = schema["registry"]["learners"]
     _check_experiments(config)
     if not config["streams"]:
         if not config["experiments"]:
@@ -81,7 +84,7 @@ def _check_names(config, algorithms):
     for name in config["runs"]:
         if name in RESERVED or re.fullmatch(r"seed\d+", name):
             raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
-    _check_memory(config)
+    _settle_memory(config, schema)
     for name in config["streams"]:
         batches = config["corpora"][name]["batches"]
         for run in config["runs"]:
@@ -104,17 +107,21 @@ def _check_names(config, algorithms):
     _check_alerts(config)
 
 
-def _check_memory(config):
-    """Refuse a memory that holds no atom, and sizes beside it."""
+def _settle_memory(config, schema):
+    """Give runs whose learner says `beside` the atoms that their memory holds; refuse none, and others."""
+    settings = schema["properties"]["learners"]["additionalProperties"]["select"]["schemas"]
     for run in config["runs"]:
         entry = config["learners"][run]
-        if entry["algorithm"] not in BY_MEMORY:
+        beside = schema["registry"]["learners"][entry["algorithm"]]["beside"]
+        if not beside:
             continue
-        (size,) = atoms_of(config, run)
+        defaults = settings[entry["algorithm"]]["properties"]
+        memory, terms = (entry.get(key, defaults[key]["default"]) for key in ("memory", "terms"))
+        size = memory // (terms + beside)
         if not size:
-            expected = f"room for one atom, terms and {BESIDE} numbers"
-            raise ConfigError(f"learners.{run}.memory is {entry['memory']}", expected, "raise memory or lower terms")
-        if entry.get("atoms", [size]) != [size]:
+            expected = f"room for one atom, terms and {beside} numbers"
+            raise ConfigError(f"learners.{run}.memory is {memory}", expected, "raise memory or lower terms")
+        if entry.setdefault("atoms", [size]) != [size]:
             expected = f"{size}, which memory and terms come to"
             raise ConfigError(f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory")
 

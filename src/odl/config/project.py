@@ -13,7 +13,6 @@ SNAKEFILE = str(SNAKEFILE)
 FILE = "odl.yaml"
 OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
 LEARNER = "levels"  # unless `runs` names others: then the first of them
-ATOMS = 2000
 STREAM = {
     "reader": "documents",
     "options": {},
@@ -53,8 +52,10 @@ def expand(config):
     _check_keys(given)
     stream = {key: config[key] for key in OWN if key in config}
     runs = given["runs"] if isinstance(given.get("runs"), list) and given["runs"] else [LEARNER]
-    run, atoms = runs[0], given.get("atoms") or ([ATOMS] if runs == [LEARNER] else [min(500, _initial(stream))])
+    run, named = runs[0], given.get("atoms") or None
+    atoms = named or min(500, _initial(stream))
     atoms = atoms if isinstance(atoms, list) else [atoms]
+    shown = atoms[0] if named else None
     whole = {
         "study": name,
         "streams": [name],
@@ -64,11 +65,11 @@ def expand(config):
         "baselines": {"enabled": False},
         "evaluate": {"bootstrap": 0},
         "emerging": {"runs": [run]},
-        "alerts": {"run": run, "atoms": atoms[0]},
-        "report": {"runs": runs, "run": run, "atoms": atoms[0], "seed": 0},
+        "alerts": {"run": run, "atoms": shown},
+        "report": {"runs": runs, "run": run, "atoms": shown, "seed": 0},
     }
-    if run == LEARNER:
-        whole["learners"] = {LEARNER: {"atoms": atoms}}
+    if named and run == LEARNER:
+        whole["learners"] = {LEARNER: {"atoms": atoms}}  # refused unless its memory holds as many
     return merge({**given, "atoms": atoms}, whole)
 
 

@@ -6,17 +6,11 @@ from odl.files.tables import read_cells
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
 BLOCK = 512  # documents of a sum: shards start between two
-BESIDE = 5  # numbers that `levels` stores for an atom beside its words
-BY_MEMORY = {"levels": {"memory": 150000, "terms": 70}}  # learners whose atoms follow from other settings; defaults
 
 
 def atoms_of(config, run):
-    """Return the dictionary sizes of a run: its own, or those of the study; of `levels` what its memory holds."""
-    entry = config["learners"][run]
-    held = BY_MEMORY.get(entry["algorithm"])
-    if held:
-        return [entry.get("memory", held["memory"]) // (entry.get("terms", held["terms"]) + BESIDE)]
-    return entry.get("atoms", config["atoms"])
+    """Return the dictionary sizes of a run: its own, or those of the study."""
+    return config["learners"][run].get("atoms", config["atoms"])
 
 
 def run_of(config, run, /, **names):

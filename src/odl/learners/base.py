@@ -118,6 +118,8 @@ class Learner:
         Whether atoms are added as the stream goes by. The number of an old atom never changes.
     opens : bool
         Whether it opens atoms on demand, so that there may be more of them than documents in the first batch.
+    beside : int
+        Numbers stored for an atom beside its `terms`, where the number of atoms follows from its `memory`; else 0.
     whole : bool
         Whether `learn` needs all documents of the batch at once.
     has_regret : bool
@@ -146,6 +148,7 @@ class Learner:
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
     opens: ClassVar[bool] = False
+    beside: ClassVar[int] = 0
     whole: ClassVar[bool] = False
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False

@@ -89,6 +89,7 @@ class Levels(Learner):
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
     opens: ClassVar[bool] = True
+    beside: ClassVar[int] = PER_ATOM
     bounds: ClassVar[dict] = {
         "memory": {"minimum": 1},
         "terms": {"minimum": 1},

@@ -33,6 +33,7 @@ try:
     import mpi4py
 except ImportError:
     mpi4py = None
+MANY = "mpiexec -bind-to none"  # with an option of its own: more ranks than cores where asked for
 needs_mpi = pytest.mark.skipif(not (MPIEXEC and mpi4py), reason="mpi4py or mpiexec is missing: pip install '.[test]'")
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "rounds": 1, "iterations": 40}
@@ -487,6 +488,26 @@ class TestCommand:
         with pytest.raises(OdlError, match="mpiexecutor"):
             job.launch([], 2, "mpiexecutor", "0.h5")
 
+    @pytest.mark.parametrize(
+        ("asked", "cores", "launcher", "found"),
+        [
+            (4, 2, "mpiexec", 2),
+            (4, 1, "/opt/mpi/mpirun", 2),  # none holds all atoms
+            (1, 2, "mpiexec", 1),
+            (2, 8, "mpiexec", 2),
+            (4, 2, MANY, 4),
+            (4, 2, "srun", 4),
+        ],
+    )
+    def test_ranks_are_no_more_than_cores_of_one_host(self, monkeypatch, capsys, asked, cores, launcher, found):
+        for name in job.ALLOCATED:
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+        assert job.started(asked, launcher.split()) == found
+        assert (f"{found} ranks in place of {asked}" in capsys.readouterr().out) == (found < asked)
+        monkeypatch.setenv("SLURM_JOB_ID", "7")  # a cluster has given as many cores as ranks
+        assert job.started(asked, launcher.split()) == asked
+
     def test_a_killed_rank_ends_the_job_and_leaves_the_last_checkpoint(self, folder):
         """kill -9 of one of four ranks in the middle of the exchange."""
         import psutil
@@ -512,6 +533,8 @@ class TestCommand:
             *map(str, held),
             "--scores",
             str(folder / "scores.h5"),
+            "--launcher",
+            MANY,
         ]
         assert run in start
         process = subprocess.Popen(start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -548,6 +571,8 @@ class TestCommand:
             *map(str, held),
             "--scores",
             str(folder / "scores.h5"),
+            "--launcher",
+            MANY,
         ]
         process = subprocess.Popen(
             start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -30,6 +30,7 @@ from odl.stream import features
 
 SIGNALS = (9, 11, 15, 137, 139, 143)  # statuses of launchers: 9 and 11 from mpiexec, 128 more from srun
 BANNER = "=" * 20  # of mpiexec, where a rank was killed: replaced by one sentence
+ALLOCATED = ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "PE_HOSTFILE", "HYDRA_HOST_FILE")  # may be several hosts
 
 
 class Agreed(Exception):
@@ -232,6 +233,28 @@ def rank(asked, *arguments, **options):
     return 0
 
 
+def started(n_ranks, launcher):
+    """Return how many ranks to start: those asked for, or on a host of fewer cores as many as these, at least two.
+
+    An exchange of ranks that share a core costs several times one of ranks that do not, and files are the same bytes
+    for every number. Two stay apart, so that none holds all atoms. A launcher with options of its own (hosts, binding)
+    and one inside a cluster's job start what was asked for.
+
+    Parameters
+    ----------
+    n_ranks : int
+    launcher : list of str
+        The launcher's name and options.
+    """
+    named = os.path.basename(launcher[0])
+    if len(launcher) > 1 or named not in ("mpiexec", "mpirun") or any(name in os.environ for name in ALLOCATED):
+        return n_ranks
+    cores = max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2)
+    if n_ranks > cores:
+        print(f"odl step ranks: {cores} ranks in place of {n_ranks}, as many as cores; the files are the same")
+    return min(n_ranks, cores)
+
+
 def launch(words, n_ranks, launcher, state):
     """Start ``odl step rank`` on ranks and wait for them; what they print is passed on.
 
@@ -240,6 +263,7 @@ def launch(words, n_ranks, launcher, state):
     words : list of str
         Arguments of ``odl step rank``.
     n_ranks : int
+        Ranks asked for; `started` says how many there are.
     launcher : str
         ``mpiexec``, ``srun --mpi=pmi2`` ...; ``-n RANKS`` is appended.
     state : path-like
@@ -258,6 +282,7 @@ def launch(words, n_ranks, launcher, state):
     if not found:
         given = f"the launcher '{launcher}', which is not there"
         raise ParameterError(given, "one such as mpiexec", f"{messages.INSTALL}, or name it")
+    n_ranks = started(n_ranks, start)
     command = [found, *start[1:], "-n", str(n_ranks), sys.executable, "-m", "odl", "step", "rank", str(n_ranks), *words]
     # Ranks on this host end with this process, as this one ends with the workflow.
     environment = {**os.environ, "ODL_PARENT": str(os.getpid()), "ODL_HOST": platform.node()}

@@ -10,7 +10,7 @@ import studies
 from fuzzing import reseal
 
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, metrics, study, tables
+from odl.evaluation import baselines, intervals, metrics, study, tables
 from odl.evaluation.plan import choose_shown, load_plan, score_path, write_plan
 from odl.evaluation.scores import read_scores
 from odl.files import storage
@@ -123,13 +123,13 @@ def test_intervals_hold_95_of_100_draws(made):
     rows, (summary,) = tables.evaluate(paths_of(entry), timesteps=[1, 4], bootstrap=400, seed=5)
     draws, batches = {}, [read_scores(path) for path in paths_of(entry, first=1)]
     for row, batch in zip(rows, batches, strict=True):
-        draws[row["t"]] = metrics.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
+        draws[row["t"]] = intervals.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
         if not np.isnan(row["auc"]):
             assert (row["low"], row["high"]) == pytest.approx(percentiles(draws[row["t"]]), abs=1e-12)
     average = percentiles((draws[1] + draws[4]) / 2)
     assert (summary["low"], summary["high"]) == pytest.approx(average, abs=1e-12)
     score = np.concatenate([batch.scores[entry["run"]] for batch in batches])
-    pooled = metrics.bootstrap(score, np.concatenate([batch.novel for batch in batches]), seed=[5, 0], **options)
+    pooled = intervals.bootstrap(score, np.concatenate([batch.novel for batch in batches]), seed=[5, 0], **options)
     assert (summary["pooled_low"], summary["pooled_high"]) == pytest.approx(percentiles(pooled), abs=1e-12)
 
 

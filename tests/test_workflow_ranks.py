@@ -48,7 +48,9 @@ def test_a_run_over_ranks_in_a_study(study):
     assert study.run(study.target(last)).names("run", "t") == {"update_over_ranks ring 1"}
     assert study.bytes() == before
     there = max(2, min(3, len(os.sched_getaffinity(0))))
-    assert f"odl rank: {there} ranks" in (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()
+    assert (
+        f"odl rank: {there} ranks" in (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()
+    )
     # The next timestep, on four ranks, and what is evaluated and shown of a run over ranks.
     config["ranks"] = {"ring": 4}
     study.configure(config)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odl.evaluation import metrics
+from odl.evaluation import intervals
 
 
 def pairs(streams, runs, cosines):
@@ -41,6 +41,6 @@ def pairs(streams, runs, cosines):
 def _difference(held, run, best):
     """Return mean and spread over seeds of the difference of two runs, and the interval of the mean."""
     values = np.array([found[run][0] - found[best][0] for found in held])
-    low, high = metrics.interval(np.mean([found[run][1] - found[best][1] for found in held], axis=0))
+    low, high = intervals.interval(np.mean([found[run][1] - found[best][1] for found in held], axis=0))
     spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
     return {"difference": float(values.mean()), "sd": spread, "low": low, "high": high}

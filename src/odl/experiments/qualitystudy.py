@@ -13,7 +13,7 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, metrics, rivals
+from odl.evaluation import baselines, intervals, metrics, rivals
 from odl.experiments import qualitypairs, qualityrivals
 from odl.experiments.qualitycontexts import contexts, in_batch, judged
 
@@ -117,7 +117,7 @@ def compare(held, chosen, settings):
     best = max(COSINES, key=lambda name: found[name][0])
     rows = []
     for run, (average, drawn) in found.items():
-        low, high = metrics.interval(drawn - found[best][1])
+        low, high = intervals.interval(drawn - found[best][1])
         row = {"run": run, "average": average, "best": best, "difference": average - found[best][0]}
         rows.append(row | {"low": low, "high": high})
     return {"table": rows}

@@ -6,7 +6,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from odl.evaluation import metrics, study
+from odl.evaluation import intervals, study
 from odl.evaluation.plan import load_plan
 from odl.files import storage
 from odl.files.json_files import read_json
@@ -85,7 +85,7 @@ def _paired(chosen, name):
             labels.append(chosen.labels(batch))
     if not ours:
         return (float("nan"),) * 3
-    return metrics.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
+    return intervals.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
 
 
 def verdict(chosen):

@@ -16,7 +16,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
-from odl import learners
+from odl import commands, learners
 from odl.alerts import candidates, clusters, duplicates, explain, feedback, periods, read, show
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
@@ -129,7 +129,9 @@ class TestStream:
         assert len({*atoms[topic.atom][0].split()} & {"rocket", "launch", "mission", "orbit", "pad", "crew"}) >= 3
 
     def test_texts_of_the_stream_move_no_cursor_and_mark_nothing_up(self, watch):
-        for form in show.FORMATS:
+        (choices,) = (more["choices"] for names, more in commands.COMMANDS["new"].arguments if "--format" in names)
+        assert choices == tuple(show.SHOWN)
+        for form in show.SHOWN:
             text = show.SHOWN[form](watch, watch.periods)
             assert not CONTROLS.search(text.replace("\n", "")) and "Title 3" in text.replace("\\", "")
         assert show.escaped("[a](b) <i> @me *x*") == r"\[a\]\(b\) \<i\> @&#8203;me \*x\*"

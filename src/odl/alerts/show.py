@@ -13,7 +13,6 @@ from odl.files.documents import NO_TIME
 WIDTH = 110
 WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has
 UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
-FORMATS = ("text", "jsonl", "csv", "md")
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",

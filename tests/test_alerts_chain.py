@@ -290,7 +290,8 @@ def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
     finally:
         for path, moved in kept.items():
             moved.rename(path)
-    assert after.stdout == before and "known and near" in before and "most similar before" in before, after.stderr
+    assert after.stdout == before and "most similar before" in before, after.stderr
+    assert "nearest of the dictionary: atom" in before
     shares = [float(share) for share in re.findall(r"^ +(-?0\.\d{4}) +-?[\d.]+ %", before, re.M)]
     assert np.isclose(sum(shares), alert.score, atol=2e-3)
 
@@ -316,6 +317,8 @@ class TestFeedback:
         assert [(entry.what, entry.verdict) for entry in held] == [(f"topic:{number}", "muted")] and held[0].items >= 3
         assert muted.topics[number].sizes == watch.topics[number].sizes  # counted on
         assert "Held back" in show.as_text(muted, muted.periods)
+        further = [line for line in show.closing(muted, muted.periods[watch.topics[number].birth]) if "Further" in line]
+        assert not any(f" {number} " in line for line in further)
 
     def test_until_it_grows(self, watch, said):
         number = launch_of(watch).number
@@ -391,6 +394,10 @@ class TestCommands:
         assert lines[1:] == [f"topic:{number},muted,grows,my own", "wire.jsonl:246,follow,,"]
         assert odl("mute", root, f"topic:{number}").returncode == 0
         assert len((root / feedback.FILE).read_text().splitlines()) == 3  # it replaces what was said before
+        for name in ("nonsense.jsonl", "posts/wire.jsonl"):
+            done = odl("mute", root, f"source:{name}")
+            assert done.returncode == 1 and "expected one such as source:" in done.stderr
+        assert odl("mute", root, "source:wire.jsonl").returncode == 0
         done = odl("mute", root, "9999")
         assert done.returncode == 1 and done.stderr.startswith("odl mute: 9999 is no document or topic")
 

@@ -67,7 +67,7 @@ def test_the_headline_counts_what_is_there(watch):
     quiet = newparts.headline(watch, replace(last, alerts=()), [])
     assert quiet == "Nothing new: none of the 200 documents is more surprising than usual."
     warming = newparts.headline(watch, replace(last, alerts=(), warm_up=True), [])
-    assert "2,400 documents so far" in warming and "300 before it" in warming
+    assert "2,000 documents scored before this period" in warming and "alerts need 300" in warming
 
 
 def test_every_alert_is_a_row_with_its_reasons(watch):

@@ -142,6 +142,9 @@ class TestPeriods:
     def test_without_times_or_in_one_moment_by_documents(self):
         assert periods.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 480, "initial": 600}
         assert periods.batches_of([5] * 3000)[0]["by"] == "documents"
+        assert periods.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
+        assert periods.batches_of([NO_TIME] * 300)[1].endswith("need 300 documents scored before (alerts.warm_up)")
+        assert periods.alerts_begin([100, 199, 1, 1, 1]).endswith("number 4")
         assert periods.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
 
     def test_too_little(self):

@@ -1,5 +1,6 @@
 """Why one document has its score, or what a topic is: looked up when it is asked, from what every run leaves."""
 
+import glob
 import os
 from typing import NamedTuple
 
@@ -38,6 +39,16 @@ def find(place, ident):
         if ident in ids:
             return t, ids.index(ident)
     return None
+
+
+def sources(place):
+    """Return the names of the files that the documents of a stream came from."""
+    found = set()
+    for path in glob.glob(os.path.join(glob.escape(os.path.join(os.path.dirname(place.features), "batches")), "*.h5")):
+        with storage.reading(path, "batch") as file:
+            if "files" in storage.names_in(file, "/"):
+                found.update(map(visible, storage.read_strings(file, "files")))
+    return found - {""}
 
 
 def document(place, t, row, watch):
@@ -170,6 +181,8 @@ def document_text(alert, found, warm_up):
     lines += ["", "  share of the score   word"]
     for reason in alert.reasons[:ROWS]:
         lines.append(f"  {reason.share:8.4f}  {100 * reason.share / (alert.score or 1):5.1f} %   {reason.word}")
+    if any(reason.share < -ROUNDING for reason in alert.reasons[:ROWS]):
+        lines.append("  (below 0: the word speaks for what is known)")
     rest = alert.reasons[ROWS:]
     if rest:
         part = sum(reason.share for reason in rest)
@@ -180,9 +193,8 @@ def document_text(alert, found, warm_up):
     for near in alert.nearest:
         topic = f", topic {near.topic}" if near.topic else ""
         sample = f", e.g. {near.id}" if near.id else ""
-        lines.append(
-            f"  known and near: atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample}): {' '.join(near.words)}"
-        )
+        where = f"atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample})"
+        lines.append(f"  nearest of the dictionary: {where}: {' '.join(near.words)}")
     if found:
         where = ", ".join(part for part in (show.date_of(found.time), f"period {found.t}") if part)
         lines.append(f"  most similar before: {found.id} (cosine {found.likeness:.2f}, {where}) {found.title[:80]}")

@@ -261,3 +261,8 @@ class Watch:
     feedback: tuple = ()
     labelled: bool = False
     place: object = None
+
+    def scored_before(self, t: int) -> int:
+        """Return how many documents count for the calibration of a period: scored since the first, with a word."""
+        empty = {each.t: sum(held.items for held in each.withheld if held.verdict == "empty") for each in self.periods}
+        return sum(each.documents - empty[each.t] for each in self.periods if 0 < each.t < t)

@@ -82,6 +82,8 @@ def place_of(folder, stream=None):
         if places:
             ((name, path),) = places.items()
             return Place(folder, path, name)
+    if os.path.exists(os.path.join(folder, "odl.yaml")):
+        raise DataError(f"{folder} has no alerts yet", "a folder that was run", f"odl run {folder}")
     todo = "run it first, with alerts.run set"
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
 

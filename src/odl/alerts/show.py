@@ -162,13 +162,15 @@ def topic_line(topic, t):
 def closing(watch, period):
     """Return what is to be known of a period beside its alerts, a line each."""
     if period.warm_up:
-        return ["Warm-up: too little came before for an alert."]
+        seen, need = watch.scored_before(period.t), watch.settings["warm_up"]
+        return [f"Warm-up: {seen} documents were scored before this period; alerts need {need} (alerts.warm_up)."]
     shown = len(period.alerts)
     lines = [f"{shown} alert{'s' * (shown != 1)} of {period.items} items; room for {period.budget}."]
     if not shown:
         lines = ["Nothing new."]
     others = [number for number in period.topics if watch.topics[number].birth == period.t]
-    others = [number for number in others if number not in {alert.topic for alert in period.alerts}]
+    told = {alert.topic for alert in period.alerts}
+    others = [number for number in others if number not in told and watch.topics[number].feedback in ("", "follow")]
     if others:
         names = ", ".join(f"{number} {' '.join(watch.topics[number].name[:3])}" for number in others[:8])
         lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))

@@ -1,5 +1,6 @@
 """The commands by which a person asks what is new in a stream and why, and says what to hold back."""
 
+import difflib
 import json
 import os
 import sys
@@ -10,8 +11,9 @@ from odl.errors import DataError, ParameterError
 NEWS = 10  # exit status of `odl new --fail` where something is new
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
-WHAT = argument("what", help="a topic (12 or topic:12), the id of a document, or source:FILE")
+WHAT = argument("what", help="a topic (12 or topic:12), the id of a document, or source:FILE as odl new names it")
 UNTIL = argument("--until", default="", help="a date, or 'grows': until the topic grows")
+SAID = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
 NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv")
 
 
@@ -76,7 +78,7 @@ def explain(args):
     UNTIL,
     NOTE,
     argument("--known", action="store_true", help="write 'known' instead of 'muted'"),
-    more="It is a line of feedback.csv, respected from the next run on; it changes no score and may be removed again.",
+    more=SAID,
     examples=("odl mute news topic:3", "odl mute news source:spam.jsonl --note 'a mailing list'"),
 )
 def mute(args):
@@ -86,7 +88,7 @@ def mute(args):
 @command(
     "always show a topic or a document",
     *(FOLDER, WHAT, STREAM, UNTIL, NOTE),
-    more="It is a line of feedback.csv, respected from the next run on; it changes no score and may be removed again.",
+    more=SAID,
     examples=("odl follow news topic:3", "odl follow news topic:3 --until 2026-12-31"),
 )
 def follow(args):
@@ -99,7 +101,9 @@ def _say(args, verdict):
 
     watch = read.alerts_of(args.folder, args.stream)
     what = " ".join(args.what.split())
-    if not what.startswith("source:"):
+    if what.startswith("source:"):
+        _known_source(watch, what.removeprefix("source:"), args.folder)
+    else:
         place, number = _resolved(watch, what)
         if not number and place is None:
             raise ParameterError(f"{what} is no document or topic of {args.folder}", "one of them", "look at odl new")
@@ -111,6 +115,17 @@ def _say(args, verdict):
     note = f"; it holds back {held} item{'s' * (held != 1)} so far" if verdict != "follow" else ""
     until = f" until {until}" if until else ""
     print(f"odl {args.command}: {what} is {verdict}{until} ({os.path.basename(path)}){note}.")
+
+
+def _known_source(watch, name, folder):
+    """Refuse a source of which no document came."""
+    from odl.alerts import explain
+
+    known = sorted(explain.sources(watch.place))
+    if known and name not in known:
+        (near,) = difflib.get_close_matches(name, known, 1, 0) or known[:1]
+        given = f"no document of {folder} came from source:{name}"
+        raise ParameterError(given, f"one such as source:{near}", "name it")
 
 
 def _resolved(watch, what):

@@ -4,6 +4,7 @@ from statistics import median
 
 import numpy as np
 
+from odl.alerts.settings import Settings
 from odl.errors import DataError
 from odl.files.documents import NO_TIME
 
@@ -42,6 +43,7 @@ def batches_of(times, period=None):
         first, rest = start(sizes, initial)
         if rest and (period or median(rest) >= min(DOCUMENTS, max(2, n // 10))):
             said = f"by {name}, about {median(rest):.0f} documents each; {len(rest)} after the first, which has {first}"
+            said += f"; {alerts_begin(rest)}"
             return {"by": "period", "period": name, "initial": initial}, said
     if period:
         raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
@@ -49,7 +51,25 @@ def batches_of(times, period=None):
     said = f"of {size} document{'s' * (size > 1)}; the first has {initial}" + (
         "" if dated else ", since not all have times"
     )
+    said += f"; {alerts_begin([min(size, n - at) for at in range(initial, n, size)])}"
     return {"by": "documents", "documents": size, "initial": initial}, said
+
+
+def alerts_begin(sizes, warm_up=Settings.warm_up):
+    """Say from which batch on there are alerts: the first that has `warm_up` scored documents before it.
+
+    Parameters
+    ----------
+    sizes : list of int
+        Documents of the batches after the first.
+    warm_up : int
+    """
+    before = 0
+    for number, size in enumerate(sizes, start=1):
+        if before >= warm_up:
+            return f"alerts begin with number {number}"
+        before += size
+    return f"too few for alerts, which need {warm_up} documents scored before (alerts.warm_up)"
 
 
 def counts(times, period):

@@ -74,11 +74,10 @@ def latest(watch):
 def headline(watch, period, held):
     """Say in a sentence or two what the latest period brought."""
     if period.warm_up:
-        seen = sum(len(each.scores) for each in watch.periods)
-        need = watch.settings.get("warm_up", 0)
+        seen, need = watch.scored_before(period.t), watch.settings["warm_up"]
         return (
-            f"Still warming up: {plural(seen, 'document')} so far, alerts begin in the first period that has {need:,} "
-            "before it. Add periods and run again."
+            f"Still warming up: {plural(seen, 'document')} scored before this period, where alerts need {need:,} "
+            "(those of the first batch do not count). Add periods and run again, or lower alerts.warm_up."
         )
     if not period.alerts:
         return f"Nothing new: none of the {plural(period.documents, 'document')} is more surprising than usual."

@@ -21,7 +21,7 @@ include_patterns = [
     "config/README.md",
     "benchmarks/README.md",
 ]
-exclude_patterns = ["docs/_ext/**", "docs/examples/**", "docs/gallery/*.py", "docs/gallery/*.ipynb"]
+exclude_patterns = ["docs/_ext/**", "docs/_root/**", "docs/examples/**", "docs/gallery/*.py", "docs/gallery/*.ipynb"]
 extensions = [
     "myst_parser",
     "numpydoc",
@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
 }
 
+html_extra_path = ["_root"]  # the root of the site leads to its start page
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_theme = "pydata_sphinx_theme"

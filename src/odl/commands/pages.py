@@ -98,11 +98,20 @@ def newpage(args):
 @command(
     "print the main table of a finished study",
     argument("folder", help="results/STUDY"),
+    argument("--beside", metavar="FILE", help="CSV with the columns id and score: compare these scores with the study"),
+    argument("--stream", help="with --beside: which stream, where the study has several"),
+    argument("--seed", type=int, help="with --beside: whose batches (default: the first)"),
     more="AUC of novel documents by run and number of atoms, where documents have topics; report.html has all.",
-    examples=("odl table results/default",),
+    examples=("odl table results/default", "odl table results/default --beside mine.csv"),
 )
 def table(args):
     from odl.report import studypage
 
+    if args.beside:
+        from odl.evaluation import outside
+
+        own = outside.read(args.beside)
+        print(outside.as_text(*outside.compare(args.folder, own, stream=args.stream, seed=args.seed)))
+        return
     print(studypage.main_table(f"{args.folder}/tables"))
     print(f"Report: {args.folder}/report.html")

@@ -1,0 +1,164 @@
+"""Scores of any other program beside those of a finished study, on the same documents and timesteps."""
+
+import csv
+import math
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from odl.errors import ConfigError, DataError
+from odl.evaluation import intervals, means, metrics
+from odl.evaluation.plan import load_plan, score_path
+from odl.evaluation.scores import read_scores
+from odl.files.tables import read_table
+from odl.files.text import visible
+
+COLUMNS = ("id", "score")
+YOURS = "yours"
+REPLICATES = 1000
+
+
+def read(path: str | os.PathLike) -> dict[str, float]:
+    """Read a CSV file with the columns id and score, one document a line; a higher score is newer.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, a score is no number, or an id is there twice.
+    """
+    found = {}
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            table = csv.DictReader(file)
+            if not set(COLUMNS) <= set(table.fieldnames or ()):
+                given = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
+                raise DataError(given, "id and score, separated by commas", "correct its first line")
+            for row in table:
+                ident, where = row["id"] or "", f"{path} line {table.line_num}"
+                try:
+                    score = float(row["score"] or "")
+                except ValueError:
+                    score = math.nan
+                if math.isnan(score):
+                    raise DataError(f"{where} has the score {visible(str(row['score']))!r}", "a number", "correct it")
+                if ident in found:
+                    raise DataError(f"{where} has the id {visible(ident)} again", "each document once", "remove one")
+                found[ident] = score
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as such") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror})", "a CSV file", "name another") from error
+    return found
+
+
+def _chosen(plan, stream, seed):
+    """Return the entries of one stream and seed."""
+    streams = list(dict.fromkeys(entry["corpus"] for entry in plan))
+    if stream is None and len(streams) > 1:
+        raise ConfigError(f"a study of the streams {', '.join(streams)}", "one of them", "name it: --stream NAME")
+    stream = streams[0] if stream is None else stream
+    seeds = sorted({entry["seed"] for entry in plan if entry["corpus"] == stream})
+    if not seeds:
+        raise ConfigError(f"no stream {stream} in the study", f"one of {', '.join(streams)}", "correct --stream")
+    seed = seeds[0] if seed is None else seed
+    if seed not in seeds:
+        raise ConfigError(f"no seed {seed} of {stream}", f"one of {', '.join(map(str, seeds))}", "correct --seed")
+    return [entry for entry in plan if (entry["corpus"], entry["seed"]) == (stream, seed)]
+
+
+def _timesteps(entries):
+    """Return the timesteps of the average, and whether labels are of all topics or of the dominant one."""
+    rows = [row for entry in entries for row in read_table(os.path.join(entry["folder"], "auc.tsv"))]
+    listed = sorted({int(row["t"]) for row in rows if row["listed"]})
+    if not listed:
+        raise DataError("a study without a timestep in its average", "labelled documents", "look at report.html")
+    novel = {int(row["t"]): int(row["novel"]) for row in rows}
+    batches = [read_scores(score_path(entries[0], t)) for t in listed]
+    fits = all(int((batch.labels("all") == 1).sum()) == novel[batch.t] for batch in batches)
+    return listed, "all" if fits else "dominant"
+
+
+def compare(
+    folder: str | os.PathLike,
+    own: dict[str, float],
+    *,
+    stream: str | None = None,
+    seed: int | None = None,
+) -> tuple[list[dict], Sequence[int], dict]:
+    """Compare scores by id of document with every run and baseline of a study, on the timesteps of its average.
+
+    Parameters
+    ----------
+    folder : path-like
+        ``results/STUDY`` of a finished study, below the folder in which it was run.
+    own : dict of str to float
+        By id of document; higher is newer. Documents outside the timesteps of the average are not looked at.
+    stream : str, optional
+        Where the study has several.
+    seed : int, optional
+        Whose batches; the smallest by default.
+
+    Returns
+    -------
+    rows : list of dict
+        ``run``, ``average`` (mean AUC), and of all but the first, one's own: ``difference`` (own - that run) with
+        ``low`` and ``high``, its paired 95 % bootstrap interval over documents.
+    listed : list of int
+        Timesteps.
+    by_timestep : dict of int to float
+        AUC of one's own scores.
+
+    Raises
+    ------
+    ConfigError
+        If the study has no such stream or seed.
+    DataError
+        If a document of these timesteps has no score.
+
+    Notes
+    -----
+    The interval holds the runs fixed: it says how much other documents could change, not other seeds.
+    """
+    entries = _chosen(load_plan(os.path.join(folder, "plan.json")), stream, seed)
+    if not os.path.isdir(entries[0]["folder"]):
+        given = f"no {entries[0]['folder']} below the present folder"
+        raise DataError(given, "the folder where the study was run", "go there and say it again")
+    listed, topics = _timesteps(entries)
+    names, held, labels = [YOURS], [], []
+    for t in listed:
+        found = {}
+        for entry in entries:
+            batch = read_scores(score_path(entry, t))
+            size = f" k={entry['k']}" if entry["k"] is not None else ""
+            found |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
+        missing = [ident for ident in batch.ids if ident not in own]
+        if missing:
+            given = f"{len(missing)} documents of timestep {t} without a score, such as {visible(missing[0])}"
+            raise DataError(given, "a score for every document of the timesteps of the average", "add them")
+        names = [YOURS, *found]
+        held.append([np.array([own[ident] for ident in batch.ids]), *found.values()])
+        labels.append(batch.labels(topics))
+    aucs = np.array([[metrics.auc(each, label) for each in scores] for scores, label in zip(held, labels, strict=True)])
+    drawn = intervals.mean_bootstrap(list(zip(held, labels, strict=True)), replicates=REPLICATES)
+    rows = []
+    for place, name in enumerate(names):
+        row = {"run": name, "average": means.mean(aucs[:, place])}
+        if place:
+            low, high = intervals.interval(drawn[0] - drawn[place])
+            row |= {"difference": rows[0]["average"] - row["average"], "low": low, "high": high}
+        rows.append(row)
+    return rows, listed, dict(zip(listed, aucs[:, 0].tolist(), strict=True))
+
+
+def as_text(rows, listed, by_timestep):
+    """Return a comparison as a table for the terminal."""
+    width = max(len(row["run"]) for row in rows)
+    lines = [f"average AUC over the timesteps {', '.join(map(str, listed))}; yours less the others, 95 % interval"]
+    for row in rows:
+        line = f"{row['run']:<{width}}  {row['average']:.3f}"
+        if "difference" in row:
+            line += f"  {row['difference']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})"
+        lines.append(line)
+    lines.append("yours by timestep: " + ", ".join(f"{t}: {value:.3f}" for t, value in by_timestep.items()))
+    return "\n".join(lines)

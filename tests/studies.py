@@ -110,8 +110,9 @@ def make_study(
     corpus="wires",
     bootstrap=100,
     plain=False,
+    window="",
 ):
-    """Write score files and evaluations below `root`; return the plan."""
+    """Write score files and evaluations below `root`; return the plan. The last baselines say the window."""
     runs = runs or {
         "da": ("dual_averaging", {"gamma": 4.0, "lam": 0.1}, 0.25),
         "da-gamma2": ("dual_averaging", {"gamma": 2.0, "lam": 0.1}, 0.15),
@@ -131,7 +132,8 @@ def make_study(
             "timesteps": list(range(steps)),
         }
         for t in range(1, steps):
-            scores.write_baselines(base / "baselines" / f"{t}.h5", chain[t], baselines.score(chain[t], chain[:t]))
+            path, said = base / "baselines" / f"{t}.h5", window if t == steps - 1 else ""
+            scores.write_baselines(path, chain[t], baselines.score(chain[t], chain[:t]), said)
         entry = {**common, "run": "baselines", "algorithm": "baseline", "k": None, "parameters": {}}
         plan.append({**entry, "folder": str(base / "baselines")})
         for number, (run, (algorithm, parameters, skill)) in enumerate(runs.items()):

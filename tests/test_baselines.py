@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
+from odl import cli
 from odl.errors import DataError, StorageError
 from odl.evaluation import baselines, metrics
 from odl.evaluation.scores import read_scores, write_baselines
@@ -96,6 +97,34 @@ def test_repeated_document_is_not_novel(rng):
     scores = baselines.score(again, [first])
     assert np.all(scores["nearest-tfidf"][filled] < 1e-12)
     assert np.all(scores["out-of-vocabulary"][filled] == 0)
+
+
+def test_the_last_documents_of_a_long_past_are_compared_with(rng, tmp_path, monkeypatch):
+    """Up to a length all, then the last ones, by rows; what was left out is said, and no more is read than needed."""
+    monkeypatch.setattr(baselines, "LONGEST", 21)
+    monkeypatch.setattr(baselines, "LAST", 14)
+    chain = []
+    for t, n in enumerate([10, 11, 12, 13]):
+        chain.append(features.follow(make_documents(rng, t, n), chain[-1] if chain else None, tmp_path / f"{t}.h5"))
+
+    def scored(t, *options):
+        words = ["step", "baselines", str(tmp_path / "out.h5"), str(tmp_path / f"{t}.h5"), "--past", str(tmp_path)]
+        assert cli.main([*words, *options]) == 0
+        return read_scores(tmp_path / "out.h5"), (tmp_path / "out.h5").read_bytes()
+
+    whole, content = scored(2)
+    assert whole.window == "" and content == scored(2, "--window", "0")[1] == scored(2, "--window", "2")[1]
+    for options, window, past in (
+        ((), "last14", slice(-14, None)),
+        (("--window", "2"), "last2timesteps", slice(-23, None)),
+        (("--window", "0"), "", slice(None)),
+    ):
+        held, _ = scored(3, *options)
+        cosines = np.sort(dense_cosines(chain[3], chain[:3], "log")[:, past], axis=1)
+        np.testing.assert_allclose(held.scores["nearest5-logtf"], 1 - cosines[:, -5:].mean(axis=1), atol=1e-12)
+        assert held.window == window
+    (tmp_path / "0.h5").unlink()
+    assert scored(3)[0].window == "last14"
 
 
 def test_unseen_share_and_length_count_tokens():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import studies
 
-from odl.evaluation import study
+from odl.evaluation import baselines, study
 from odl.files import documents
 from odl.files.json_files import read_json, write_json
 from odl.files.tables import write_table
@@ -103,6 +103,27 @@ def test_page_says_what_the_tables_say(made):
     assert "of the 20 shown are novel" in words
     assert re.search(r"grain\xa0\d+\.\d\xa0%", words)
     assert "\nnovel\n" in words and "\nknown\n" in words
+
+
+def test_a_window_of_the_neighbours_is_said_wherever_they_are(tmp_path):
+    """Where the last timestep alone was compared with a part of its past, every table, figure and sentence says so."""
+    runs = {"da": ("dual_averaging", {"gamma": 4.0}, 0.0)}
+    plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(10,), runs=runs, bootstrap=0, window="last12")
+    study.summarise(plan, tmp_path / "tables")
+    named = {row["run"] for row in study.read_tables(tmp_path / "tables")["summary"]} - {"da"}
+    assert named == {f"{name}-last12" for name in baselines.NAMES[:4]} | {"out-of-vocabulary", "length"}
+    figures.write(plan, tmp_path / "tables", tmp_path / "figures")
+    studypage.write(tmp_path / "page.html", plan, tmp_path / "tables", tmp_path / "figures", title="A study")
+    found = Checker((tmp_path / "page.html").read_text(encoding="utf-8"))
+    needed = "the neighbours need the last 12 documents where more came before, as their names say"
+    assert f"Baselines: no dictionary, {needed}" in found.words and not set(found.words) & set(baselines.NAMES[:4])
+    assert any("The baseline compares every document with many earlier ones" in text for text in found.words)
+    texts = [image["alt"] for image in found.all("img")]
+    for start in ("Average AUC of", "AUC over"):
+        (text,) = (text for text in texts if text.startswith(start))
+        assert "nearest5-logtf-last12" in text and not re.search(r"nearest5?-\w+(?!-last12)\b(?!-)", text)
+    (text,) = (text for text in texts if text.startswith("ROC"))
+    assert "nearest5-logtf-last12" in text.rpartition("t = ")[2]
 
 
 def test_verdict_follows_the_numbers(made, monkeypatch):

@@ -122,6 +122,13 @@ def compared_with(wildcards):
     return min(t, window) if window else t
 
 
+def window(wildcards):
+    """The same as an option; none where the baselines choose by the length of the past."""
+    if config["baselines"]["window"] is None:
+        return []
+    return ["--window", str(compared_with(wildcards))]
+
+
 def shards(wildcards):
     """Shards of a batch that is scored in several jobs; none of the first batch, which starts the dictionary."""
     if not (SHARD and int(wildcards.t)):

@@ -102,8 +102,8 @@ rule baselines:
         runtime=minutes(1, times=compared_with),
     params:
         past=lambda wildcards, input: os.path.dirname(input.features),
-        window=compared_with,
+        window=window,
         code=code("baselines"),
     shell:
-        "odl step baselines {output.baselines:q} {input.features:q} --past {params.past:q} --window {params.window:q}"
+        "odl step baselines {output.baselines:q} {input.features:q} --past {params.past:q} {params.window:q}"
         " --costs {output.costs:q} > {log:q} 2>&1"

@@ -152,13 +152,20 @@ def alerts(args):
     argument("output"),
     argument("features"),
     argument("--past", metavar="FOLDER", required=True, help="of the features of the earlier timesteps"),
-    argument("--window", type=int, default=0, help="compare with so many timesteps (default: all)"),
+    argument("--window", type=int, help="compare with so many timesteps, 0: all (default: with the last documents)"),
+    more="By default with all documents of a past of 50,000, with the last 10,000 of a longer one.",
 )
 def baselines(args):
     from odl.evaluation import baselines, scores
     from odl.files import storage
     from odl.stream import features
 
-    batch = features.read(args.features)
-    past = storage.earlier(args.past, batch.t, args.window)
-    scores.write_baselines(args.output, batch, baselines.score(batch, map(features.read, past)))
+    batch, window = features.read(args.features), ""
+    if args.window is not None or batch.n_before <= baselines.LONGEST:
+        past = map(features.read, storage.earlier(args.past, batch.t, args.window or 0))
+        if args.window and args.window < batch.t:
+            window = f"last{args.window}timesteps"
+    else:
+        newest_first = (storage.earlier(args.past, t, 1)[0] for t in range(batch.t, 0, -1))
+        past, window = baselines.latest(map(features.read, newest_first), baselines.LAST), f"last{baselines.LAST}"
+    scores.write_baselines(args.output, batch, baselines.score(batch, past), window)

@@ -3,9 +3,11 @@
 Each is computed from the batches the learners see, with the document frequencies they see, so that
 every table can show them side by side. They need the counts of the whole past (or of a window of
 it): time and memory on disk grow with the stream, which a dictionary of k atoms does not ask for.
+Where a window was used, the name of a result says so (`odl.evaluation.scores.named`).
 """
 
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +18,7 @@ from odl.stream.features import Features
 
 NEIGHBOURS = 5
 BLOCK = 1000  # past documents compared at once with BLOCK of today's: at most 8 MB dense
+LONGEST, LAST = 50_000, 10_000  # documents of a past that is compared with as a whole; of one that is longer, the last
 WEIGHTINGS = {"tfidf": "raw", "logtf": "log"}
 NAMES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf", "out-of-vocabulary", "length")
 
@@ -42,6 +45,41 @@ def _keep_largest(best, today, earlier):
     for rows in _blocks(today.shape[0]):
         cosines = np.concatenate([best[rows], (today[rows] @ transposed).toarray()], axis=1)
         best[rows] = np.partition(cosines, -NEIGHBOURS, axis=1)[:, -NEIGHBOURS:]
+
+
+def latest(earlier: Iterable, documents: int) -> list:
+    """Return the last documents of batches, the oldest batch by its last rows.
+
+    Parameters
+    ----------
+    earlier : iterable of odl.stream.features.Features
+        The newest first; no more are asked for than are needed.
+    documents : int
+
+    Returns
+    -------
+    list
+        Batches with `t` and `counts`, as `nearest` takes them, in the order of time.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines
+    >>> from odl.stream import features
+    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(held.select(range(40)))
+    >>> later = features.follow(held.select(range(40, 80)), past)
+    >>> [(batch.t, batch.counts.shape[0]) for batch in baselines.latest([later, past], 50)]
+    [(0, 10), (1, 40)]
+    """
+    kept = []
+    for batch in earlier:
+        counts = batch.counts[max(0, batch.counts.shape[0] - documents) :]
+        kept.append(SimpleNamespace(t=batch.t, counts=counts))
+        documents -= counts.shape[0]
+        if documents <= 0:
+            break
+    return kept[::-1]
 
 
 def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:

@@ -32,6 +32,8 @@ class Scores:
         Documents without a known term.
     uncoded, gap : float
         Share of documents with x = 0 and largest relative gap of a code; nan for baselines.
+    window : str
+        Of baselines: what neighbours were looked for in where that is less than the whole past, such as "last10000".
     top : list of (row, words)
         The most novel documents with their unexplained words; empty for baselines.
     atoms : list of (words, weights, use)
@@ -65,6 +67,7 @@ class Scores:
     scores: dict
     uncoded: float = float("nan")
     gap: float = float("nan")
+    window: str = ""
     titles: list = field(default_factory=list)
     top: list = field(default_factory=list)
     atoms: list = field(default_factory=list)
@@ -72,6 +75,30 @@ class Scores:
     def labels(self, topics: str = "all") -> np.ndarray:
         """Labels by all topics of a document, or by its dominant topic only."""
         return self.novel_dominant if topics == "dominant" else self.novel
+
+
+def named(name: str, window: str) -> str:
+    """Return the name of a baseline, with the window that its neighbours were looked for in.
+
+    Examples
+    --------
+    >>> from odl.evaluation import scores
+    >>> scores.named("nearest-logtf", "last10000"), scores.named("length", "last10000")
+    ('nearest-logtf-last10000', 'length')
+    """
+    return f"{name}-{window}" if window and name.startswith("nearest") else name
+
+
+def without_window(name: str) -> str:
+    """Return a name of the `NAMES` of `odl.evaluation.baselines` from one with a window.
+
+    Examples
+    --------
+    >>> from odl.evaluation import scores
+    >>> scores.without_window("nearest-logtf-last10000"), scores.without_window("length")
+    ('nearest-logtf', 'length')
+    """
+    return name.partition("-last")[0]
 
 
 def words(pairs, vocabulary):
@@ -125,10 +152,12 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         storage.write_array(group, "use", atom_use)
 
 
-def write_baselines(path: str | os.PathLike, batch: Features, scores: Mapping[str, np.ndarray]) -> None:
+def write_baselines(
+    path: str | os.PathLike, batch: Features, scores: Mapping[str, np.ndarray], window: str = ""
+) -> None:
     """Write the scores of one batch with its labels to an HDF5 file of kind "baselines".
 
-    `empty` marks the documents without a term that was seen before.
+    `empty` marks the documents without a term that was seen before; `window` is that of `Scores`.
 
     Examples
     --------
@@ -146,7 +175,8 @@ def write_baselines(path: str | os.PathLike, batch: Features, scores: Mapping[st
     ['1.h5']
     """
     known = batch.counts[:] @ (np.asarray(batch.frequencies) > 0).astype(np.float64)
-    with storage.writing(path, "baselines", t=int(batch.t)) as file:
+    attributes = {"window": window} if window else {}
+    with storage.writing(path, "baselines", t=int(batch.t), **attributes) as file:
         storage.write_strings(file, "ids", batch.ids)
         documents.write_topics(file, batch.topics)
         storage.write_array(file, "times", np.asarray(batch.times, dtype=np.int64))
@@ -210,6 +240,7 @@ def _read_baselines(path):
             topics=documents.read_topics(file),
             **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
             scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
+            window=str(file.attrs.get("window", "")),
         )
         parts = (batch.times, batch.topics, batch.novel, batch.novel_dominant, batch.empty, *batch.scores.values())
         if any(len(part) != len(batch.ids) for part in parts):

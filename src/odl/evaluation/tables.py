@@ -11,7 +11,7 @@ import numpy as np
 
 from odl.errors import DataError, ParameterError
 from odl.evaluation import intervals, means, metrics
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scores import named, read_scores
 from odl.files.documents import NO_TIME
 from odl.files.tables import write_table
 
@@ -87,7 +87,12 @@ def _read_series(paths):
             "one file per timestep, all of one run",
             "give the files of one folder",
         )
-    return next(iter(names), ()), [batch for batch in batches if not batch.initialisation and batch.t > 0]
+    batches = [batch for batch in batches if not batch.initialisation and batch.t > 0]
+    # A mean over timesteps is said to be of a window as soon as one of them is.
+    window = "-".join(sorted({batch.window for batch in batches} - {""}))
+    for batch in batches:
+        batch.scores = {named(name, window): score for name, score in batch.scores.items()}
+    return [named(name, window) for name in next(iter(names), ())], batches
 
 
 def _is_whole(value):

@@ -6,7 +6,6 @@ Everything is scored before it is learned, in the order of the stream; labels ar
 import time
 from collections import defaultdict
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -75,13 +74,7 @@ def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
     """Return the cosine baselines of timesteps (the listed ones), over the past or its last `window` documents."""
     found = defaultdict(dict)
     for t in steps or held.listed:
-        past, room = [], window or sum(batch.counts.shape[0] for batch in held.batches[:t])
-        for batch in reversed(held.batches[:t]):
-            counts = batch.counts[max(0, batch.counts.shape[0] - room) :]
-            past.append(SimpleNamespace(t=batch.t, counts=counts))
-            room -= counts.shape[0]
-            if room <= 0:
-                break
+        past = baselines.latest(reversed(held.batches[:t]), window) if window else held.batches[:t]
         for name, score in baselines.nearest(held.batches[t], past, weightings).items():
             found[name][t] = score
     return found

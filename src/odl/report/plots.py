@@ -57,6 +57,8 @@ RC = {
     "svg.fonttype": "path",
     "figure.dpi": 100,
     "savefig.dpi": 200,
+    "figure.autolayout": False,  # that of a matplotlibrc would lay out again what is saved
+    "figure.constrained_layout.use": False,
     "axes.unicode_minus": False,
     "text.parse_math": False,  # tokens, titles and names hold "$"; see `logarithmic` for powers of ten
 }
@@ -154,7 +156,7 @@ def save(figure, stem):
         figure.set_dpi(RC["savefig.dpi"])
         if layout := figure.get_layout_engine():  # once for both: it is half of the work
             layout.execute(figure)
-            figure.set_layout_engine("none")
+            figure.set_layout_engine(None)  # by "none" one would stay, and everything be drawn twice for it
         for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             with storage.replacing(f"{os.fspath(stem)}.{ending}") as temporary:
                 figure.savefig(temporary, format=ending, metadata=metadata)

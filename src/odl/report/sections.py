@@ -10,7 +10,7 @@ from odl.evaluation.plan import BASELINE, parameters_text
 from odl.files.tables import read_table
 from odl.report import topictree
 from odl.report.page import Markup, details, element, mean_sd, number, table
-from odl.report.selection import REFERENCES, thin, topic_strip
+from odl.report.selection import references, thin, topic_strip
 
 MOST_STEPS = 60  # timesteps whose most novel documents are listed
 
@@ -34,6 +34,18 @@ def pivot(summary, published):
     return learners, sorted(baselines, key=lambda row: -np.nan_to_num(row["average_mean"], nan=-1)), published
 
 
+def _compared(baselines):
+    """Say which earlier documents neighbours are looked for among."""
+    windows = {row["run"].partition("-last")[2] for row in baselines} - {""}
+    if not windows:
+        return "all earlier documents"
+    few = " or ".join(
+        f"the last {name.removesuffix('timesteps')} {'timesteps' if name.endswith('timesteps') else 'documents'}"
+        for name in sorted(windows)
+    )
+    return f"{few} where more came before, as their names say"
+
+
 def best_of(summary, baseline):
     """The row with the largest average AUC among baselines or among learners; None without one."""
     rows = [row for row in summary if (row["algorithm"] == BASELINE) == baseline]
@@ -55,7 +67,7 @@ def main(chosen):
 
     rows = ["Learners, by the number of atoms k"]
     rows += [[run, *(cell(by_k.get(k)) for k in sizes)] for run, by_k in learners.items()]
-    rows += ["Baselines: no dictionary, the neighbours need all earlier documents"] if baselines else []
+    rows += ["Baselines: no dictionary, the neighbours need " + _compared(baselines)] if baselines else []
     blank = [""] * (len(sizes) - 1)
     rows += [[row["run"], cell(row), *blank] for row in baselines]
     rows += ["Published: " + published[0]["source"]] if published else []
@@ -101,7 +113,7 @@ def by_timestep(chosen):
     """Batches with their novel documents and the AUC of learners and baselines."""
     rows, frame = [], chosen.tables["timesteps"]
     sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
-    drawn = [name for name in REFERENCES if any(row["run"] == name for row in frame)]
+    drawn = references(row["run"] for row in frame)
     values = {(row["run"], row["t"]): row for row in frame if row["run"] in drawn or sizes.get(row["run"]) == row["k"]}
     for row in chosen.tables["novel"]:
         cells = [values.get((run, row["t"])) for run in [*chosen.runs, *drawn]]

@@ -6,12 +6,18 @@ import numpy as np
 
 from odl.evaluation import study
 from odl.evaluation.plan import BASELINE, choose_shown, score_path
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scores import read_scores, without_window
 from odl.files.tables import read_table
 
 # Baselines drawn beside the learners
 REFERENCES = ("nearest5-logtf", "nearest-logtf", "nearest-tfidf", "out-of-vocabulary")
 MOST_RUNS = 6
+
+
+def references(runs):
+    """Those of some runs that are drawn beside the learners, in their order; names may say a window."""
+    drawn = {run for run in runs if without_window(run) in REFERENCES}
+    return sorted(drawn, key=lambda run: (REFERENCES.index(without_window(run)), run))
 
 
 class Selection:

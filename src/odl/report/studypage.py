@@ -8,6 +8,7 @@ import numpy as np
 
 from odl.evaluation import intervals, study
 from odl.evaluation.plan import load_plan
+from odl.evaluation.scores import without_window
 from odl.files import storage
 from odl.files.json_files import read_json
 from odl.files.text import visible
@@ -81,7 +82,7 @@ def _paired(chosen, name):
             if batch.ids != held.ids:  # baselines of another seed only
                 return (float("nan"),) * 3
             ours.append(batch.scores[chosen.shown["run"]])
-            others.append(held.scores[name])
+            others.append(held.scores[without_window(name)])
             labels.append(chosen.labels(batch))
     if not ours:
         return (float("nan"),) * 3
@@ -109,8 +110,10 @@ def verdict(chosen):
     else:
         text = f"The best learner, {ours}, is ahead of the best baseline, {theirs}. "
     if gap < 0 and other["run"].startswith("nearest"):
+        compared = "many" if without_window(other["run"]) != other["run"] else "all"
         text += (
-            "The baseline compares every document with all earlier ones, which a dictionary of k atoms does not keep. "
+            f"The baseline compares every document with {compared} earlier ones, which a dictionary of k atoms does "
+            "not keep. "
         )
     if value == value:
         sign = "no difference beyond" if low <= 0 <= high else "worse beyond" if high < 0 else "better beyond"

@@ -7,7 +7,7 @@ import numpy as np
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, INK, LINES, PALE, despine, look_of, mean_and_spread, new_figure, sizes_below, styled
-from odl.report.selection import REFERENCES
+from odl.report.selection import references
 
 PLACE = ("Result", 1.1)
 
@@ -37,7 +37,7 @@ def draw(chosen):
 def _references(chosen):
     summary = chosen.frame("summary")
     values = summary[summary["algorithm"] == BASELINE].set_index("run")["average_mean"]
-    found = [(name, float(values[name])) for name in REFERENCES if name in values and not np.isnan(values[name])]
+    found = [(name, float(values[name])) for name in references(values.index) if not np.isnan(values[name])]
     known = [row for row in chosen.tables["published"] if not row["run"].startswith("L2")]
     return found + [(f"{row['run']}, published", row["average"]) for row in known]
 

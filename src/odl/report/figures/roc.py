@@ -1,6 +1,7 @@
 """ROC curves of the shown run, of some others and of a baseline, a panel for each timestep."""
 
 from odl.evaluation import metrics
+from odl.evaluation.scores import named
 from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, LINES, PALE, despine, look_of, new_figure, styled
 from odl.report.selection import REFERENCES, thin
@@ -19,7 +20,8 @@ def draw(chosen):
             curves.append(_curve(run, batch.scores[run], chosen.labels(batch), False))
         if base:
             held = chosen.batch(base, t)
-            curves.append(_curve(REFERENCES[0], held.scores[REFERENCES[0]], chosen.labels(held), True))
+            name = named(REFERENCES[0], held.window)
+            curves.append(_curve(name, held.scores[REFERENCES[0]], chosen.labels(held), True))
         panels.append((f"t = {t} ({int((chosen.labels(batch) == 1).sum())} novel)", curves))
     if not panels:
         return absent("No timestep has both novel and known documents.")

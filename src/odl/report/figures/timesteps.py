@@ -5,7 +5,7 @@ from matplotlib.ticker import MaxNLocator
 
 from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, despine, look_of, new_figure, styled
-from odl.report.selection import REFERENCES
+from odl.report.selection import references
 
 PLACE = ("Timesteps", 0.2)
 
@@ -15,7 +15,7 @@ def draw(chosen):
         return absent("No timestep has both novel and known documents.")
     frame = chosen.frame("timesteps")
     sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
-    drawn = [name for name in REFERENCES if name in set(frame["run"])]
+    drawn = references(frame["run"])
     keep = [run in drawn or sizes.get(run) == k for run, k in zip(frame["run"], frame["k"], strict=True)]
     frame = frame[np.array(keep, dtype=bool)].dropna(subset=["auc_mean"])
     if frame.empty:

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -48,10 +48,6 @@ class BuildWithWorkflow(build_py):
 class WheelOfPlatform(bdist_wheel):
     """Libraries call C alone, no Python: a wheel with them is for every Python of a platform."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = not LIBRARIES
-
     def get_tag(self):
         return ("py3", "none", platform_of(LIBRARIES)) if LIBRARIES else super().get_tag()
 
@@ -65,4 +61,11 @@ def platform_of(libraries):
     return f"many{name.replace('_', f'_2_{max([17, *versions])}_', 1)}"
 
 
-setup(cmdclass={"build_py": BuildWithWorkflow, "bdist_wheel": WheelOfPlatform})
+class WithLibraries(Distribution):
+    """What belongs to a platform lies where it keeps such packages."""
+
+    def has_ext_modules(self):
+        return bool(LIBRARIES)
+
+
+setup(distclass=WithLibraries, cmdclass={"build_py": BuildWithWorkflow, "bdist_wheel": WheelOfPlatform})

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Versions to install: those tested together, constraints-oldest.txt for the oldest allowed, /dev/null for the newest.
 CONSTRAINTS := constraints.txt
 
-.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist clean
+.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist wheel clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --quiet all --logger odl --config 'alerts={run: levels}'
@@ -80,10 +80,17 @@ docs: .venv/tested
 	$(BIN)/python docs/check_links.py build/site
 	@echo "build/site/docs/index.html"
 
-# The source distribution and the wheel, into dist/.
+# The source distribution and a wheel for all platforms, into dist/.
 dist: .venv/installed
 	$(BIN)/pip install --quiet build
 	$(BIN)/python -m build --outdir dist .
+
+# A wheel for this platform, with the kernels compiled: for the plain instruction set, whatever this processor has.
+wheel: .venv/installed
+	rm -rf build/libraries
+	NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=build/numba $(BIN)/odl step compile --libraries build/libraries
+	$(BIN)/pip install --quiet build
+	ODL_LIBRARIES=build/libraries $(BIN)/python -m build --wheel --outdir dist .
 
 clean:
 	rm -rf .venv results build docs/gallery docs/api/generated

@@ -52,6 +52,51 @@ def test_libraries_give_the_same_bytes_without_numba():
     assert run(ODL_NATIVE="0") == [found, "True"]
 
 
+@pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
+class TestShipped:
+    """A wheel with libraries compiles nothing, and gives the bytes of one without."""
+
+    @pytest.fixture
+    def installed(self, tmp_path):
+        """The package as such a wheel installs it, and settings under which nothing could be compiled or found."""
+        from odl.jobs import compile as ahead
+
+        package = tmp_path / "site" / "odl"
+        shutil.copytree(ROOT / "src" / "odl", package, ignore=shutil.ignore_patterns("__pycache__"))
+        libraries, cache = package / "kernels" / "libraries", tmp_path / "cache"
+        for folder in (libraries, cache):
+            folder.mkdir()
+        for name in native.FUNCTIONS:
+            shutil.copy(ahead.build(name), libraries)
+        return {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache), "CC": str(tmp_path / "missing")}
+
+    def test_the_first_call_compiles_nothing(self, installed):
+        found, used = run(**installed)
+        assert [found, used] == [run(ODL_NATIVE="0")[0], "False"]
+        code = "import sys; from odl.cli import main; main(); sys.exit('numba' in sys.modules)"
+        words = [sys.executable, "-c", code, "step", "compile", "dual_averaging", "online_admm", "adaptive", "levels"]
+        done = subprocess.run(words, env={**os.environ, **installed}, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert os.listdir(installed["NUMBA_CACHE_DIR"]) == []
+
+    def test_one_that_does_not_load_or_is_of_other_sources_is_made_again(self, installed):
+        libraries = f"{installed['PYTHONPATH']}/odl/kernels/libraries"
+        with open(f"{libraries}/{os.path.basename(native.library('columns'))}", "wb") as file:
+            file.write(b"of another machine")
+        with open(f"{installed['PYTHONPATH']}/odl/kernels/grams.py", "a") as file:
+            file.write("# edited")
+        code = "from odl.kernels import native; print(*(name for name in native.FUNCTIONS if not native.ready(name)))"
+        done = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, **installed}, capture_output=True, text=True
+        )
+        assert done.stdout.split() == ["columns", "grams"]
+        words = [sys.executable, "-m", "odl", "step", "compile", "adaptive"]
+        done = subprocess.run(words, env={**os.environ, **installed, "CC": "cc"}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        made = [name for name in os.listdir(installed["NUMBA_CACHE_DIR"]) if name.endswith(".so")]
+        assert sorted(name.partition("-")[0] for name in made) == ["columns", "grams"]
+
+
 TWO_FILES = {
     "__init__": "",
     "inner": "from odl.kernels.compiled import kernel\nSTEP = 1.0\n\n@kernel\ndef moved(x):\n    return x + STEP\n",
@@ -160,7 +205,7 @@ class TestOneBuild:
         """The module, with two files of kernels that take a moment and note who builds them."""
         from odl.jobs import compile as ahead
 
-        def build(name):
+        def build(name, folder):
             with open(tmp_path / "built", "a") as file:
                 file.write(f"{name}\n")
             time.sleep(0.5)
@@ -170,7 +215,7 @@ class TestOneBuild:
         for name in LIBRARIES:
             (tmp_path / f"{name}.py").touch()
         monkeypatch.setattr(native, "FUNCTIONS", LIBRARIES)
-        monkeypatch.setattr(native, "library", lambda name: str(tmp_path / name))
+        monkeypatch.setattr(native, "library", lambda name, folder=None: str(tmp_path / name))
         monkeypatch.setattr(reach, "source", lambda name: str(tmp_path / f"{name}.py"))
         monkeypatch.setattr(ahead, "build", build)
         return ahead

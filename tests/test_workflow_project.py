@@ -24,6 +24,10 @@ def installed(tmp_path_factory):
     """An environment with the wheel, and what it depends on from that of the tests; its folder of commands."""
     base = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(base), str(ROOT)]
+    (base / "libraries").mkdir()
+    (base / "libraries" / "exact-linux.so").write_bytes(b"\0GLIBC_2.29\0GLIBC_2.5\0")
+    given = {**os.environ, "ODL_LIBRARIES": str(base / "libraries")}
+    subprocess.run([*build[:-2], str(base / "platform"), build[-1]], capture_output=True, timeout=300, env=given)
     done = subprocess.run(build, capture_output=True, text=True, timeout=300)
     if done.returncode and re.search(r"Could not find a version|No module named pip|ConnectionError", done.stderr):
         pytest.skip("no setuptools to be had to build a wheel with")
@@ -34,6 +38,11 @@ def installed(tmp_path_factory):
     wanted = ["workflow/Snakefile", "workflow/schemas/config.schema.json", "config/config.yaml", "data/corpora.csv"]
     assert {f"odl/share/{name}" for name in [*wanted, "profiles/default/config.yaml"]} <= set(names)
     assert sum(name.startswith("odl/share/data/") for name in names) == 1  # no download
+    assert wheel.name.endswith("-py3-none-any.whl") and not any(name.endswith(".so") for name in names)
+    (platform,) = (base / "platform").glob("*-py3-none-*.whl")
+    assert re.search(r"-manylinux_2_29_\w+\.whl" if sys.platform == "linux" else r"-(?!any)\w+\.whl", platform.name)
+    with zipfile.ZipFile(platform) as archive:
+        assert {*archive.namelist()} >= {"odl/kernels/libraries/exact-linux.so", "odl/share/workflow/Snakefile"}
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(base / "env")], check=True)
     site = next((base / "env").glob("lib/python*/site-packages"))
     with zipfile.ZipFile(wheel) as archive:

@@ -35,7 +35,9 @@ def psi_max(M: MatrixLike) -> float:
     """
     M = real_matrix(M, "M")
     start, index, value = parts(M)
-    return kernels.largest_eigenvalue(start, index, value, M.shape[1], 20_000, 1e-15)
+    found = np.zeros(1)
+    kernels.largest_eigenvalue(start, index, value, np.ones(M.shape[1]), np.zeros(M.shape[1]), 20_000, 1e-15, found)
+    return float(found[0])
 
 
 def soft(Z, threshold):

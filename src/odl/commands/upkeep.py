@@ -27,6 +27,7 @@ def verify(args):
     "compile the numerical kernels of learners, before jobs need them",
     argument("algorithm", nargs="*", help="algorithms, topics or ranks; all if none is named"),
     argument("--stamp", help="empty file to write when done"),
+    argument("--libraries", metavar="FOLDER", help="make all libraries there, for a wheel (`make wheel`), and no more"),
     name="compile",
 )
 def compile_kernels(args):
@@ -37,6 +38,9 @@ def compile_kernels(args):
     from odl.kernels import native
 
     saying.aloud()
+    if args.libraries:
+        ahead.build_for_wheel(args.libraries, saying.say)
+        return
     for name in ahead.build_all(native.FUNCTIONS, saying.say):
         print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.

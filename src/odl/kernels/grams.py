@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating
+from odl.kernels.compiled import allocating, kernel
 
 
 @allocating
@@ -61,24 +61,32 @@ def steepness(gram, rounds):
     return best
 
 
-@allocating
-def largest_eigenvalue(start, index, value, columns, limit, tolerance):
-    """Return the largest eigenvalue of M^T M, M a non-negative CSR matrix, by power iteration from ones."""
-    vector, before = np.ones(columns), 0.0
+@kernel
+def largest_eigenvalue(start, index, value, vector, image, limit, tolerance, found):
+    """Find the largest eigenvalue of M^T M, M a non-negative CSR matrix, by power iteration from `vector`, all ones.
+
+    `image` is work space as long as `vector`; what is found goes into found[0].
+    """
+    found[0] = 0.0
     for _ in range(limit):
-        image = np.zeros(columns)
+        image[:] = 0.0
         for i in range(len(start) - 1):
             product = 0.0
             for entry in range(start[i], start[i + 1]):
                 product += value[entry] * vector[index[entry]]
             for entry in range(start[i], start[i + 1]):
                 image[index[entry]] += value[entry] * product
-        length = np.sqrt(np.sum(image * image))
+        square, joint, own = 0.0, 0.0, 0.0
+        for i in range(len(vector)):
+            square += image[i] * image[i]
+            joint += image[i] * vector[i]
+            own += vector[i] * vector[i]
+        length = math.sqrt(square)
         if length == 0.0:
-            return 0.0
-        estimate = np.sum(image * vector) / np.sum(vector * vector)
-        vector = image / length
-        if abs(estimate - before) <= tolerance * estimate:
-            return estimate
-        before = estimate
-    return before
+            found[0] = 0.0
+            return
+        before, found[0] = found[0], joint / own
+        for i in range(len(vector)):
+            vector[i] = image[i] / length
+        if abs(found[0] - before) <= tolerance * found[0]:
+            return

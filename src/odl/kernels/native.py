@@ -4,7 +4,8 @@ Importing numba and loading its cache costs more than a small timestep does. The
 nothing and take arrays and numbers only, so `odl.jobs.compile` can compile them ahead of time into a shared library
 that ctypes loads at once. A library belongs to one state of all files of kernels that its own reaches (its name holds
 their digest), so an edit makes it useless rather than stale; without it, or where ``ODL_NATIVE=0``, the same functions
-run through numba.
+run through numba. A wheel for one platform has libraries in `SHIPPED`: one that loads is used before any other, one
+that does not (an older C library) is made again as if it were not there.
 """
 
 import ctypes
@@ -27,6 +28,9 @@ FUNCTIONS = {
     },
     "columns": {
         "project_columns": "l[] d[] d[] d",
+    },
+    "grams": {
+        "largest_eigenvalue": "l[] u[] d[] d[] d[] l d d[]",
     },
     "fit": {
         "count": "l[] u[] l[] u[] d[] d[] d[] l[] l[] l[]",
@@ -55,16 +59,32 @@ FUNCTIONS = {
         "group": "d[,] d[] l l[] d[] d[] d[] d[] d[] l[] l[] l[] l[] l[] d[] l[]",
     },
 }
+SHIPPED = os.path.join(os.path.dirname(__file__), "libraries")  # filled by setup.py, and there only in such a wheel
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}
 PASSING = "packed"  # how arguments reach a library: a part of its digest
 
 
-def library(name):
+def library(name, folder=None):
     """Return where the library of a file of kernels is or would be: beside numba's own cache of that file."""
     state = reach.digest(name) + repr((PASSING, FUNCTIONS[name]))
     digest = hashlib.sha256(state.encode()).hexdigest()
-    folder = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(os.path.dirname(__file__), "__pycache__")
+    folder = folder or os.environ.get("NUMBA_CACHE_DIR") or os.path.join(os.path.dirname(__file__), "__pycache__")
     return os.path.join(folder, f"{name}-{platform.system()}-{platform.machine()}-{digest[:16]}.so".lower())
+
+
+def loaded(name):
+    """Return the open library of a file of kernels: the shipped one, else the one made here, else None."""
+    for path in (library(name, SHIPPED), library(name)):
+        try:
+            return _open(path)
+        except OSError:
+            continue
+    return None
+
+
+def ready(name):
+    """Tell whether a file of kernels has a library here: one that was made, or a shipped one that loads."""
+    return os.path.exists(library(name)) or loaded(name) is not None
 
 
 class Kernels:
@@ -83,9 +103,10 @@ class Kernels:
     def _library(self, function):
         if os.environ.get("ODL_NATIVE") == "0":
             return None
+        opened = loaded(self._name)
         try:
-            return bind(_open(library(self._name)), self._name, function)
-        except (OSError, AttributeError):
+            return opened and bind(opened, self._name, function)
+        except AttributeError:
             return None
 
 

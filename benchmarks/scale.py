@@ -23,8 +23,8 @@ from pathlib import Path
 import measure
 import synthetic
 
-TOPICS = 200  # at any time, of the study "bounded"; of ten times as many that come and go
-FRESH = 0.02  # there: share of words that occur once
+TOPICS = 200
+FRESH = 0.02  # of the study "bounded": share of words that occur once
 COLUMNS = ("stream", "job", "t", "documents", "cpu_s", "peak_mb", "disk_kb")
 OWN = ("jobs", "wall_s", "snakemake_cpu_s", "children_cpu_s")
 
@@ -165,8 +165,7 @@ def main(words=None):
     made = study / "made.jsonl"
     if "made" in streams and not made.exists():
         measure.say(f"scale: {made}, {options.documents} documents")
-        more = {"n_topics": 10 * TOPICS, "leaving": True, "fresh": FRESH} if bounded else {"n_topics": TOPICS}
-        synthetic.write(made, options.documents, **more)
+        synthetic.write(made, options.documents, TOPICS, leaving=bounded, fresh=FRESH if bounded else 0.0)
     measure.say(f"scale: the study; its words are in {study}/snakemake.log")
     own = run(study, options.cores, changes_of(options, streams))
     if own:

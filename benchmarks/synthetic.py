@@ -1,15 +1,15 @@
 """A made stream of short documents with topics entering over time, as JSONL: ids, times, topics, texts.
 
     python benchmarks/synthetic.py 1000000 made.jsonl --topics 200 --seed 0
-    python benchmarks/synthetic.py 1000000 made.jsonl --topics 2000 --leaving --fresh 0.02
+    python benchmarks/synthetic.py 1000000 made.jsonl --leaving --fresh 0.02
 
 A document has 20 to 30 terms or so, once or a few times each: three quarters of its words are its topic's own, the rest
 common ones, both by the law of Zipf and Mandelbrot. A tenth of the topics is there from the start; the others enter one
 after another, evenly over the first nine tenths of the stream, and stay. Documents are written as they are drawn, so
 memory does not depend on their number.
-With `--leaving` a topic that enters, over the whole stream, takes the place of the oldest one. `--fresh` is the share
-of words that occur once in the whole stream (names, numbers, slips of the pen). With both every timestep is like any
-other but for its words: the vocabulary grows without end.
+With `--leaving` half of the first topics stay for good, and each that enters, over the whole stream, takes the place of
+the oldest of the others. `--fresh` is the share of words that occur once in the whole stream (names, numbers, slips of
+the pen). With both every timestep is like any other but for its words: the vocabulary grows without end.
 Everything is drawn in blocks of `BLOCK` documents from the seed and the block's number: equal arguments, equal bytes.
 """
 
@@ -62,7 +62,7 @@ def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
     ----------
     n_documents, n_topics, seed : int
     leaving : bool
-        Whether a topic that enters takes the place of the oldest one.
+        Whether a topic that enters takes the place of the oldest one, but for half of the first.
     fresh : float
         Share of words that occur once.
 
@@ -83,7 +83,8 @@ def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
         size = min(BLOCK, n_documents - first)
         present = np.searchsorted(entry, first + np.arange(size), side="right")
         gone = np.maximum(present - most, 0)
-        topics = gone + (rng.random(size) * (present - gone)).astype(np.int64)
+        topics = (rng.random(size) * (present - gone)).astype(np.int64)
+        topics += np.where(topics >= most // 2, gone, 0)
         lengths = rng.integers(SHORTEST, LONGEST + 1, size)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         drawn = rng.random((2, starts[-1]))
@@ -153,7 +154,7 @@ def main(words=None):
     parser.add_argument("--topics", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60, help="from one document to the next (default: 60)")
-    parser.add_argument("--leaving", action="store_true", help="a topic that enters takes the place of the oldest")
+    parser.add_argument("--leaving", action="store_true", help="a topic that enters takes the place of an old one")
     parser.add_argument("--fresh", type=float, default=0, help="share of words that occur once (default: 0)")
     args = parser.parse_args(words)
     write(args.output, args.documents, args.topics, args.seed, args.seconds, args.leaving, args.fresh)

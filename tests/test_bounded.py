@@ -1,11 +1,13 @@
 """A bound on the vocabulary: who leaves, ids that are never used again, and the promises of learners with it."""
 
-import json
+import copy
 
 import h5py
 import numpy as np
 import pytest
 import watched
+import yaml
+from conftest import ROOT
 from contract import ALL, quick
 from fuzzing import reseal
 from scipy import sparse
@@ -14,11 +16,12 @@ from studies import batch_of
 from odl import config, learners
 from odl.alerts import explain, periods, read
 from odl.config import checks
+from odl.distributed import messages
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, regret
-from odl.files import checkpoints, rows, verify
+from odl.evaluation import baselines, regret, scores
+from odl.files import agentfiles, checkpoints, documents, rows, verify
 from odl.files.documents import Documents
-from odl.jobs import runs, shards, update
+from odl.jobs import ranks, runs, shards, update
 from odl.learners.matrices import moved
 from odl.stream import features, losses, terms, weighting
 
@@ -87,8 +90,8 @@ def test_a_chain_keeps_to_the_bound_and_no_id_is_used_again(stream):
         leaving = leaving[: max(0, len(known) - MOST)]
         for word in leaving:
             del known[word]
-        documents = documents_of(t, 600 if t == 2 else SIZE)
-        for word in documents.vocabulary:
+        batch = documents_of(t, 600 if t == 2 else SIZE)
+        for word in batch.vocabulary:
             if word not in known:
                 known[word], numbered = [numbered, 0, terms.NEVER], numbered + 1
         held = sorted(known, key=lambda word: known[word][0])
@@ -96,13 +99,11 @@ def test_a_chain_keeps_to_the_bound_and_no_id_is_used_again(stream):
         assert data.frequencies.tolist() == [known[word][1] for word in held]
         assert data.last.tolist() == [known[word][2] for word in held]
         assert (data.n_numbered, data.n_left, data.max_terms) == (numbered, len(leaving), MOST)
-        assert len(held) <= MOST + len(documents.vocabulary) and (t == 0 or data.n_left > 0)
-        columns = [held.index(word) for word in documents.vocabulary]
-        assert np.array_equal(data.counts[:].toarray()[:, columns], documents.counts.toarray())
+        assert len(held) <= MOST + len(batch.vocabulary) and (t == 0 or data.n_left > 0)
+        columns = [held.index(word) for word in batch.vocabulary]
+        assert np.array_equal(data.counts[:].toarray()[:, columns], batch.counts.toarray())
         assert data.counts[:].has_sorted_indices
-        for word, count in zip(
-            documents.vocabulary, (documents.counts.toarray() > 0).sum(axis=0).tolist(), strict=True
-        ):
+        for word, count in zip(batch.vocabulary, (batch.counts.toarray() > 0).sum(axis=0).tolist(), strict=True):
             known[word] = [known[word][0], known[word][1] + count, t]
         for word in held:
             assert owner.setdefault(known[word][0], word) == word, "an id was given to another word"
@@ -248,6 +249,21 @@ def test_learners_of_the_past_see_what_is_left_of_it(stream):
     assert any(P.sum() < P.shape[0] - 1e-6 for P in past)
 
 
+def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
+    run = run_of("diffusion", network="ring", degree=2, agents=6, rounds=1, iterations=40)
+    chain(stream / "bounded", tmp_path, run, range(3))
+    for t in range(3):
+        source, state = stream / "bounded" / f"{t}.h5", tmp_path / "ranks" / f"{t}.h5"
+        previous = tmp_path / "ranks" / f"{t - 1}.h5" if t else None
+        ranks.work(messages.Alone(), source, state, tmp_path / "timings.tsv", run=run, previous=previous)
+        ranks.collect(source, state, tmp_path / f"collected{t}.h5", run=run, previous=previous)
+        one, other = checkpoints.read_checkpoint(tmp_path / f"{t}.h5"), agentfiles.read_whole(state)
+        assert np.array_equal(one.terms, other.terms)
+        assert np.allclose(one.dictionary.toarray(), other.dictionary.toarray(), atol=1e-10)
+        found = [scores.read_parts(tmp_path / f"{name}{t}.h5")[0] for name in ("scores", "collected")]
+        assert np.allclose(*found, atol=1e-10)
+
+
 @pytest.fixture(scope="module")
 def watch(tmp_path_factory):
     """Alerts of a made stream with a bound; every period has words of its own."""
@@ -279,8 +295,6 @@ def test_the_counts_are_said(stream, watch, tmp_path):
     data = features.read(stream / "bounded" / "4.h5")
     gone = data.n_numbered - data.counts.shape[1]
     assert f"{data.n_left} left, {gone} so far" in data.sentence() and data.n_left > 0
-    from odl.files import documents
-
     documents.write(tmp_path / "documents.h5", documents_of(0), "documents")
     said = losses.sentence(tmp_path / "documents.h5", stream / "bounded")
     assert said == f"{gone} words, unseen for longest, were forgotten (max_terms {MOST})"
@@ -321,12 +335,9 @@ def test_what_needs_terms_that_have_left_is_refused(stream, tmp_path):
     ],
 )
 def test_a_configuration_that_needs_them_is_refused(change, said):
-    import yaml
-    from conftest import ROOT
-
     defaults = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
     schema = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
-    bounded = {**json.loads(json.dumps(change))}
+    bounded = copy.deepcopy(change)
     bounded["features"] = {"max_terms": 100, **bounded.get("features", {})}
     with pytest.raises(ConfigError, match=said):
         checks.check_config(config.merge(bounded, defaults), schema)

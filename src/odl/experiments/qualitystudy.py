@@ -78,7 +78,7 @@ def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
         past, room = [], window or sum(batch.counts.shape[0] for batch in held.batches[:t])
         for batch in reversed(held.batches[:t]):
             counts = batch.counts[max(0, batch.counts.shape[0] - room) :]
-            past.append(SimpleNamespace(t=batch.t, counts=counts))
+            past.append(SimpleNamespace(t=batch.t, counts=counts, terms=batch.terms))
             room -= counts.shape[0]
             if room <= 0:
                 break

@@ -37,14 +37,14 @@ class WholePast:
 
     def learn(self, batch: Features) -> None:
         """Hold the counts of a batch, and let go of documents that are too many."""
-        self.past.append(SimpleNamespace(t=batch.t, counts=batch.counts[:]))
+        self.past.append(SimpleNamespace(t=batch.t, counts=batch.counts[:], terms=batch.terms))
         if self.LAST is None:
             return
         room, kept = self.LAST, []
         for earlier in reversed(self.past):
             if room > 0:
                 few = earlier.counts[max(0, earlier.counts.shape[0] - room) :]
-                kept.append(SimpleNamespace(t=earlier.t, counts=few))
+                kept.append(SimpleNamespace(t=earlier.t, counts=few, terms=earlier.terms))
                 room -= few.shape[0]
         self.past = kept[::-1]
 

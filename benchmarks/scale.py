@@ -1,10 +1,14 @@
 """Does a timestep cost the same however long the stream is? Runs config/scale.yaml, measures every job, and draws.
 
     ODL_MIRROR=... python benchmarks/scale.py [--documents 1000000] [--streams NAME ...] [--cores 2]
+    python benchmarks/scale.py --study bounded [--documents 1000000] [--batch 2000] [--max-terms 50000]
 
 Makes the stream of made documents (synthetic.py), runs the study with the real Snakefile in the folder of the
 repository, and writes results/scale/costs.tsv (every job), snakemake.tsv (what Snakemake itself took) and costs.png.
 What was run before is not run again. Without a mirror choose `--streams made`.
+
+The study `bounded` (config/bounded.yaml) is one of a bound on a vocabulary that grows without end; of it the second
+tenth of the timesteps is compared with the last. `--max-terms 0` measures it without the bound.
 """
 
 import argparse
@@ -19,20 +23,20 @@ from pathlib import Path
 import measure
 import synthetic
 
-STUDY = Path("results") / "scale"
 TOPICS = 200
+FRESH = 0.02  # of the study "bounded": share of words that occur once
 COLUMNS = ("stream", "job", "t", "documents", "cpu_s", "peak_mb", "disk_kb")
 OWN = ("jobs", "wall_s", "snakemake_cpu_s", "children_cpu_s")
 
 
-def run(cores, streams):
+def run(study, cores, changes):
     """Run the study; return what Snakemake took, itself and its children apart, or None if nothing was to be done."""
-    overlay = Path(STUDY / "streams.json")
-    overlay.write_text(json.dumps({"streams": streams}))
-    words = [measure.tool("snakemake"), "--cores", str(cores), "--configfile", "config/scale.yaml", str(overlay)]
+    overlay, config = study / "streams.json", f"config/{study.name}.yaml"
+    overlay.write_text(json.dumps(changes))
+    words = [measure.tool("snakemake"), "--cores", str(cores), "--configfile", config, str(overlay)]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     variables = {**os.environ, **threads, "ODL_COSTS": "1"}
-    log, began, spent = STUDY / "snakemake.log", time.monotonic(), (0.0, 0.0)
+    log, began, spent = study / "snakemake.log", time.monotonic(), (0.0, 0.0)
     with log.open("w") as file:
         process = subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT, env=variables)
         while process.poll() is None:
@@ -56,10 +60,10 @@ def _cpu_of(process):
     return (int(words[11]) + int(words[12])) / tick, (int(words[13]) + int(words[14])) / tick
 
 
-def jobs_of(stream):
+def jobs_of(study, stream):
     """Yield the rows of `COLUMNS` of a stream: each timestep's batch, features and updates."""
-    (folder,) = (STUDY / stream).glob("seed*")
-    logs = STUDY / "logs" / stream / folder.name
+    (folder,) = (study / stream).glob("seed*")
+    logs = study / "logs" / stream / folder.name
     with open(folder / "index.tsv", newline="") as table:
         sizes = [int(row["documents"]) for row in csv.DictReader(table, delimiter="\t")]
     chains = sorted(path.relative_to(folder) for path in folder.glob("*/k*"))
@@ -87,9 +91,12 @@ def write(path, columns, rows):
         table.writerows([columns, *rows])
 
 
-def summary(rows):
-    """Return lines: of every stream and job the medians over the first and the last third of the timesteps."""
-    from statistics import median
+def summary(rows, tenths=False):
+    """Return lines: of every stream and job the medians over the first and the last third of the timesteps.
+
+    With `tenths` the means over the second tenth and the last, and how much more the last is.
+    """
+    from statistics import mean, median
 
     lines = [["stream", "job", "timesteps", "CPU s", "MB at most", "kB on disk"]]
     for stream, job in dict.fromkeys(row[:2] for row in rows):
@@ -97,9 +104,15 @@ def summary(rows):
         cells = []
         for column, digits in ((4, 2), (5, 0), (6, 0)):
             values = [(row[2], row[column]) for row in of if row[column] != ""]
-            third = max(1, len(values) // 3)
-            if values:
-                ends = (median(value for _, value in part) for part in (values[:third], values[-third:]))
+            size, last = max(1, len(values) // (10 if tenths else 3)), max((t for t, _ in values), default=0) + 1
+            if tenths and values:
+                low, high = (
+                    mean([value for t, value in values if a * last <= 10 * t < b * last] or [float("nan")])
+                    for a, b in ((1, 2), (9, 10))
+                )
+                cells.append(f"{low:.{digits + 1}f} -> {high:.{digits + 1}f} ({100 * (high / low - 1):+.1f} %)")
+            elif values:
+                ends = (median(value for _, value in part) for part in (values[:size], values[-size:]))
                 cells.append(" -> ".join(f"{value:.{digits}f}" for value in ends))
             else:
                 cells.append("")
@@ -138,26 +151,41 @@ def draw(rows, path):
 def main(words=None):
     parser = argparse.ArgumentParser(description="What a timestep costs along long streams.")
     names = ["arxiv-cs-months", "arxiv-cs-thousands", "made"]
-    parser.add_argument("--streams", nargs="+", choices=names, default=names)
+    parser.add_argument("--study", choices=["scale", "bounded"], default="scale")
+    parser.add_argument("--streams", nargs="+", choices=names, help="of the study scale (default: all)")
     parser.add_argument("--documents", type=int, default=1_000_000, help="of the made stream (default: 1000000)")
+    parser.add_argument("--batch", type=int, help="documents of a timestep of the study bounded (default: 2000)")
+    parser.add_argument("--max-terms", type=int, help="bound of the study bounded (default: 50000)")
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args(words)
     os.chdir(measure.ROOT)
-    STUDY.mkdir(parents=True, exist_ok=True)
-    made = STUDY / "made.jsonl"
-    if "made" in options.streams and not made.exists():
+    study, bounded = Path("results") / options.study, options.study == "bounded"
+    streams = ["made"] if bounded else options.streams or names
+    study.mkdir(parents=True, exist_ok=True)
+    made = study / "made.jsonl"
+    if "made" in streams and not made.exists():
         measure.say(f"scale: {made}, {options.documents} documents")
-        synthetic.write(made, options.documents, TOPICS)
-    measure.say(f"scale: the study; its words are in {STUDY}/snakemake.log")
-    own = run(options.cores, options.streams)
+        synthetic.write(made, options.documents, TOPICS, leaving=bounded, fresh=FRESH if bounded else 0.0)
+    measure.say(f"scale: the study; its words are in {study}/snakemake.log")
+    own = run(study, options.cores, changes_of(options, streams))
     if own:
-        write(STUDY / "snakemake.tsv", OWN, [own])
-    rows = [row for stream in options.streams for row in jobs_of(stream)]
-    write(STUDY / "costs.tsv", COLUMNS, rows)
-    draw(rows, STUDY / "costs.png")
-    print("\n".join(summary(rows)))
-    if (STUDY / "snakemake.tsv").exists():
-        print((STUDY / "snakemake.tsv").read_text(), end="")
+        write(study / "snakemake.tsv", OWN, [own])
+    rows = [row for stream in streams for row in jobs_of(study, stream)]
+    write(study / "costs.tsv", COLUMNS, rows)
+    draw(rows, study / "costs.png")
+    print("\n".join(summary(rows, bounded)))
+    if (study / "snakemake.tsv").exists():
+        print((study / "snakemake.tsv").read_text(), end="")
+
+
+def changes_of(options, streams):
+    """Return what is changed of the study's configuration."""
+    changes = {"streams": streams}
+    if options.batch:
+        changes["corpora"] = {"made": {"batches": {"documents": options.batch, "initial": options.batch}}}
+    if options.max_terms is not None:
+        changes["features"] = {"max_terms": options.max_terms}
+    return changes
 
 
 if __name__ == "__main__":

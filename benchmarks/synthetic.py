@@ -1,11 +1,15 @@
 """A made stream of short documents with topics entering over time, as JSONL: ids, times, topics, texts.
 
     python benchmarks/synthetic.py 1000000 made.jsonl --topics 200 --seed 0
+    python benchmarks/synthetic.py 1000000 made.jsonl --leaving --fresh 0.02
 
 A document has 20 to 30 terms or so, once or a few times each: three quarters of its words are its topic's own, the rest
 common ones, both by the law of Zipf and Mandelbrot. A tenth of the topics is there from the start; the others enter one
 after another, evenly over the first nine tenths of the stream, and stay. Documents are written as they are drawn, so
 memory does not depend on their number.
+With `--leaving` half of the first topics stay for good, and each that enters, over the whole stream, takes the place of
+the oldest of the others. `--fresh` is the share of words that occur once in the whole stream (names, numbers, slips of
+the pen). With both every timestep is like any other but for its words: the vocabulary grows without end.
 Everything is drawn in blocks of `BLOCK` documents from the seed and the block's number: equal arguments, equal bytes.
 """
 
@@ -41,19 +45,26 @@ def zipf(size):
     return np.cumsum(weights) / weights.sum()
 
 
-def entries(n_documents, n_topics):
-    """Return the document at which each topic enters; the first tenth of the topics (at least one) at 0."""
+def entries(n_documents, n_topics, last=0.9):
+    """Return the document at which each topic enters; the first tenth of the topics (at least one) at 0.
+
+    `last` is the share of the documents before the last entry.
+    """
     first = max(1, n_topics // 10)
     later = np.arange(1, n_topics - first + 1) / (n_topics - first + 1)
-    return np.concatenate([np.zeros(first), later * 0.9 * n_documents]).astype(np.int64)
+    return np.concatenate([np.zeros(first), later * last * n_documents]).astype(np.int64)
 
 
-def blocks(n_documents, n_topics, seed):
+def blocks(n_documents, n_topics, seed, leaving=False, fresh=0.0):
     """Yield the documents in blocks.
 
     Parameters
     ----------
     n_documents, n_topics, seed : int
+    leaving : bool
+        Whether a topic that enters takes the place of the oldest one, but for half of the first.
+    fresh : float
+        Share of words that occur once.
 
     Yields
     ------
@@ -63,34 +74,42 @@ def blocks(n_documents, n_topics, seed):
     starts : ndarray of int64, shape (n + 1,)
     terms : ndarray of int64
         Words of document i are ``terms[starts[i]:starts[i + 1]]``: those below `COMMON` are shared, the next `OWN`
-        are those of topic 0, and so on.
+        are those of topic 0, and so on; behind those of the last topic every word is one of its own.
     """
-    entry, common, own = entries(n_documents, n_topics), zipf(COMMON), zipf(OWN)
+    entry, common, own = entries(n_documents, n_topics, 1.0 if leaving else 0.9), zipf(COMMON), zipf(OWN)
+    most = int(np.count_nonzero(entry == 0)) if leaving else n_topics
     for number, first in enumerate(range(0, n_documents, BLOCK)):
         rng = np.random.default_rng([seed, number])
         size = min(BLOCK, n_documents - first)
         present = np.searchsorted(entry, first + np.arange(size), side="right")
-        topics = (rng.random(size) * present).astype(np.int64)
+        gone = np.maximum(present - most, 0)
+        topics = (rng.random(size) * (present - gone)).astype(np.int64)
+        topics += np.where(topics >= most // 2, gone, 0)
         lengths = rng.integers(SHORTEST, LONGEST + 1, size)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         drawn = rng.random((2, starts[-1]))
         shared = np.searchsorted(common, drawn[0])
         special = COMMON + OWN * np.repeat(topics, lengths) + np.searchsorted(own, drawn[0])
-        yield first, topics, starts, np.where(drawn[1] < SHARE, special, shared)
+        terms = np.where(drawn[1] < SHARE, special, shared)
+        if fresh:
+            places = np.flatnonzero(rng.random(len(terms)) < fresh)
+            terms[places] = COMMON + OWN * n_topics + number * BLOCK * LONGEST + places
+        yield first, topics, starts, terms
 
 
-def rows(n_documents, n_topics, seed=0, seconds=60):
+def rows(n_documents, n_topics, seed=0, seconds=60, leaving=False, fresh=0.0):
     """Yield one dict a document: id, time, topics, title, text.
 
     Parameters
     ----------
-    n_documents, n_topics, seed : int
+    n_documents, n_topics, seed, leaving, fresh
+        As of `blocks`.
     seconds : float
         From one document to the next.
     """
     words = [word(number) for number in range(COMMON + OWN * n_topics)]
-    for first, topics, starts, terms in blocks(n_documents, n_topics, seed):
-        spelled = [words[term] for term in terms.tolist()]
+    for first, topics, starts, terms in blocks(n_documents, n_topics, seed, leaving, fresh):
+        spelled = [words[term] if term < len(words) else word(term) for term in terms.tolist()]
         for position, topic in enumerate(topics.tolist()):
             number = first + position
             yield {
@@ -102,17 +121,19 @@ def rows(n_documents, n_topics, seed=0, seconds=60):
             }
 
 
-def write(path, n_documents, n_topics=200, seed=0, seconds=60):
+def write(path, n_documents, n_topics=200, seed=0, seconds=60, leaving=False, fresh=0.0):
     """Write a made stream to a file ending in .jsonl or .jsonl.gz, under a temporary name first."""
     path = os.fspath(path)
     if not path.endswith((".jsonl", ".jsonl.gz")):
         raise SystemExit(f"synthetic: {path} ends otherwise; expected .jsonl or .jsonl.gz; rename it.")
     if n_documents < 1 or n_topics < 1 or seed < 0:
         raise SystemExit("synthetic: documents and topics are from 1 on, seeds from 0; correct the arguments.")
+    if not 0 <= fresh < 1:
+        raise SystemExit(f"synthetic: fresh is {fresh}; expected a share from 0 to below 1; correct it.")
     temporary = f"{path}.{os.getpid()}.part"
     try:
         with open(temporary, "wb") as raw, _packed(raw, path) as file:
-            for row in rows(n_documents, n_topics, seed, seconds):
+            for row in rows(n_documents, n_topics, seed, seconds, leaving, fresh):
                 file.write(json.dumps(row).encode() + b"\n")
         os.replace(temporary, path)
     finally:
@@ -133,8 +154,10 @@ def main(words=None):
     parser.add_argument("--topics", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60, help="from one document to the next (default: 60)")
+    parser.add_argument("--leaving", action="store_true", help="a topic that enters takes the place of an old one")
+    parser.add_argument("--fresh", type=float, default=0, help="share of words that occur once (default: 0)")
     args = parser.parse_args(words)
-    write(args.output, args.documents, args.topics, args.seed, args.seconds)
+    write(args.output, args.documents, args.topics, args.seed, args.seconds, args.leaving, args.fresh)
 
 
 if __name__ == "__main__":

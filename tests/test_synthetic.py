@@ -47,6 +47,21 @@ def test_topics_enter_over_time_and_stay(synthetic):
         assert entry[topic] <= places[0] < entry[topic] + 1500 and places[-1] > 0.9 * n_documents
 
 
+def test_topics_come_and_go_and_words_never_end(synthetic):
+    n_documents, n_topics = 30_000, 40
+    entry = synthetic.entries(n_documents, n_topics, 1.0)
+    parts = list(synthetic.blocks(n_documents, n_topics, 1, leaving=True, fresh=0.02))
+    topics, terms = (np.concatenate([part[at] for part in parts]) for at in (1, 3))
+    for topic in range(n_topics):
+        places = np.flatnonzero(topics == topic)
+        gone = entry[topic + 2] if 2 <= topic < n_topics - 2 else n_documents  # two stay, two others at any time
+        assert entry[topic] <= places[0] and gone - 100 < places[-1] < gone
+    first = synthetic.COMMON + synthetic.OWN * n_topics
+    fresh = terms[terms >= first]
+    assert len(np.unique(fresh)) == len(fresh) and abs(len(fresh) / len(terms) - 0.02) < 0.001
+    assert len({synthetic.word(number) for number in fresh.tolist()}) == len(fresh)
+
+
 def test_the_reader_takes_it(synthetic, tmp_path):
     synthetic.write(tmp_path / "made.jsonl", 400, 20, 0)
     found = corpora.read("documents", [tmp_path / "made.jsonl"], {})

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from odl.alerts import clusters, item_rows
 from odl.alerts.model import NONE, STATES
+from odl.learners import matrices
 from odl.learners.batches import BLOCK
 from odl.learners.matrices import largest_per_row, widen
 
@@ -290,7 +291,8 @@ def _named(memory, vocabulary, settings):
     """Name the topics that are new, and again those of few items."""
     names = list(memory.names)
     for row, items in enumerate(memory.items.tolist()):
-        if not names[row] or items <= NAMED:
+        gone = memory.sums.indptr[row] == memory.sums.indptr[row + 1]  # all its words have left the vocabulary
+        if not (names[row] and gone) and (not names[row] or items <= NAMED):
             held = memory.held[[row]].data
             names[row] = " ".join(clusters.name(memory.sums[[row]], held, items, vocabulary, settings.terms))
     return replace(memory, names=names)
@@ -333,6 +335,21 @@ def _nearest(Q, sums, reach):
         values = cosines[np.arange(len(best)), best]
         near[first : first + BLOCK] = np.where(values >= reach[best], best, -1)
     return near
+
+
+def moved(memory, places, n_terms):
+    """Return the memory under other numbers of terms (-1: one that has left), as a bounded vocabulary asks for.
+
+    Parameters
+    ----------
+    memory : Memory
+    places : ndarray of int64
+        New number of each term, rising.
+    n_terms : int
+    """
+    shape = ("topics", "terms")
+    found = {name: matrices.moved(getattr(memory, name), shape, places, n_terms) for name in ("sums", "held", "loose")}
+    return replace(memory, **found)
 
 
 def _widened(memory, n_terms):

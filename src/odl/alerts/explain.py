@@ -13,6 +13,7 @@ from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.text import heading, visible
 from odl.stream import features
+from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh
 
 MEMBERS = 20  # documents of a topic that are listed
@@ -157,9 +158,10 @@ def earlier(place, data, row):
     document, best = weigh(data.counts.take([row]), frequencies, n_documents, tf="log", norm="l2"), None
     for t in range(data.t + 1):
         batch = data if t == data.t else features.read(os.path.join(place.features, f"{t}.h5"))
-        counts = batch.counts[:row] if t == data.t else batch.counts[:]
-        others = weigh(counts, frequencies[: counts.shape[1]], n_documents, tf="log", norm="l2")
-        cosines = np.asarray((others @ document[:, : counts.shape[1]].T).todense()).ravel()
+        counts = batch.counts[:row] if t == data.t else known_terms.aligned(batch, data)
+        known = np.pad(frequencies, (0, counts.shape[1] - len(frequencies)))
+        others = sparse.csr_array(weigh(counts, known, n_documents, tf="log", norm="l2")[:, : len(frequencies)])
+        cosines = np.asarray((others @ document.T).todense()).ravel()
         if len(cosines) and cosines.max() > (best.likeness if best else 0.0):
             at = int(np.argmax(cosines))
             names = visible(batch.ids[at]), heading(batch.titles[at])

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from odl.alerts.candidates import Memory
 from odl.errors import StorageError
-from odl.files import storage
+from odl.files import checkpoints, storage
 
 KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
@@ -121,6 +121,8 @@ class Carried:
         id of the document that is most like it.
     linked : ndarray of int64
         Atom of each topic of the memory, -1 for none.
+    terms : ndarray of int64, or None
+        Ids of the terms of the memory, where the vocabulary is bounded.
     """
 
     t: int
@@ -132,6 +134,7 @@ class Carried:
     opened: np.ndarray
     documents: list
     linked: np.ndarray
+    terms: np.ndarray | None = None
 
 
 def write(path, record, carried):
@@ -168,6 +171,8 @@ def _write_memory(group, carried):
     for name in ("recent", "opened", "linked"):
         storage.write_array(group, name, getattr(carried, name))
     storage.write_strings(group, "documents", carried.documents)
+    if carried.terms is not None:
+        storage.write_array(group, "terms", carried.terms)
 
 
 def read(path, shares=False):
@@ -235,8 +240,11 @@ def read_carried(path, run=None, settings=None, t=None):
             memory=Memory(**values),
             **{name: storage.read_array(held, name, "if") for name in ("recent", "opened", "linked")},
             documents=storage.read_strings(held, "documents"),
+            terms=checkpoints.read_terms(held),
         )
         memory = carried.memory
+        if carried.terms is not None and memory.sums.shape[1] != len(carried.terms):
+            raise ValueError("its topics are of other terms than it names")
         if len({len(memory.number), *(len(getattr(memory, name)) for name in ("birth", "last", "items", "state"))}) > 1:
             raise ValueError("its topics differ in number")
         if memory.sums.shape != memory.held.shape or memory.sums.nnz != memory.held.nnz:

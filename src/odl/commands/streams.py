@@ -94,11 +94,14 @@ def batch(args):
     argument("output"),
     argument("batch"),
     argument("previous", nargs="?"),
+    argument("--max-terms", type=int, default=0, help="terms known after a batch; others leave (default: 0, all stay)"),
 )
 def features(args):
     from odl.stream import features
 
-    cut = features.advance(args.output, args.batch, args.previous)
+    cut = features.advance(args.output, args.batch, args.previous, args.max_terms)
+    if args.max_terms:
+        print(f"odl features: {features.read(args.output).sentence()}")
     if cut is not None:
         print(f"odl features: {cut.sentence()}")
 

@@ -98,6 +98,7 @@ def _check_names(config, schema):
                     "lower atoms or raise initial",
                 )
         _check_corpus(config, name)
+    _check_bound(config)
     _check_trees(config)
     _check_report(config)
     _check_ranks(config, [name for name, facts in algorithms.items() if facts["over_ranks"]])
@@ -144,6 +145,18 @@ def _check_corpus(config, name):
         raise ConfigError(given, "first not after last", "correct it")
     if corpus["reader"] == "documents" and not corpus["sources"]:
         raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
+
+
+def _check_bound(config):
+    """Refuse a bound on the vocabulary with what needs terms that have left."""
+    most = config["features"].get("max_terms", 0)
+    for run in config["runs"] if most else []:
+        if {**config["features"], **config["learners"][run].get("features", {})}["idf"] == "corpus":
+            given = f"features.max_terms is {most} and run '{run}' has idf 'corpus'"
+            raise ConfigError(given, "frequencies of all terms, or idf 'past' or 'none'", "set one of them otherwise")
+    if most and config["regret"]["enabled"]:
+        given = f"features.max_terms is {most} and regret is enabled"
+        raise ConfigError(given, "terms that never leave, where dictionaries are compared", "set one of them otherwise")
 
 
 def _check_experiments(config):

@@ -32,7 +32,8 @@ def run_of(config, run, /, **names):
     """
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
-    return {**names, "learner": learner, "features": {**config["features"], **entry.get("features", {})}}
+    weighting = {key: value for key, value in config["features"].items() if key != "max_terms"}
+    return {**names, "learner": learner, "features": {**weighting, **entry.get("features", {})}}
 
 
 def shard_of(config):

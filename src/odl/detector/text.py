@@ -18,7 +18,7 @@ from odl.detector.estimator import NoveltyDetector
 from odl.detector.settings import LearnerSettings
 from odl.errors import ParameterError
 from odl.stream.batching import PERIODS
-from odl.stream.features import number_terms
+from odl.stream.terms import number_terms
 from odl.stream.weighting import weigh
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError
-from odl.stream import weighting
+from odl.stream import terms, weighting
 from odl.stream.features import Features
 
 NEIGHBOURS = 5
@@ -27,16 +27,9 @@ def _blocks(n_rows):
     return (slice(first, min(first + BLOCK, n_rows)) for first in range(0, n_rows, BLOCK))
 
 
-def _widened(counts, n_terms):
-    """Give earlier counts the columns of today: terms are only ever appended."""
-    counts = sparse.csr_array(counts)
-    if counts.shape[1] > n_terms:
-        raise DataError(
-            f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}",
-            "terms that are only ever appended",
-            "give the batches before t only, of the same chain",
-        )
-    return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms))
+def _first(matrix, n_terms):
+    """Return the first columns of a matrix."""
+    return matrix if matrix.shape[1] == n_terms else sparse.csr_array(matrix[:, :n_terms])
 
 
 def _keep_largest(best, today, earlier):
@@ -59,7 +52,7 @@ def latest(earlier: Iterable, documents: int) -> list:
     Returns
     -------
     list
-        Batches with `t` and `counts`, as `nearest` takes them, in the order of time.
+        Batches with `t`, `counts` and `terms`, as `nearest` takes them, in the order of time.
 
     Examples
     --------
@@ -75,7 +68,7 @@ def latest(earlier: Iterable, documents: int) -> list:
     kept = []
     for batch in earlier:
         counts = batch.counts[max(0, batch.counts.shape[0] - documents) :]
-        kept.append(SimpleNamespace(t=batch.t, counts=counts))
+        kept.append(SimpleNamespace(t=batch.t, counts=counts, terms=batch.terms))
         documents -= counts.shape[0]
         if documents <= 0:
             break
@@ -87,7 +80,7 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
 
     With the cosines c_1 >= c_2 >= ... of a document and all earlier ones, the scores are 1 - c_1 and
     1 - (c_1 + ... + c_5)/5. Documents of today and of the past are weighted alike, by today's inverse
-    document frequencies, and scaled to unit l2 norm.
+    document frequencies (0 for a term that has left a bounded vocabulary), and scaled to unit l2 norm.
 
     Parameters
     ----------
@@ -134,11 +127,13 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
                 "timesteps before it",
                 "give the batches before t only, of the same chain",
             )
-        counts = _widened(earlier.counts[:], n_terms)
+        counts = terms.aligned(earlier, batch)
+        weights = {**known, "frequencies": np.pad(batch.frequencies, (0, counts.shape[1] - n_terms))}
         n_past += counts.shape[0]
         for rows in _blocks(counts.shape[0]):
             for name, form in weightings.items():
-                _keep_largest(best[name], today[name], weighting.weigh(counts[rows], tf=form, **known))
+                past_rows = weighting.weigh(counts[rows], tf=form, **weights)
+                _keep_largest(best[name], today[name], _first(past_rows, n_terms))
     scores = {}
     for name in weightings:
         cosines = np.minimum(np.sort(best[name], axis=1), 1.0)

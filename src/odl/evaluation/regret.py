@@ -310,6 +310,9 @@ def read_steps(checkpoint_paths, feature_paths):
             features.read(feature_paths[t]),
             checkpoints.read_checkpoint(checkpoint_paths[t], chain=chain, t=t),
         )
+        if batch.terms is not None:
+            given = f"{feature_paths[t]}, of a bounded vocabulary"
+            raise DataError(given, "terms that never leave, where dictionaries are compared", "set max_terms to 0")
         if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != held.digest:
             given = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
             raise DataError(f"{given} do not follow each other", "the files of one run in order", "pass them so")

@@ -34,6 +34,8 @@ class Network(NamedTuple):
     digests : list of str
         Of the agents' files.
     previous, digest, features : str
+    terms : ndarray of int64, or None
+        As in `odl.files.checkpoints.Checkpoint`.
     """
 
     t: int
@@ -46,6 +48,7 @@ class Network(NamedTuple):
     previous: str = checkpoints.FIRST
     digest: str = ""
     features: str = checkpoints.FIRST
+    terms: np.ndarray | None = None
 
 
 def folder(state):
@@ -106,6 +109,8 @@ def write_network(path, held):
     """Write the file of the network; return its digest."""
     with storage.writing(path, KIND, n_atoms=held.n_atoms, **_attributes(held)) as file:
         storage.write_array(file, "score", held.score)
+        if held.terms is not None:
+            storage.write_array(file, "terms", held.terms)
         group = file.create_group("dual")
         for name in sorted(held.dual):
             storage.write_array(group, name, held.dual[name])
@@ -129,6 +134,7 @@ def read_network(path, chain=None, t=None):
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),
             features=str(file.attrs["features"]),
+            terms=checkpoints.read_terms(file),
         )
     checkpoints.check_chain(path, held, chain, t)
     return held
@@ -172,6 +178,8 @@ def read_whole(path, chain=None, t=None, **options):
         raise _unlike(path, "agents' files of other sizes than it says")
     if atoms != [part[1].shape[1] for part in parts]:
         raise _unlike(path, "an agent with codes of other atoms than its own")
+    if network.terms is not None and shapes[0] != {len(network.terms)}:
+        raise _unlike(path, "agents with other terms than it names")
     codes = sparse.csr_array(sparse.hstack([part[1] for part in parts], format="csr"))
     silent = np.diff(codes.indptr) == 0
     return Checkpoint(
@@ -185,4 +193,5 @@ def read_whole(path, chain=None, t=None, **options):
         previous=network.previous,
         digest=network.digest,
         features=network.features,
+        terms=network.terms,
     )

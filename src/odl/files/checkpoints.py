@@ -46,6 +46,8 @@ class Checkpoint:
         Digest of this one; filled by `read`.
     features : str
         Digest of the features it was learned from.
+    terms : ndarray of int64, shape (n_terms,), optional
+        Ids of the terms, ascending, where the vocabulary is bounded; otherwise they are numbered from 0.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Checkpoint:
     previous: str = FIRST
     digest: str = ""
     features: str = FIRST
+    terms: np.ndarray | None = None
 
 
 def store(group, name, value, folder=None):
@@ -121,6 +124,8 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
     }
     with storage.writing(path, "checkpoint", **attributes) as file:
         store(file, "dictionary", checkpoint.dictionary)
+        if checkpoint.terms is not None:
+            storage.write_array(file, "terms", checkpoint.terms)
         folder = os.path.dirname(os.path.abspath(path))
         store(file, "codes", checkpoint.codes, folder)
         arrays = file.create_group("arrays")
@@ -191,12 +196,25 @@ def read_checkpoint(
             previous=str(file.attrs["previous"]),
             digest=str(file.attrs["digest"]),
             features=str(file.attrs["features"]),
+            terms=read_terms(file),
         )
+        if checkpoint.terms is not None and len(checkpoint.terms) != checkpoint.dictionary.shape[0]:
+            raise ValueError("its dictionary is of other terms than it names")
         held = checkpoint.codes.shape[1] if codes else 0
         if not isinstance(checkpoint.chain, dict) or held > checkpoint.dictionary.shape[1]:
             raise ValueError("its codes are of other atoms than its dictionary, or its chain is no map")
     check_chain(path, checkpoint, chain, t)
     return checkpoint
+
+
+def read_terms(file):
+    """Return the ids of the terms of an open checkpoint; None where its vocabulary has no bound."""
+    if "terms" not in file:
+        return None
+    terms = storage.read_array(file, "terms", "i")
+    if np.any(np.diff(terms) <= 0):
+        raise ValueError("the ids of its terms do not rise")
+    return terms
 
 
 def check_chain(path, checkpoint, chain=None, t=None):

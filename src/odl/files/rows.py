@@ -28,11 +28,13 @@ class Matrix:
     group : h5py.Group
     name : str
     n_columns : int, optional
-        Columns, if more than are stored: the others are empty.
+        Columns, if others than are stored.
+    places : ndarray of int64, optional
+        Column of each stored one, rising; -1: none. By default the same, and those that are more are empty.
     """
 
-    def __init__(self, group, name, n_columns=None):
-        self.group, self.name, self.inner = group, name, group[name]
+    def __init__(self, group, name, n_columns=None, places=None):
+        self.group, self.name, self.inner, self.places = group, name, group[name], places
         n_rows, stored = storage.shape_of(self.inner)
         self.ndim, self.format = 2, "csr"
         self.shape, self.stored = (n_rows, n_columns or stored), stored
@@ -44,7 +46,11 @@ class Matrix:
 
     def widened(self, n_columns):
         """Return the matrix with empty columns appended."""
-        return Matrix(self.group, self.name, max(n_columns, self.shape[1]))
+        return Matrix(self.group, self.name, max(n_columns, self.shape[1]), self.places)
+
+    def moved(self, places, n_columns):
+        """Return the matrix under other columns, without those whose place is -1."""
+        return Matrix(self.group, self.name, n_columns, places)
 
     def __getitem__(self, span):
         first, last, _ = span.indices(self.shape[0])
@@ -60,7 +66,13 @@ class Matrix:
         data, indices = (self.held[part][pointers[0] : pointers[-1]] for part in ("data", "indices"))
         shape = (last - first, self.stored)
         part = storage.csr_of(self.name, data, indices, (pointers - pointers[0]).astype(np.int32), shape)
-        return sparse.csr_array((part.data, part.indices, part.indptr), shape=(last - first, self.shape[1]))
+        parts = part.data, part.indices, part.indptr
+        if self.places is not None:
+            columns = self.places[part.indices]
+            kept = columns >= 0
+            ends = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)[part.indptr]
+            parts = part.data[kept], columns[kept].astype(np.int32), ends
+        return sparse.csr_array(parts, shape=(last - first, self.shape[1]))
 
     def parts(self, size=PART):
         """Yield (first row, CSR matrix) of consecutive runs of rows."""

@@ -86,8 +86,8 @@ def follow(
     odd = _odd(record, rows, found, chosen) & ~repeats[rows]
     pool = _pool(record, rows[odd], found, room(chosen.budget, len(rows)), chosen)
     memory, changed = candidates.advance(
-        carried.memory, data.t, Q[rows], np.searchsorted(rows, pool), odd, [data.ids[row] for row in rows],
-        data.vocabulary, chosen,
+        _under(carried, data, previous), data.t, Q[rows], np.searchsorted(rows, pool), odd,
+        [data.ids[row] for row in rows], data.vocabulary, chosen,
     )  # fmt: skip
     record.topic = changed.topic[np.searchsorted(rows, first)]
     record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
@@ -103,7 +103,7 @@ def follow(
     recent = carried.recent if data.t == 0 else np.append(carried.recent, found.score[~found.empty])
     periods.write(output, record, periods.Carried(
         data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], opened,
-        documents, linked,
+        documents, linked, data.terms,
     ))  # fmt: skip
 
 
@@ -140,6 +140,12 @@ def _before(previous, run, chosen, t):
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
     none = np.zeros(0, dtype=np.int64)
     return periods.Carried(-1, named, asdict(chosen), "", candidates.nothing(chosen), np.zeros(0), none, [], none)
+
+
+def _under(carried, data, previous):
+    """Return the memory of topics under the terms of the timestep."""
+    places = runs.places_of(carried.terms, data, previous) if previous else None
+    return carried.memory if places is None else candidates.moved(carried.memory, places, data.counts.shape[1])
 
 
 def _calibrated(data, found, carried, first, words, chosen):

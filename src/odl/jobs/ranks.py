@@ -21,11 +21,13 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.distributed import coding, messages, ranks, span_ranks, windows
-from odl.errors import OdlError, ParameterError
+from odl.errors import DataError, OdlError, ParameterError
 from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import update
-from odl.jobs.runs import check_previous, open_documents
+from odl.jobs.runs import check_previous, open_documents, places_of
 from odl.learners.batches import InMemory
+from odl.learners.kept import DICTIONARY
+from odl.learners.matrices import moved
 from odl.stream import features
 
 SIGNALS = (9, 11, 15, 137, 139, 143)  # statuses of launchers: 9 and 11 from mpiexec, 128 more from srun
@@ -103,20 +105,31 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None):
         A = learner.first_atoms(P, run.atoms, novelty.generator(run.seed, "start"))[:, own]
         updates, digest = 0, checkpoints.FIRST
     else:
-        A, updates, digest = _read_own(previous, run.chain, data.t - 1, among.agents, own)
+        A, updates, digest, held = _read_own(previous, run.chain, data.t - 1, among.agents, own)
+        A = _with_terms(A, held, data, previous)
     A = learners.widen(sparse.csc_array(A), n_rows=P.shape[1])
     agents = span_ranks.agents_of(among, learner.model, owner, A, **learner.diffusion)
     return Share(data, P, agents, updates, digest, storage.digest_of(source, "features"))
 
 
 def _read_own(previous, chain, t, agents, own):
-    """Return (own atoms, updates, digest) of the checkpoint before."""
+    """Return (own atoms, updates, digest, ids of terms) of the checkpoint before."""
     if not agentfiles.of_network(previous):  # one process had all the atoms
         held = checkpoints.read_checkpoint(previous, chain, t)
-        return held.dictionary[:, own], held.updates, held.digest
+        return held.dictionary[:, own], held.updates, held.digest, held.terms
     held = agentfiles.read_network(previous, chain, t)
     blocks = [agentfiles.read_agent(previous, agent, held)[0] for agent in agents]
-    return sparse.hstack(blocks, format="csc"), held.updates, held.digest
+    return sparse.hstack(blocks, format="csc"), held.updates, held.digest, held.terms
+
+
+def _with_terms(A, held, data, previous):
+    """Return atoms of the checkpoint before under the terms of a timestep with a bound on them."""
+    places = places_of(held, data, previous)
+    if places is None:
+        return A
+    if len(places) != A.shape[0]:
+        raise DataError(f"{previous} names {len(places)} terms and has {A.shape[0]}", "one file", f"delete {previous}")
+    return moved(sparse.csc_array(A), DICTIONARY.shape, places, data.counts.shape[1])
 
 
 def work(comm, source, state, timings, *, run, previous=None, corpus_features=None):
@@ -193,12 +206,9 @@ def _write(comm, state, share, run, found, dual):
     def write_network(digests):
         if first:
             score = np.where(np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * run.learner.scale(P))
-            agentfiles.write_network(
-                state,
-                agentfiles.Network(
-                    data.t, run.chain, updates, run.atoms, score, dual, digests, share.previous, features=share.features
-                ),
-            )
+            links = {"previous": share.previous, "features": share.features, "terms": data.terms}
+            held = agentfiles.Network(data.t, run.chain, updates, run.atoms, score, dual, digests, **links)
+            agentfiles.write_network(state, held)
 
     together(comm, forget)
     digests = among.gather_digests(together(comm, write_own))
@@ -325,7 +335,10 @@ def collect(source, state, score_file, *, run, previous=None, corpus_features=No
     data, P = step.data, step.P[:]
     held = agentfiles.read_whole(state, run.chain, data.t)
     value = agentfiles.read_network(state).dual["value"]
-    before = agentfiles.read_whole(previous, run.chain, data.t - 1).dictionary if previous else held.dictionary
+    before = held.dictionary
+    if previous:
+        earlier = agentfiles.read_whole(previous, run.chain, data.t - 1)
+        before = _with_terms(earlier.dictionary, earlier.terms, data, previous)
     before = learners.widen(before, n_rows=P.shape[1])
     best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
     found = novelty.of(learner.network_scores(P, held.codes, value, best), P)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from odl import learners
-from odl.errors import DataError
+from odl.errors import CheckpointError, DataError
 from odl.files import agentfiles, checkpoints
-from odl.stream import features
+from odl.stream import features, terms
 from odl.stream.weighting import Weighed, Weighting
 
 
@@ -114,8 +114,38 @@ def open_timestep(source, run, previous=None, corpus_features=None):
         return step
     options = {"by_document": learner.by_document, "codes": False}
     before = agentfiles.read_whole(previous, run.chain, step.data.t - 1, **options)
-    state = learners.resume(learner, before, step.P.shape[1], run.atoms, previous)
-    return step._replace(previous=before.digest, state=learner.fit_terms(state, step.P.shape[1]))
+    places, n_terms = places_of(before.terms, step.data, previous), step.P.shape[1]
+    state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
+    state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)
+    return step._replace(previous=before.digest, state=state)
+
+
+def places_of(held, data, path):
+    """Return where a timestep has each term of the checkpoint before it; None where the vocabulary has no bound.
+
+    Parameters
+    ----------
+    held : ndarray of int64, or None
+        Ids of its terms (`odl.files.checkpoints.Checkpoint`).
+    data : odl.stream.features.Features
+        Of the timestep.
+    path : path-like
+        The checkpoint, for the message.
+
+    Returns
+    -------
+    ndarray of int64, or None
+        -1 for a term that has left.
+
+    Raises
+    ------
+    CheckpointError
+        If only one of the two has a bound.
+    """
+    if (held is None) != (data.terms is None):
+        given = f"{path} is of a vocabulary {'without' if held is None else 'with'} a bound, the features are not"
+        raise CheckpointError(given, "one max_terms along a chain", f"delete {path} and run the same command again")
+    return None if held is None else terms.places(held, data.terms)
 
 
 def check_previous(t, previous):

@@ -15,7 +15,8 @@ from odl.files.tables import write_table
 from odl.jobs.runs import open_timestep
 from odl.jobs.shards import gather
 from odl.learners.batches import InMemory
-from odl.stream import features
+from odl.learners.matrices import moved
+from odl.stream import features, terms
 from odl.stream.weighting import Weighed
 
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
@@ -64,7 +65,7 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
         data.t, run.chain, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, step.previous,
-        features=str(data.file.attrs["digest"]),
+        features=str(data.file.attrs["digest"]), terms=data.terms,
     )  # fmt: skip
     checkpoints.write(state, checkpoint)
     write_scores(score_file, data, batch, found, current.dictionary, after.dictionary, run)
@@ -134,7 +135,7 @@ def _load_kernels(learner):
 
 
 def _past(step, history, run):
-    """Read and weigh the batches before, each as it was weighed when it came."""
+    """Read and weigh the batches before, each as it was weighed when it came, without terms that have left since."""
     t = step.data.t
     if not run.learner.needs_history:
         return []
@@ -146,7 +147,14 @@ def _past(step, history, run):
         raise DataError(
             given, f"those of 0 to {t - 1}, each in the file of its number", "give the folder of the stream"
         )
-    return [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]
+    weighed = [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]
+    if step.data.terms is None:
+        return weighed
+    wanted, n_terms = step.data.terms, len(step.data.terms)
+    return [
+        moved(P, ("positions", "terms"), terms.places(batch.terms, wanted), n_terms)
+        for P, batch in zip(weighed, batches, strict=True)
+    ]
 
 
 def warm_up(algorithm):

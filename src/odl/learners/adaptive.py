@@ -24,6 +24,7 @@ from odl.learners.shares import entries, with_data
 
 clusters = native.Kernels("clusters")
 BLOCK_OF_PRICES = 64  # `BLOCK` there
+NO_ATOM = 1e-12  # documents of an atom without words
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.clusters
 
 
@@ -146,6 +147,10 @@ class Adaptive(Learner):
             state.arrays[name][:] = value
         return state
 
+    def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
+        """As of every learner; what an atom loses is cut off as by `terms`, and one without words is merged first."""
+        return cut(state, super().move_terms(state, places, n_terms))
+
     def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Compare documents with their nearest atoms; codes are their least-squares weights, not negative.
 
@@ -235,6 +240,17 @@ class Adaptive(Learner):
         memory |= {name: atoms.slots[name][: len(size)] for name in ("members", "used", "birth")}
         memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
         return State(dictionary, memory, state.updates + 1)
+
+
+def cut(before: State, after: State) -> State:
+    """Return the state in which atoms that lost words have unit norm again, and ||S_j|| of what is left."""
+    A, size, members = after.dictionary, after.arrays["size"], after.arrays["members"]
+    lost = np.diff(A.indptr) < np.diff(before.dictionary.indptr)
+    norms = np.where(lost, np.sqrt(np.bincount(_columns(A), A.data**2, minlength=A.shape[1])), 1.0)
+    data = A.data / np.where(norms > 0, norms, 1.0)[_columns(A)]
+    empty = np.diff(A.indptr) == 0
+    arrays = {**after.arrays, "size": size * norms, "members": np.where(empty, np.minimum(members, NO_ATOM), members)}
+    return replace(after, dictionary=sparse.csc_array((data, A.indices, A.indptr), shape=A.shape), arrays=arrays)
 
 
 class Clusters:

@@ -18,8 +18,8 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.learners import shares
 from odl.learners.batches import Block, InMemory, blocks
-from odl.learners.kept import Kept
-from odl.learners.matrices import widen, with_terms
+from odl.learners.kept import DICTIONARY, Kept
+from odl.learners.matrices import moved, widen, with_terms
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,20 @@ class Learner:
         """Return the state with zero rows for terms that are new; nothing else changes."""
         arrays = {name: with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
         return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
+
+    def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
+        """Return the state under other numbers of terms, without those that have left; atoms keep theirs.
+
+        Parameters
+        ----------
+        state : State
+        places : ndarray of int64
+            New number of each term, rising; -1 for one that has left the vocabulary.
+        n_terms : int
+            Terms there are now.
+        """
+        arrays = {name: moved(value, self.kept[name].shape, places, n_terms) for name, value in state.arrays.items()}
+        return replace(state, dictionary=moved(state.dictionary, DICTIONARY.shape, places, n_terms), arrays=arrays)
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary; the score of a document is its objective.

@@ -16,7 +16,7 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import native
 from odl.learners import likeness
-from odl.learners.adaptive import BLOCK_OF_PRICES, Adaptive
+from odl.learners.adaptive import BLOCK_OF_PRICES, Adaptive, cut
 from odl.learners.atoms import check_atoms
 from odl.learners.base import Learner, Scores, State
 from odl.learners.batches import InMemory
@@ -143,6 +143,10 @@ class Levels(Learner):
         arrays = super().fresh(dictionary).arrays | {name: state.arrays[name] for name in OF_ATOMS}
         arrays["group"] = np.arange(dictionary.shape[1])
         return State(state.dictionary, arrays)
+
+    def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
+        """As of `adaptive`."""
+        return cut(state, super().move_terms(state, places, n_terms))
 
     def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Compare documents with their nearest atoms and groups; codes are weights of the atoms, not negative.

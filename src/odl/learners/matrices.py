@@ -23,6 +23,35 @@ def with_terms(value, shape, n_terms):
     return widen(value, **{("n_rows", "n_columns")[shape.index("terms")]: n_terms})
 
 
+def moved(value, shape, places, n_terms):
+    """Return an array whose terms have other numbers, without those that have none any more.
+
+    Parameters
+    ----------
+    value : csr_array, csc_array, ndarray, or an array that is read by rows
+    shape : tuple of str or int
+        As of `odl.learners.kept.Kept`.
+    places : ndarray of int64
+        New number of each term, rising; -1 for one that has left.
+    n_terms : int
+        Terms there are now.
+    """
+    if "terms" not in shape:
+        return value
+    if hasattr(value, "moved"):  # read by rows
+        return value.moved(places, n_terms)
+    axis, minor = shape.index("terms"), 1 if value.format == "csr" else 0
+    if axis != minor:
+        other = value.tocsc() if value.format == "csr" else value.tocsr()
+        return moved(other, shape, places, n_terms).asformat(value.format)
+    columns = places[value.indices]
+    kept = columns >= 0
+    totals = np.concatenate([[0], np.cumsum(kept)]).astype(value.indptr.dtype)
+    parts = value.data[kept], columns[kept].astype(value.indices.dtype), totals[value.indptr]
+    size = (n_terms, value.shape[1]) if axis == 0 else (value.shape[0], n_terms)
+    return type(value)(parts, shape=size)
+
+
 def largest_per_row(matrix, most):
     """Keep the `most` largest entries in size of every row (0: all); equal sizes by lower column.
 

@@ -2,7 +2,8 @@
 
 A chain of files, one per timestep, holds term counts under global term ids (given in order of first
 appearance, never changed) with the document frequencies *before* the timestep. What is small is read
-when a file is opened, documents by ranges of rows; all rows are a slice.
+when a file is opened, documents by ranges of rows; all rows are a slice. With a bound on the vocabulary
+a file holds the terms still known, and their ids (`odl.stream.terms`).
 """
 
 import os
@@ -19,6 +20,7 @@ from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import rows, storage
 from odl.stream import boilerplate, dense
+from odl.stream import terms as known_terms
 from odl.stream.weighting import Weighed, Weighting
 
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
@@ -47,18 +49,25 @@ class Features:
     t : int
         Timestep; 0 is the initialisation batch.
     counts : odl.files.rows.Matrix, shape (n_documents, n_terms)
-        Term counts; column = global term id. ``counts[:]`` is the csr_array of all documents.
+        Term counts; column = global term id, or its position in `terms`. ``counts[:]`` is the csr_array of all
+        documents.
     frequencies : ndarray of int64, shape (n_terms,)
         Documents before this batch that hold the term.
     n_before : int
         Documents before this batch.
     n_initial : int
-        Terms that occurred in batch 0: ids below it form the fixed vocabulary.
+        Terms that occurred in batch 0 (and have not left): columns below it form the fixed vocabulary.
     novel, novel_dominant : ndarray of int8, shape (n_documents,)
         1 if no topic (the dominant topic) of the document occurred in an earlier batch, 0 if one
         did, -1 for a document without topics.
     vocabulary : list of str
-        All terms seen up to and including this batch.
+        All terms seen up to and including this batch (that have not left), one a column.
+    max_terms : int
+        Bound on the terms known after a batch; 0: none.
+    terms, last : ndarray of int64, shape (n_terms,), or None
+        Where there is a bound: ids, ascending, and the last timestep before this one that had the term.
+    n_numbered, n_left : int
+        Where there is a bound: ids given so far; terms that left before this batch, of those the last one knew.
     ids, times, topics, titles
         As in `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
@@ -84,7 +93,11 @@ class Features:
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = Counts(file, "counts")
+        self.max_terms, self.terms, self.last = int(file.attrs.get("max_terms", 0)), None, None
+        self.n_numbered, self.n_left = self.counts.shape[1], 0
         self._check_sizes()
+        if self.max_terms:
+            self._read_terms()
 
     def _check_sizes(self):
         """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted."""
@@ -102,6 +115,19 @@ class Features:
             and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= self.n_before
         ):
             raise StorageError(f"{path} does not fit together", "counts that match", f"delete {path} and run again")
+
+    def _read_terms(self):
+        """Read the ids of the terms of a bounded vocabulary."""
+        self.n_numbered, self.n_left = (int(self.file.attrs[name]) for name in ("n_numbered", "n_left"))
+        self.terms, self.last = (storage.read_array(self.file, name, "i") for name in ("terms", "last"))
+        if (
+            {len(self.terms), len(self.last)} != {self.counts.shape[1]}
+            or np.any(np.diff(self.terms) <= 0)
+            or not 0 <= self.terms.min(initial=0) <= self.terms.max(initial=-1) + 1 <= self.n_numbered
+            or not known_terms.NEVER <= self.last.min(initial=0) <= self.last.max(initial=-1) < self.t
+            or min(self.max_terms, self.n_left) < 0
+        ):
+            raise ValueError("the ids of the terms do not fit")
 
     def _read(self, load, *arguments):
         try:
@@ -149,6 +175,13 @@ class Features:
             total += np.bincount(indices, minlength=len(total))
         return total
 
+    def last_after(self) -> np.ndarray:
+        """Return the last timestep of each term, this one included; only where there is a bound."""
+        last = self.last.copy()
+        for indices in rows.pieces(self.counts.held["indices"]):
+            last[indices] = self.t
+        return last
+
     def seen_after(self) -> tuple[set[str], set[str]]:
         """Return the topics, and the dominant topics, of all batches up to and including this one."""
         seen, dominant = (set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant"))
@@ -156,6 +189,14 @@ class Features:
             seen.update(names)
             dominant.update(names[:1])
         return seen, dominant
+
+    def sentence(self) -> str:
+        """Return how many terms are known and how many have left, where there is a bound."""
+        n_terms = self.counts.shape[1]
+        return (
+            f"{n_terms:,} terms with those of this batch, at most {self.max_terms:,} before; "
+            f"{self.n_left:,} left, {self.n_numbered - n_terms:,} so far"
+        )
 
     def weighed(self, norm: str | None = "l1", corpus: "Features | None" = None, **settings: Any) -> Weighed:
         """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
@@ -203,21 +244,7 @@ def label(topics: Collection[str], seen: Collection[str]) -> int:
     return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
 
 
-def number_terms(words, vocabulary):
-    """Return the global ids of a batch's words; new ones are appended to the vocabulary, in the order given."""
-    ids = {word: number for number, word in enumerate(vocabulary)}
-    columns = np.empty(len(words), dtype=np.int32)
-    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
-    for column, word in enumerate(words):
-        number = ids.get(word)
-        if number is None:
-            number = ids[word] = len(vocabulary)
-            vocabulary.append(word)
-        columns[column] = number
-    return columns
-
-
-def advance(output, source, previous=None):
+def advance(output, source, previous=None, max_terms=0):
     """Continue the feature chain by one batch, a run of documents at a time.
 
     Parameters
@@ -228,6 +255,8 @@ def advance(output, source, previous=None):
         The batch.
     previous : path-like or Features, optional
         The timestep before; none for batch 0.
+    max_terms : int
+        Most terms known after a batch; 0: all. Those too many leave before the next one (`odl.stream.terms.staying`).
 
     Returns
     -------
@@ -247,33 +276,22 @@ def advance(output, source, previous=None):
             expected = f"timestep {wanted}, after {before.file.filename if before else 'nothing'}"
             given = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(given, expected, "pass the batch that follows")
-        vocabulary = list(before.vocabulary) if before else []
-        known = len(vocabulary)
+        known = known_terms.Known(before, max_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
         used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
         columns = np.zeros(len(words), dtype=np.int32)
-        columns[used] = number_terms(
-            [word for word, left in zip(words, used.tolist(), strict=True) if left], vocabulary
-        )
-        frequencies = np.zeros(len(vocabulary), dtype=np.int64)
-        seen, dominant = set(), set()
-        if before:
-            frequencies[:known] = before.frequencies_after()
-            seen, dominant = before.seen_after()
-        sizes = {
-            "t": wanted,
-            "n_before": before.n_before + before.counts.shape[0] if before else 0,
-            "n_initial": before.n_initial if before else len(vocabulary),
-        }
-        with storage.writing(output, "features", **sizes) as file:
-            _write_counts(file, counts, columns, len(vocabulary), cut)
-            storage.write_strings(file, "vocabulary", vocabulary)
+        columns[used] = known.columns([word for word, left in zip(words, used.tolist(), strict=True) if left])
+        seen, dominant = before.seen_after() if before else (set(), set())
+        sizes = {"t": wanted, "n_before": before.n_before + before.counts.shape[0] if before else 0}
+        with storage.writing(output, "features", **sizes, **known.attributes) as file:
+            _write_counts(file, counts, columns, len(known.vocabulary), cut)
+            known.write(file)
             for name in ("ids", "titles"):
                 rows.copy_array(batch, file, name)
             storage.write_strings(file, "seen", sorted(seen))
             storage.write_strings(file, "seen_dominant", sorted(dominant))
-            storage.write_array(file, "frequencies", frequencies)
+            storage.write_array(file, "frequencies", known.frequencies)
             for name, chosen, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
                 labels = (label(names[:chosen], past) for names in _topics(batch))
                 storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))
@@ -286,7 +304,10 @@ def advance(output, source, previous=None):
 
 
 def follow(
-    documents: docs.Documents, previous: Features | None = None, output: str | os.PathLike | None = None
+    documents: docs.Documents,
+    previous: Features | None = None,
+    output: str | os.PathLike | None = None,
+    max_terms: int = 0,
 ) -> Features:
     """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
 
@@ -300,6 +321,8 @@ def follow(
         The timestep before; none for batch 0.
     output : path-like, optional
         Written: features of the timestep. Without one their file goes when nothing refers to it any more.
+    max_terms : int
+        As in `advance`.
 
     Returns
     -------
@@ -318,7 +341,7 @@ def follow(
     with tempfile.TemporaryDirectory() as folder:
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
         docs.write(source, replace(documents, passages=None), "batch", t=previous.t + 1 if previous else 0)
-        advance(output, source, previous)
+        advance(output, source, previous, max_terms)
         return read(output)
 
 

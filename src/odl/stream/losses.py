@@ -1,4 +1,4 @@
-"""What was taken out of the documents of a run before their words were counted, in one line."""
+"""What was taken out of the documents of a run before their words were counted, and which words left, in one line."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from odl.files import storage
 
 
 def sentence(documents, features):
-    """Return what cleaners, boilerplate and a minimum of words took out; "" where nothing was to be.
+    """Return what cleaners, boilerplate, a minimum of words and a bound on terms took out; "" where nothing was to be.
 
     Parameters
     ----------
@@ -28,6 +28,7 @@ def sentence(documents, features):
             taken = docs.read_removed(file)
             if (boilerplate := _boilerplate(Path(features))) is not None:
                 taken["boilerplate"] = boilerplate
+            left = _left(Path(features))
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):
         return ""
@@ -36,15 +37,30 @@ def sentence(documents, features):
             parts.append(f"{name} of {n_touched:,} ({int(characters.sum(dtype=np.int64)):,} characters)")
     said = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
     dropped = f"{n_dropped:,} more were too short and are left out" if n_dropped else ""
-    return "; ".join(filter(None, [said, dropped]))
+    return "; ".join(filter(None, [said, dropped, left]))
+
+
+def _files(folder):
+    """Return the files of the features, oldest first."""
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"\d+\.h5", name)] if folder.is_dir() else []
+    return [folder / name for name in sorted(names, key=lambda name: int(name[:-3]))]
+
+
+def _left(folder):
+    """Return how many terms a bounded vocabulary has let go."""
+    for path in _files(folder)[-1:]:
+        with storage.reading(path, "features") as file:
+            if most := int(file.attrs.get("max_terms", 0)):
+                gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
+                return f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
+    return ""
 
 
 def _boilerplate(folder):
     """Return the characters of boilerplate of the documents of all timesteps; None where it was not looked for."""
     found = []
-    for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
-        if re.fullmatch(r"\d+\.h5", name):
-            with storage.reading(folder / name, "features") as file:
-                if "boilerplate" in file:
-                    found.append(storage.read_array(file["boilerplate"], "taken", "i"))
+    for path in _files(folder):
+        with storage.reading(path, "features") as file:
+            if "boilerplate" in file:
+                found.append(storage.read_array(file["boilerplate"], "taken", "i"))
     return np.concatenate(found) if found else None

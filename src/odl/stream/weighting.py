@@ -103,6 +103,9 @@ def _frequencies(batch, idf, corpus):
     if idf == "corpus":
         if corpus is None:
             raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
+        if batch.terms is not None:
+            given = "idf 'corpus' with max_terms: the last batch has no frequencies of terms that have left"
+            raise ParameterError(given, "idf 'past' or 'none'", "choose one of them, or set max_terms to 0")
         if corpus.t < batch.t:
             given = f"the last batch is of timestep {corpus.t}, before {batch.t}"
             raise ParameterError(given, "the end of the stream", "pass the last features")

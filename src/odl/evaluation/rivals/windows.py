@@ -37,7 +37,7 @@ class WholePast:
 
     def learn(self, batch: Features) -> None:
         """Hold the counts of a batch, and let go of documents that are too many."""
-        self.past.append(SimpleNamespace(t=batch.t, counts=batch.counts[:]))
+        self.past.append(SimpleNamespace(t=batch.t, counts=batch.counts[:], terms=batch.terms))
         if self.LAST is not None:
             self.past = baselines.latest(reversed(self.past), self.LAST)
 

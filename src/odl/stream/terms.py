@@ -1,0 +1,177 @@
+"""A bound on the vocabulary of a stream: which terms leave, and where those that stay are found in the next timestep.
+
+Ids are given in order of first appearance and never again: a term that comes back after it has left gets a new one.
+Where there is a bound, the columns of a timestep are the terms that it knows, ascending by id, so that nothing has the
+size of all terms that ever were.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from odl.errors import DataError, ParameterError
+from odl.files import storage
+
+NEVER = -1  # timestep at which a new term was last seen
+
+
+def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
+    """Return the positions of the terms that stay: those unseen for longest leave, of these the rarest, the oldest.
+
+    By rarity alone the words of what is new would leave first, and what was frequent once would stay for ever.
+
+    Parameters
+    ----------
+    terms : ndarray of int64, shape (n_terms,)
+        Ids, ascending.
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents with the term.
+    last : ndarray of int64, shape (n_terms,)
+        Timestep of the last of them.
+    most : int
+        Terms that stay; 0: all.
+
+    Returns
+    -------
+    ndarray of int64
+        Ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.stream.terms import staying
+    >>> staying(np.array([0, 1, 4, 5]), np.array([9, 1, 2, 1]), np.array([0, 2, 2, 2]), 2)
+    array([2, 3])
+    """
+    gone = max(0, len(terms) - most) if most else 0
+    return np.sort(np.lexsort((terms, frequencies, last))[gone:])
+
+
+def places(held: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the position of each id among others, both ascending; -1 for one that is not there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.stream.terms import places
+    >>> places(np.array([0, 3, 4]), np.array([0, 4, 6]))
+    array([ 0, -1,  1])
+    """
+    found = np.searchsorted(wanted, held)
+    there = found < len(wanted)
+    there[there] = wanted[found[there]] == held[there]
+    return np.where(there, found, -1)
+
+
+def aligned(earlier, batch):
+    """Return the counts of an earlier timestep under the columns of a later one.
+
+    Terms that have left since then are columns behind those of the batch, so that documents keep their length.
+
+    Parameters
+    ----------
+    earlier, batch : odl.stream.features.Features
+
+    Returns
+    -------
+    csr_array, shape (n_documents, n_terms or more)
+
+    Raises
+    ------
+    DataError
+        If the batch does not go on from the earlier one.
+    """
+    counts, n_terms = earlier.counts[:], batch.counts.shape[1]
+    if (earlier.terms is None) != (batch.terms is None) or (batch.terms is None and counts.shape[1] > n_terms):
+        raise DataError(
+            f"an earlier batch with {counts.shape[1]} terms where the present one has {n_terms}",
+            "terms that are only ever appended",
+            "give the batches before t only, of the same chain",
+        )
+    if batch.terms is None:
+        return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=(counts.shape[0], n_terms))
+    columns = places(earlier.terms, batch.terms)
+    gone = columns < 0
+    columns[gone] = n_terms + np.arange(np.count_nonzero(gone))
+    moved = (counts.data, columns[counts.indices].astype(counts.indices.dtype), counts.indptr)
+    return sparse.csr_array(moved, shape=(counts.shape[0], n_terms + np.count_nonzero(gone))).sorted_indices()
+
+
+def check_bound(most, before):
+    """Refuse a bound that is none, or another one than the timestep before was made with."""
+    if most < 0:
+        raise ParameterError(f"max_terms is {most}", "a number of terms from 1, or 0 for no bound", "correct it")
+    if before is not None and before.max_terms != most:
+        given = f"max_terms {most} after {before.file.filename}, which was made with {before.max_terms}"
+        raise DataError(given, "one bound along a stream", "delete the features and run again")
+
+
+def number_terms(words, vocabulary):
+    """Return the global ids of a batch's words; new ones are appended to the vocabulary, in the order given."""
+    ids = {word: number for number, word in enumerate(vocabulary)}
+    columns = np.empty(len(words), dtype=np.int32)
+    # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
+    for column, word in enumerate(words):
+        number = ids.get(word)
+        if number is None:
+            number = ids[word] = len(vocabulary)
+            vocabulary.append(word)
+        columns[column] = number
+    return columns
+
+
+class Known:
+    """The terms known before a batch: words, frequencies and, where there is a bound, ids and last timesteps.
+
+    Parameters
+    ----------
+    before : Features or None
+        The timestep before.
+    max_terms : int
+    """
+
+    def __init__(self, before, max_terms):
+        check_bound(max_terms, before)
+        self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
+        self.vocabulary, self.frequencies = [], np.zeros(0, dtype=np.int64)
+        self.terms, self.last, self.n_numbered = self.frequencies, self.frequencies, 0
+        if before:
+            self.vocabulary, self.frequencies = list(before.vocabulary), before.frequencies_after()
+            self.n_initial = before.n_initial
+        if before and max_terms:
+            self._drop(before)
+
+    def _drop(self, before):
+        """Let the terms leave that are too many."""
+        last = before.last_after()
+        stay = staying(before.terms, self.frequencies, last, self.max_terms)
+        self.n_left, self.n_numbered = len(last) - len(stay), before.n_numbered
+        self.n_initial = int(np.searchsorted(stay, before.n_initial))
+        self.vocabulary = [self.vocabulary[place] for place in stay.tolist()]
+        self.terms, self.frequencies, self.last = before.terms[stay], self.frequencies[stay], last[stay]
+
+    def columns(self, words):
+        """Return the columns of a batch's words; those that are new get the next ids, in the order given."""
+        columns = number_terms(words, self.vocabulary)
+        more = len(self.vocabulary) - len(self.frequencies)
+        self.frequencies = np.append(self.frequencies, np.zeros(more, dtype=np.int64))
+        if self.max_terms:
+            self.terms = np.append(self.terms, np.arange(self.n_numbered, self.n_numbered + more))
+            self.last = np.append(self.last, np.full(more, NEVER))
+            self.n_numbered += more
+        if self.n_initial is None:
+            self.n_initial = len(self.vocabulary)
+        return columns
+
+    @property
+    def attributes(self):
+        """What the file says of them."""
+        if not self.max_terms:
+            return {"n_initial": self.n_initial}
+        return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
+
+    def write(self, file):
+        """Store them."""
+        storage.write_strings(file, "vocabulary", self.vocabulary)
+        if self.max_terms:
+            storage.write_array(file, "terms", self.terms.astype(np.int64))
+            storage.write_array(file, "last", self.last.astype(np.int64))

@@ -2,133 +2,17 @@
 
 An atom j is the sum S_j of the documents that joined it, n_j of them. Neither sums nor documents move when atoms
 merge: early sums, later ones and the documents of a block are pieces, of which each has an owner, and the inner product
-of a document and an atom is the sum of those with its pieces (`odl.kernels.inverted`).
-
-The cheapest pair to merge is found lazily. Atoms are numbered by the time of their last change. Row j of `gram` is
-right for all atoms that changed before j, and `price[j]` is the least squared cost among these when j was searched; it
-is that still if `partner[j]` has not changed since, otherwise a lower bound. So every pair is looked at by the one
-that changed last, and a row is searched again only when its bound is the least of all.
+of a document and an atom is the sum of those with its pieces (`odl.kernels.inverted`). The cheapest pair to merge is
+found by `odl.kernels.prices`.
 """
 
 import math
 
-import numpy as np
-
-from odl.kernels import inverted
-from odl.kernels.compiled import comparing, kernel
+from odl.kernels import inverted, prices
+from odl.kernels.compiled import kernel
+from odl.kernels.prices import ATOMS, START, TIME
 
 MERGE, JOIN, RETIRE = 0, 1, 2
-# In `counters`: slots in use, time, time at which all of `gram` was right, time of the last search of what changed.
-ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3
-BLOCK = 64  # prices that have a least one of their own
-UNKNOWN = -2  # partner of an atom that has not been searched since it changed
-
-
-@comparing
-def _least_of(values, count):
-    """Return the least of values[:count]."""
-    least = np.inf
-    for j in range(count):
-        least = values[j] if values[j] < least else least
-    return least
-
-
-@comparing
-def _most_of(values, count):
-    """Return the largest of values[:count], or 0."""
-    most = 0.0
-    for j in range(count):
-        most = values[j] if values[j] > most else most
-    return most
-
-
-@kernel
-def _set(j, value, price, least):
-    """Set the price of an atom, and the least price of its block."""
-    before, block = price[j], j // BLOCK
-    price[j] = value
-    if value <= least[block]:
-        least[block] = value
-    elif before == least[block]:
-        first = block * BLOCK
-        least[block] = _least_of(price[first:], min(BLOCK, len(price) - first))
-
-
-@kernel
-def _next_at(value, first, price, least):
-    """Return the first atom from `first` on that has this price, or -1."""
-    for block in range(first // BLOCK, len(least)):
-        if least[block] == value:
-            for j in range(max(first, block * BLOCK), min((block + 1) * BLOCK, len(price))):
-                if price[j] == value:
-                    return j
-    return -1
-
-
-@kernel
-def _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters):
-    """Find the atom that is cheapest to merge with j among those that changed before it; among equals the first."""
-    if stamp[j] <= counters[START]:  # atoms of the start are in the order of their numbers
-        n_atoms = j
-    row, own, scale, time = gram[j], documents[j], inverse[j], stamp[j]
-    for i in range(n_atoms):
-        distance = 1.0 - row[i] * (scale * inverse[i])
-        distance = distance if distance > 0.0 else 0.0
-        value = distance * distance * (own * documents[i] / (own + documents[i]))
-        cost[i] = value if stamp[i] < time and documents[i] > 0.0 else np.inf
-    found = _least_of(cost, n_atoms) if own > 0.0 else np.inf
-    _set(j, found, price, least)
-    partner[j] = -1
-    if found < np.inf:
-        i = 0
-        while cost[i] != found:
-            i += 1
-        partner[j] = i
-
-
-@kernel
-def _is_right(j, stamp, partner):
-    """Tell whether the price of an atom is that of its partner, or of nothing, rather than a bound."""
-    return partner[j] == -1 or (partner[j] >= 0 and stamp[partner[j]] < stamp[j])
-
-
-@kernel
-def _cheapest(n_atoms, gram, documents, inverse, stamp, recent, partner, price, least, cost, counters):
-    """Return the atom whose price is the least; of equal pairs that of the first atom, then of the first other."""
-    since = counters[SEARCHED]
-    recently = counters[TIME] - since < len(recent)
-    for place in range(counters[TIME] - since if recently else n_atoms):
-        j = recent[(since + 1 + place) % len(recent)] if recently else place
-        if partner[j] == UNKNOWN:
-            _search(j, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters)
-    counters[SEARCHED] = counters[TIME]
-    while True:
-        value = _least_of(least, len(least))
-        found = _next_at(value, 0, price, least)
-        if not _is_right(found, stamp, partner):
-            _search(found, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters)
-        elif value == np.inf or _next_at(value, found + 1, price, least) < 0:
-            return found
-        else:
-            first = _first_of_equals(found, stamp, partner, price, least)
-            if _is_right(first, stamp, partner):
-                return first
-            _search(first, n_atoms, gram, documents, inverse, stamp, partner, price, least, cost, counters)
-
-
-@kernel
-def _first_of_equals(found, stamp, partner, price, least):
-    """Return an atom of the least price that must be searched again, or of the first pair that has it."""
-    best, other, value = min(found, partner[found]), max(found, partner[found]), price[found]
-    j = _next_at(value, found + 1, price, least)
-    while j >= 0:
-        if not _is_right(j, stamp, partner):
-            return j
-        low, high = min(j, partner[j]), max(j, partner[j])
-        if low < best or (low == best and high < other):
-            found, best, other = j, low, high
-        j = _next_at(value, j + 1, price, least)
-    return found
 
 
 @kernel
@@ -155,7 +39,7 @@ def _changed(j, stamp, recent, partner, counters):
     counters[TIME] += 1
     stamp[j] = counters[TIME]
     recent[counters[TIME] % len(recent)] = j
-    partner[j] = UNKNOWN
+    partner[j, 0] = prices.UNKNOWN
 
 
 @kernel
@@ -193,7 +77,7 @@ def _merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp,
 @kernel
 def _make_room(
     nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-    stamp, recent, partner, price, least, cost, counters,
+    stamp, recent, partner, worth, price, least, cost, counters,
 ):  # fmt: skip
     """Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one."""
     n_atoms = counters[ATOMS]
@@ -203,11 +87,13 @@ def _make_room(
         gone = _least(n_atoms, documents, used)
         _reassign(owner, pieces, gone, -1)
         return gone
-    gone = _cheapest(n_atoms, gram, documents, inverse, stamp, recent, partner, price, least, cost, counters)
+    gone = prices.cheapest(
+        n_atoms, gram, documents, inverse, stamp, recent, partner, worth, price, least, cost, counters
+    )  # fmt: skip
     joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] / (documents[nearest] + 1.0))
     if not price[gone] < joining:
         return -1
-    kept = partner[gone]
+    kept = partner[gone, 0]
     # The atom of more documents, then the older one, keeps its number.
     if documents[gone] > documents[kept] or (documents[gone] == documents[kept] and birth[gone] < birth[kept]):
         gone, kept = kept, gone
@@ -260,22 +146,38 @@ def _products(
 
 
 @kernel
+def _above(inner, inverse, size, most, cosines):
+    """Find cosines; return how many are above `most`."""
+    above = 0
+    for i in range(size):
+        value = inner[i] * inverse[i]
+        cosines[i] = value
+        above += 1 if value > most else 0
+    return above
+
+
+@kernel
 def _nearest(n_atoms, inner, squares, inverse, cosines):
     """Return the atom of the largest cosine, among equals the first, and that cosine; -1 and -1 where there is none."""
-    for j in range(n_atoms):
-        cosines[j] = inner[j] * inverse[j]
-    most = _most_of(cosines, n_atoms)
-    for j in range(n_atoms):
-        if cosines[j] == most and squares[j] > 0.0:
-            return j, most
-    return -1, -1.0
+    found, most = -1, 0.0
+    for first in range(0, n_atoms, prices.BLOCK):
+        size = min(prices.BLOCK, n_atoms - first)
+        if _above(inner[first:], inverse[first:], size, most, cosines):
+            for i in range(size):
+                if cosines[i] > most:
+                    found, most = first + i, cosines[i]
+    j = 0
+    while found < 0 and j < n_atoms:
+        found = j if squares[j] > 0.0 else -1
+        j += 1
+    return found, most if found >= 0 else -1.0
 
 
 @kernel
 def learn(
     starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
     new_offsets, new_rows, new_values, owner, total,
-    gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, price, least, cost,
+    gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, worth, price, least, cost,
     counters, late, before, seen, same, full,
 ):  # fmt: skip
     """Let the documents of a block join, open and merge atoms, one after another.
@@ -308,9 +210,13 @@ def learn(
         Number of the last document that joined, and of the first.
     inner, cost : ndarray of float64, shape (n_slots,)
         Work space.
-    stamp, recent, partner, price : ndarray of int64, the last of float64, shape (n_slots,), changed
-        Time of the last change of each atom; atoms by the time of their change; see above. Prices: infinite at first.
-    least : ndarray of float64, shape (n_slots // BLOCK + 1,), changed
+    stamp, recent : ndarray of int64, shape (n_slots,), changed
+        Time of the last change of each atom; atoms by the time of their change.
+    partner, worth : ndarray of int64 and float64, shape (n_slots, prices.OFFERS), changed
+        Of `odl.kernels.prices`; partners unknown at first.
+    price : ndarray of float64, shape (n_slots,), changed
+        Infinite at first.
+    least : ndarray of float64, shape (n_slots // prices.BLOCK + 1,), changed
         Least price of each `BLOCK` atoms; infinite at first.
     counters : ndarray of int64, shape (4,), changed
         Slots in use, time, time at which all of `gram` was right, time of the last search (below 0: none yet).
@@ -340,7 +246,7 @@ def learn(
             else:
                 slot = _make_room(
                     nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-                    stamp, recent, partner, price, least, cost, counters,
+                    stamp, recent, partner, worth, price, least, cost, counters,
                 )  # fmt: skip
         joined = slot < 0
         if joined:

@@ -49,10 +49,10 @@ FUNCTIONS = {
     },
     "clusters": {
         "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
-        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] d[] l[] l l l d l",
+        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[,] d[,] d[] d[] d[] l[] l l l d l",
     },
     "parents": {
-        "group": "d[,] d[] l l[] d[] d[] d[] d[] d[] l[] l[] l[] l[] l[] d[] l[]",
+        "group": "d[,] d[] l l[] d[] d[] d[] d[] d[] l[] l[] l[] l[] l[,] d[,] d[] l[]",
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}

@@ -23,7 +23,7 @@ from odl.learners.matrices import widen
 from odl.learners.shares import entries, with_data
 
 clusters = native.Kernels("clusters")
-BLOCK_OF_PRICES = 64  # `BLOCK` there
+BLOCK_OF_PRICES, OFFERS, UNKNOWN = 64, 4, -2  # as in odl.kernels.prices
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.clusters
 
 
@@ -277,8 +277,9 @@ class Clusters:
         self.slots["inner"] = np.empty(n_slots)
         times = np.zeros(n_slots, dtype=np.int64)
         times[:n_atoms] = np.arange(1, n_atoms + 1)
-        self.times = times, np.zeros(n_slots, np.int64), np.full(n_slots, -2)
-        self.prices = np.full(n_slots, np.inf), np.full(n_slots // BLOCK_OF_PRICES + 1, np.inf), np.empty(n_slots)
+        self.times = times, np.zeros(n_slots, np.int64)
+        self.prices = np.full((n_slots, OFFERS), UNKNOWN), np.empty((n_slots, OFFERS)), np.full(n_slots, np.inf)
+        self.prices += np.full(n_slots // BLOCK_OF_PRICES + 1, np.inf), np.empty(n_slots)
         self.counters = np.array([n_atoms, n_atoms, n_atoms, -n_slots])
 
     def learn(self, P: sparse.csr_array) -> None:

@@ -16,7 +16,7 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import native
 from odl.learners import likeness
-from odl.learners.adaptive import BLOCK_OF_PRICES, Adaptive
+from odl.learners.adaptive import BLOCK_OF_PRICES, OFFERS, Adaptive
 from odl.learners.atoms import check_atoms
 from odl.learners.base import Learner, Scores, State
 from odl.learners.batches import InMemory
@@ -248,7 +248,8 @@ def groups(gram, documents, target):
         The atom that names the group of each: of two groups that of more documents, and the later one among equals.
     """
     k = len(documents)
-    owner, work, places = np.empty(k, dtype=np.int64), np.empty((5, k)), np.empty((5, k), dtype=np.int64)
+    owner, work, places = np.empty(k, dtype=np.int64), np.empty((5, k)), np.empty((4, k), dtype=np.int64)
+    partner, worth = np.empty((k, OFFERS), dtype=np.int64), np.empty((k, OFFERS))
     least, counters = np.empty(k // BLOCK_OF_PRICES + 1), np.empty(4, dtype=np.int64)
-    kernels.group(gram, documents, target, owner, *work, *places, least, counters)
+    kernels.group(gram, documents, target, owner, *work, *places, partner, worth, least, counters)
     return owner

@@ -122,11 +122,11 @@ def _place(slot, joined, norm, gram, squares, inverse, inner, stamp, recent, par
 
 @kernel
 def _products(
-    d, pieces, n_atoms, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
-    new_offsets, new_rows, new_values, late, before, owner, total, inner,
+    d, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
+    new_offsets, new_rows, new_values, late, before, total,
 ):  # fmt: skip
-    """Fill `inner` with the inner products of document d and the atoms; return the square of its norm."""
-    total[:pieces] = 0.0
+    """Fill `total` with the inner products of document d and the pieces; return the square of its norm."""
+    total[: before + d] = 0.0
     inverted.add(starts[d], starts[d + 1], terms, weights, offsets, rows, values, total)
     if before > late:
         inverted.add(starts[d], starts[d + 1], terms, weights, late_offsets, late_rows, late_values, total[late:])
@@ -138,11 +138,29 @@ def _products(
             if new_rows[place] >= d:
                 break
             total[before + new_rows[place]] += weight * new_values[place]
+    return norm
+
+
+@kernel
+def products(
+    first, last, since, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
+    new_offsets, new_rows, new_values, late, before, totals, norms,
+):  # fmt: skip
+    """Fill `totals` and `norms`, from row first - since on, for documents first..last-1 of a block; see `learn`."""
+    for d in range(first, last):
+        norms[d - since] = _products(
+            d, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
+            new_offsets, new_rows, new_values, late, before, totals[d - since],
+        )  # fmt: skip
+
+
+@kernel
+def _gather(n_atoms, pieces, owner, total, inner):
+    """Fill `inner` with the inner products of a document and the atoms, from those with their pieces."""
     inner[:n_atoms] = 0.0
     for piece in range(pieces):
         if owner[piece] >= 0:
             inner[owner[piece]] += total[piece]
-    return norm
 
 
 @kernel
@@ -175,12 +193,12 @@ def _nearest(n_atoms, inner, squares, inverse, cosines):
 
 @kernel
 def learn(
-    starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
-    new_offsets, new_rows, new_values, owner, total,
+    first, last, ahead, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
+    new_offsets, new_rows, new_values, owner, totals, norms,
     gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, worth, price, least, cost,
     counters, late, before, seen, same, full,
 ):  # fmt: skip
-    """Let the documents of a block join, open and merge atoms, one after another.
+    """Let documents first..last-1 of a block join, open and merge atoms, one after another.
 
     A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused
     slot, or, when all are used, in the slot that becomes free by merging the two atoms that are cheapest to merge,
@@ -189,6 +207,9 @@ def learn(
 
     Parameters
     ----------
+    first, last : int
+    ahead : int
+        1: `totals` and `norms` are there, from `products`; 0: they are work space of one row.
     starts, terms, weights : ndarray
         Documents in CSR form, of unit l2 norm, with numbers for terms (`inverted.number`).
     offsets, rows, values : ndarray
@@ -199,8 +220,10 @@ def learn(
         Inverted lists of the documents.
     owner : ndarray of int64, shape (before + n_documents,), changed
         Slot that each piece is part of: early sums, late ones and documents, which get theirs here; -1: none.
-    total : ndarray of float64, shape (before + n_documents,)
-        Work space.
+    totals : ndarray of float64, shape (n, before + n_documents)
+        Inner products of documents from `first` on with the pieces.
+    norms : ndarray of float64, shape (n,)
+        Squares of their norms.
     gram : ndarray of float64, shape (n_slots, n_slots), changed
         Inner products of the atoms, from `inverted.grams` or as the block before left them; shape (0, 0) where nothing
         will be merged.
@@ -208,7 +231,7 @@ def learn(
         Documents of each atom, forgetting included; ||S_j||^2; 1 / ||S_j||.
     used, birth : ndarray of int64, shape (n_slots,), changed
         Number of the last document that joined, and of the first.
-    inner, cost : ndarray of float64, shape (n_slots,)
+    inner : ndarray of float64, shape (n_slots,)
         Work space.
     stamp, recent : ndarray of int64, shape (n_slots,), changed
         Time of the last change of each atom; atoms by the time of their change.
@@ -218,6 +241,8 @@ def learn(
         Infinite at first.
     least : ndarray of float64, shape (n_slots // prices.BLOCK + 1,), changed
         Least price of each `BLOCK` atoms; infinite at first.
+    cost : ndarray of float64, shape (prices.BLOCK,)
+        Work space.
     counters : ndarray of int64, shape (4,), changed
         Slots in use, time, time at which all of `gram` was right, time of the last search (below 0: none yet).
     late, before : int
@@ -228,15 +253,17 @@ def learn(
     full : int
         What to do when all slots are used: MERGE, JOIN (the nearest atom) or RETIRE (the smallest atom).
     """
-    for d in range(len(starts) - 1):
-        pieces = before + d
+    for d in range(first, last):
+        pieces, row = before + d, (d - first) * ahead
         owner[pieces] = -1
         if starts[d] == starts[d + 1]:
             continue
-        norm = _products(
-            d, pieces, counters[ATOMS], starts, terms, weights, offsets, rows, values, late_offsets, late_rows,
-            late_values, new_offsets, new_rows, new_values, late, before, owner, total, inner,
-        )  # fmt: skip
+        if not ahead:
+            norms[0] = _products(
+                d, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
+                new_offsets, new_rows, new_values, late, before, totals[0],
+            )  # fmt: skip
+        _gather(counters[ATOMS], pieces, owner, totals[row], inner)
         nearest, cosine = _nearest(counters[ATOMS], inner, squares, inverse, cost)
         slot = -1
         if nearest < 0 or cosine < same:
@@ -254,6 +281,6 @@ def learn(
         else:
             birth[slot], documents[slot], inner[slot] = seen + d, 0.0, 0.0
         owner[pieces] = slot
-        _place(slot, joined, norm, gram, squares, inverse, inner, stamp, recent, partner, counters)
+        _place(slot, joined, norms[row], gram, squares, inverse, inner, stamp, recent, partner, counters)
         documents[slot] += 1.0
         used[slot] = seen + d

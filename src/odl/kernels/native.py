@@ -40,7 +40,7 @@ FUNCTIONS = {
         "count": "l l l[] u[] l[]",
         "offsets": "l[,] l[]",
         "fill": "l l l[] u[] d[] l[] u[] d[]",
-        "grams": "l[] u[] d[] l[] u[] d[] d[,]",
+        "grams": "l l l[] u[] d[] l[] u[] d[] d[,]",
         "nearest": "l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]",
         "codes": "l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]",
         "combine": "l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]",
@@ -48,11 +48,15 @@ FUNCTIONS = {
         "heaviest": "l l[] i[] d[] l[] d[] d[]",
     },
     "clusters": {
-        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
+        "products": "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l l d[,] d[]",
+        "learn": "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[,] d[] "
         "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[,] d[,] d[] d[] d[] l[] l l l d l",
     },
+    "prices": {
+        "search": "l l d[,] d[] d[] l[] l[,] d[,] d[] d[] d[] l[]",
+    },
     "parents": {
-        "group": "d[,] d[] l l[] d[] d[] d[] d[] d[] l[] l[] l[] l[] l[,] d[,] d[] l[]",
+        "group": "d[,] d[] d[] d[] l l[] l[] d[] l[] l[,] d[,] d[] d[] d[] l[] l[] l[]",
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}

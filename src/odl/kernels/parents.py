@@ -1,7 +1,5 @@
 """Compiled kernel of the learner with levels: atoms are grouped, the two that are cheapest to merge first."""
 
-import math
-
 import numpy as np
 
 from odl.kernels import clusters, prices
@@ -49,55 +47,36 @@ def _together(
 
 @kernel
 def group(
-    gram,
-    documents,
-    target,
-    owner,
-    squares,
-    inverse,
-    inner,
-    price,
-    cost,
-    stamp,
-    recent,
-    names,
-    moved,
-    partner,
-    worth,
-    least,
-    counters,
-):
+    gram, documents, squares, inverse, target, owner, names, inner, stamp, partner, worth, price, least,
+    cost, recent, moved, counters,
+):  # fmt: skip
     """Merge groups, at first of one atom each, until `target` are left, at the cost that `odl.kernels.clusters` has.
 
     Parameters
     ----------
     gram : ndarray of float64, shape (k, k), changed
         Inner products of the atoms' sums.
-    documents : ndarray of float64, shape (k,), changed
-        Documents of each atom, above 0 and finite.
+    documents, squares, inverse : ndarray of float64, shape (k,), changed
+        Documents of each atom, above 0 and finite; ||S_j||^2; 1 / ||S_j||.
     target : int
         At least 1.
-    owner : ndarray of int64, shape (k,), filled
-        The atom whose group each atom is in at last: the one of most documents when groups were merged.
-    squares, inverse, inner, price, cost : ndarray of float64, shape (k,)
+    owner, names : ndarray of int64, shape (k,), changed
+        0 to k - 1; `owner` becomes the atom whose group each atom is in at last: the one of most documents when groups
+        were merged.
+    inner : ndarray of float64, shape (k,)
+        Zeros.
+    stamp : ndarray of int64, shape (k,), changed
+        1 to k.
+    partner, worth, price, least : ndarray, changed
+        After `prices.search` of all rows.
+    cost : ndarray of float64, shape (prices.BLOCK,)
         Work space.
-    stamp, recent, names, moved : ndarray of int64, shape (k,)
+    recent, moved : ndarray of int64, shape (k,)
         Work space.
-    partner, worth : ndarray of int64 and float64, shape (k, prices.OFFERS)
-        Work space.
-    least : ndarray of float64, shape (k // prices.BLOCK + 1,)
-        Work space.
-    counters : ndarray of int64, shape (4,)
-        Work space.
+    counters : ndarray of int64, shape (4,), changed
+        All k.
     """
     k = len(documents)
-    counters[:] = k
-    counters[prices.SEARCHED] = -1
-    price[:], least[:] = np.inf, np.inf
-    for i in range(k):
-        owner[i], names[i], stamp[i], partner[i, 0], inner[i] = i, i, i + 1, prices.UNKNOWN, 0.0
-        squares[i] = gram[i, i]
-        inverse[i] = 1.0 / math.sqrt(squares[i]) if squares[i] > 0.0 else 0.0
     count = k
     for left in range(k, target, -1):
         if left < LEFT * count:

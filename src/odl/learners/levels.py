@@ -15,8 +15,8 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.learners import likeness
-from odl.learners.adaptive import BLOCK_OF_PRICES, OFFERS, Adaptive
+from odl.learners import likeness, merging
+from odl.learners.adaptive import Adaptive
 from odl.learners.atoms import check_atoms
 from odl.learners.base import Learner, Scores, State
 from odl.learners.batches import InMemory
@@ -227,11 +227,12 @@ class Levels(Learner):
         rows = numbers.rows(state.dictionary)
         rows = rows._replace(weights=rows.weights * np.repeat(state.arrays["size"], np.diff(rows.starts)))
         gram = np.empty((k, k))
-        likeness.kernels.grams(*rows, *likeness.inverted(rows, numbers.count), gram)
-        return groups(gram, np.maximum(state.arrays["members"], 1e-12), target)
+        with likeness.Threads(likeness.n_threads()) as share:
+            merging.grams(rows, likeness.inverted(rows, numbers.count), gram, share)
+            return groups(gram, np.maximum(state.arrays["members"], 1e-12), target, share)
 
 
-def groups(gram, documents, target):
+def groups(gram, documents, target, share=likeness.ALONE):
     """Group atoms, the two groups that are cheapest to merge first, until `target` are left.
 
     Parameters
@@ -241,15 +242,26 @@ def groups(gram, documents, target):
     documents : ndarray of float64, shape (k,), changed
         Documents of each atom, above 0.
     target : int
+    share : Threads
+        What comes before the first merge is shared out.
 
     Returns
     -------
     ndarray of int64, shape (k,)
         The atom that names the group of each: of two groups that of more documents, and the later one among equals.
     """
-    k = len(documents)
-    owner, work, places = np.empty(k, dtype=np.int64), np.empty((5, k)), np.empty((4, k), dtype=np.int64)
-    partner, worth = np.empty((k, OFFERS), dtype=np.int64), np.empty((k, OFFERS))
-    least, counters = np.empty(k // BLOCK_OF_PRICES + 1), np.empty(4, dtype=np.int64)
-    kernels.group(gram, documents, target, owner, *work, *places, partner, worth, least, counters)
+    k, squares = len(documents), gram.diagonal().copy()
+    inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
+    owner, names, stamp, counters = np.arange(k), np.arange(k), np.arange(1, k + 1), np.full(4, k)
+    offers = merging.unknown(k)
+    merging.search(gram, documents, inverse, stamp, offers, counters, share)
+    work = (
+        np.zeros(k),
+        stamp,
+        *offers,
+        np.empty(merging.BLOCK),
+        np.empty(k, dtype=np.int64),
+        np.empty(k, dtype=np.int64),
+    )
+    kernels.group(gram, documents, squares, inverse, target, owner, names, *work, counters)
     return owner

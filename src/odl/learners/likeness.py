@@ -89,9 +89,9 @@ class Threads:
         if self.pool:
             self.pool.shutdown()
 
-    def __call__(self, call, size):
+    def __call__(self, call, size, cuts=None):
         """Call with the first and last of consecutive parts of `size` rows and the number of the thread."""
-        cuts = np.linspace(0, size, self.count + 1).astype(int).tolist()
+        cuts = cuts or np.linspace(0, size, self.count + 1).astype(int).tolist()
         parts = zip(cuts[:-1], cuts[1:], range(self.count), strict=True)
         if self.pool:
             parts = list(parts)
@@ -101,7 +101,7 @@ class Threads:
 
 
 def n_threads():
-    """Return how many threads score documents: ``ODL_THREADS``, or 1.
+    """Return how many threads score and learn documents: ``ODL_THREADS``, or 1.
 
     Raises
     ------

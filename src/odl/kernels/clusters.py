@@ -16,17 +16,19 @@ MERGE, JOIN, RETIRE = 0, 1, 2
 
 
 @kernel
-def _whole(j, n_atoms, gram, stamp, recent, counters):
+def _whole(j, n_atoms, gram, stamp, recent, places, counters):
     """Take into row j of `gram` what has changed after it."""
-    since = max(stamp[j], counters[START])
+    since, count = max(stamp[j], counters[START]), 0
     row = gram[j]
     if counters[TIME] - since < len(recent):
         place = since % len(recent)
+        # First which, then what: numbers far from each other are fetched at once only with no choice in between.
         for time in range(since + 1, counters[TIME] + 1):
             place = place + 1 if place + 1 < len(recent) else 0
-            i = recent[place]
-            if stamp[i] == time:  # not changed again since
-                row[i] = gram[i, j]
+            places[count] = recent[place]
+            count += 1 if stamp[recent[place]] == time else 0  # not changed again since
+        for found in range(count):
+            row[places[found]] = gram[places[found], j]
     else:
         for i in range(n_atoms):
             if stamp[i] > since:
@@ -60,10 +62,10 @@ def _reassign(owner, pieces, old, new):
 
 
 @kernel
-def _merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp, recent, partner, counters):
+def _merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp, recent, partner, places, counters):
     """Add atom `gone` to atom `kept`."""
-    _whole(gone, n_atoms, gram, stamp, recent, counters)
-    _whole(kept, n_atoms, gram, stamp, recent, counters)
+    _whole(gone, n_atoms, gram, stamp, recent, places, counters)
+    _whole(kept, n_atoms, gram, stamp, recent, places, counters)
     squares[kept] += squares[gone] + 2.0 * gram[kept, gone]
     inverse[kept] = 1.0 / math.sqrt(squares[kept]) if squares[kept] > 0.0 else 0.0
     row, other = gram[kept], gram[gone]
@@ -77,7 +79,7 @@ def _merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp,
 @kernel
 def _make_room(
     nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-    stamp, recent, partner, worth, price, least, cost, counters,
+    stamp, recent, partner, worth, price, least, cost, places, counters,
 ):  # fmt: skip
     """Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one."""
     n_atoms = counters[ATOMS]
@@ -97,21 +99,21 @@ def _make_room(
     # The atom of more documents, then the older one, keeps its number.
     if documents[gone] > documents[kept] or (documents[gone] == documents[kept] and birth[gone] < birth[kept]):
         gone, kept = kept, gone
-    _merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp, recent, partner, counters)
+    _merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp, recent, partner, places, counters)
     used[kept] = max(used[kept], used[gone])
     _reassign(owner, pieces, gone, kept)
     return gone
 
 
 @kernel
-def _place(slot, joined, norm, gram, squares, inverse, inner, stamp, recent, partner, counters):
+def _place(slot, joined, norm, gram, squares, inverse, inner, stamp, recent, partner, places, counters):
     """Bring squares and, where it is kept, `gram` up to date after a document has joined an atom or opened it."""
     squares[slot] = norm + (squares[slot] + 2.0 * inner[slot] if joined else 0.0)
     inverse[slot] = 1.0 / math.sqrt(squares[slot]) if squares[slot] > 0.0 else 0.0
     if len(gram):
         row = gram[slot]
         if joined:
-            _whole(slot, counters[ATOMS], gram, stamp, recent, counters)
+            _whole(slot, counters[ATOMS], gram, stamp, recent, places, counters)
             for i in range(counters[ATOMS]):
                 row[i] += inner[i]
         else:
@@ -196,7 +198,7 @@ def learn(
     first, last, ahead, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
     new_offsets, new_rows, new_values, owner, totals, norms,
     gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, worth, price, least, cost,
-    counters, late, before, seen, same, full,
+    places, counters, late, before, seen, same, full,
 ):  # fmt: skip
     """Let documents first..last-1 of a block join, open and merge atoms, one after another.
 
@@ -243,6 +245,8 @@ def learn(
         Least price of each `BLOCK` atoms; infinite at first.
     cost : ndarray of float64, shape (prices.BLOCK,)
         Work space.
+    places : ndarray of int64, shape (n_slots,)
+        Work space.
     counters : ndarray of int64, shape (4,), changed
         Slots in use, time, time at which all of `gram` was right, time of the last search (below 0: none yet).
     late, before : int
@@ -273,7 +277,7 @@ def learn(
             else:
                 slot = _make_room(
                     nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-                    stamp, recent, partner, worth, price, least, cost, counters,
+                    stamp, recent, partner, worth, price, least, cost, places, counters,
                 )  # fmt: skip
         joined = slot < 0
         if joined:
@@ -281,6 +285,6 @@ def learn(
         else:
             birth[slot], documents[slot], inner[slot] = seen + d, 0.0, 0.0
         owner[pieces] = slot
-        _place(slot, joined, norms[row], gram, squares, inverse, inner, stamp, recent, partner, counters)
+        _place(slot, joined, norms[row], gram, squares, inverse, inner, stamp, recent, partner, places, counters)
         documents[slot] += 1.0
         used[slot] = seen + d

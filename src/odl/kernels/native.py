@@ -50,7 +50,7 @@ FUNCTIONS = {
     "clusters": {
         "products": "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l l d[,] d[]",
         "learn": "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[,] d[] "
-        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[,] d[,] d[] d[] d[] l[] l l l d l",
+        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[,] d[,] d[] d[] d[] l[] l[] l l l d l",
     },
     "prices": {
         "search": "l l d[,] d[] d[] l[] l[,] d[,] d[] d[] d[] l[]",

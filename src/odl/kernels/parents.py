@@ -91,7 +91,7 @@ def group(
         if documents[gone] > documents[kept]:
             gone, kept = kept, gone
         clusters._merge(
-            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, counters
+            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, moved, counters
         )  # fmt: skip
         owner[names[gone]] = names[kept]
         documents[gone], partner[gone, 0] = np.inf, prices.NOBODY  # costs with it are no number, never the least

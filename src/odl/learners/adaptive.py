@@ -300,7 +300,7 @@ class Clusters:
         owner = np.concatenate([self.owner, np.arange(self.n_late), np.empty(P.shape[0], dtype=np.int64)])
         lists, slots = (*documents, *self.early, *self.late, *new), (self.gram, *self.slots.values())
         numbers = first, before, self.seen, *self.settings
-        work = *self.times, *self.offers, np.empty(merging.BLOCK), self.counters
+        work = *self.times, *self.offers, np.empty(merging.BLOCK), np.empty_like(self.times[0]), self.counters
 
         def compare(begin, end, since, room):
             clusters.products(begin, end, since, *lists, first, before, *room)

@@ -56,7 +56,7 @@ FUNCTIONS = {
         "search": "l l d[,] d[] d[] l[] l[,] d[,] d[] d[] d[] l[]",
     },
     "parents": {
-        "group": "d[,] d[] d[] d[] l l[] l[] d[] l[] l[,] d[,] d[] d[] d[] l[] l[] l[]",
+        "group": "d[,] d[] d[] d[] l l[] l[] d[] l[] l[,] d[,] d[] d[] d[] l[] l[] l[] l[]",
     },
 }
 TYPES = {"d": np.float64, "f": np.float32, "l": np.int64, "i": np.int32, "u": np.uint32, "b": np.uint8}

@@ -11,25 +11,24 @@ LEFT = 0.7  # share of the places that are groups still, below which they move t
 
 @kernel
 def _together(
-    count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, worth, moved, counters
+    count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, worth, places, moved,
+    counters,
 ):  # fmt: skip
     """Move the groups that are left to the first places, in their order, and return how many they are."""
     left = 0
     for i in range(count):
         moved[i] = -1
         if documents[i] < np.inf:
-            moved[i], names[left] = left, names[i]
+            moved[i], places[left], names[left] = left, i, names[i]
             documents[left], squares[left], inverse[left] = documents[i], squares[i], inverse[i]
             price[left], stamp[left] = price[i], stamp[i]
             for rank in range(prices.OFFERS):
                 partner[left, rank], worth[left, rank] = partner[i, rank], worth[i, rank]
             left += 1
-    for i in range(count):
-        if moved[i] >= 0:
-            row, other = gram[moved[i]], gram[i]
-            for j in range(count):
-                if moved[j] >= 0:
-                    row[moved[j]] = other[j]
+    for i in range(left):
+        row, other = gram[i], gram[places[i]]
+        for j in range(left):
+            row[j] = other[places[j]]
     price[left:] = np.inf
     for block in range(len(least)):
         first = block * prices.BLOCK
@@ -48,7 +47,7 @@ def _together(
 @kernel
 def group(
     gram, documents, squares, inverse, target, owner, names, inner, stamp, partner, worth, price, least,
-    cost, recent, moved, counters,
+    cost, recent, places, moved, counters,
 ):  # fmt: skip
     """Merge groups, at first of one atom each, until `target` are left, at the cost that `odl.kernels.clusters` has.
 
@@ -71,7 +70,7 @@ def group(
         After `prices.search` of all rows.
     cost : ndarray of float64, shape (prices.BLOCK,)
         Work space.
-    recent, moved : ndarray of int64, shape (k,)
+    recent, places, moved : ndarray of int64, shape (k,)
         Work space.
     counters : ndarray of int64, shape (4,), changed
         All k.
@@ -82,7 +81,7 @@ def group(
         if left < LEFT * count:
             count = _together(
                 count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, worth,
-                moved, counters,
+                places, moved, counters,
             )  # fmt: skip
         found = prices.cheapest(
             count, gram, documents, inverse, stamp, recent, partner, worth, price, least, cost, counters
@@ -91,7 +90,7 @@ def group(
         if documents[gone] > documents[kept]:
             gone, kept = kept, gone
         clusters._merge(
-            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, moved, counters
+            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, places, counters
         )  # fmt: skip
         owner[names[gone]] = names[kept]
         documents[gone], partner[gone, 0] = np.inf, prices.NOBODY  # costs with it are no number, never the least

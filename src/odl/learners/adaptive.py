@@ -99,6 +99,7 @@ class Adaptive(Learner):
     algorithm: ClassVar[str] = "adaptive"
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
+    from_codes: ClassVar[bool] = False
     opens: ClassVar[bool] = True
     choices: ClassVar[dict] = {"full": tuple(FULL)}
     bounds: ClassVar[dict] = {
@@ -325,7 +326,11 @@ class Clusters:
         rooms = [(np.empty((AHEAD, width)), np.empty(AHEAD)) for _ in range(2)]
 
         def begin(first, room):
-            cuts = np.linspace(first, min(first + AHEAD, count), max(self.share.count, 2)).astype(int).tolist()
+            cuts = (
+                np.linspace(first, min(first + AHEAD, count), min(max(self.share.count, 2), AHEAD + 1))
+                .astype(int)
+                .tolist()
+            )
             return [self.share.pool.submit(compare, *part, first, room) for part in pairwise(cuts)]
 
         coming = begin(0, rooms[0])

@@ -88,6 +88,7 @@ class Levels(Learner):
     algorithm: ClassVar[str] = "levels"
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
+    from_codes: ClassVar[bool] = False
     opens: ClassVar[bool] = True
     beside: ClassVar[int] = PER_ATOM
     bounds: ClassVar[dict] = {
@@ -255,13 +256,6 @@ def groups(gram, documents, target, share=likeness.ALONE):
     owner, names, stamp, counters = np.arange(k), np.arange(k), np.arange(1, k + 1), np.full(4, k)
     offers = merging.unknown(k)
     merging.search(gram, documents, inverse, stamp, offers, counters, share)
-    work = (
-        np.zeros(k),
-        stamp,
-        *offers,
-        np.empty(merging.BLOCK),
-        np.empty(k, dtype=np.int64),
-        np.empty(k, dtype=np.int64),
-    )
-    kernels.group(gram, documents, squares, inverse, target, owner, names, *work, counters)
+    work = np.empty(merging.BLOCK), *np.empty((3, k), dtype=np.int64), counters
+    kernels.group(gram, documents, squares, inverse, target, owner, names, np.zeros(k), stamp, *offers, *work)
     return owner

@@ -5,6 +5,7 @@ no bit: each is compared by itself.
 """
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -111,7 +112,15 @@ def n_threads():
     given = os.environ.get("ODL_THREADS") or "1"
     if not (given.isascii() and given.isdigit() and 1 <= int(given[:6]) <= 1024):
         raise ParameterError(f"ODL_THREADS is {given!r}", "a whole number from 1 to 1024", "correct it or leave it out")
-    return int(given)
+    return max(1, int(given) - getattr(_beside, "taken", 0))
+
+
+_beside = threading.local()
+
+
+def leave_one():
+    """Note that a thread runs beside another, which has one of the threads."""
+    _beside.taken = 1
 
 
 ALONE = Threads()

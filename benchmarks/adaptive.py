@@ -2,6 +2,7 @@
 
 python benchmarks/adaptive.py --corpora ~/corpora                    # TDT2 and 20 Newsgroups
 python benchmarks/adaptive.py --against ../before/src                # and another version of the package beside it
+python benchmarks/adaptive.py --threads                              # one and two threads on the clock, `levels`
 """
 
 import argparse
@@ -21,7 +22,7 @@ from scipy import sparse
 
 SIZES = ((200, 300), (500, 300), (1000, 150), (2000, 40))
 LIMITS = {(200, 300): "<= 40", (500, 300): "<= 100", (1000, 150): "<= 100", (2000, 40): "<= 100"}
-MEMORY = 150000  # numbers of `levels`
+MEMORY = {150000: "<= 100", 60000: "<= 40"}  # numbers of `levels`
 WINDOW, NEIGHBOURS = 1000, 5
 STREAMS = {"tdt2": "TDT2", "newsgroups": "20 Newsgroups"}
 
@@ -33,15 +34,24 @@ def adaptive(material):
     sizes = SIZES if material.real else tuple((atoms, 30) for atoms in material.size.atoms)
     found = in_turn(
         {size: lambda size=size: stream(P, *size) for size in sizes}
-        | {"window": lambda: window(P), "wide": lambda: stream(widened(P), *sizes[0]), "levels": lambda: levels(P)},
+        | {memory: lambda memory=memory: levels(P, memory) for memory in MEMORY}
+        | {"window": lambda: window(P), "wide": lambda: stream(widened(P), *sizes[0])}
+        | {"levels, wide": lambda: levels(widened(P))},
         material.size.repeats,
     )
     rows, near = [], found.pop("window")[0]
-    wide, (score, learn, stored) = sum(found.pop("wide")[:2]), found.pop("levels")
-    what = f"{material.name}, levels, {stored:.0f} stored"
-    rows += [(f"{what}: score", score, "CPU us", ""), (f"{what}: learn", learn, "CPU us", "")]
-    rows.append((f"{what}: both", score + learn, "CPU us", "<= 100"))
-    rows.append((f"{what}: faster than the window", near / (score + learn), "times", ">= 1"))
+    wide, wider = sum(found.pop("wide")[:2]), sum(found.pop("levels, wide")[:2])
+    for memory, limit in MEMORY.items():
+        score, learn, stored = found[memory]
+        what = f"{material.name}, levels, {stored:.0f} stored"
+        rows += [(f"{what}: score", score, "CPU us", ""), (f"{what}: learn", learn, "CPU us", "")]
+        rows.append((f"{what}: both", score + learn, "CPU us", limit))
+        rows.append((f"{what}: faster than the window", near / (score + learn), "times", ">= 1"))
+    own = sum(found[max(MEMORY)][:2])
+    rows.append((f"{material.name}, levels: in a vocabulary of 1,000,000 over its own", wider / own, "times", "<= 1.1"))
+    for name, ratio in side_by_side(P).items():
+        rows.append((f"{material.name}, levels: two threads on the clock, {name}", ratio, "times", ">= 1.8"))
+    found = {size: found[size] for size in sizes}
     for size, (score, learn, stored) in found.items():
         what = f"{material.name}, {size[0]} atoms of {size[1]} words, {stored:.0f} stored"
         rows += [(f"{what}: score", score, "CPU us", ""), (f"{what}: learn", learn, "CPU us", "")]
@@ -77,11 +87,11 @@ def stream(P, atoms, terms):
     return follow(P, *start(P[0], atoms, terms))
 
 
-def levels(P):
+def levels(P, memory=150000):
     """Return the same of the learner `levels`."""
     from odl import learners
 
-    learner = learners.make("levels", memory=MEMORY)
+    learner = learners.make("levels", memory=memory)
     return follow(P, learner, learner.start(P[0], 1, None))
 
 
@@ -135,6 +145,38 @@ def threads(P, atoms, terms, count=2, repeats=15):
     return min(walls[1]) / min(walls[count])
 
 
+def side_by_side(P, count=2, repeats=5):
+    """Return how many times as fast on the clock `levels` is by two threads: score, learn, both, both at the same time.
+
+    The least time of each batch over the repetitions, the two numbers of threads in turn.
+    """
+    from odl import learners, novelty
+
+    learner, before, least = learners.make("levels", memory=max(MEMORY)), os.environ.get("ODL_THREADS"), {}
+    for _ in range(repeats):
+        for threads, together in ((1, False), (count, False), (count, True)):
+            os.environ["ODL_THREADS"] = str(threads)
+            state, walls = learner.start(P[0], 1, None), []
+            for batch in P[1:]:
+                state, began = learner.fit_terms(state, batch.shape[1]), time.perf_counter()
+                if together:
+                    _, state = novelty.score_and_learn(learner, state, batch)
+                    walls.append((0.0, time.perf_counter() - began))
+                else:
+                    novelty.score(learner, state, batch)
+                    scored = time.perf_counter()
+                    state = learner.learn(state, batch, None)
+                    walls.append((scored - began, time.perf_counter() - scored))
+            key = threads, together
+            least[key] = np.minimum(walls, least.get(key, np.inf))
+    os.environ.pop("ODL_THREADS")
+    if before:
+        os.environ["ODL_THREADS"] = before
+    one, two, both = (value.sum(axis=0) for value in least.values())
+    ratios = {"score": one[0] / two[0], "learn": one[1] / two[1], "score, then learn": one.sum() / two.sum()}
+    return ratios | {"score and learn at once": one.sum() / both.sum()}
+
+
 def prepared(folder, corpus, name):
     """Write the weighed batches of a corpus, as `config/quality.yaml` has it, and return the file."""
     from odl import corpora
@@ -178,7 +220,10 @@ def measured(path):
     stream(P[:2], 20, 20)
     levels(P[:2])
     found = {f"{atoms} x {terms}": stream(P, atoms, terms) for atoms, terms in SIZES}
-    return found | {"levels": levels(P), "window": window(P)}
+    found |= {f"levels {memory}": levels(P, memory) for memory in MEMORY}
+    wide = widened(P)
+    found |= {"200 x 300 in a million terms": stream(wide, *SIZES[0]), "levels in a million terms": levels(wide)}
+    return found | {"window": window(P)}
 
 
 def compared(paths, packages, repeats):
@@ -207,6 +252,7 @@ def main():
     parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
     parser.add_argument("--against", help="folder src of another version, measured in turn with this one")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", action="store_true", help="measure one and two threads on the clock instead")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -220,6 +266,11 @@ def main():
     sources["newsgroups"] = ["20news/20news-bydate.tar.gz", "20news/20news-bydate-dates.tsv.gz"]
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: prepared(folder, [place / file for file in files], name) for name, files in sources.items()}
+        if options.threads:
+            for name, path in paths.items():
+                rows = [Row(STREAMS[name], what, ratio, "times") for what, ratio in side_by_side(read(path)).items()]
+                print(table(rows))
+            return
         print(table(compared(paths, packages, options.repeats)))
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odl import learners
+from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.kernels import inverted as kernels
-from odl.learners import likeness
+from odl.kernels import prices
+from odl.learners import likeness, merging
 from odl.learners.matrices import largest_per_row
 
 MERGE, JOIN, RETIRE = "merge", "join", "retire"
@@ -173,6 +174,41 @@ def test_threads_change_no_bit(rng, monkeypatch, context):
     assert learner.score(state, P[:0]).residual.shape == (0,)
 
 
+@pytest.mark.parametrize("algorithm", ["adaptive", "levels"])
+def test_threads_learn_the_same_bytes(algorithm, monkeypatch):
+    """Atoms open, join and merge over batches, one of more than two blocks, scored before or beside learning."""
+    settings = {"levels": {"memory": 3000, "terms": 15}, "adaptive": {"terms": 20}}[algorithm]
+    learner, found = learners.make(algorithm, **settings, same=0.95, context=0.5), []
+    for threads, call in (("", apart), ("1", together), ("2", apart), ("2", together), ("3", together), ("80", apart)):
+        monkeypatch.setenv("ODL_THREADS", threads)
+        rng, made = np.random.default_rng(4), []
+        state = learner.start(topics(rng, 400, 160), 150, None)
+        for n in (1100, 300, 1, 700):
+            scored, state = call(learner, state, topics(rng, n, 160))
+            arrays = [state.arrays[name] for name in sorted(state.arrays)]
+            arrays += [scored.score, scored.codes.data, state.dictionary.data, state.dictionary.indices]
+            made += [array.tobytes() for array in arrays]
+        found.append(made)
+    assert state.dictionary.shape[1] == 150 and all(one == found[0] for one in found)
+
+
+def apart(learner, state, P):
+    scored = novelty.score(learner, state, P)
+    return scored, learner.learn(state, P, scored.codes)
+
+
+together = novelty.score_and_learn
+
+
+def test_what_fails_beside_learning_is_told(rng, monkeypatch):
+    monkeypatch.setenv("ODL_THREADS", "2")
+    learner = learners.make("adaptive")
+    state = learner.start(topics(rng, 30, 20), 5, None)
+    monkeypatch.setattr(type(learner), "score", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        novelty.score_and_learn(learner, state, topics(rng, 30, 20))
+
+
 @pytest.mark.parametrize("threads", ["0", "-1", "two", "1.5", "99999999999", "²"])
 def test_a_wrong_number_of_threads_is_refused(rng, monkeypatch, threads):
     learner, P = learners.make("adaptive"), topics(rng, 30, 20)
@@ -236,11 +272,25 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
     assert np.array_equal(chosen[kept], order[kept])
 
 
-def test_gram_matrix_of_more_rows_than_a_square(rng):
+@pytest.mark.parametrize("cut", [0, 40, 101])
+def test_gram_matrix_of_more_rows_than_a_square(cut, rng):
     A = topics(rng, 3 * kernels.BLOCK + 5, 50)
     numbers = likeness.Numbers(50)
     rows, gram = numbers.rows(A), np.full((120, 120), np.nan)
-    kernels.grams(*rows, *likeness.inverted(rows, numbers.count), gram)
+    for first, last in ((cut, A.shape[0]), (0, cut)):
+        kernels.grams(first, last, *rows, *likeness.inverted(rows, numbers.count), gram)
     n = A.shape[0]
     assert np.allclose(gram[:n, :n], (A @ A.T).toarray()) and np.array_equal(gram[:n, :n], gram[:n, :n].T)
     assert np.isnan(gram[n:]).all()
+
+
+@pytest.mark.parametrize(("count", "parts"), [(0, 1), (63, 2), (2000, 2), (2000, 3), (500, 300)])
+def test_rows_are_cut_between_blocks_of_prices(count, parts):
+    """Each thread writes the least prices of its own blocks."""
+    cuts = merging.rising(count, parts)
+    assert len(cuts) == parts + 1 and cuts[0] == 0 and cuts[-1] == count and cuts == sorted(cuts)
+    assert all(cut % prices.BLOCK == 0 for cut in cuts[:-1] if cut < count)
+
+
+def test_what_the_kernels_keep_of_prices_has_room():
+    assert (merging.BLOCK, merging.OFFERS, merging.UNKNOWN) == (prices.BLOCK, prices.OFFERS, prices.UNKNOWN)

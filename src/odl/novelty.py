@@ -1,12 +1,14 @@
 """The mechanism: score a batch with the dictionary of the past, then learn from it (ICASSP 2013, GENNVL)."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from odl.learners import likeness
 from odl.learners.base import Learner, Scores, State
 
 EMPTY_SCORE = 1.0  # a document without a known term is unexplained: the largest score
@@ -92,6 +94,48 @@ def score(learner: Learner, state: State, P: sparse.csr_array) -> Novelty:
     array([0.1, 1. ])
     """
     return of(learner.score(state, P), P)
+
+
+def score_and_learn(
+    learner: Learner, state: State, P: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+) -> tuple[Novelty, State]:
+    """Score documents by the dictionary of the past, and learn them.
+
+    Where the learner needs no codes to learn and there are threads (``ODL_THREADS``), at the same time, to the same
+    bytes: both begin from the same state.
+
+    Parameters
+    ----------
+    learner : odl.learners.Learner
+    state : odl.learners.State
+    P : csr_array, shape (n_documents, n_terms)
+        As `score` takes them.
+    history : sequence of csr_array
+        Of a learner that needs it, the documents of the batches before.
+
+    Returns
+    -------
+    Novelty, State
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl import learners, novelty
+    >>> P = csr_array([[0.6, 0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]])
+    >>> learner = learners.make("levels")
+    >>> state = learner.start(P, 1, np.random.default_rng(0))
+    >>> found, state = novelty.score_and_learn(learner, state, csr_array([[0.0, 0.0, 0.6, 0.8]]))
+    >>> found.score, state.dictionary.shape
+    (array([1.]), (4, 2))
+    """
+    if learner.from_codes or likeness.n_threads() == 1:
+        found = score(learner, state, P)
+        return found, learner.learn(state, P, found.codes, history)
+    with ThreadPoolExecutor(1, initializer=likeness.leave_one) as pool:
+        scoring = pool.submit(score, learner, state, P)
+        after = learner.learn(state, P, None, history)
+        return scoring.result(), after
 
 
 def of(scores: Scores, P: sparse.csr_array) -> Novelty:

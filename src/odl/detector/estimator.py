@@ -166,7 +166,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         model = self._model_as_fitted()
         names = self._grown_names(X)
         P = self._rows(X, model, reset=False)
-        self._learn(P, model, self._scored(P, model))
+        self._advance(P, model)
         if names is not None:
             self.feature_names_in_ = names
         return self

@@ -134,9 +134,18 @@ class Mechanism(LearnerSettings):
             raise ParameterError(f"learner is {model.algorithm}", expected, "fit again to change it")
         return model
 
+    def _advance(self, P, model):
+        """Score rows and learn from them."""
+        state = model.fit_terms(self.state_, P.shape[1])
+        self._take(P, model, *novelty.score_and_learn(model, state, P, self.history_))
+
     def _learn(self, P, model, found):
-        """Learn from rows that are scored, and keep the scores for the next ones to be compared with."""
+        """Learn from rows that are scored."""
         state = model.learn(model.fit_terms(self.state_, P.shape[1]), P, found.codes, self.history_)
+        self._take(P, model, found, state)
+
+    def _take(self, P, model, found, state):
+        """Go on from the state that was learned; keep the scores for the next ones to be compared with."""
         self.state_ = state
         if model.needs_history:
             self.history_ = [*self.history_, P]

@@ -106,7 +106,7 @@ class OneByOne(Mechanism):
             return self
         words, P = self.words_, rows.scaled(self._matrix(self.pending_), model.norm)
         if hasattr(self, "state_"):
-            self._learn(P, model, self._scored(P, model))
+            self._advance(P, model)
         else:
             self._begin(P, model)
             self.n_features_in_ = P.shape[1]

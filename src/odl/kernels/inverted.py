@@ -113,11 +113,10 @@ def add(first, last, terms, weights, offsets, rows, values, total):
 
 
 @kernel
-def grams(starts, terms, weights, offsets, rows, values, gram):
-    """Fill the upper left of a matrix with the inner products of all rows with each other."""
-    count = len(starts) - 1
-    for top in range(0, count, BLOCK):
-        bottom = min(top + BLOCK, count)
+def grams(first, last, starts, terms, weights, offsets, rows, values, gram):
+    """Fill a matrix with the inner products of rows first..last-1 and the rows up to each, on both sides."""
+    for top in range(first, last, BLOCK):
+        bottom = min(top + BLOCK, last)
         for row in range(top, bottom):
             line = gram[row]
             for other in range(row + 1):

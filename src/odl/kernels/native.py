@@ -44,7 +44,7 @@ FUNCTIONS = {
         "count": "l l l[] u[] l[]",
         "offsets": "l[,] l[]",
         "fill": "l l l[] u[] d[] l[] u[] d[]",
-        "grams": "l[] u[] d[] l[] u[] d[] d[,]",
+        "grams": "l l l[] u[] d[] l[] u[] d[] d[,]",
         "nearest": "l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]",
         "codes": "l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]",
         "combine": "l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]",
@@ -52,11 +52,15 @@ FUNCTIONS = {
         "heaviest": "l l[] i[] d[] l[] d[] d[]",
     },
     "clusters": {
-        "learn": "l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[] "
-        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[] d[] d[] d[] l[] l l l d l",
+        "products": "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l l d[,] d[]",
+        "learn": "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[,] d[] "
+        "d[,] d[] d[] d[] l[] l[] d[] l[] l[] l[,] d[,] d[] d[] d[] l[] l[] l l l d l",
+    },
+    "prices": {
+        "search": "l l d[,] d[] d[] l[] l[,] d[,] d[] d[] d[] l[]",
     },
     "parents": {
-        "group": "d[,] d[] l l[] d[] d[] d[] d[] d[] l[] l[] l[] l[] l[] d[] l[]",
+        "group": "d[,] d[] d[] d[] l l[] l[] d[] l[] l[,] d[,] d[] d[] d[] l[] l[] l[] l[]",
     },
 }
 SHIPPED = os.path.join(os.path.dirname(__file__), "libraries")  # filled by setup.py, and there only in such a wheel

@@ -1,42 +1,44 @@
 """Compiled kernel of the learner with levels: atoms are grouped, the two that are cheapest to merge first."""
 
-import math
-
 import numpy as np
 
-from odl.kernels import clusters
+from odl.kernels import clusters, prices
 from odl.kernels.compiled import kernel
 
 NEVER = 1 << 62  # later than any time
-BOUND = -3  # partner of a group whose partner is gone: its price is a bound
 LEFT = 0.7  # share of the places that are groups still, below which they move together
 
 
 @kernel
-def _together(count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, moved, counters):
+def _together(
+    count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, worth, places, moved,
+    counters,
+):  # fmt: skip
     """Move the groups that are left to the first places, in their order, and return how many they are."""
     left = 0
     for i in range(count):
         moved[i] = -1
-        if documents[i] > 0.0:
-            moved[i], names[left] = left, names[i]
+        if documents[i] < np.inf:
+            moved[i], places[left], names[left] = left, i, names[i]
             documents[left], squares[left], inverse[left] = documents[i], squares[i], inverse[i]
-            price[left], stamp[left], partner[left] = price[i], stamp[i], partner[i]
+            price[left], stamp[left] = price[i], stamp[i]
+            for rank in range(prices.OFFERS):
+                partner[left, rank], worth[left, rank] = partner[i, rank], worth[i, rank]
             left += 1
-    for i in range(count):
-        if moved[i] >= 0:
-            row, other = gram[moved[i]], gram[i]
-            for j in range(count):
-                if moved[j] >= 0:
-                    row[moved[j]] = other[j]
+    for i in range(left):
+        row, other = gram[i], gram[places[i]]
+        for j in range(left):
+            row[j] = other[places[j]]
     price[left:] = np.inf
     for block in range(len(least)):
-        first = block * clusters.BLOCK
-        least[block] = clusters._least_of(price[first:], min(clusters.BLOCK, len(price) - first))
+        first = block * prices.BLOCK
+        least[block] = prices.least_of(price[first:], min(prices.BLOCK, len(price) - first))
     for i in range(left):
-        if partner[i] >= 0:
-            partner[i] = moved[partner[i]] if moved[partner[i]] >= 0 else BOUND
-    for time in range(counters[clusters.START] + 1, counters[clusters.TIME] + 1):
+        for rank in range(prices.OFFERS):
+            other = partner[i, rank]
+            if other >= 0:
+                partner[i, rank] = moved[other] if moved[other] >= 0 else prices.GONE
+    for time in range(counters[prices.START] + 1, counters[prices.TIME] + 1):
         place = time % len(recent)
         recent[place] = max(moved[recent[place]], 0)  # the time of what is at 0 is another one
     return left
@@ -44,70 +46,55 @@ def _together(count, names, gram, documents, squares, inverse, price, least, sta
 
 @kernel
 def group(
-    gram,
-    documents,
-    target,
-    owner,
-    squares,
-    inverse,
-    inner,
-    price,
-    cost,
-    stamp,
-    recent,
-    partner,
-    names,
-    moved,
-    least,
-    counters,
-):
+    gram, documents, squares, inverse, target, owner, names, inner, stamp, partner, worth, price, least,
+    cost, recent, places, moved, counters,
+):  # fmt: skip
     """Merge groups, at first of one atom each, until `target` are left, at the cost that `odl.kernels.clusters` has.
 
     Parameters
     ----------
     gram : ndarray of float64, shape (k, k), changed
         Inner products of the atoms' sums.
-    documents : ndarray of float64, shape (k,), changed
-        Documents of each atom, above 0.
+    documents, squares, inverse : ndarray of float64, shape (k,), changed
+        Documents of each atom, above 0 and finite; ||S_j||^2; 1 / ||S_j||.
     target : int
         At least 1.
-    owner : ndarray of int64, shape (k,), filled
-        The atom whose group each atom is in at last: the one of most documents when groups were merged.
-    squares, inverse, inner, price, cost : ndarray of float64, shape (k,)
+    owner, names : ndarray of int64, shape (k,), changed
+        0 to k - 1; `owner` becomes the atom whose group each atom is in at last: the one of most documents when groups
+        were merged.
+    inner : ndarray of float64, shape (k,)
+        Zeros.
+    stamp : ndarray of int64, shape (k,), changed
+        1 to k.
+    partner, worth, price, least : ndarray, changed
+        After `prices.search` of all rows.
+    cost : ndarray of float64, shape (prices.BLOCK,)
         Work space.
-    stamp, recent, partner, names, moved : ndarray of int64, shape (k,)
+    recent, places, moved : ndarray of int64, shape (k,)
         Work space.
-    least : ndarray of float64, shape (k // clusters.BLOCK + 1,)
-        Work space.
-    counters : ndarray of int64, shape (4,)
-        Work space.
+    counters : ndarray of int64, shape (4,), changed
+        All k.
     """
     k = len(documents)
-    counters[:] = k
-    counters[clusters.SEARCHED] = -1
-    price[:], least[:] = np.inf, np.inf
-    for i in range(k):
-        owner[i], names[i], stamp[i], partner[i], inner[i] = i, i, i + 1, clusters.UNKNOWN, 0.0
-        squares[i] = gram[i, i]
-        inverse[i] = 1.0 / math.sqrt(squares[i]) if squares[i] > 0.0 else 0.0
     count = k
     for left in range(k, target, -1):
         if left < LEFT * count:
             count = _together(
-                count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, moved, counters
+                count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, worth,
+                places, moved, counters,
             )  # fmt: skip
-        found = clusters._cheapest(
-            count, gram, documents, inverse, stamp, recent, partner, price, least, cost, counters
+        found = prices.cheapest(
+            count, gram, documents, inverse, stamp, recent, partner, worth, price, least, cost, counters
         )  # fmt: skip
-        gone, kept = min(found, partner[found]), max(found, partner[found])
+        gone, kept = min(found, partner[found, 0]), max(found, partner[found, 0])
         if documents[gone] > documents[kept]:
             gone, kept = kept, gone
         clusters._merge(
-            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, counters
+            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, places, counters
         )  # fmt: skip
         owner[names[gone]] = names[kept]
-        documents[gone], partner[gone] = 0.0, -1
-        clusters._set(gone, np.inf, price, least)
+        documents[gone], partner[gone, 0] = np.inf, prices.NOBODY  # costs with it are no number, never the least
+        prices.set_price(gone, np.inf, price, least)
         stamp[gone] = NEVER  # so that a price with it as partner is a bound
     for i in range(k):
         last = i

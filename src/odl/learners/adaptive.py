@@ -8,13 +8,14 @@ in less detail.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from odl.kernels import native
-from odl.learners import likeness
+from odl.learners import likeness, merging
 from odl.learners.atoms import check_atoms
 from odl.learners.base import Learner, Scores, State
 from odl.learners.batches import BLOCK, InMemory
@@ -23,7 +24,7 @@ from odl.learners.matrices import widen
 from odl.learners.shares import entries, with_data
 
 clusters = native.Kernels("clusters")
-BLOCK_OF_PRICES = 64  # `BLOCK` there
+AHEAD = 64  # documents that are compared while those before them are learned
 NO_ATOM = 1e-12  # documents of an atom without words
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.clusters
 
@@ -99,6 +100,7 @@ class Adaptive(Learner):
     algorithm: ClassVar[str] = "adaptive"
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
+    from_codes: ClassVar[bool] = False
     opens: ClassVar[bool] = True
     choices: ClassVar[dict] = {"full": tuple(FULL)}
     bounds: ClassVar[dict] = {
@@ -232,10 +234,11 @@ class Adaptive(Learner):
         kept = 0.5 ** (batch.shape[0] / self.half_life) if self.half_life else 1.0
         memory["members"] *= kept
         memory["size"] *= kept
-        atoms = Clusters(state.dictionary, memory, batch.shape, float(self.same), FULL[self.full])
-        for P, _ in batch.parts():
-            for first in range(0, P.shape[0], BLOCK):
-                atoms.learn(P[first : first + BLOCK])
+        with likeness.Threads(likeness.n_threads()) as share:
+            atoms = Clusters(state.dictionary, memory, batch.shape, float(self.same), FULL[self.full], share)
+            for P, _ in batch.parts():
+                for first in range(0, P.shape[0], BLOCK):
+                    atoms.learn(P[first : first + BLOCK])
         dictionary, size = atoms.dictionary(self.terms)
         memory |= {name: atoms.slots[name][: len(size)] for name in ("members", "used", "birth")}
         memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
@@ -265,6 +268,8 @@ class Clusters:
         Documents and terms of the batch.
     same : float
     full : int
+    share : Threads
+        What the order of the documents does not bear on is shared out.
     """
 
     def __init__(
@@ -274,10 +279,11 @@ class Clusters:
         shape: tuple[int, int],
         same: float,
         full: int,
+        share: likeness.Threads = likeness.ALONE,
     ) -> None:
         n_atoms, n_slots = dictionary.shape[1], int(memory["limit"][0])
         self.n_terms, self.settings, self.seen = shape[1], (same, full), int(memory["seen"][0])
-        self.numbers = likeness.Numbers(shape[1])
+        self.share, self.numbers = share, likeness.Numbers(shape[1])
         rows = self.numbers.rows(dictionary)
         rows = rows._replace(weights=rows.weights * np.repeat(memory["size"], np.diff(rows.starts)))
         self.early, self.owner = likeness.inverted(rows, self.numbers.count), np.arange(n_atoms)
@@ -285,7 +291,7 @@ class Clusters:
         merges = full == FULL["merge"] and n_atoms + shape[0] > n_slots
         self.gram = np.empty((n_slots, n_slots) if merges else (0, 0))
         if merges:
-            likeness.kernels.grams(*rows, *self.early, self.gram)
+            merging.grams(rows, self.early, self.gram, share)
         squares = np.bincount(_columns(dictionary), rows.weights**2, minlength=n_slots).astype(np.float64)
         inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
         self.slots = {"members": _padded(memory["members"], n_slots), "squares": squares, "inverse": inverse}
@@ -293,9 +299,11 @@ class Clusters:
         self.slots["inner"] = np.empty(n_slots)
         times = np.zeros(n_slots, dtype=np.int64)
         times[:n_atoms] = np.arange(1, n_atoms + 1)
-        self.times = times, np.zeros(n_slots, np.int64), np.full(n_slots, -2)
-        self.prices = np.full(n_slots, np.inf), np.full(n_slots // BLOCK_OF_PRICES + 1, np.inf), np.empty(n_slots)
+        self.times, self.offers = (times, np.zeros(n_slots, np.int64)), merging.unknown(n_slots)
         self.counters = np.array([n_atoms, n_atoms, n_atoms, -n_slots])
+        if merges and n_atoms == n_slots:
+            self.counters[3] = n_atoms
+            merging.search(self.gram, self.slots["members"], inverse, times, self.offers, self.counters, share)
 
     def learn(self, P: sparse.csr_array) -> None:
         """Learn a block of documents.
@@ -307,10 +315,20 @@ class Clusters:
         self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
         first, before = len(self.owner), len(self.owner) + self.n_late
         owner = np.concatenate([self.owner, np.arange(self.n_late), np.empty(P.shape[0], dtype=np.int64)])
-        clusters.learn(
-            *documents, *self.early, *self.late, *new, owner, np.empty(len(owner)), self.gram,
-            *self.slots.values(), *self.times, *self.prices, self.counters, first, before, self.seen, *self.settings,
-        )  # fmt: skip
+        lists, slots = (*documents, *self.early, *self.late, *new), (self.gram, *self.slots.values())
+        numbers = first, before, self.seen, *self.settings
+        work = *self.times, *self.offers, np.empty(merging.BLOCK), np.empty_like(self.times[0]), self.counters
+
+        def compare(begin, end, since, room):
+            clusters.products(begin, end, since, *lists, first, before, *room)
+
+        def learn(begin, end, ahead, room):
+            clusters.learn(begin, end, ahead, *lists, owner, *room, *slots, *work, *numbers)
+
+        if self.share.pool:
+            self._side_by_side(P.shape[0], len(owner), compare, learn)
+        else:
+            learn(0, P.shape[0], 0, (np.empty((1, len(owner))), np.empty(1)))
         self.seen += P.shape[0]
         self.owner, owner = owner[:first], owner[first:]
         self.late = likeness.combine(self.late, new, self.n_late, owner, len(self.slots["members"]))
@@ -318,6 +336,26 @@ class Clusters:
         # So that the work on both, a document, grows with the root of what the early ones have.
         if len(self.late.rows) ** 2 > len(self.early.rows) * len(new.rows):
             self._join()
+
+    def _side_by_side(self, count, width, compare, learn):
+        """Compare the next documents with all pieces, whoever owns them, while those before them are learned."""
+        rooms = [(np.empty((AHEAD, width)), np.empty(AHEAD)) for _ in range(2)]
+
+        def begin(first, room):
+            cuts = (
+                np.linspace(first, min(first + AHEAD, count), min(max(self.share.count, 2), AHEAD + 1))
+                .astype(int)
+                .tolist()
+            )
+            return [self.share.pool.submit(compare, *part, first, room) for part in pairwise(cuts)]
+
+        coming = begin(0, rooms[0])
+        for first in range(0, count, AHEAD):
+            for part in coming:
+                part.result()
+            now, following = rooms[first // AHEAD % 2], first + AHEAD
+            coming = begin(following, rooms[following // AHEAD % 2]) if following < count else []
+            learn(first, min(following, count), 1, now)
 
     def _join(self):
         """Put late sums and early ones together."""

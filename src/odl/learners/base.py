@@ -116,6 +116,8 @@ class Learner:
         Whether `learn` wants the documents of all the timesteps before.
     grows : bool
         Whether atoms are added as the stream goes by. The number of an old atom never changes.
+    from_codes : bool
+        Whether `learn` needs the codes of the documents.
     opens : bool
         Whether it opens atoms on demand, so that there may be more of them than documents in the first batch.
     beside : int
@@ -147,6 +149,7 @@ class Learner:
     norm: ClassVar[str] = "l1"
     needs_history: ClassVar[bool] = False
     grows: ClassVar[bool] = False
+    from_codes: ClassVar[bool] = True
     opens: ClassVar[bool] = False
     beside: ClassVar[int] = 0
     whole: ClassVar[bool] = False

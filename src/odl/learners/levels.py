@@ -15,8 +15,8 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.learners import likeness
-from odl.learners.adaptive import BLOCK_OF_PRICES, Adaptive, cut
+from odl.learners import likeness, merging
+from odl.learners.adaptive import Adaptive, cut
 from odl.learners.atoms import check_atoms
 from odl.learners.base import Learner, Scores, State
 from odl.learners.batches import InMemory
@@ -88,6 +88,7 @@ class Levels(Learner):
     algorithm: ClassVar[str] = "levels"
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
+    from_codes: ClassVar[bool] = False
     opens: ClassVar[bool] = True
     beside: ClassVar[int] = PER_ATOM
     bounds: ClassVar[dict] = {
@@ -231,11 +232,12 @@ class Levels(Learner):
         rows = numbers.rows(state.dictionary)
         rows = rows._replace(weights=rows.weights * np.repeat(state.arrays["size"], np.diff(rows.starts)))
         gram = np.empty((k, k))
-        likeness.kernels.grams(*rows, *likeness.inverted(rows, numbers.count), gram)
-        return groups(gram, np.maximum(state.arrays["members"], 1e-12), target)
+        with likeness.Threads(likeness.n_threads()) as share:
+            merging.grams(rows, likeness.inverted(rows, numbers.count), gram, share)
+            return groups(gram, np.maximum(state.arrays["members"], 1e-12), target, share)
 
 
-def groups(gram, documents, target):
+def groups(gram, documents, target, share=likeness.ALONE):
     """Group atoms, the two groups that are cheapest to merge first, until `target` are left.
 
     Parameters
@@ -245,14 +247,19 @@ def groups(gram, documents, target):
     documents : ndarray of float64, shape (k,), changed
         Documents of each atom, above 0.
     target : int
+    share : Threads
+        What comes before the first merge is shared out.
 
     Returns
     -------
     ndarray of int64, shape (k,)
         The atom that names the group of each: of two groups that of more documents, and the later one among equals.
     """
-    k = len(documents)
-    owner, work, places = np.empty(k, dtype=np.int64), np.empty((5, k)), np.empty((5, k), dtype=np.int64)
-    least, counters = np.empty(k // BLOCK_OF_PRICES + 1), np.empty(4, dtype=np.int64)
-    kernels.group(gram, documents, target, owner, *work, *places, least, counters)
+    k, squares = len(documents), gram.diagonal().copy()
+    inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
+    owner, names, stamp, counters = np.arange(k), np.arange(k), np.arange(1, k + 1), np.full(4, k)
+    offers = merging.unknown(k)
+    merging.search(gram, documents, inverse, stamp, offers, counters, share)
+    work = np.empty(merging.BLOCK), *np.empty((3, k), dtype=np.int64), counters
+    kernels.group(gram, documents, squares, inverse, target, owner, names, np.zeros(k), stamp, *offers, *work)
     return owner

@@ -5,6 +5,7 @@ no bit: each is compared by itself.
 """
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -89,9 +90,9 @@ class Threads:
         if self.pool:
             self.pool.shutdown()
 
-    def __call__(self, call, size):
+    def __call__(self, call, size, cuts=None):
         """Call with the first and last of consecutive parts of `size` rows and the number of the thread."""
-        cuts = np.linspace(0, size, self.count + 1).astype(int).tolist()
+        cuts = cuts or np.linspace(0, size, self.count + 1).astype(int).tolist()
         parts = zip(cuts[:-1], cuts[1:], range(self.count), strict=True)
         if self.pool:
             parts = list(parts)
@@ -101,7 +102,7 @@ class Threads:
 
 
 def n_threads():
-    """Return how many threads score documents: ``ODL_THREADS``, or 1.
+    """Return how many threads score and learn documents: ``ODL_THREADS``, or 1.
 
     Raises
     ------
@@ -111,7 +112,15 @@ def n_threads():
     given = os.environ.get("ODL_THREADS") or "1"
     if not (given.isascii() and given.isdigit() and 1 <= int(given[:6]) <= 1024):
         raise ParameterError(f"ODL_THREADS is {given!r}", "a whole number from 1 to 1024", "correct it or leave it out")
-    return int(given)
+    return max(1, int(given) - getattr(_beside, "taken", 0))
+
+
+_beside = threading.local()
+
+
+def leave_one():
+    """Note that a thread runs beside another, which has one of the threads."""
+    _beside.taken = 1
 
 
 ALONE = Threads()

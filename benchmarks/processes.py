@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from inside import LEARNERS, write_checkpoint
-from material import FULL, SEED
+from material import FULL, MORE, SEED
 from measure import ROOT, Row, child, repeated, say, tool, within
 
 from odl import learners
@@ -110,7 +110,7 @@ def _noop(folder, targets, times):
 
 
 def arxiv(material, limit=None):
-    """Run config/arxiv.yaml from the archive of abstracts to the report, into a new folder, two jobs at a time.
+    """Run config/arxiv.yaml, and `levels` with it, from the archive to the report in a new folder, two jobs at a time.
 
     Only its stream by date: with topic entry, documents of topics that have not entered are dropped, and the
     limit speaks of all abstracts.
@@ -128,7 +128,8 @@ def arxiv(material, limit=None):
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         change = {"options": {"limit": limit} if limit else {}}
-        selection = {"streams": ["arxiv-cs-date"], "corpora": {"arxiv-cs-date": change}}
+        selection = {"streams": ["arxiv-cs-date"], "corpora": {"arxiv-cs-date": change}, "learners": MORE}
+        selection["runs"] = ["dual-averaging", "levels"]
         (place / "all.yaml").write_text(json.dumps(selection))
         configs = ["--configfile", "config/arxiv.yaml", place / "all.yaml", "--config", f"results={place}"]
         command = [tool("snakemake"), "--cores", "2", *configs]
@@ -139,21 +140,25 @@ def arxiv(material, limit=None):
 
 def _arxiv_rows(place, cost, limit):
     """Read what a finished study of arXiv left."""
-    (scored,) = place.glob("arxiv/arxiv-cs-date/seed*/*/k*/auc.tsv")
-    chain = scored.parent
-    timesteps = sorted(int(path.stem) for path in chain.glob("*.h5"))
-    with open(chain.parents[1] / "index.tsv", newline="") as table:
-        streamed = sum(int(row["documents"]) for row in csv.DictReader(table, delimiter="\t"))
+    chains = sorted(path.parent for path in place.glob("arxiv/arxiv-cs-date/seed*/*/k*/auc.tsv"))
+    with open(chains[0].parents[1] / "index.tsv", newline="") as table:
+        streamed = [int(row["documents"]) for row in csv.DictReader(table, delimiter="\t")]
     read = f"{limit} abstracts" if limit else "all abstracts"
-    what = f"arXiv, {chain.parent.name}, {chain.name}, {read}"
+    what = f"arXiv, {' and '.join(chain.parent.name for chain in chains)}, {read}"
     rows = [
-        Row("arxiv", f"{what}: in the stream, in {len(timesteps)} batches", streamed, "documents"),
+        Row("arxiv", f"{what}: in the stream, in {len(streamed)} batches", sum(streamed), "documents"),
         Row("arxiv", f"{what}: raw text to report, 2 cores", cost.wall / 60, "min"),
         Row("arxiv", f"{what}: all processes", cost.cpu / 60, "CPU min", "" if limit else ARXIV),
     ]
-    # A job of the study is forked from its worker and begins with its memory: the same jobs once more as processes.
-    peaks = []
-    for t in dict.fromkeys([1, timesteps[len(timesteps) // 2], timesteps[-1]]):
+    for chain in chains:
+        rows += _update_rows(place, chain, len(streamed), f"arXiv, {chain.parent.name}, {chain.name}, {read}", limit)
+    return rows
+
+
+def _update_rows(place, chain, timesteps, what, limit):
+    """Measure three jobs of a chain once more as processes: those of the study begin with the memory of their worker."""
+    rows, peaks = [], []
+    for t in dict.fromkeys([1, timesteps // 2, timesteps - 1]):
         before = chain / f"{t - 1}.h5"
         source = chain.parents[1] / "features" / f"{t}.h5"
         again = update(place, source, checkpoints.read_checkpoint(before).chain, before, 1)

@@ -156,7 +156,7 @@ def _arxiv_rows(place, cost, limit):
 
 
 def _update_rows(place, chain, timesteps, what, limit):
-    """Measure three jobs of a chain once more as processes: those of the study begin with the memory of their worker."""
+    """Measure three jobs of a chain once more as processes: in the study they begin with the memory of a worker."""
     rows, peaks = [], []
     for t in dict.fromkeys([1, timesteps // 2, timesteps - 1]):
         before = chain / f"{t - 1}.h5"

@@ -17,12 +17,13 @@ from statistics import median
 
 import numpy as np
 import yaml
-from measure import ROOT, Row, cpu, say, table
+from measure import ROOT, Row, cpu, say, table, within
 from scipy import sparse
 
 SIZES = ((200, 300), (500, 300), (1000, 150), (2000, 40))
-LIMITS = {(200, 300): "<= 40", (500, 300): "<= 100", (1000, 150): "<= 100", (2000, 40): "<= 100"}
-MEMORY = {150000: "<= 100", 60000: "<= 40"}  # numbers of `levels`
+MOST = within(100e-6)  # a document
+LIMITS = {(200, 300): within(40e-6), (500, 300): MOST, (1000, 150): MOST, (2000, 40): MOST}
+MEMORY = {150000: MOST, 60000: within(40e-6)}  # numbers of `levels`
 WINDOW, NEIGHBOURS = 1000, 5
 STREAMS = {"tdt2": "TDT2", "newsgroups": "20 Newsgroups"}
 

@@ -4,7 +4,7 @@ from functools import partial
 from statistics import median
 
 import numpy as np
-from measure import Row, cpu, say
+from measure import Row, cpu, say, within
 
 from odl import learners, novelty
 from odl.distributed import coding, networks
@@ -39,7 +39,7 @@ def _agents(material, name, settings):
     learned = median(cpu(learner.learn, state, P, None)[0] for _ in range(size.repeats))
     what = f"{material.name}, {name} residual, {k} agents"
     rows = [
-        Row("agents", f"{what}, fully connected: scores of {P.shape[0]} documents", median(took), "CPU s", "<= 60"),
+        Row("agents", f"{what}, fully connected: scores of {P.shape[0]} documents", median(took), "CPU s", within(60)),
         Row("agents", f"{what}, fully connected: largest certified relative error", excess, "", "<= 0.001"),
         Row("agents", f"{what}, fully connected: learning {P.shape[0]} documents one by one", learned, "CPU s"),
     ]

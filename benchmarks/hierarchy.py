@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from measure import Row, child, cpu, say
+from measure import Row, child, cpu, say, within
 from scipy import sparse
 
 from odl import learners, novelty, trees
@@ -16,7 +16,7 @@ from odl.experiments import patches
 from odl.prox import treeprox
 
 PEER = "ODL_SPAMS_PYTHON"  # interpreter of an environment that has spams-bin
-PROX = {"l2": "<= 50", "linf": "<= 200"}
+PROX = {"l2": within(0.05), "linf": within(0.2)}
 LAM, PROX_LAM = 0.01, 1.0
 PATCH_LAM, PATCH_GAP = 2.0**-6, 0.01  # of inpainting
 ITERATIONS = (5, 10, 20, 50, 100, 200, 500)  # of spams; the first that is accurate enough counts
@@ -45,7 +45,7 @@ def tree(material):
         best = optimum(P, D, nodes, norm)
         excess = float(((total(codes[norm][1]) - best) / best).max())
         what = f"{material.name}, {norm}: codes of {P.shape[0]} documents, {P.shape[1]} terms, {atoms} atoms"
-        rows.append(Row("tree", what, codes[norm][0], "CPU s", "<= 2"))
+        rows.append(Row("tree", what, codes[norm][0], "CPU s", within(2)))
         rows.append(Row("tree", f"{what}: worst excess over the optimum", excess, "of the objective", "<= 1e-4"))
     rows += patch_rows(shape, 20 if quick else 500, material.size.repeats)
     return [*rows, *peer(material, U, shape, P, D, nodes, proxes, codes)]

@@ -14,7 +14,9 @@ from odl import config, corpora, learners, novelty
 from odl.files.documents import Documents
 from odl.stream import batching, features
 
-RUNS = {"DA": "dual-averaging", "PG": "projected-gradient", "ADMM": "admm"}
+RUNS = {"DA": "dual-averaging", "PG": "projected-gradient", "ADMM": "admm", "adaptive": "adaptive", "levels": "levels"}
+MORE = {name: {"algorithm": name, "features": {"tf": "log"}} for name in ("adaptive", "levels")}  # not in the study
+LEVELS = (800, 2000)  # atoms of `levels` that 60,000 and 150,000 numbers hold
 SEED = 0
 
 
@@ -93,6 +95,7 @@ class Material:
 
     def __post_init__(self):
         self.settings = yaml.safe_load((ROOT / "config" / "tdt2.yaml").read_text())
+        self.settings["learners"] |= MORE
         source = self.folder / "tdt2" / "TDT2_with_time.mat" if self.folder else None
         self.real = bool(source and source.exists() and self.size is FULL)
         self.name = "TDT2" if self.real else "made stream"
@@ -109,6 +112,14 @@ class Material:
         """Return the timesteps after the initialisation that have a whole batch."""
         return [batch.t for batch in self.batches[1:] if len(batch.ids) == self.size.batch]
 
+    def atoms(self, name):
+        """Return the two sizes of the dictionary of a learner: of `levels` those of its memories."""
+        return LEVELS if name == "levels" and self.size is FULL else self.size.atoms
+
+    def promised(self, name):
+        """Return the size that the limits speak of: the smaller one, of `levels` the one that ships."""
+        return self.atoms(name)[name == "levels"]
+
     def chain(self, name, atoms):
         """Return the chain of one learner (a key of `RUNS`) at one size of dictionary."""
         if (name, atoms) not in self.chains:
@@ -119,8 +130,11 @@ class Material:
     def _learn(self, name, atoms):
         run = config.run_of(self.settings, RUNS[name], corpus="tdt2", seed=SEED, run=RUNS[name], atoms=atoms)
         chosen, weighting = run["learner"], run["features"]
-        if self.size.rounds is not None:
+        if self.size.rounds is not None and name not in MORE:
             chosen["rounds"] = self.size.rounds
+        if name == "levels":
+            usual = learners.make(name)
+            chosen["memory"] = atoms * (usual.terms + usual.beside)
         learner = learners.make(**chosen)
         P = [batch.weighed(**weighting, norm=learner.norm)[:] for batch in self.batches]
         state = learner.start(P[0], atoms, novelty.generator(SEED, "start"))

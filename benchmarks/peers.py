@@ -1,6 +1,6 @@
 """Other packages beside this one on the same stream, each in an environment and a process of its own: one table.
 
-    python benchmarks/peers.py --environments FOLDER [--stream news|tdt2] [--seeds 0 1] [--only NAME ...]
+    python benchmarks/peers.py --environments FOLDER [--streams tdt2 news] [--seeds 0 1] [--only NAME ...]
 
 See benchmarks/README.md.
 """
@@ -17,6 +17,7 @@ import argparse  # noqa: E402
 import importlib.metadata  # noqa: E402
 import json  # noqa: E402
 import re  # noqa: E402
+import shutil  # noqa: E402
 import subprocess  # noqa: E402
 import tempfile  # noqa: E402
 import venv  # noqa: E402
@@ -27,25 +28,27 @@ import measure  # noqa: E402
 import numpy as np  # noqa: E402
 import peers_methods  # noqa: E402
 import peers_own  # noqa: E402
+import peers_stream  # noqa: E402
+import peers_table  # noqa: E402
 import yaml  # noqa: E402
 
 from odl import corpora  # noqa: E402
 from odl.corpora import checks, news20  # noqa: E402
 from odl.evaluation import metrics  # noqa: E402
+from odl.jobs import update  # noqa: E402
 from odl.stream import batching, features  # noqa: E402
 
 BUDGET, FEWEST = 20, 10  # documents a timestep; novel and known ones of a timestep that is judged
-STREAMS = {"news": ("newsgroups.yaml", "newsgroups"), "tdt2": ("tdt2.yaml", "tdt2")}
-COLUMNS = ("method", "precision", "AUC", "us to score", "us to learn", "MB", "lines", "environment MB", "remark")
+STREAMS = {"tdt2": ("tdt2.yaml", "tdt2"), "news": ("newsgroups.yaml", "newsgroups")}
 
 
 def main(arguments=None):
-    """Measure every method on every seed and print the table as Markdown."""
+    """Measure every method on every stream, round by round, and print a table of each as Markdown."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--environments", required=True, type=Path, help="folder for the environments of the packages")
     parser.add_argument("--corpora", help="folder of the corpora in the layout of a mirror; else ODL_CORPORA ...")
-    parser.add_argument("--stream", choices=STREAMS, default="news")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], help="of a round each")
     parser.add_argument("--only", nargs="+", choices=[*peers_own.METHODS, *peers_methods.METHODS], metavar="NAME")
     parser.add_argument("--seconds", type=float, default=600, help="CPU seconds after which a method is stopped")
     parser.add_argument("--output", type=Path, help="also write what was measured as JSON, method by method")
@@ -53,20 +56,49 @@ def main(arguments=None):
     folder = material.find_corpora(args.corpora)
     if folder is None:
         parser.error("no corpora: name their folder by --corpora, ODL_CORPORA or ODL_MIRROR")
-    facts, found = measure.facts(), {}
+    for algorithm in ("adaptive", "levels"):
+        update.warm_up(algorithm)
+    facts, found = measure.facts(), {name: {} for name in args.streams}
     with tempfile.TemporaryDirectory() as place:
         for seed in args.seeds:
-            stream = Path(place) / str(seed)
-            labels = write_stream(stream, folder, args.stream, seed)
-            for name in args.only or [*peers_own.METHODS, *peers_methods.METHODS]:
-                measure.say(f"{args.stream}, seed {seed}: {name}")
-                found.setdefault(name, []).append(measured(name, stream, labels, seed, args))
+            for name in args.streams:
+                stream = Path(place) / f"{name}{seed}"
+                labels = write_stream(stream, folder, name, seed)
+                facts += encoded(stream, name, args.environments)
+                _round(found[name], stream, labels, seed, args)
                 if args.output:
-                    args.output.write_text(json.dumps(found, indent=1))
+                    args.output.write_text(json.dumps({"facts": facts, "streams": found}, indent=1))
+                shutil.rmtree(stream)
     facts.append(("load after", " ".join(f"{value:.2f}" for value in os.getloadavg())))
+    if args.output:
+        args.output.write_text(json.dumps({"facts": facts, "streams": found}, indent=1))
     print("\n".join(f"{name}: {value}" for name, value in facts))
-    print(f"\n{table(found)}")
+    for name, methods in found.items():
+        print(f"\n{name}\n\n{peers_table.table(methods)}")
     return 0
+
+
+def _round(found, stream, labels, seed, args):
+    """Measure the methods one after the other on one stream; slow ones in the last round only."""
+    every = peers_own.METHODS | peers_methods.METHODS
+    for name in args.only or every:
+        if seed != args.seeds[-1] and getattr(every[name], "SLOW", False):
+            continue
+        measure.say(f"{stream.name}: {name}")
+        found.setdefault(name, []).append(measured(name, stream, labels, seed, args))
+
+
+def encoded(stream, name, environments):
+    """Write the vectors of the texts of a stream, if it has texts and the encoder installs; say what they cost."""
+    if not (stream / "0.json").exists():
+        return []
+    try:
+        python, size = environment(environments, peers_stream.ENCODER)
+        said = measure.child([python, Path(__file__).with_name("peers_stream.py"), stream])
+    except RuntimeError as error:
+        return [(f"{name}: no vectors", " ".join(str(error).split())[-200:])]
+    us = json.loads(said.printed.splitlines()[-1])["us"]
+    return [(f"{name}: vectors of {peers_stream.ENCODER[-1]}", f"{us:.0f} CPU us a document, {size:.0f} MB")]
 
 
 def write_stream(folder, source, name, seed):
@@ -111,8 +143,6 @@ def measured(name, stream, labels, seed, args):
     """Return what one method gave, or why it gave nothing."""
     own = name in peers_own.METHODS
     method = (peers_own.METHODS if own else peers_methods.METHODS)[name]
-    if getattr(method, "TEXTS", False) and not (stream / "0.json").exists():
-        return {"remark": "needs texts"}
     python, size = (sys.executable, closure("online-dictionary-learning")) if own else (None, None)
     try:
         if not own:
@@ -127,6 +157,8 @@ def measured(name, stream, labels, seed, args):
     with np.load(output) as held:
         scores = {int(t): held[t] for t in held}
     output.unlink()
+    if not said["documents"]:
+        return {"remark": f"no timestep within {args.seconds:.0f} CPU s", "environment": size}
     precision, auc = judged(scores, labels)
     remark = "" if len(scores) == len(labels) - 1 else f"{len(scores)} of {len(labels) - 1} timesteps"
     ms = {phase: 1e6 * said[phase] / max(said["documents"], 1) for phase in ("score", "learn")}
@@ -200,24 +232,6 @@ def closure(name):
         total += _megabytes(Path(held.locate_file(file)) for file in held.files or [])
         todo += [line for line in held.requires or [] if "extra ==" not in line]
     return total
-
-
-def table(found):
-    """Return the rows as Markdown: means over seeds, with the standard deviation of what differs."""
-    lines = [f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
-    for name, seeds in found.items():
-        done = [one for one in seeds if "auc" in one]
-        cells = [name]
-        for key, form in (("precision", ".2f"), ("auc", ".3f")):
-            values = [one[key] for one in done]
-            spread = f" ± {np.std(values):{form}}" if len(values) > 1 else ""
-            cells.append(f"{np.mean(values):{form}}{spread}" if values else "")
-        for key in ("score", "learn", "mb", "lines", "environment"):
-            values = [one[key] for one in done or seeds if one.get(key) is not None]
-            cells.append(f"{np.mean(values):.0f}" if values else "")
-        cells.append(next((one["remark"] for one in seeds if one["remark"]), ""))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -6,73 +6,25 @@ Needs numpy, scipy and what PACKAGES of the method says. It scores each batch of
 sees no label, and writes SCORES: those of the timesteps that it reached in so many CPU seconds.
 """
 
-import inspect
-import json
-import sys
-import time
-from functools import cached_property
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from peers_stream import WIDTH, Batch, Meaning, perplexity, run
 from scipy import sparse
-from scipy.sparse import linalg
 
-WIDTH = 1 << 15  # columns for methods whose vocabulary cannot grow: numbers of words, modulo this
-TOPICS, DIMENSIONS, NEAREST, FIRST = 50, 200, 5, 10  # FIRST: passes over the first batch
-
-
-class Batch:
-    """A timestep as `peers.py` wrote it: weights (log tf, idf of the past, unit l2), counts, texts where there are."""
-
-    def __init__(self, folder, t):
-        self.t, held = t, np.load(folder / f"{t}.npz")
-        self.P, self.counts = (self._matrix(held, name) for name in ("weights", "counts"))
-        path = folder / f"{t}.json"
-        self.texts = json.loads(path.read_text()) if path.exists() else None
-
-    def _matrix(self, held, name):
-        parts = (held[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-        return sparse.csr_matrix(tuple(parts), shape=held[f"{name}_shape"])
-
-    @cached_property
-    def fixed(self):
-        """The weights in `WIDTH` columns."""
-        return folded(self.P)
-
-    @cached_property
-    def fixed_counts(self):
-        """The counts in `WIDTH` columns."""
-        return folded(self.counts)
+TOPICS, NEAREST, FIRST = 50, 5, 10  # FIRST: passes over the first batch
+KEYWORDS = 25  # of a document, for methods that cannot take more in time
 
 
-def folded(matrix):
-    """Return a matrix in `WIDTH` columns."""
-    found = sparse.csr_matrix((matrix.data, matrix.indices % WIDTH, matrix.indptr), shape=(matrix.shape[0], WIDTH))
-    found.sum_duplicates()
-    return found
-
-
-class Meaning:
-    """Vectors of documents: the first batch's truncated SVD of the weights (latent semantic indexing), unit length."""
-
-    def of(self, batch):
-        if not hasattr(batch, "vectors"):
-            if not hasattr(self, "axes"):
-                start = np.random.default_rng(0).standard_normal(min(batch.fixed.shape))
-                self.axes = linalg.svds(batch.fixed.astype(np.float64), k=DIMENSIONS, v0=start)[2].T
-            found = np.asarray(batch.fixed @ self.axes)
-            batch.vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
-        return batch.vectors
-
-
-def perplexity(shares, topics, counts):
-    """Return the log perplexity of documents from their shares of topics and the topics' words, both of sum 1."""
-    found = np.zeros(counts.shape[0])
-    for row in range(counts.shape[0]):
-        own = slice(counts.indptr[row], counts.indptr[row + 1])
-        words = np.maximum(shares[row] @ topics[:, counts.indices[own]], 1e-30)
-        found[row] = -(counts.data[own] @ np.log(words)) / max(counts.data[own].sum(), 1)
+def keywords(batch, values):
+    """Return the words of the largest weights of each document, with what `values` has for them."""
+    found = []
+    for row in range(batch.P.shape[0]):
+        own = slice(batch.P.indptr[row], batch.P.indptr[row + 1])
+        best = np.argsort(-batch.P.data[own], kind="stable")[:KEYWORDS]
+        words = batch.P.indices[own][best]
+        held = values[row].toarray().ravel()[words]
+        found.append({f"w{word}": float(value) for word, value in zip(words, held, strict=True)})
     return found
 
 
@@ -149,33 +101,28 @@ class GensimLDA:
 
 
 class RiverTextClust:
-    PACKAGES = ("river",)
+    PACKAGES, SLOW = ("river",), True
 
     def __init__(self, seed):
         from river.cluster import TextClust
 
         self.model = TextClust(real_time_fading=False, fading_factor=0.001, tgap=100, auto_r=True, radius=0.9)
 
-    def rows(self, batch):
-        for row in range(batch.counts.shape[0]):
-            own = slice(batch.counts.indptr[row], batch.counts.indptr[row + 1])
-            yield dict(zip(batch.counts.indices[own].tolist(), batch.counts.data[own].tolist(), strict=True))
-
     def score(self, batch):
         model, found = self.model, []
         idf = model._calculate_idf(model.micro_clusters.values())
-        for row in self.rows(batch):
+        for row in keywords(batch, batch.counts):
             one = model.MicroCluster({word: {"tf": count} for word, count in row.items()}, model.t, 1, None, -1)
             found.append(model._get_closest_mc(one, idf, model._micro_distance)[1])
         return np.array(found)
 
     def learn(self, batch):
-        for row in self.rows(batch):
+        for row in keywords(batch, batch.counts):
             self.model.learn_one(row)
 
 
 class BERTopicOnline:
-    PACKAGES, TEXTS = ("torch==2.13.0", "bertopic"), True
+    PACKAGES = ("torch==2.13.0", "bertopic")
 
     def __init__(self, seed):
         from bertopic import BERTopic
@@ -191,35 +138,30 @@ class BERTopicOnline:
         )
 
     def score(self, batch):
-        reduced = self.model.umap_model.transform(self.meaning.of(batch))
-        return self.model.hdbscan_model.transform(reduced).min(axis=1)
+        # Distances in the reduced space leave out what is new: it is what the reduction drops.
+        centres = self.model.umap_model.inverse_transform(self.model.hdbscan_model.cluster_centers_)
+        vectors = self.meaning.of(batch)
+        squares = (vectors**2).sum(axis=1)[:, None] - 2.0 * vectors @ centres.T + (centres**2).sum(axis=1)
+        return squares.min(axis=1)
 
     def learn(self, batch):
         self.model.partial_fit(batch.texts, embeddings=self.meaning.of(batch))
 
 
 class TurftopicKeyNMF:
-    PACKAGES, TEXTS, KEYWORDS = ("torch==2.13.0", "turftopic"), True, 25
+    PACKAGES = ("torch==2.13.0", "turftopic")
 
     def __init__(self, seed):
         from turftopic import KeyNMF
 
         self.model = KeyNMF(TOPICS, encoder=SimpleNamespace(encode=None), random_state=seed)
 
-    def keywords(self, batch):
-        found = []
-        for row in range(batch.P.shape[0]):
-            own = slice(batch.P.indptr[row], batch.P.indptr[row + 1])
-            best = np.argsort(-batch.P.data[own], kind="stable")[: self.KEYWORDS]
-            found.append({f"w{batch.P.indices[own][at]}": float(batch.P.data[own][at]) for at in best})
-        return found
-
     def score(self, batch):
-        W = self.model.transform(batch.texts, keywords=self.keywords(batch))
+        W = self.model.transform(batch.texts, keywords=keywords(batch, batch.P))
         return -np.asarray(W).max(axis=1)
 
     def learn(self, batch):
-        self.model.partial_fit(batch.texts, keywords=self.keywords(batch))
+        self.model.partial_fit(batch.texts, keywords=keywords(batch, batch.P))
 
 
 class FaissFlat:
@@ -229,21 +171,23 @@ class FaissFlat:
         import faiss
 
         faiss.omp_set_num_threads(1)
-        self.meaning, self.index = Meaning(), self.made(faiss)
+        self.meaning, self.faiss, self.index = Meaning(), faiss, None
 
-    def made(self, faiss):
-        return faiss.IndexFlatIP(DIMENSIONS)
+    def made(self, dimensions):
+        return self.faiss.IndexFlatIP(dimensions)
 
     def score(self, batch):
         return 1.0 - self.index.search(self.meaning.of(batch).astype(np.float32), NEAREST)[0].mean(axis=1)
 
     def learn(self, batch):
-        self.index.add(self.meaning.of(batch).astype(np.float32))
+        vectors = self.meaning.of(batch).astype(np.float32)
+        self.index = self.index or self.made(vectors.shape[1])
+        self.index.add(vectors)
 
 
 class FaissHNSW(FaissFlat):
-    def made(self, faiss):
-        return faiss.IndexHNSWFlat(DIMENSIONS, 32, faiss.METRIC_INNER_PRODUCT)
+    def made(self, dimensions):
+        return self.faiss.IndexHNSWFlat(dimensions, 32, self.faiss.METRIC_INNER_PRODUCT)
 
 
 class SparseDotTopn:
@@ -274,46 +218,6 @@ METHODS = {
     "faiss HNSW": FaissHNSW,
     "sparse_dot_topn": SparseDotTopn,
 }
-
-
-def lines_of(method):
-    """Return the lines that a class and its bases take beside blank ones."""
-    sources = [inspect.getsource(one).splitlines()[1:] for one in method.__mro__ if one is not object]
-    return sum(bool(line.strip()) for lines in sources for line in lines)
-
-
-def follow(method, folder, seed, seconds, read=Batch):
-    """Score and learn a stream until it ends or so many CPU seconds have passed.
-
-    Returns
-    -------
-    scores : dict of int to ndarray
-    spent : dict of str to float
-        CPU seconds of all batches but the first.
-    documents : int
-    """
-    scores, spent, documents = {}, {"score": 0.0, "learn": 0.0}, 0
-    model = method(seed)
-    for t in range(len(list(folder.glob("*.npz")))):
-        batch = read(folder, t)
-        for phase in ("score", "learn") if t else ("learn",):
-            began = time.process_time()
-            found = getattr(model, phase)(batch)
-            if phase == "score":
-                scores[t], documents = np.asarray(found, dtype=np.float64), documents + len(found)
-            if t:
-                spent[phase] += time.process_time() - began
-        if time.process_time() > seconds:
-            break
-    return scores, spent, documents
-
-
-def run(methods, read):
-    """Run the method that the command names; say in JSON what it cost."""
-    name, folder, seed, seconds, output = sys.argv[1:]
-    scores, spent, documents = follow(methods[name], Path(folder), int(seed), float(seconds), read)
-    np.savez(output, **{str(t): found for t, found in scores.items()})
-    print(json.dumps({**spent, "documents": documents, "lines": lines_of(methods[name])}))
 
 
 def main():

@@ -1,45 +1,51 @@
 """The methods of this package on the stream of `peers.py`, measured as those of `peers_methods.py`."""
 
+import sys
 from types import MappingProxyType
 
-from peers_methods import run
+from peers_stream import Batch, run
+from scipy import sparse
 
 from odl import learners, novelty
 from odl.evaluation import rivals
 from odl.stream import features
 
 ATOMS = 500
-CONTEXT = {"contrast": 0.3, "context": 0.5}
 
 
-class Adaptive:
-    OWN = MappingProxyType({})
+class Learned:
+    NAME, OWN = "adaptive", MappingProxyType({})
 
     def __init__(self, seed):
-        self.learner, self.seed, self.state = learners.make("adaptive", **self.OWN), seed, None
+        self.learner, self.seed, self.state = learners.make(self.NAME, **self.OWN), seed, None
 
-    def rows(self, batch):
-        return batch.weighed(tf="log", norm=self.learner.norm)[:]
-
-    def score(self, batch):
-        P = self.rows(batch)
+    def score(self, P):
         self.state = self.learner.fit_terms(self.state, P.shape[1])
         return novelty.score(self.learner, self.state, P).score
 
-    def learn(self, batch):
-        P = self.rows(batch)
+    def learn(self, P):
         if self.state is None:
             self.state = self.learner.start(P, ATOMS, novelty.generator(self.seed, "start"))
         else:
             self.state = self.learner.learn(self.state, P, None)
 
 
-class AdaptiveContext(Adaptive):
-    OWN = CONTEXT
+class AdaptiveContext(Learned):
+    OWN = MappingProxyType({"contrast": 0.3, "context": 0.5})
+
+
+class Levels(Learned):
+    NAME = "levels"
+
+
+class LevelsContext(Levels):
+    OWN = MappingProxyType({"context": 0.5})
 
 
 METHODS = {
-    "odl adaptive": Adaptive,
+    "odl levels": Levels,
+    "odl levels in context": LevelsContext,
+    "odl adaptive": Learned,
     "odl adaptive in context": AdaptiveContext,
     "5 nearest, whole past": rivals.WholePast,
     "5 nearest, last 1000": rivals.LastThousand,
@@ -47,9 +53,19 @@ METHODS = {
 }
 
 
+def weights(folder, t):
+    """Return the weights of a batch, as other packages get them."""
+    return sparse.csr_array(Batch(folder, t).P)
+
+
+def counted(folder, t):
+    """Return a batch with its counts: neighbours weigh the past anew, by today's frequencies."""
+    return features.read(folder / f"{t}.h5")
+
+
 def main():
     """Run a method of this package."""
-    run(METHODS, lambda folder, t: features.read(folder / f"{t}.h5"))
+    run(METHODS, weights if issubclass(METHODS[sys.argv[1]], Learned) else counted)
 
 
 if __name__ == "__main__":

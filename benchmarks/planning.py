@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 
 from material import FULL
-from measure import ROOT, Row, child, say, tool
+from measure import ROOT, Row, child, say, tool, within
 
-LIMIT = "<= 15"
+LIMIT = within(12)
 INITIAL, BATCH = 250, 2  # documents
 LONG, SHORT = 840, 20  # timesteps
 

@@ -6,30 +6,31 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from inside import STEP_LIMITS, write_checkpoint
-from material import FULL, SEED
-from measure import ROOT, Row, child, repeated, say, tool
+from inside import LEARNERS, write_checkpoint
+from material import FULL, MORE, SEED
+from measure import ROOT, Row, child, repeated, say, tool, within
 
 from odl import learners
 from odl.files import checkpoints
 
-JOB_LIMITS = {"cpu": "<= 1.2", "rss": "<= 400"}
+JOB_LIMITS = {"cpu": within(0.4), "rss": "<= 400"}
 # Learners from all documents so far, by the names of the NIPS 2012 supplement.
 BATCH = {"BATCH-IMPL": "batch", "L2-BATCH": "batch_l2"}
-BATCH_LIMITS = {"cpu": "<= 900", "rss": "<= 4000"}  # 15 minutes, 4 GB
+BATCH_LIMITS = {"cpu": within(900), "rss": "<= 4000"}  # 15 minutes, 4 GB
+NOOP, ARXIV = within(3), within(600)
 DONE = "Nothing to be done"
 
 
 def job(material):
     """Measure `odl step update` as a process of its own: start-up, reading, scoring, learning, writing."""
-    size, rows = material.size, []
-    atoms, t = size.atoms[0], material.full()[-1]
+    size, rows, t = material.size, [], material.full()[-1]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         (place / "features").mkdir()
         for step in (0, t):
             shutil.copy(material.batches[step].file.filename, place / f"features/{step}.h5")
-        for name in STEP_LIMITS:
+        for name in LEARNERS:
+            atoms = material.promised(name)
             chain = material.chain(name, atoms)
             say(f"job: {name}")
             previous = place / f"{name}.h5"
@@ -103,13 +104,13 @@ def _noop(folder, targets, times):
         raise RuntimeError("snakemake finds something to do every time: a result depends on something that changes")
     what = "snakemake with nothing to do, default configuration"
     return [
-        Row("noop", what, cost.cpu, "CPU s", "<= 3"),
+        Row("noop", what, cost.cpu, "CPU s", NOOP),
         Row("noop", f"{what}, peak memory", cost.rss / 1e6, "MB"),
     ]
 
 
 def arxiv(material, limit=None):
-    """Run config/arxiv.yaml from the archive of abstracts to the report, into a new folder, two jobs at a time.
+    """Run config/arxiv.yaml, and `levels` with it, from the archive to the report in a new folder, two jobs at a time.
 
     Only its stream by date: with topic entry, documents of topics that have not entered are dropped, and the
     limit speaks of all abstracts.
@@ -123,11 +124,12 @@ def arxiv(material, limit=None):
     """
     archive = material.folder and material.folder / "arxiv_cs" / "arxiv_cs_abstracts.tsv.xz"
     if not archive or not archive.exists():
-        return [Row("arxiv", "no arxiv_cs/arxiv_cs_abstracts.tsv.xz in the folder of corpora", None, "min", "<= 10")]
+        return [Row("arxiv", "no arxiv_cs/arxiv_cs_abstracts.tsv.xz in the folder of corpora", None, "CPU min", ARXIV)]
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         change = {"options": {"limit": limit} if limit else {}}
-        selection = {"streams": ["arxiv-cs-date"], "corpora": {"arxiv-cs-date": change}}
+        selection = {"streams": ["arxiv-cs-date"], "corpora": {"arxiv-cs-date": change}, "learners": MORE}
+        selection["runs"] = ["dual-averaging", "levels"]
         (place / "all.yaml").write_text(json.dumps(selection))
         configs = ["--configfile", "config/arxiv.yaml", place / "all.yaml", "--config", f"results={place}"]
         command = [tool("snakemake"), "--cores", "2", *configs]
@@ -138,21 +140,25 @@ def arxiv(material, limit=None):
 
 def _arxiv_rows(place, cost, limit):
     """Read what a finished study of arXiv left."""
-    (scored,) = place.glob("arxiv/arxiv-cs-date/seed*/*/k*/auc.tsv")
-    chain = scored.parent
-    timesteps = sorted(int(path.stem) for path in chain.glob("*.h5"))
-    with open(chain.parents[1] / "index.tsv", newline="") as table:
-        streamed = sum(int(row["documents"]) for row in csv.DictReader(table, delimiter="\t"))
+    chains = sorted(path.parent for path in place.glob("arxiv/arxiv-cs-date/seed*/*/k*/auc.tsv"))
+    with open(chains[0].parents[1] / "index.tsv", newline="") as table:
+        streamed = [int(row["documents"]) for row in csv.DictReader(table, delimiter="\t")]
     read = f"{limit} abstracts" if limit else "all abstracts"
-    what = f"arXiv, {chain.parent.name}, {chain.name}, {read}"
+    what = f"arXiv, {' and '.join(chain.parent.name for chain in chains)}, {read}"
     rows = [
-        Row("arxiv", f"{what}: in the stream, in {len(timesteps)} batches", streamed, "documents"),
-        Row("arxiv", f"{what}: raw text to report, 2 cores", cost.wall / 60, "min", "" if limit else "<= 10"),
-        Row("arxiv", f"{what}: all processes", cost.cpu / 60, "CPU min"),
+        Row("arxiv", f"{what}: in the stream, in {len(streamed)} batches", sum(streamed), "documents"),
+        Row("arxiv", f"{what}: raw text to report, 2 cores", cost.wall / 60, "min"),
+        Row("arxiv", f"{what}: all processes", cost.cpu / 60, "CPU min", "" if limit else ARXIV),
     ]
-    # A job of the study is forked from its worker and begins with its memory: the same jobs once more as processes.
-    peaks = []
-    for t in dict.fromkeys([1, timesteps[len(timesteps) // 2], timesteps[-1]]):
+    for chain in chains:
+        rows += _update_rows(place, chain, len(streamed), f"arXiv, {chain.parent.name}, {chain.name}, {read}", limit)
+    return rows
+
+
+def _update_rows(place, chain, timesteps, what, limit):
+    """Measure three jobs of a chain once more as processes: in the study they begin with the memory of a worker."""
+    rows, peaks = [], []
+    for t in dict.fromkeys([1, timesteps // 2, timesteps - 1]):
         before = chain / f"{t - 1}.h5"
         source = chain.parents[1] / "features" / f"{t}.h5"
         again = update(place, source, checkpoints.read_checkpoint(before).chain, before, 1)

@@ -17,6 +17,7 @@ import csv  # noqa: E402
 import time  # noqa: E402
 from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
+from statistics import mean  # noqa: E402
 
 import adaptive  # noqa: E402
 import agents  # noqa: E402
@@ -76,12 +77,14 @@ def measured(options, subject):
         part = PARTS[name]
         if name == "arxiv":
             part = partial(part, limit=options.arxiv_limit)
-        began = time.monotonic()
+        began, before = time.monotonic(), measure.unit()
         try:
-            rows += part(subject)
+            found = part(subject)
         except RuntimeError as error:
             measure.say(f"{name}: {error}")
-            rows.append(measure.Row(name, f"failed: {str(error).splitlines()[0]}", None))
+            found = [measure.Row(name, f"failed: {str(error).splitlines()[0]}", None)]
+        unit = mean((before, measure.unit()))
+        rows += [*(row.over(unit) for row in found), measure.Row(name, "unit of the machine", unit, "CPU s", units=1.0)]
         measure.say(f"{name}: done in {time.monotonic() - began:.0f} s")
     # The limits speak of the real stream and full sizes.
     return [row._replace(limit="") for row in rows] if options.quick else rows
@@ -95,7 +98,8 @@ def write(path, facts, rows):
         writer.writerow(measure.COLUMNS)
         for row in rows:
             cells = row.cells()
-            cells[2] = "" if row.value is None else f"{row.value:.9g}"
+            for at, number in ((2, row.value), (4, row.units)):
+                cells[at] = "" if number is None else f"{number:.9g}"
             writer.writerow(cells)
 
 

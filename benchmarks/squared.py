@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from inside import LAM, in_turn, spread
 from material import SEED
-from measure import Row, say
+from measure import Row, say, within
 
 from odl import learners, novelty
 from odl.coding import lars
@@ -35,7 +35,7 @@ def lars_rows(material):
         )
         what = f"{material.name}, L2-BATCH, k = {atoms}"
         rows += [
-            Row("lars", f"{what}: a document", ms["ours"], "CPU ms", "<= 0.05"),
+            Row("lars", f"{what}: a document", ms["ours"], "CPU ms", within(50e-6)),
             Row("lars", f"{what}: a document, scikit-learn, lars_path_gram", ms["path"], "CPU ms"),
             Row("lars", f"{what}: scikit-learn over ours", ms["path"] / ms["ours"], "times", ">= 20"),
             Row("lars", f"{what}: objective differs from scikit-learn's by at most", apart, "objective", "<= 1e-9"),

@@ -5,6 +5,7 @@ import math
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -30,7 +31,11 @@ def processes(measure):
     return processes
 
 
+UNIT = "unit of the machine"
+
+
 def run(tmp_path, *arguments):
+    """Return the rows of some parts, without those of the unit of the machine, which each ends with."""
     (tmp_path / "none").mkdir()
     output = tmp_path / "bench.tsv"
     command = [sys.executable, FOLDER / "run.py", "--quick", "--corpora", tmp_path / "none", "--output", output]
@@ -40,6 +45,10 @@ def run(tmp_path, *arguments):
         rows = list(csv.DictReader((line for line in file if line[0] != "#"), delimiter="\t"))
     for row in rows:
         assert row["what"] in done.stdout
+    assert [row["part"] for row in rows if row["what"] == UNIT] == list(arguments)
+    rows = [row for row in rows if row["what"] != UNIT]
+    for row in rows:
+        assert bool(row["in units"]) == (row["unit"].startswith("CPU") and bool(row["value"])), row
     return rows
 
 
@@ -51,7 +60,7 @@ def test_every_part_in_this_process(tmp_path):
         assert math.isfinite(float(row["value"])) and float(row["value"]) >= 0
     parts = ("step", "checkpoint", "adaptive")
     found = {part: [float(row["value"]) for row in rows if row["part"] == part] for part in parts}
-    assert [len(found[part]) for part in parts] == [12, 3, 24] and min(map(min, found.values())) > 0
+    assert [len(found[part]) for part in parts] == [20, 5, 24] and min(map(min, found.values())) > 0
     gaps = [float(row["value"]) for row in rows if "gap" in row["what"]]
     apart = [float(row["value"]) for row in rows if "differs" in row["what"]]
     assert len(gaps) == 4 and max(gaps + apart) <= 1e-9, "the peers solve another problem"
@@ -93,7 +102,7 @@ def test_the_peer_of_the_l2_coder_solves_the_same_problem(tmp_path):
 @pytest.mark.long
 def test_every_part_that_starts_processes(tmp_path):
     rows = run(tmp_path, "job", "batch", "noop", "plan")
-    assert [row["part"] for row in rows] == ["job"] * 9 + ["batch"] * 6 + ["noop"] * 2 + ["plan"]
+    assert [row["part"] for row in rows] == ["job"] * 15 + ["batch"] * 6 + ["noop"] * 2 + ["plan"]
     for row in rows:
         low, high = (40, 4000) if row["unit"] == "MB" else (0.1, 60)
         assert low < float(row["value"]) < high, row
@@ -157,7 +166,37 @@ def test_a_failing_process_says_what_it_printed(measure):
     ],
 )
 def test_verdict(measure, value, limit, verdict):
-    assert measure.Row("part", "what", value, "s", limit).verdict() == verdict
+    assert measure.Row("part", "what", value, "times", limit).verdict() == verdict
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(2.9, "ok"), (3.1, "over"), (None, "not run")])
+def test_verdict_in_units_of_the_machine(measure, value, verdict):
+    """3 s on the machine of the docs; this one is twice as slow."""
+    limit = measure.within(1.5)
+    row = measure.Row("part", "what", value, "CPU s", limit).over(2 * measure.UNIT_OF_DOCS)
+    assert row.verdict() == verdict and limit.endswith("units")
+    assert row.cells()[4] == ("" if value is None else measure.show(value / (2 * measure.UNIT_OF_DOCS)))
+    milliseconds = measure.Row("part", "what", 2500.0, "CPU ms", limit).over(2 * measure.UNIT_OF_DOCS)
+    assert milliseconds.units == pytest.approx(2.5 / (2 * measure.UNIT_OF_DOCS)) and milliseconds.verdict() == "ok"
+
+
+@pytest.mark.parametrize("unit", ["CPU s", "CPU ms", "CPU us", "CPU min", "min", "s", "ms", "us"])
+def test_no_limit_is_a_time(measure, unit):
+    """Every row of every part passes here (`run.measured`), also in a try-out, whose limits are then left out."""
+    with pytest.raises(ValueError, match="a time is promised in units"):
+        measure.Row("part", "what", 1.0, unit, "<= 2").over(0.06)
+    assert measure.Row("part", "what", 1.0, unit).over(0.06).verdict() == ""
+
+
+def test_a_limit_in_units_is_one_of_a_time(measure):
+    with pytest.raises(ValueError, match="in units"):
+        measure.Row("part", "what", 1.0, "MB", measure.within(1)).over(0.06)
+
+
+def test_the_unit_is_the_same_work_each_time(measure):
+    documents, transposed = measure._documents()
+    assert measure._work(documents, transposed) == measure._work(documents, transposed)
+    assert documents.shape == (2000, 20_000) and 0.005 < measure.unit(1) < 5
 
 
 def test_memory_noted_by_the_workflow(processes, tmp_path):
@@ -283,10 +322,18 @@ def test_peers_score_a_batch_before_they_learn_it(peers, tmp_path):
         def learn(self, batch):
             done.append(("learn", batch))
 
-    scores, spent, documents = peers.peers_methods.follow(Method, tmp_path, 7, 600, lambda folder, t: t)
+    scores, spent, documents = peers.peers_stream.follow(Method, tmp_path, 7, 600, lambda folder, t: t)
     assert done == [("made", 7), ("learn", 0), ("score", 1), ("learn", 1), ("score", 2), ("learn", 2)]
     assert list(scores) == [1, 2] and documents == 8 and min(spent.values()) >= 0
-    assert list(peers.peers_methods.follow(Method, tmp_path, 7, -1, lambda folder, t: t)[0]) == [], "time was up"
+
+    class Slow(Method):
+        def learn(self, batch):
+            began = time.process_time()
+            while batch == 2 and time.process_time() < began + 30:
+                pass
+
+    scores, _, documents = peers.peers_stream.follow(Slow, tmp_path, 7, 0.3, lambda folder, t: t)
+    assert list(scores) == [1] and documents == 4, "what was cut short counts for nothing"
 
 
 def test_a_peer_that_cannot_be_installed_is_a_row(peers, tmp_path, monkeypatch):
@@ -297,13 +344,40 @@ def test_a_peer_that_cannot_be_installed_is_a_row(peers, tmp_path, monkeypatch):
     arguments = peers.argparse.Namespace(environments=tmp_path, seconds=1)
     found = {"faiss flat": [peers.measured("faiss flat", tmp_path, [], 0, arguments)]}
     found["BERTopic online"] = [peers.measured("BERTopic online", tmp_path, [], 0, arguments)]
-    lines = peers.table(found).splitlines()
-    assert "not installed: no scipy" in lines[2] and "needs texts" in lines[3]
-    assert {line.count("|") for line in lines} == {len(peers.COLUMNS) + 1}
+    lines = peers.peers_table.table(found).splitlines()
+    assert "not installed: no scipy" in lines[2] and "no bertopic" in lines[3]
+    assert {line.count("|") for line in lines} == {len(peers.peers_table.COLUMNS) + 1}
+
+
+def test_times_of_peers_are_ratios_within_a_round(peers, tmp_path):
+    """The second round was twice as slow; a method that gave nothing has neither ratio nor point."""
+    held = {"precision": 0.5, "auc": 0.8, "mb": 100, "lines": 9, "environment": 200, "remark": ""}
+    rounds = [{**held, "score": 10 * slow, "learn": 20 * slow} for slow in (1, 2)]
+    ours = [{**held, "score": 5 * slow, "learn": 5 * slow, "auc": 0.9} for slow in (1, 2)]
+    found = {"faiss flat": rounds, peers.peers_table.UNIT: ours, "river": [{"remark": "no", "environment": 3}]}
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in peers.peers_table.table(found).splitlines()]
+    named = dict(zip(rows[0], zip(*rows[2:], strict=True), strict=True))
+    assert named["over levels"] == ("3", "1", "") and named["us to score"] == ("15", "8", "")
+    assert named["AUC"] == ("0.800 ± 0.000", "0.900 ± 0.000", "") and named["remark"] == ("", "", "no")
+    peers.peers_table.picture({"tdt2": found}, tmp_path / "peers.png")
+    assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "peers.svg").exists()
+
+
+def test_streams_without_texts_are_told_as_numbers_of_words(peers, tmp_path):
+    counts = sparse.csr_matrix(np.array([[2, 0, 1], [0, 0, 0], [0, 3, 0]]))
+    held = {f"{key}_{part}": getattr(counts, part) for key in ("weights", "counts")
+            for part in ("data", "indices", "indptr", "shape")}  # fmt: skip
+    np.savez(tmp_path / "0.npz", **held)
+    batch = peers.peers_stream.Batch(tmp_path, 0)
+    assert batch.texts == ["w0 w0 w2", "", "w1 w1 w1"] and batch.vectors is None
+    np.save(tmp_path / "0-vectors.npy", np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 6.0]], dtype=np.float32))
+    other = peers.peers_stream.Batch(tmp_path, 0)
+    np.testing.assert_allclose(np.linalg.norm(peers.peers_stream.Meaning().of(other), axis=1), 1.0)
+    assert other.vectors[0, 0] < 0 < other.vectors[1, 0], "around the mean"
 
 
 def test_columns_of_methods_whose_vocabulary_cannot_grow(peers):
-    methods = peers.peers_methods
+    methods = peers.peers_stream
     matrix = sparse.csr_matrix(np.array([[1.0, 0.0, 2.0]]))
     wide = sparse.csr_matrix((matrix.data, matrix.indices * methods.WIDTH, matrix.indptr), (1, 3 * methods.WIDTH))
     assert methods.folded(matrix)[0, 2] == 2.0 and methods.folded(wide)[0, 0] == 3.0

@@ -54,9 +54,11 @@ def test_commands_choose_tests(files, chosen):
         assert any(word in name for name in names), f"{word} in {files}"
 
 
-def test_studies_and_references_exist():
+def test_studies_programs_and_references_exist():
     for name in re.findall(r"config/[\w-]+\.yaml", PAGE):
         assert (ROOT / name).exists(), name
+    for name in re.findall(r"benchmarks/\w+\.py", PAGE):
+        assert "__main__" in (ROOT / name).read_text(encoding="utf-8"), f"{name} does nothing"
     checks = PAGE.partition("## Independent checks")[2]
     named = {
         name for row in re.findall(r"^\| .*? \| .*? \| (.*?) \| ", checks, re.M) for name in re.findall(r"`(\w+)`", row)

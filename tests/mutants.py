@@ -39,7 +39,8 @@ class Edit(NamedTuple):
 
 EDITS = [
     # Other methods and views
-    Edit("few = earlier.counts[max(0, earlier.counts.shape[0] - room) :]", "few = earlier.counts[:room]", "rivals"),
+    Edit("counts = batch.counts[max(0, batch.counts.shape[0] - documents) :]", "counts = batch.counts[:documents]",
+         "rivals baselines"),
     Edit("self.total = kept * self.total + counts.shape[0]", "self.total = self.total + counts.shape[0]", "rivals"),
     Edit("% self.BUCKET] = before + row", "% self.BUCKET] = row", "rivals"),
     Edit("bound += gammaln(alpha * self.TOPICS)", "bound -= gammaln(alpha * self.TOPICS)", "rivals"),
@@ -110,9 +111,9 @@ EDITS = [
          "learner_levels"),
     Edit('group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1', "pass", "learner_levels"),
     Edit("owner[names[gone]] = names[kept]", "owner[names[kept]] = names[gone]", "learner_levels"),
-    Edit("documents[gone], partner[gone] = 0.0, -1", "partner[gone] = -1", "learner_levels",
-         "its stamp keeps a group that is gone from being found: only memory is not moved together"),
-    Edit("row[moved[j]] = other[j]", "row[moved[j]] = other[moved[j]]", "learner_levels"),
+    Edit("documents[gone], partner[gone, 0] = np.inf, prices.NOBODY", "partner[gone, 0] = prices.NOBODY",
+         "learner_levels"),
+    Edit("row[j] = other[places[j]]", "row[j] = other[j]", "learner_levels"),
     Edit("related = -(own * near).mean()", "related = (own * near).mean()", "learner_levels"),
     Edit("((1.0 - share) * own + share * np.where(sums > 0, told, own))",
          "((1.0 - share) * own + share * np.where(sums > 0, told, 0 * own))", "learner_levels"),

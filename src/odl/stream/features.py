@@ -93,7 +93,9 @@ class Features:
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = Counts(file, "counts")
-        self.max_terms, self.terms, self.last = int(file.attrs.get("max_terms", 0)), None, None
+        self.max_terms = int(file.attrs.get("max_terms", 0))
+        self.terms: Any = None
+        self.last: Any = None
         self.n_numbered, self.n_left = self.counts.shape[1], 0
         self._check_sizes()
         if self.max_terms:

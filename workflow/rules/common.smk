@@ -136,7 +136,10 @@ def quicken():
 
 
 def where(needed, found):
-    """An input that this study needs, or none: what is no function is not called for every job."""
+    """An input that this study needs, or none: what is no function is not called for every job.
+
+    Not for params: Snakemake compares a constant with that of the run before, and no function of `input`.
+    """
     return found if needed else []
 
 

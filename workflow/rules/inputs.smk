@@ -111,12 +111,6 @@ def learns_from_all(wildcards):
     return KNOWN["learners"][algorithm(wildcards)]["needs_history"]
 
 
-ANY_HISTORY = any(
-    KNOWN["learners"][entry["algorithm"]]["needs_history"]
-    for entry in config["learners"].values()
-)
-
-
 def history(wildcards, input):
     """Where the learners that learn from the past again find it: the newest features are those of a chain."""
     if not learns_from_all(wildcards) or wildcards.t == "0":

@@ -75,7 +75,7 @@ rule update:
     params:
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
         run=chain_of,
-        history=where(ANY_HISTORY, history),
+        history=history,
         optional=options(
             previous="--previous", shards="--shards", corpus="--corpus-features"
         ),

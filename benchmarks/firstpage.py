@@ -1,10 +1,13 @@
 """From `pip install` to the page on the default corpus: a wheel, an empty environment, an empty folder.
 
-    make dist
+    make dist wheel
     python benchmarks/firstpage.py dist/*.whl
 
-Each line: what was done, seconds on the clock, CPU seconds (of all its processes). The wheel is installed without a
-cache of packages, so the clock depends on the network; `--constraint` takes a file of versions.
+Each line: what was done, seconds on the clock, CPU seconds (of all its processes), and how many files of compiled
+kernels there are since. The wheel is installed without a cache of packages, so the clock depends on the network;
+`--constraint` takes a file of versions. `--posts` goes to the page of one's own files, by `odl init` and `odl run`,
+`--needed` to that of the default corpus without compiling all kernels before: in both the workflow compiles what it
+needs. Of several wheels, such as that for all platforms and that for one, each gets an environment of its own.
 """
 
 import argparse
@@ -21,19 +24,23 @@ CODE = "from odl.config import places; print(places.SNAKEFILE)"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheel", type=Path)
+    parser.add_argument("wheel", type=Path, nargs="+")
+    parser.add_argument("--posts", type=Path, nargs="+", help="one's own files, for odl init and odl run")
+    parser.add_argument("--needed", action="store_true", help="compile only what the default study needs")
     parser.add_argument("--constraint", type=Path, help="versions to install")
     parser.add_argument("--cores", default="all")
     parser.add_argument("--keep", type=Path, help="folder to copy the page to")
     args = parser.parse_args()
     for name, value in facts():
         print(f"{name}: {value}", flush=True)
-    with tempfile.TemporaryDirectory() as place:
-        measured(Path(place), args)
+    for wheel in args.wheel:
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB", flush=True)
+        with tempfile.TemporaryDirectory() as place:
+            measured(Path(place), wheel, args)
     return 0
 
 
-def measured(place, args):
+def measured(place, wheel, args):
     """Go from nothing to the page in a folder, and print what each step took."""
     folder, bin = place / "empty", place / "venv" / "bin"
     folder.mkdir()
@@ -43,12 +50,18 @@ def measured(place, args):
 
     def step(said, *command):
         cost = child(command, folder, alone)
-        print(f"{said:<28} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s", flush=True)
+        print(f"{said:<28} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s  {compiled(place):4} files", flush=True)
         return cost
 
     step("python -m venv", sys.executable, "-m", "venv", place / "venv")
-    step("pip install", bin / "pip", "install", "--quiet", *versions, args.wheel.resolve())
-    step("odl step compile", bin / "odl", "step", "compile")
+    step("pip install", bin / "pip", "install", "--quiet", *versions, wheel.resolve())
+    print(f"the package: {size(place) / 1e6:.1f} MB, the environment: {size(place, '*') / 1e6:.0f} MB", flush=True)
+    if args.posts:
+        step("odl init", bin / "odl", "init", "news", *[path.resolve() for path in args.posts])
+        step("odl run", bin / "odl", "run", "news")
+        return
+    if not args.needed:
+        step("odl step compile", bin / "odl", "step", "compile")
     workflow = child([bin / "python", "-c", CODE], folder, alone).printed.strip()
     given = ["--quiet", "all", "--logger", "odl", "--cores", args.cores, "--config", "alerts={run: levels}"]
     step("the default study", bin / "snakemake", "-s", workflow, *given)
@@ -58,6 +71,18 @@ def measured(place, args):
         args.keep.mkdir(parents=True, exist_ok=True)
         for name in ("new.html", "report.html"):
             shutil.copy(page.with_name(name), args.keep)
+
+
+def compiled(place):
+    """Return how many files numba and the C compiler have made of the kernels."""
+    packages = (place / "venv").glob("lib/python*/site-packages/odl")
+    return sum(path.suffix in (".so", ".nbi") for package in packages for path in package.rglob("__pycache__/*"))
+
+
+def size(place, package="odl"):
+    """Return the bytes of what is installed."""
+    files = (place / "venv").glob(f"lib/python*/site-packages/{package}/**/*")
+    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 if __name__ == "__main__":

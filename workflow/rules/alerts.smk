@@ -13,8 +13,8 @@ rule alerts:
         state=RUN + "/{t}.h5",
         known=before(RUN + "/{t}.h5"),
         previous=before(RUN + "/alerts/{t}.h5"),
-        duplicates=duplicates_of,
-        corpus=last_features,
+        duplicates=where(ANY_DUPLICATES, duplicates_of),
+        corpus=where(ANY_BY_ALL, last_features),
     output:
         alerts=RUN + "/alerts/{t}.h5",
         costs=RUN + "/benchmarks/alerts/{t}.tsv",
@@ -29,13 +29,15 @@ rule alerts:
         code=lambda wildcards: code("alerts", f"learners/{algorithm(wildcards)}"),
         run=chain_of,
         settings=json.dumps({name: config["alerts"][name] for name in KNOWN["alerts"]}),
-        known=option("--known", "known"),
-        previous=option("--previous", "previous"),
-        duplicates=option("--duplicates", "duplicates"),
-        corpus=option("--corpus-features", "corpus"),
+        optional=options(
+            known="--known",
+            previous="--previous",
+            duplicates="--duplicates",
+            corpus="--corpus-features",
+        ),
     shell:
         "odl step alerts {input.features:q} {input.scores:q} {input.state:q} {output.alerts:q} --batch {input.batch:q}"
-        " {params.known:q} {params.previous:q} {params.duplicates:q} {params.corpus:q} --run {params.run:q} --settings {params.settings:q}"
+        " {params.optional:q} --run {params.run:q} --settings {params.settings:q}"
         " --costs {output.costs:q} > {log:q} 2>&1"
 
 
@@ -73,7 +75,7 @@ rule newpage:
         code=code("newpage"),
         folder=lambda wildcards, input: os.path.dirname(input.alerts[0]),
         home=lambda wildcards: SAID,
-        seeds=option("--seeds", "seeds"),
+        optional=options(seeds="--seeds"),
         study=ROOT + "/report.html",
     shell:
-        "odl step newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} {params.seeds:q} > {log:q} 2>&1"
+        "odl step newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} {params.optional:q} > {log:q} 2>&1"

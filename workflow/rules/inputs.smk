@@ -77,6 +77,10 @@ def weighs_by_all(run):
     return study.run_of(config, run)["features"]["idf"] == "corpus"
 
 
+# Whether a run, also one that is not of the study but may be asked for, weighs so.
+ANY_BY_ALL = any(map(weighs_by_all, config["learners"]))
+
+
 def last_features(wildcards):
     """The end of the stream, for runs that weigh by the frequencies of the whole corpus."""
     if not weighs_by_all(wildcards.run):
@@ -84,13 +88,16 @@ def last_features(wildcards):
     return f"{stream_of(wildcards)}/features/{len(index(wildcards)) - 1}.h5"
 
 
-def option(flag, name):
-    """An option with the input of that name as its values; neither where there is none."""
+def options(**flags):
+    """Options, each with the input of its name as its values; those whose input there is not are left out."""
 
     def words(wildcards, input):
-        files = input.get(name) or []
-        files = [files] if isinstance(files, str) else list(files)
-        return [flag, *files] if files else []
+        found = []
+        for name, flag in flags.items():
+            files = input.get(name)
+            if files:
+                found += [flag, files] if isinstance(files, str) else [flag, *files]
+        return found
 
     return words
 
@@ -205,11 +212,20 @@ def alert_files(wildcards):
     return [path for corpus in config["streams"] for path in alerts_of_stream(corpus)]
 
 
+ANY_DUPLICATES = any(
+    entry.get("options", {}).get("duplicates") for entry in config["corpora"].values()
+)
+
+
 def duplicates_of(wildcards):
     """The near-duplicates of a timestep, of corpora that are read for them."""
     if not config["corpora"][wildcards.corpus]["options"].get("duplicates"):
         return []
     return f"{stream_of(wildcards)}/duplicates/{wildcards.t}.h5"
+
+
+# Old checkpoints are deleted, and somebody needs them until then.
+DROPPED = config["checkpoints"]["keep"] and study.alerts_of(config)
 
 
 @quick

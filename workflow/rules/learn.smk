@@ -26,7 +26,7 @@ rule score:
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
-        corpus=last_features,
+        corpus=where(ANY_BY_ALL, last_features),
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
     output:
         shard=temp(RUN + "/shards/{t}-{shard}.h5"),
@@ -43,9 +43,9 @@ rule score:
         code=lambda wildcards: code("score", f"learners/{algorithm(wildcards)}"),
         run=chain_of,
         rows=lambda wildcards: f"{int(wildcards.shard) * SHARD}:{(int(wildcards.shard) + 1) * SHARD}",
-        corpus=option("--corpus-features", "corpus"),
+        optional=options(corpus="--corpus-features"),
     shell:
-        "odl step score {input.features:q} {output.shard:q} --rows {params.rows:q} --previous {input.previous:q} {params.corpus:q}"
+        "odl step score {input.features:q} {output.shard:q} --rows {params.rows:q} --previous {input.previous:q} {params.optional:q}"
         " --run {params.run:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
@@ -53,10 +53,10 @@ rule update:
     input:
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
         previous=before(RUN + "/{t}.h5"),
-        shards=shards,
-        corpus=last_features,
+        shards=where(SHARD, shards),
+        corpus=where(ANY_BY_ALL, last_features),
         kernels=lambda wildcards: f"{ROOT}/kernels/{algorithm(wildcards)}.done",
-        alerts=ancient(alerts_before),
+        alerts=where(DROPPED, ancient(alerts_before)),
     output:
         state=RUN + "/{t}.h5",
         scores=RUN + "/scores/{t}.h5",
@@ -68,20 +68,20 @@ rule update:
         run=ALONE,
     # Not together with the timestep before, whose dictionary the shards wait for.
     group:
-        block("learn", unless=shards)
+        block("learn", unless=where(SHARD, shards))
     resources:
         mem_mb=memory(40, times=learned_from),
         runtime=minutes(1, times=learned_from),
     params:
         code=lambda wildcards: code("update", f"learners/{algorithm(wildcards)}"),
         run=chain_of,
-        previous=option("--previous", "previous"),
         history=history,
-        shards=option("--shards", "shards"),
-        corpus=option("--corpus-features", "corpus"),
+        optional=options(
+            previous="--previous", shards="--shards", corpus="--corpus-features"
+        ),
     shell:
         "odl step update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
-        " --timings {output.timings:q} {params.previous:q} {params.history:q} {params.shards:q} {params.corpus:q}"
+        " --timings {output.timings:q} {params.history:q} {params.optional:q}"
         " --run {params.run:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 

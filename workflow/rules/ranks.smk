@@ -9,7 +9,7 @@ if config["ranks"]:
             features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
             previous=before(RUN + "/{t}.h5"),
             agents=before(RUN + "/{t}.agents"),
-            corpus=last_features,
+            corpus=where(ANY_BY_ALL, last_features),
             kernels=ROOT + "/kernels/ranks.done",
         output:
             state=RUN + "/{t}.h5",
@@ -33,9 +33,8 @@ if config["ranks"]:
         params:
             code=code("ranks"),
             run=chain_of,
-            previous=option("--previous", "previous"),
-            corpus=option("--corpus-features", "corpus"),
+            optional=options(previous="--previous", corpus="--corpus-features"),
         shell:
             "odl step ranks {resources.tasks:q} {input.features:q} --launcher {resources.mpi:q} --state {output.state:q}"
-            " --scores {output.scores:q} --timings {output.timings:q} {params.previous:q} {params.corpus:q}"
+            " --scores {output.scores:q} --timings {output.timings:q} {params.optional:q}"
             " --run {params.run:q} > {log:q} 2>&1"

@@ -48,9 +48,9 @@ rule figures:
         settings=shown(),
         tables=lambda wildcards, input: os.path.dirname(input.tables[0]),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        regret=option("--regret", "regret"),
+        optional=options(regret="--regret"),
     shell:
-        "odl step figures {input.plan:q} {params.tables:q} {params.folder:q} {params.regret:q}"
+        "odl step figures {input.plan:q} {params.tables:q} {params.folder:q} {params.optional:q}"
         " --settings {params.settings:q} > {log:q} 2>&1"
 
 

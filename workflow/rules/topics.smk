@@ -7,7 +7,7 @@ rule topics:
     input:
         scores=RUN + "/scores/{t}.h5",
         features=lambda wildcards: f"{stream_of(wildcards)}/features/{wildcards.t}.h5",
-        corpus=last_features,
+        corpus=where(ANY_BY_ALL, last_features),
         kernels=ROOT + "/kernels/topics.done",
     output:
         emerging=RUN + "/emerging/{t}.h5",
@@ -24,9 +24,9 @@ rule topics:
         settings=json.dumps(
             {name: config["emerging"][name] for name in KNOWN["emerging"]}
         ),
-        corpus=option("--corpus-features", "corpus"),
+        optional=options(corpus="--corpus-features"),
     shell:
-        "odl step topics {input.scores:q} {input.features:q} --output {output.emerging:q} {params.corpus:q}"
+        "odl step topics {input.scores:q} {input.features:q} --output {output.emerging:q} {params.optional:q}"
         " --settings {params.settings:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 

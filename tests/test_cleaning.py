@@ -206,6 +206,25 @@ class TestEncoded:
         assert drop_encoded(text) == text
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "=ybegin line=128 size=3 name=x\nfew\n=yend size=3",
+        "-----BEGIN PGP MESSAGE-----\nfew\n-----END PGP MESSAGE-----",
+        "\n".join(["M" + 3 * (19 * "A" + " ")] * 2),
+        "\n".join([12 * "xe12"] * 2),
+        "\n".join([9 * "0a1b"] * 2),
+        "\n".join([8 * "0a 1b "] * 2),
+        14 * (3 * "f(x);y=z;" + "ab; "),
+        3 * "QWxhZGRpbjpvcGVuIHNlc2FtZQ",
+    ],
+    ids=["yEnc", "armour", "uuencode", "dense", "hex word", "hex dump", "minified", "word"],
+)
+def test_one_sign_alone_is_enough(block):
+    """Most texts are told by what they lack: nothing else of the block may be needed for it to be looked at."""
+    assert drop_encoded(f"Plain.\n{block}\nPlain.") == "Plain.\n\nPlain."
+
+
 def test_a_dropped_block_does_not_join_what_stood_around_it():
     row = "00 1f 3c 7e ff ff 00 c3"
     once = drop_encoded(f"{row}\n{UU}\n{row}")

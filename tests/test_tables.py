@@ -142,6 +142,15 @@ def test_pooled_is_over_all_documents_but_the_initial_ones(made):
     assert summary[0]["pooled_low"] < summary[0]["pooled"] < summary[0]["pooled_high"]
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_scores_are_read_without_names(made, number):
+    whole, bare = (read_scores(score_path(made[1][number], 2), names=names) for names in (True, False))
+    assert whole.ids and whole.topics and not (bare.ids or bare.topics or bare.titles or bare.top or bare.atoms)
+    for name in ("times", "novel", "novel_dominant", "empty"):
+        assert np.array_equal(getattr(whole, name), getattr(bare, name))
+    assert all(np.array_equal(whole.scores[run], bare.scores[run]) for run in (*whole.scores, *bare.scores))
+
+
 def test_baselines_give_one_series_each(made):
     entry = made[1][0]
     rows, summary = tables.evaluate(paths_of(entry, first=1), min_novel=3, bootstrap=0)

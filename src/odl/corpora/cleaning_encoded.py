@@ -1,6 +1,7 @@
 """Blocks that encode something other than words: uuencode, base64, BinHex, hex dumps, yEnc, keys, minified code."""
 
 import re
+from operator import is_not
 
 LONGEST = 400  # characters of a line of an encoded block; longer lines are looked at word by word
 RUN = 2  # lines of a block at least
@@ -19,8 +20,10 @@ BEGINS = (
         re.compile(r"\s*-----END [A-Z0-9 ]{1,40}-----"),
     ),
 )
+STARTS = ("=ybegin ", "-----BEGIN ")  # what `BEGINS` cannot do without
 FRAME = re.compile(r"(?:begin [0-7]{3,4} \S|end\s*$|`\s*$)")
-WORD = re.compile(r"[!-~]{40,}")
+SHORTEST_WORD = 40
+WORD = re.compile(rf"[!-~]{{{SHORTEST_WORD},}}")
 ADDRESS = re.compile(r"://|\bwww\.|@")
 MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*[ />]|=\"|&[lg]t;")  # left to the parser of HTML
 HEX_INSIDE = re.compile(r"(?=[A-Fa-f]*[0-9])(?:[0-9a-f]{32}|[0-9A-F]{32})")
@@ -46,10 +49,18 @@ def drop_encoded(text: str) -> str:
     'see  for more'
     """
     lines = text.split("\n")
-    rest = [line if len(line) < 40 else _drop_words(line) for line in lines]
+    # Most texts hold nothing of the kind, and to look at every line of them would take a third of their reading.
+    wide = max(map(len, text.split()), default=0) >= SHORTEST_WORD or max(map(len, lines)) >= MINIFIED
+    rest = [line if len(line) < SHORTEST_WORD else _drop_words(line) for line in lines] if wide else lines
+    framed = any(start in text for start in STARTS)
+    changed = wide and any(map(is_not, rest, lines))
+    kinds = [kind for kind, signs in KINDS if changed or any(any(map(sign.match, lines)) for sign in signs)]
+    if not (changed or framed or kinds):
+        return text
     drop = [False] * len(lines)
-    _mark_framed(rest, drop)
-    for kind in (_is_uu, _is_dense, _is_hex):
+    if framed:
+        _mark_framed(rest, drop)
+    for kind in kinds:
         _mark_runs(lines, rest, drop, kind)
     kept = []
     for at, line in enumerate(rest):
@@ -86,6 +97,9 @@ def _is_dense(line):
 
 def _is_hex(line):
     return HEX.match(line) is not None or HEX_WORD.match(line) is not None
+
+
+KINDS = ((_is_uu, (UU,)), (_is_dense, (DENSE,)), (_is_hex, (HEX, HEX_WORD)))  # with what a line of each begins with
 
 
 def _mark_runs(lines, rest, drop, kind):

@@ -188,34 +188,44 @@ def write_baselines(
             storage.write_array(group, name, np.asarray(scores[name], dtype=np.float64))
 
 
-def _read_learner(path):
+def _read_learner(path, names):
     with storage.reading(path, "scores") as file:
         score = storage.read_array(file, "score")
-        words = storage.read_strings(file, "top/words")
-        atoms = zip(
-            storage.read_strings(file, "atoms/words"),
-            storage.read_strings(file, "atoms/weights"),
-            storage.read_array(file, "atoms/use").tolist(),
-            strict=True,
-        )
         batch = Scores(
             t=int(file.attrs["t"]),
             initialisation=bool(file.attrs["initialisation"]),
-            **{name: storage.read_strings(file, name) for name in ("ids", "titles")},
-            topics=documents.read_topics(file),
-            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
+            **_labels(file, names),
             scores={str(file.attrs["run"]): score},
             uncoded=float(file.attrs["uncoded"]),
             gap=float(file.attrs["gap"]),
-            top=list(zip(storage.read_array(file, "top/rows", "i").tolist(), words, strict=True)),
-            atoms=list(atoms),
         )
-        parts = (batch.ids, batch.titles, batch.topics, batch.novel, batch.novel_dominant, batch.empty, score)
+        parts = [batch.novel, batch.novel_dominant, batch.empty, score]
+        if names:
+            batch.titles = storage.read_strings(file, "titles")
+            batch.top, batch.atoms = _most_novel(file), _atoms(file)
+            parts += [batch.ids, batch.titles, batch.topics]
         if {len(part) for part in parts} != {len(batch.times)}:
             raise ValueError("scores, labels and documents differ in number")
         if not all(0 <= row < len(score) for row, _ in batch.top):
             raise ValueError("the most novel documents are none of its documents")
         return batch
+
+
+def _labels(file, names):
+    """Return the fields of `Scores` that learners and baselines have alike."""
+    found = {name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")}
+    found["ids"] = storage.read_strings(file, "ids") if names else []
+    return found | {"topics": documents.read_topics(file) if names else []}
+
+
+def _most_novel(file):
+    words = storage.read_strings(file, "top/words")
+    return list(zip(storage.read_array(file, "top/rows", "i").tolist(), words, strict=True))
+
+
+def _atoms(file):
+    words, weights = (storage.read_strings(file, f"atoms/{name}") for name in ("words", "weights"))
+    return list(zip(words, weights, storage.read_array(file, "atoms/use").tolist(), strict=True))
 
 
 def read_parts(path):
@@ -231,25 +241,30 @@ def read_parts(path):
         return *parts, storage.read_array(file, "empty", "iu").astype(bool)
 
 
-def _read_baselines(path):
+def _read_baselines(path, names):
     with storage.reading(path, "baselines") as file:
         batch = Scores(
             t=int(file.attrs["t"]),
             initialisation=int(file.attrs["t"]) == 0,
-            ids=storage.read_strings(file, "ids"),
-            topics=documents.read_topics(file),
-            **{name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")},
+            **_labels(file, names),
             scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
             window=str(file.attrs.get("window", "")),
         )
-        parts = (batch.times, batch.topics, batch.novel, batch.novel_dominant, batch.empty, *batch.scores.values())
-        if any(len(part) != len(batch.ids) for part in parts):
+        parts = [batch.novel, batch.novel_dominant, batch.empty, *batch.scores.values()]
+        parts += [batch.ids, batch.topics] if names else []
+        if any(len(part) != len(batch.times) for part in parts):
             raise ValueError("scores, labels and documents differ in number")
         return batch
 
 
-def read_scores(path: str | os.PathLike) -> Scores:
+def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
     """Read a score file of a learner or a file of baselines, whichever it is.
+
+    Parameters
+    ----------
+    path : path-like
+    names : bool
+        Whether ids, titles, topics, words and atoms are read as well; else they are empty, in half of the time.
 
     Raises
     ------
@@ -274,7 +289,7 @@ def read_scores(path: str | os.PathLike) -> Scores:
     """
     kind = storage.kind_of(path) or "scores"  # of a file that cannot be read, `_read_learner` says what is wrong
     if kind == "baselines":
-        return _read_baselines(path)
+        return _read_baselines(path, names)
     if kind == "scores":
-        return _read_learner(path)
+        return _read_learner(path, names)
     raise StorageError(f"{path} is of kind '{kind}'", "kind 'scores' or 'baselines'", "give the files of one run")

@@ -78,7 +78,7 @@ def _summary(run, rows, listed, draws, pooled):
 
 def _read_series(paths):
     """Read the batches of one run: the names in the files, and what is evaluated in the order of time."""
-    batches = sorted(map(read_scores, paths), key=lambda batch: batch.t)
+    batches = sorted((read_scores(path, names=False) for path in paths), key=lambda batch: batch.t)
     steps = [batch.t for batch in batches]
     names = {tuple(sorted(batch.scores)) for batch in batches}
     if len(set(steps)) != len(steps) or len(names) > 1:

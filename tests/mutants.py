@@ -49,6 +49,10 @@ EDITS = [
     Edit("scaled.any(axis=1, keepdims=True), scaled - mean, 0.0", "scaled.any(axis=1, keepdims=True), scaled, 0.0",
          "dense"),
     Edit("past = total(before.raw_vectors)\n", "past = np.zeros(vectors.shape[1])\n", "dense"),
+    Edit("np.lexsort((terms, frequencies, last))", "np.lexsort((terms, last, frequencies))", "bounded"),
+    Edit("np.arange(self.n_numbered, self.n_numbered + more)", "np.arange(len(self.terms), len(self.terms) + more)",
+         "bounded"),
+    Edit('"size": size * norms', '"size": size', "bounded"),
     Edit('"there": ~there, "words"', '"there": there, "words"', "simulation"),
     # Kernels
     Edit("if 2.0 * inside[j] > mass[j] + lam:", "if 2.0 * inside[j] > mass[j]:", "coding_exact",

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -130,6 +131,22 @@ def test_costs_along_a_stream(tmp_path):
     with open(results / "snakemake.tsv", newline="") as file:
         (own,) = csv.DictReader(file, delimiter="\t")
     assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 1 and float(own["snakemake_cpu_s"]) > 0.2
+
+
+def test_a_bound_is_measured_along_a_stream(tmp_path):
+    """Two hundred documents a timestep: with a bound no more terms than it and those of a batch, without one all."""
+    command = [sys.executable, FOLDER / "bounded.py", "--documents", "5000", "--batch", "200", "--runs", "adaptive"]
+    for most in ("3000", "0"):
+        done = subprocess.run([*command, "--max-terms", most], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        head, *table = done.stdout.splitlines()
+        assert head.startswith("25 timesteps, 5000 documents") and [line.split()[0] for line in table[1:]] == [
+            "features",
+            "adaptive",
+        ]
+        known, numbered = map(int, re.search(r"(\d+) terms of (\d+)", head).groups())
+        assert known < 3000 + 3000 < numbered if most == "3000" else known == numbered > 6000
+        assert all(math.isfinite(float(cell)) for line in table[1:] for cell in line.split()[1:3])
 
 
 def test_the_cost_of_a_process_is_its_own(measure):

@@ -179,7 +179,7 @@ class Features:
 
     def last_after(self) -> np.ndarray:
         """Return the last timestep of each term, this one included; only where there is a bound."""
-        last = self.last.copy()
+        last = np.array(self.last)
         for indices in rows.pieces(self.counts.held["indices"]):
             last[indices] = self.t
         return last

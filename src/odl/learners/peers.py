@@ -9,7 +9,9 @@ FEWEST = 3  # documents that may tell something of each other
 MOST = 0.3  # weight of their likeness
 
 
-def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) -> np.ndarray:
+def in_order(
+    P: sparse.csr_array, scores: np.ndarray, share: float, peers: int, contrast: float | None = None
+) -> np.ndarray:
     """Order the scores of a batch by those of similar documents; the scores of the batch stay what they are.
 
     With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
@@ -29,6 +31,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
     scores : ndarray, shape (n_documents,)
     share : float
     peers : int
+    contrast : float, optional
+        Weight of b in place of min(r |r|, .3).
 
     Returns
     -------
@@ -55,7 +59,8 @@ def in_order(P: sparse.csr_array, scores: np.ndarray, share: float, peers: int) 
         alike, cosines = likeness.nearest(documents, lists, total, most, apart=True, share=threads)
     own, near = _standard(_ranks(scores)), _standard(cosines.sum(axis=1))
     related = -(own * near).mean()
-    own = _ranks(own + np.clip(related * abs(related), -MOST, MOST) * near) / total
+    weight = np.clip(related * abs(related), -MOST, MOST) if contrast is None else contrast
+    own = _ranks(own + weight * near) / total
     sums = cosines.sum(axis=1)
     told = (cosines * own[alike]).sum(axis=1) / np.where(sums > 0, sums, 1.0)
     places, counts = _ties((1.0 - share) * own + share * np.where(sums > 0, told, own))

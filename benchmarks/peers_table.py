@@ -78,9 +78,10 @@ def picture(streams, path):
 
 
 def _panel(axis, plots, methods):
-    """Draw a point a method, with its name."""
+    """Draw a point a method that came to the end of the stream, with its name."""
+    whole = {name: [one for one in rounds if spent(one) and not one["remark"]] for name, rounds in methods.items()}
     points = {name: (np.median([spent(one) for one in done]), np.mean([one["auc"] for one in done]))
-              for name, rounds in methods.items() if (done := [one for one in rounds if spent(one)])}  # fmt: skip
+              for name, done in whole.items() if done}  # fmt: skip
     plots.logarithmic(axis, "x")
     kinds = {name: 0 if name.startswith("odl") else 1 if name in OURS else 2 for name in points}
     for kind, label in enumerate(KINDS):
@@ -88,7 +89,7 @@ def _panel(axis, plots, methods):
         colour = (plots.COLOURS[0], plots.GREY, plots.COLOURS[1])[kind]
         axis.plot(*own.T, "osD"[kind], color=colour, markersize=5, label=label)
     xs, ys = np.array(list(points.values())).T
-    axis.set(xlim=(xs.min() / 1.6, xs.max() * 3), ylim=(ys.min() - 0.03, ys.max() + 0.02))
+    axis.set(xlim=(xs.min() / 2, xs.max() * 6), ylim=(ys.min() - 0.03, ys.max() + 0.02))
     axis.xaxis.set_major_formatter("{x:g}")
     axis.legend(loc="lower left")
     axis.figure.draw_without_rendering()
@@ -99,9 +100,11 @@ def _name(axis, points):
     """Write the names beside their points, where they cover least of points and other names."""
     place = {name: axis.transData.transform(point) * 72 / axis.figure.dpi for name, point in points.items()}
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in place.values()]
+    left, bottom, right, top = axis.bbox.extents * 72 / axis.figure.dpi
+    taken += [(left - 1000, bottom, left, top), (right, bottom, right + 1000, top)]
     for name, (x, y) in sorted(place.items(), key=lambda one: -one[1][1]):
-        width, sides = 4.4 * len(name), {"left": 0, "right": 1}
-        places = [(6 - 12 * right, dy, side) for side, right in sides.items() for dy in (0, 7, -7, 12, -12)]
+        width, sides = 4.0 * len(name), {"left": 0.0, "right": 1.0, "center": 0.5}
+        places = [(12 * (0.5 - sides[side]), dy, side) for dy in (0, 7, -7, 12, -12, 19, -19) for side in sides]
         boxes = [(x + dx - sides[side] * width, y + dy - 4, x + dx + (1 - sides[side]) * width, y + dy + 4)
                  for dx, dy, side in places]  # fmt: skip
         (dx, dy, side), box = min(zip(places, boxes, strict=True), key=lambda one: _covered(one[1], taken))

@@ -89,7 +89,7 @@ def show(value):
 
 def within(seconds):
     """Return the limit of a CPU time: so many seconds on the machine of docs/results.md, as a multiple of its unit."""
-    return f"<= {seconds / UNIT_OF_DOCS:.3g} units"
+    return f"<= {show(seconds / UNIT_OF_DOCS)} units"
 
 
 def unit(times=5):

@@ -13,6 +13,7 @@ import numpy as np
 COLUMNS = ("method", "precision", "AUC", "us to score", "us to learn", "over levels", "MB", "lines", "environment MB",
            "remark")  # fmt: skip
 UNIT = "odl levels"  # its microseconds are the unit of the ratios
+KINDS = ("learners of this package", "its baselines", "other packages")
 OURS = ("5 nearest, whole past", "5 nearest, last 1000", "first story by LSH")  # baselines of this package
 NAMES = {"tdt2": "TDT2", "news": "20 Newsgroups"}
 
@@ -77,50 +78,65 @@ def picture(streams, path):
 
 
 def _panel(axis, plots, methods):
-    """Draw a point a method, and its name where there is room."""
+    """Draw a point a method that came to the end of the stream, with its name."""
+    whole = {name: [one for one in rounds if spent(one) and not one["remark"]] for name, rounds in methods.items()}
     points = {name: (np.median([spent(one) for one in done]), np.mean([one["auc"] for one in done]))
-              for name, rounds in methods.items() if (done := [one for one in rounds if spent(one)])}  # fmt: skip
+              for name, done in whole.items() if done}  # fmt: skip
     plots.logarithmic(axis, "x")
-    for name, (x, y) in points.items():
-        kind = 0 if name.startswith("odl") else 1 if name in OURS else 2
+    kinds = {name: 0 if name.startswith("odl") else 1 if name in OURS else 2 for name in points}
+    for kind, label in enumerate(KINDS):
+        own = np.array([points[name] for name in points if kinds[name] == kind]).reshape(-1, 2)
         colour = (plots.COLOURS[0], plots.GREY, plots.COLOURS[1])[kind]
-        axis.plot(x, y, "osD"[kind], color=colour, markersize=6 if kind else 8)
-    xs, ys = (np.array(values) for values in zip(*points.values(), strict=True))
-    axis.set(xlim=(xs.min() / 1.6, xs.max() * 4), ylim=(ys.min() - 0.03, ys.max() + 0.03))
+        axis.plot(*own.T, "osD"[kind], color=colour, markersize=5, label=label)
+    xs, ys = np.array(list(points.values())).T
+    axis.set(xlim=(xs.min() / 2, xs.max() * 6), ylim=(ys.min() - 0.03, ys.max() + 0.02))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.legend(loc="lower left")
     axis.figure.draw_without_rendering()
     _name(axis, points)
 
 
 def _name(axis, points):
-    """Write the names beside their points, where they cover neither points nor names."""
-    pixels = {name: axis.transData.transform(point) for name, point in points.items()}
-    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in pixels.values()]
-    for name, (x, y) in sorted(pixels.items(), key=lambda one: -one[1][1]):
-        width, height = 5.6 * len(name), 11
-        places = [(dx, dy, 0) for dy in (0, 11, -11, 20, -20) for dx in (8,)]
-        places += [(-8, dy, 1) for dy in (0, 11, -11, 20, -20)]
-        boxes = [(x + dx - right * width, y + dy - height / 2, x + dx + (1 - right) * width, y + dy + height / 2)
-                 for dx, dy, right in places]  # fmt: skip
-        (dx, dy, right), box = min(zip(places, boxes, strict=True), key=lambda one: _covered(one[1], taken))
+    """Write the names beside their points, where they cover least of points and other names."""
+    place = {name: axis.transData.transform(point) * 72 / axis.figure.dpi for name, point in points.items()}
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in place.values()]
+    left, bottom, right, top = axis.bbox.extents * 72 / axis.figure.dpi
+    taken += [(left - 1000, bottom, left, top), (right, bottom, right + 1000, top)]
+    for name, (x, y) in sorted(place.items(), key=lambda one: -one[1][1]):
+        width, sides = 4.0 * len(name), {"left": 0.0, "right": 1.0, "center": 0.5}
+        places = [(12 * (0.5 - sides[side]), dy, side) for dy in (0, 7, -7, 12, -12, 19, -19) for side in sides]
+        boxes = [(x + dx - sides[side] * width, y + dy - 4, x + dx + (1 - sides[side]) * width, y + dy + 4)
+                 for dx, dy, side in places]  # fmt: skip
+        (dx, dy, side), box = min(zip(places, boxes, strict=True), key=lambda one: _covered(one[1], taken))
         taken.append(box)
-        axis.annotate(name, points[name], (dx, dy), textcoords="offset pixels", ha="right" if right else "left",
-                      va="center", fontsize=8)  # fmt: skip
+        axis.annotate(name, points[name], (dx, dy), textcoords="offset points", ha=side, va="center", fontsize=8)
 
 
 def _covered(box, taken):
-    """Return how much of a box is taken, in square pixels."""
+    """Return how much of a box is taken, in square points."""
     wide = (min(box[2], other[2]) - max(box[0], other[0]) for other in taken)
     high = (min(box[3], other[3]) - max(box[1], other[1]) for other in taken)
     return sum(max(w, 0) * max(h, 0) for w, h in zip(wide, high, strict=True))
 
 
+def merged(calls):
+    """Return the streams of several calls as one: of a method the last call counts."""
+    found = {}
+    for streams in calls:
+        for name, methods in streams.items():
+            found[name] = found.get(name, {}) | methods
+    return {name: methods for name, methods in found.items() if methods}
+
+
 def main(arguments=None):
     """Print the tables of a file of `peers.py` again, and draw the picture."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("measured", type=Path, help="what peers.py wrote with --output")
+    parser.add_argument(
+        "measured", type=Path, nargs="+", help="what peers.py wrote with --output; of a method the last counts"
+    )
     parser.add_argument("--picture", type=Path, help="file to draw")
     args = parser.parse_args(arguments)
-    streams = json.loads(args.measured.read_text())["streams"]
+    streams = merged([json.loads(path.read_text())["streams"] for path in args.measured])
     for name, methods in streams.items():
         print(f"\n{NAMES[name]}\n\n{table(methods)}")
     if args.picture:

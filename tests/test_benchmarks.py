@@ -376,6 +376,8 @@ def test_times_of_peers_are_ratios_within_a_round(peers, tmp_path):
     named = dict(zip(rows[0], zip(*rows[2:], strict=True), strict=True))
     assert named["over levels"] == ("3", "1", "") and named["us to score"] == ("15", "8", "")
     assert named["AUC"] == ("0.800 ± 0.000", "0.900 ± 0.000", "") and named["remark"] == ("", "", "no")
+    again = peers.peers_table.merged([{"tdt2": found, "news": {}}, {"tdt2": {"river": rounds[:1]}}])
+    assert again == {"tdt2": {**found, "river": rounds[:1]}}
     peers.peers_table.picture({"tdt2": found}, tmp_path / "peers.png")
     assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "peers.svg").exists()
 

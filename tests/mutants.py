@@ -179,9 +179,9 @@ EDITS = [
     Edit(" or first % BLOCK:\n                raise", ":\n                raise", "shards"),
     Edit("if first != P.shape[0]:", "if first > P.shape[0]:", "shards"),
     # Rules and configuration
-    Edit("2 ** (attempt - 1) * int(", "1 * int(", "resources"),
-    Edit("base + per_mb * times(wildcards) * megabytes(input)\n    )\n\n\ndef minutes",
-         "base + per_mb * megabytes(input)\n    )\n\n\ndef minutes", "resources"),
+    Edit("attempt: 2 ** (attempt - 1)\n", "attempt: 1\n", "resources"),
+    Edit("* int(base + per_mb * times(wildcards) * megabytes(input))", "* int(base + per_mb * megabytes(input))",
+         "resources"),
     Edit("(len(files) - len(sizes)) * max(sizes, default=0)", "max(sizes, default=0)", "resources"),
     Edit('return -(-config["shards"]["documents"] // BLOCK) * BLOCK', 'return config["shards"]["documents"] // BLOCK * '
          'BLOCK', "shards"),

@@ -185,7 +185,7 @@ def test_touching_reruns_nothing(study):
     for path in [corpus, *kept, study.folder / "Snakefile", *(study.folder / "workflow").rglob("*.*")]:
         os.utime(path)
     result = study.run()
-    assert "Nothing to be done" in result.text and result.jobs == []
+    assert [name for name, _ in result.jobs] in ([], ["all"])  # 9.8 calls the target, which makes nothing
     # That is the profile's doing for files over 1 MB.
     os.utime(corpus)
     target = study.target(study.results / "mine" / "documents.h5")  # of all, Snakemake's dry run sometimes gives up

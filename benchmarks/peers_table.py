@@ -36,7 +36,7 @@ def table(found):
             cells.append(f"{np.mean(values):{form}}{spread}" if values else "")
         cells += [f"{np.median([one[key] for one in done]):.0f}" if done else "" for key in ("score", "learn")]
         ratio = over(rounds, found.get(UNIT, ()))
-        cells.append(f"{ratio:.2g}" if ratio else "")
+        cells.append((f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0f}") if ratio else "")
         for key in ("mb", "lines", "environment"):
             values = [one[key] for one in done or rounds if one.get(key) is not None]
             cells.append(f"{np.mean(values):.0f}" if values else "")

@@ -14,6 +14,7 @@ class LogHandler(LogHandlerBase):
     """Writes to the file whose number ODL_PROGRESS has, or to the error stream."""
 
     def __post_init__(self):
+        logging.Handler.__init__(self)  # the base class of interfaces before 2.0 does not
         number = os.environ.get("ODL_PROGRESS", "")
         stream = os.fdopen(int(number), "w", encoding="utf-8", closefd=False) if number.isdigit() else sys.stderr
         self.progress = Progress(stream, stream.isatty() and os.environ.get("TERM") != "dumb")

@@ -71,8 +71,7 @@ def parse(arguments=None):
 
 
 def measured(options, subject):
-    """Return the rows of every part that was asked for; a part that fails is a row too."""
-    rows = []
+    """Yield the rows of every part that was asked for, when it is done; a part that fails is a row too."""
     for name in options.parts:
         part = PARTS[name]
         if name == "arxiv":
@@ -84,10 +83,10 @@ def measured(options, subject):
             measure.say(f"{name}: {error}")
             found = [measure.Row(name, f"failed: {str(error).splitlines()[0]}", None)]
         unit = mean((before, measure.unit()))
-        rows += [*(row.over(unit) for row in found), measure.Row(name, "unit of the machine", unit, "CPU s", units=1.0)]
+        rows = [*(row.over(unit) for row in found), measure.Row(name, "unit of the machine", unit, "CPU s", units=1.0)]
         measure.say(f"{name}: done in {time.monotonic() - began:.0f} s")
-    # The limits speak of the real stream and full sizes.
-    return [row._replace(limit="") for row in rows] if options.quick else rows
+        # The limits speak of the real stream and full sizes.
+        yield [row._replace(limit="") for row in rows] if options.quick else rows
 
 
 def write(path, facts, rows):
@@ -111,7 +110,10 @@ def main(arguments=None):
     size = material.QUICK if options.quick else material.FULL
     subject = material.Material(size, material.find_corpora(options.corpora))
     facts.append(("stream", f"{subject.name}, {len(subject.batches)} batches of {size.batch}"))
-    rows = measured(options, subject)
+    rows = []
+    for part in measured(options, subject):
+        rows += part
+        write(options.output, facts, rows)  # what is done is kept if the next part is stopped
     facts.append(("load after", " ".join(f"{value:.2f}" for value in os.getloadavg())))
     print("\n".join(f"{name}: {value}" for name, value in facts))
     if options.quick:

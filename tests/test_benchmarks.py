@@ -74,7 +74,7 @@ def test_the_part_over_agents(tmp_path):
     found = {row["what"].partition(", ")[2]: float(row["value"]) for row in rows}
     for residual in ("squared", "Huber"):
         where = f"{residual} residual, 6 agents"
-        assert found[f"{where}, fully connected: largest certified relative error"] <= 1e-3
+        assert found[f"{where}, fully connected: largest gap over the objective"] <= 1e-3
         assert found[f"{where}, diffusion, fully_connected: largest relative error of a score"] <= 1e-2
         assert found[f"{where}, diffusion, erdos_renyi: an iteration of one agent"] > 0
         assert found[f"{where}, erdos_renyi, mu 0.001: most iterations until nothing moves"] == 1

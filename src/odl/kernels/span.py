@@ -96,6 +96,7 @@ def plain_entries(kept, term, weight, count, span, work):
 
 @allocating
 def widened(matrix, width):
+    """Return the matrix with columns of zeros up to the width."""
     wider = np.zeros((matrix.shape[0], width))
     wider[:, : matrix.shape[1]] = matrix
     return wider

@@ -18,6 +18,7 @@ from scipy.stats import binom
 
 from odl import commands, learners
 from odl.alerts import candidates, clusters, duplicates, explain, feedback, periods, read, show
+from odl.alerts.memory import nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scores import read_scores
@@ -231,7 +232,7 @@ class TestClusters:
         Q = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True))
         pool, names = np.array([0, 1, 2, 13, 14, 15]), [f"d{row}" for row in range(20)]
         odd, words = np.isin(np.arange(20), pool), [f"w{term}" for term in range(40)]
-        memory = candidates.nothing(Settings())
+        memory = nothing(Settings())
         found = candidates.advance(memory, 3, Q, pool, odd, names, words, Settings())[1]
         assert [number for number, _ in found.born] == [1] and set(np.flatnonzero(found.topic)) == {13, 14, 15}
         found = candidates.advance(memory, 3, Q, pool, odd | True, names, words, Settings())[1]
@@ -240,7 +241,7 @@ class TestClusters:
     def test_items_of_two_periods_make_a_topic_and_the_oldest_are_forgotten(self):
         """An item that was alone waits for its like; with too many topics the one that ended first goes."""
         words, chosen = [f"w{term}" for term in range(30)], Settings(support=2, silence=2, topics=1)
-        memory, history = candidates.nothing(chosen), []
+        memory, history = nothing(chosen), []
         for t, terms in enumerate([0, 20, 0, 10, 10]):
             Q = np.zeros((1, 30))
             Q[0, [terms, terms + 1, terms + 2 + t]] = 3**-0.5

@@ -18,7 +18,7 @@ from odl.alerts import explain, periods, read
 from odl.config import checks
 from odl.distributed import messages
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, regret, scores
+from odl.evaluation import baselines, regretruns, scores
 from odl.files import agentfiles, checkpoints, documents, rows, verify
 from odl.files.documents import Documents
 from odl.jobs import ranks, runs, shards, update
@@ -322,7 +322,7 @@ def test_what_needs_terms_that_have_left_is_refused(stream, tmp_path):
     assert weighting.Weighting(idf="none")
     chain(stream / "bounded", tmp_path, run_of("dual_averaging"), range(2))
     with pytest.raises(DataError, match="of a bounded vocabulary"):
-        regret.read_steps([tmp_path / f"{t}.h5" for t in (0, 1)], [stream / "bounded" / f"{t}.h5" for t in (0, 1)])
+        regretruns.read_steps([tmp_path / f"{t}.h5" for t in (0, 1)], [stream / "bounded" / f"{t}.h5" for t in (0, 1)])
 
 
 @pytest.mark.parametrize(

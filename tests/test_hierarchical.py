@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 
 from odl import learners, novelty, trees
 from odl.coding import fista
-from odl.dictionary import structured, treestart
+from odl.dictionary import structured, sums, treestart
 from odl.errors import ParameterError
 from odl.kernels import grams, tree_prox
 from odl.learners import batches
@@ -252,7 +252,7 @@ def test_atoms_are_those_of_a_conic_solver(rng, mu, positive):
     """Many sweeps reach the minimum over all dictionaries of the set; each sweep goes down."""
     cvxpy = pytest.importorskip("cvxpy")
     P, X = rng.normal(size=(30, 6)), rng.normal(size=(30, 3)) * (rng.random((30, 3)) < 0.7)
-    statistics = structured.statistics(P, X)
+    statistics = sums.statistics(P, X)
     D = np.full((6, 3), 0.05)
     values = [quadratic(D, statistics)]
     for sweeps in (1, 3, 200):
@@ -271,7 +271,7 @@ def test_an_unused_atom_stays_and_is_reseeded_where_asked_for(P, rng):
     start[:, 6] = 0.0
     X = problem.codes(P, start).X
     assert not X[:, [6]].nnz
-    assert np.array_equal(problem.update(start, structured.statistics(P, X))[:, 6], start[:, 6])
+    assert np.array_equal(problem.update(start, sums.statistics(P, X))[:, 6], start[:, 6])
     kept = structured.learn_batch(problem, P, start, rounds=3)
     sown = structured.learn_batch(problem, P, start, rounds=3, reseed=True)
     assert not kept.D[:, 6].any() and sown.D[:, 6].sum() > 0.1
@@ -283,7 +283,7 @@ def test_statistics_do_not_depend_on_how_the_stream_was_cut(P, rng):
     for forgetting in (0.0, 1.0, 2.5):
         total = None
         for first, last in ((0, 10), (10, 55), (55, 90)):
-            total = structured.accumulate(total, structured.statistics(P[first:last], X[first:last]), forgetting)
+            total = sums.accumulate(total, sums.statistics(P[first:last], X[first:last]), forgetting)
         weights = np.repeat([10, 55, 90], [10, 45, 35]) / 90
         scaled = sparse.csr_array(X.multiply(weights[:, None] ** forgetting))
         np.testing.assert_allclose(total.A.toarray(), (X.T @ scaled).toarray(), atol=1e-12)

@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from odl.distributed import networks
-from odl.distributed.networks import Network, graph, metropolis, network, observers, read_edges, uniform
+from odl.distributed import graphs
+from odl.distributed.graphs import graph, read_edges
+from odl.distributed.networks import Network, metropolis, network, observers, uniform
 from odl.errors import DataError, ParameterError
 
 SETTINGS = {"erdos_renyi": {"probability": 0.3}, "geometric": {"radius": 0.5}}
 
 
-@pytest.mark.parametrize("name", networks.GRAPHS)
+@pytest.mark.parametrize("name", graphs.GRAPHS)
 @pytest.mark.parametrize("n_agents", [12, 25])
 def test_metropolis_weights_are_doubly_stochastic_and_mix(name, n_agents):
     made = network(name, n_agents, seed=3, **SETTINGS.get(name, {}))
@@ -39,9 +40,9 @@ def test_known_graphs():
 
 
 def test_a_ring_says_its_degree_where_it_is_shown():
-    assert networks.shown("ring") == "ring of degree 4" == networks.shown("ring", degree=4)
-    assert networks.shown("ring", degree=2) == "ring of degree 2"
-    assert networks.shown("fully_connected") == "fully connected"
+    assert graphs.shown("ring") == "ring of degree 4" == graphs.shown("ring", degree=4)
+    assert graphs.shown("ring", degree=2) == "ring of degree 2"
+    assert graphs.shown("fully_connected") == "fully connected"
     assert (np.asarray(graph("ring", 9).sum(axis=1)) == 4).all()
 
 

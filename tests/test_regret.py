@@ -11,7 +11,7 @@ from scipy import sparse
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation import regret, regretbounds, regretmeans
+from odl.evaluation import regret, regretbounds, regretmeans, regretruns
 from odl.evaluation.plan import write_plan
 from odl.files import checkpoints
 from odl.files.tables import read_table
@@ -190,7 +190,7 @@ def test_no_bound_is_claimed_where_a_condition_fails(algorithm, settings, reason
     rows, found = regret.measure(run(learner, made(rng), 3, rng, random_codes(rng, 3)), learner)
     assert (found["refused"] is None) == (reason is None) == ("bound_regret" in rows[-1])
     assert reason is None or reason in found["refused"]
-    assert (reason or "regret at most") in regret.describe(rows, found, "x")
+    assert (reason or "regret at most") in regretruns.describe(rows, found, "x")
 
 
 def test_batches_without_codes_are_skipped(rng):
@@ -253,7 +253,7 @@ def chain(tmp_path_factory):
         held = {"run": name, "algorithm": learner["algorithm"], "parameters": parameters, "folder": str(root / name)}
         plan += [{**entry, **held, "seed": seed} for seed in (0, 1)]
         files = [[root / name / f"{t}.h5" for t in range(5)], [root / f"f{t}.h5" for t in range(5)]]
-        regret.write(root / name / "regret.tsv", *files)
+        regretruns.write(root / name / "regret.tsv", *files)
     write_plan(root / "plan.json", plan)
     return root
 
@@ -268,7 +268,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     assert found.returncode == 0, found.stderr
     assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
     rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
-    assert tuple(rows[0]) == regret.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
+    assert tuple(rows[0]) == regretruns.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
     P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
     before, after = (checkpoints.read_checkpoint(chain / "theorem" / f"{t}.h5") for t in (2, 3))
@@ -306,7 +306,7 @@ def test_other_algorithms_are_refused(chain, tmp_path):
     held.chain["learner"]["algorithm"] = "batch"
     checkpoints.write(tmp_path / "0.h5", held)
     with pytest.raises(DataError, match="regret of batch; expected a run of dual_averaging"):
-        regret.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
+        regretruns.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
 
 
 def test_the_table_over_seeds_and_its_figure(chain, tmp_path):

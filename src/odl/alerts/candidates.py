@@ -1,72 +1,23 @@
 """Candidate topics of a stream: found among the most novel items, numbered for ever, counted period by period.
 
-Nothing here looks back further than what `Memory` carries, so that a period costs as much as its batch.
+Nothing here looks back further than what `odl.alerts.memory` carries, so that a period costs as much as its batch.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.alerts import clusters, item_rows
+from odl.alerts.memory import ENDED, GROWING, KEPT, NEW, ONGOING, RETURNING, limited, remembered, widened
 from odl.alerts.model import NONE, STATES
-from odl.learners import matrices
 from odl.learners.batches import BLOCK
-from odl.learners.matrices import largest_per_row, widen
+from odl.learners.matrices import largest_per_row
 
-KEPT = 100  # terms of a topic, and of an item that is remembered
 FULL = 50  # items from which on a new one counts as much as one of the last so many
 NAMED = 10  # items up to which a topic's name is made again
-NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What is carried from period to period: m topics, r items that have no topic yet.
-
-    Attributes
-    ----------
-    given : int
-        Topics numbered so far.
-    number, birth, last, items : ndarray of int64, shape (m,)
-        Number, period of birth, last period with an item, items so far.
-    state : ndarray of int8, shape (m,)
-        Position in `odl.alerts.model.STATES`.
-    reach : ndarray of float64, shape (m,)
-        Least cosine of an item of the topic.
-    names : list of str
-        Words of each name, separated by spaces.
-    sums : csr_array of float32, shape (m, n_terms)
-        Weighted sum of the items, its heaviest terms.
-    held : csr_array of float32, shape (m, n_terms)
-        Items that have the term, where `sums` has an entry.
-    counts : ndarray of int64, shape (m, past)
-        Items in each of the last periods, the newest last.
-    totals : ndarray of int64, shape (past,)
-        Items of the stream in these periods.
-    loose : csr_array of float32, shape (r, n_terms)
-        Items without a topic of the last periods.
-    loose_ids : list of str
-    loose_t : ndarray of int64, shape (r,)
-    """
-
-    given: int
-    number: np.ndarray
-    birth: np.ndarray
-    last: np.ndarray
-    items: np.ndarray
-    state: np.ndarray
-    reach: np.ndarray
-    names: list
-    sums: sparse.csr_array
-    held: sparse.csr_array
-    counts: np.ndarray
-    totals: np.ndarray
-    loose: sparse.csr_array
-    loose_ids: list
-    loose_t: np.ndarray
 
 
 class Found(NamedTuple):
@@ -93,21 +44,12 @@ class Found(NamedTuple):
     joined: list
 
 
-def nothing(settings):
-    """Return the memory before the first period."""
-    whole, none = np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0), dtype=np.float32)
-    return Memory(
-        0, whole, whole, whole, whole, whole.astype(np.int8), np.zeros(0), [], none, none,
-        np.zeros((0, settings.past), dtype=np.int64), np.zeros(settings.past, dtype=np.int64), none, [], whole,
-    )  # fmt: skip
-
-
 def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
     """Find the topics of one period.
 
     Parameters
     ----------
-    memory : Memory
+    memory : odl.alerts.memory.Memory
     t : int
     Q : csr_array, shape (n_items, n_terms)
         The items of the period, rows of unit l2 norm.
@@ -125,7 +67,7 @@ def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
     -------
     Memory, Found
     """
-    memory = _widened(memory, Q.shape[1])
+    memory = widened(memory, Q.shape[1])
     near = _nearest(Q, memory.sums, memory.reach)
     topic = np.where(near >= 0, np.append(memory.number, NONE)[near], NONE)
     memory, found = _births(memory, t, Q, pool[topic[pool] == NONE], odd, settings)
@@ -140,9 +82,9 @@ def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
     memory = _learned(memory, Q, topic, found.born)
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, vocabulary, settings)
-    memory = _remembered(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
+    memory = remembered(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
     born = [(number, best) for number, _, best in found.born]
-    return _limited(memory, settings), Found(topic, sizes, changes, born, found.joined)
+    return limited(memory, settings), Found(topic, sizes, changes, born, found.joined)
 
 
 def growth_chance(count, total, before, total_before):
@@ -298,31 +240,6 @@ def _named(memory, vocabulary, settings):
     return replace(memory, names=names)
 
 
-def _remembered(memory, t, Q, rows, ids, settings):
-    """Remember the items of the pool that have no topic; forget those of long ago."""
-    kept = memory.loose_t > t - settings.silence
-    more = largest_per_row(Q[rows], KEPT).astype(np.float32)
-    return replace(
-        memory,
-        loose=item_rows.stacked(memory.loose[kept], more),
-        loose_ids=[name for name, left in zip(memory.loose_ids, kept, strict=True) if left]
-        + [ids[row] for row in rows],
-        loose_t=np.append(memory.loose_t[kept], np.full(len(rows), t)),
-    )
-
-
-def _limited(memory, settings):
-    """Forget the topics that ended longest ago where there are too many."""
-    over = len(memory.number) - settings.topics
-    if over <= 0:
-        return memory
-    order = np.lexsort((memory.number, memory.last, memory.state != ENDED))
-    kept = np.sort(order[over:])
-    rows = {name: getattr(memory, name)[kept] for name in ("number", "birth", "last", "items", "state", "reach")}
-    rows |= {name: getattr(memory, name)[kept] for name in ("sums", "held", "counts")}
-    return replace(memory, names=[memory.names[row] for row in kept], **rows)
-
-
 def _nearest(Q, sums, reach):
     """Return the topic that each item is most like, relative to its reach; -1 where none reaches."""
     near = np.full(Q.shape[0], -1)
@@ -335,23 +252,3 @@ def _nearest(Q, sums, reach):
         values = cosines[np.arange(len(best)), best]
         near[first : first + BLOCK] = np.where(values >= reach[best], best, -1)
     return near
-
-
-def moved(memory, places, n_terms):
-    """Return the memory under other numbers of terms (-1: one that has left), as a bounded vocabulary asks for.
-
-    Parameters
-    ----------
-    memory : Memory
-    places : ndarray of int64
-        New number of each term, rising.
-    n_terms : int
-    """
-    shape = ("topics", "terms")
-    found = {name: matrices.moved(getattr(memory, name), shape, places, n_terms) for name in ("sums", "held", "loose")}
-    return replace(memory, **found)
-
-
-def _widened(memory, n_terms):
-    wide = {name: widen(getattr(memory, name), n_columns=n_terms) for name in ("sums", "held", "loose")}
-    return replace(memory, **wide)

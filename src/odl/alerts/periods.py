@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from scipy import sparse
 
-from odl.alerts.candidates import Memory
+from odl.alerts.memory import Memory
 from odl.errors import StorageError
 from odl.files import checkpoints, storage
 
@@ -113,7 +113,7 @@ class Carried:
     run, settings : dict
     digest : str
         Of the file.
-    memory : odl.alerts.candidates.Memory
+    memory : odl.alerts.memory.Memory
     recent : ndarray of float64
         Last scores.
     opened, documents : ndarray of int64, list of str

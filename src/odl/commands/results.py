@@ -82,10 +82,10 @@ def evaluate(args):
     argument("--options", type=parse_map, default={}, help="JSON: timesteps, tolerance, iterations"),
 )
 def regret(args):
-    from odl.evaluation import regret
+    from odl.evaluation import regretruns
 
     arguments.check_map(args.options, "--options", arguments.REGRET, optional=True)
-    regret.write(args.output, args.checkpoints, args.features, **args.options)
+    regretruns.write(args.output, args.checkpoints, args.features, **args.options)
 
 
 @step(

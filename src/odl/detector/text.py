@@ -277,9 +277,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         for name, least in {"initial": 1, "min_df": 0, "n_reasons": 0}.items():
             rows.check_whole(name, getattr(self, name), least)
         if self.period is not None and self.period not in PERIODS:
-            raise ParameterError(
-                f"period is {self.period!r}", f"one of {', '.join(PERIODS)}, or None", "correct period"
-            )
+            expected = f"one of {', '.join(PERIODS)}, or None"
+            raise ParameterError(f"period is {self.period!r}", expected, "correct period")
         if self.tf not in ("log", "raw"):
             raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
         rows.check_share("budget", self.budget)
@@ -302,9 +301,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         counts = sparse.csr_array((counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words)))
         counts = counts.sorted_indices()
         if hasattr(self, "detector_"):
-            frequencies, n_before = _with(self.frequencies_, len(words)), self.n_documents_
+            frequencies, n_before = self.frequencies_, self.n_documents_
+            frequencies = np.pad(frequencies, (0, len(words) - len(frequencies)))
         else:
-            frequencies, n_before = _held(counts), len(texts)
+            frequencies, n_before = _after(np.zeros(0, dtype=np.int64), counts), len(texts)
         options = {"tf": self.tf, "idf": self.idf, "min_df": self.min_df, "norm": self._learner().norm}
         return weigh(counts, frequencies, n_before, **options), words, counts
 
@@ -323,7 +323,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             part, found = self._found(batch, P, words, counts)
             self.detector_._learn(P, self._learner(), found)
         self.detector_.words_ = {word: column for column, word in enumerate(words)}
-        self.frequencies_ = _with(self.frequencies_, len(words)) + _held(counts)
+        self.frequencies_ = _after(self.frequencies_, counts)
         self.n_documents_ += len(batch)
         return part
 
@@ -332,7 +332,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         detector, model = self.detector_, self._learner()
         found = detector._scored(P, model)
         shares, _ = novelty.shares(model, model.fit_terms(detector.state_, P.shape[1]), P, found)
-        shared = _with(self.frequencies_, len(words)) + _held(counts) > 1
+        shared = _after(self.frequencies_, counts) > 1
         tail = detector._tail(found.score)
         part = {"row": batch, "batch": detector.n_batches_, "score": found.score, "tail": tail}
         part["alert"] = tail <= self.budget
@@ -341,11 +341,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         return part, found
 
 
-def _held(counts):
-    """Return the number of documents that hold each term."""
-    return np.bincount(counts.indices, minlength=counts.shape[1]).astype(np.int64)
-
-
-def _with(frequencies, n_terms):
-    """Return frequencies with zeros for terms that are new."""
-    return np.pad(frequencies, (0, n_terms - len(frequencies)))
+def _after(frequencies, counts):
+    """Return of each term the number of documents that hold it, with those of a batch, which has all terms."""
+    held = np.bincount(counts.indices, minlength=counts.shape[1])
+    held[: len(frequencies)] += frequencies
+    return held.astype(np.int64)

@@ -24,7 +24,7 @@ def gather_regret(plan, path, *, runs, sizes=()):
     Parameters
     ----------
     plan : list of dict or path-like
-        What was run; the folders of these runs must have a ``regret.tsv`` (`odl.evaluation.regret.write`).
+        What was run; the folders of these runs must have a ``regret.tsv`` (`odl.evaluation.regretruns.write`).
     path : path-like
         Table to write, columns `COLUMNS`: one row for each corpus, run, k and number t of timesteps that the
         best fixed dictionary was fitted for. Means over seeds; of ``phi``, ``distance``, ``upsilon`` and ``psi_max``

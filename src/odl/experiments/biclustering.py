@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.corpora import lung
-from odl.distributed import coding, models, networks
+from odl.distributed import coding, graphs, models, networks
 from odl.experiments import grouping
 from odl.files import tables
 from odl.report import page
@@ -132,7 +132,7 @@ def run(settings, folder, files):
         for i, name in enumerate(expression.classes)
     ]
     tables.write_table(os.path.join(folder, "atoms.tsv"), subjects)
-    drawn = [{**row, "network": networks.shown(row.get("network", ""), degree=DEGREE)} for row in rows]
+    drawn = [{**row, "network": graphs.shown(row.get("network", ""), degree=DEGREE)} for row in rows]
     for name, figure in (
         ("checkerboard", biclusterplots.checkerboard(expression, atoms, codes)),
         ("atoms", biclusterplots.by_subject(expression.classes, atoms, decompose(expression.values, len(atoms.T))[0])),
@@ -146,9 +146,7 @@ def _summary(rows):
     for row in rows:
         groups.setdefault((row["method"], row["network"], row["beta"]), []).append(row)
     for (method, network, beta), found in groups.items():
-        name = (
-            method if method != "diffusion" else f"diffusion, {networks.shown(network, degree=DEGREE)}, beta {beta:g}"
-        )
+        name = method if method != "diffusion" else f"diffusion, {graphs.shown(network, degree=DEGREE)}, beta {beta:g}"
         cells = [page.mean_sd(*_spread([row[key] for row in found])) for key in COLUMNS[4:]]
         yield [name, len(found) if method == "diffusion" else "", *cells]
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.corpora import tdt2
-from odl.distributed import coding, models, networks
+from odl.distributed import coding, graphs, models, networks
 from odl.distributed.inference import consensus_admm, diffuse, share_all
 from odl.errors import ParameterError
 from odl.files import tables
@@ -34,7 +34,7 @@ SETTINGS = {
     "documents": {**WHOLE, "default": 1},
     "networks": {
         "type": "array",
-        "items": {"type": "string", "enum": list(networks.GRAPHS)},
+        "items": {"type": "string", "enum": list(graphs.GRAPHS)},
         "minItems": 1,
         "default": ["fully_connected", "ring"],
     },
@@ -214,7 +214,7 @@ def run(settings, folder, files):
     tables.write_table(os.path.join(folder, "paths.tsv"), paths, PATH_COLUMNS)
     tables.write_table(os.path.join(folder, "steps.tsv"), steps, STEP_COLUMNS)
     for row in (*paths, *steps):
-        row["network"] = networks.shown(row["network"], degree=DEGREE)
+        row["network"] = graphs.shown(row["network"], degree=DEGREE)
     plots.save(convergenceplots.paths(paths), os.path.join(folder, "paths"))
     plots.save(convergenceplots.steps(steps), os.path.join(folder, "steps"))
 
@@ -234,12 +234,12 @@ def section(folder):
         found, last = _reached(rows, 1e-2), rows[-1]
         first = [f"{found[key]:.4g}" for key in ("exchanges", "inner", "floats")] if found else ["", "", ""]
         end = [f"{last['distance']:.2g}", f"{last['score_error']:.2g}"]
-        cells.append([f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", *first, *end])
+        cells.append([f"{name}, {graphs.shown(network, degree=DEGREE)}, {method}", *first, *end])
     exponents = {}
     for row in steps:
         exponents.setdefault((row["problem"], row["network"]), []).append(row)
     law = "; ".join(
-        f"{name}, {networks.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
+        f"{name}, {graphs.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
         for (name, network), rows in exponents.items()
     )
 

@@ -9,6 +9,7 @@ from odl import learners, novelty
 from odl.alerts import candidates, clusters, periods, reasons
 from odl.alerts import duplicates as near
 from odl.alerts.calibration import tail_probability
+from odl.alerts.memory import moved, nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError
 from odl.evaluation.scores import read_parts
@@ -139,13 +140,13 @@ def _before(previous, run, chosen, t):
     if t:
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
     none = np.zeros(0, dtype=np.int64)
-    return periods.Carried(-1, named, asdict(chosen), "", candidates.nothing(chosen), np.zeros(0), none, [], none)
+    return periods.Carried(-1, named, asdict(chosen), "", nothing(chosen), np.zeros(0), none, [], none)
 
 
 def _under(carried, data, previous):
     """Return the memory of topics under the terms of the timestep."""
     places = runs.places_of(carried.terms, data, previous) if previous else None
-    return carried.memory if places is None else candidates.moved(carried.memory, places, data.counts.shape[1])
+    return carried.memory if places is None else moved(carried.memory, places, data.counts.shape[1])
 
 
 def _calibrated(data, found, carried, first, words, chosen):

@@ -8,18 +8,18 @@ import numpy as np
 
 from odl.kernels.compiled import allocating, kernel
 from odl.kernels.padded import allocate, room, screen, slope_of, soft, start_document, step_atom
-from odl.kernels.settled import settle
+from odl.kernels.settled import jump
 from odl.kernels.span import (
     Span,
     agent_dual,
     answer,
     fill_gram,
     forget,
+    more_places,
     moved_little,
     new_places,
     plain_entries,
     raise_bounds,
-    set_plain,
     square,
     touch,
     widened,
@@ -115,76 +115,6 @@ def _begin(terms, values, atoms, shares, model, few, place, work):
 
 
 @allocating
-def _more_places(
-    first, plains, terms, values, atoms, kept, columns, coefficients, heard, plain, plain_heard, given, span, work
-):
-    """Write what terms from `first` on hold that have become plain; return the arrays, wider where they must be."""
-    term, weight, count = atoms
-    if plains > plain.shape[1]:
-        plain, plain_heard = widened(plain, plains + 64), widened(plain_heard, plains + 64)
-        given = np.append(given, np.zeros(plains + 64 - len(given)))
-    plain[:, first:plains] = 0.0
-    plain_heard[:, first:plains] = 0.0
-    for position in range(len(terms)):
-        i = span.place[terms[position]]
-        if i >= first:
-            given[i] = values[position]
-            plain[:, i] = coefficients[:, 0] * given[i]
-            plain_heard[:, i] = heard[:, 0] * given[i]
-    set_plain(first, coefficients, plain, columns, term, weight, count, span, work)
-    set_plain(first, heard, plain_heard, columns, term, weight, count, span, work)
-    for c in range(columns):
-        fill_gram(c, terms, values, term, weight, count, kept, span, work)
-    return plain, plain_heard, given, plain_entries(kept, term, weight, count, span, work)
-
-
-@allocating
-def _jump(
-    terms,
-    values,
-    atoms,
-    owner,
-    mixing,
-    shares,
-    model,
-    mu,
-    pull,
-    limits,
-    kept,
-    plains,
-    coefficients,
-    plain,
-    given,
-    entries,
-    span,
-    work,
-):
-    """Start at the fixed point; terms that turn out to be clipped there become plain. Returns the state."""
-    term, weight, count = atoms
-    agents, y = owner[work.kept[:kept]], np.zeros(kept + 1)
-    state, columns = np.zeros((plains, len(shares)), np.int8), 1
-    for i in range(plains):
-        state[i] = 1 if given[i] > 0.0 else -1
-    while True:
-        columns = settle(
-            *(terms, values, atoms, agents, model, shares, mu, pull, kept, columns, given[:plains], state),
-            *(entries, limits, plain, coefficients, y, span, work),
-        )
-        if model[2] == 0.0 or not raise_bounds(coefficients, columns, weight, count, span, work):
-            break
-        first, plains = plains, new_places(plains, columns, term, weight, count, span, work)
-        if plains == first:
-            break
-        plain, _, given, entries = _more_places(
-            *(first, plains, terms, values, atoms, kept, columns, coefficients, coefficients, plain, plain.copy()),
-            *(given, span, work),
-        )
-        state = np.concatenate((state, np.zeros((plains - first, len(shares)), np.int8)))
-    plain[:, :plains] = np.minimum(np.maximum(plain[:, :plains], -1.0), 1.0)
-    return columns, plains, plain, given, entries
-
-
-@allocating
 def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits, place, work):
     """Run the diffusion of one document; return the state, for `_read` and `agent_dual`.
 
@@ -200,8 +130,8 @@ def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations,
     entries = plain_entries(kept, term, weight, count, span, work)
     pull = mu * (1.0 if eta == 0.0 else eta) / n_agents
     if few:
-        columns, plains, plain, given, entries = _jump(
-            *(terms, values, atoms, owner, mixing, shares, model, mu, pull, limits, kept, plains, coefficients, plain),
+        columns, plains, plain, given, entries = jump(
+            *(terms, values, atoms, owner, shares, model, mu, pull, limits, kept, plains, coefficients, plain),
             *(given, entries, span, work),
         )
     sent, heard = np.zeros_like(coefficients), np.zeros_like(coefficients)
@@ -210,28 +140,15 @@ def _diffuse(terms, values, atoms, owner, mixing, shares, model, mu, iterations,
     while used < iterations:
         _fade(1.0 - pull, mu, shares, given, coefficients, plain, columns, plains, sent, plain_sent)
         columns = _subtract(
-            terms,
-            values,
-            atoms,
-            owner,
-            model,
-            mu,
-            kept,
-            columns,
-            coefficients,
-            plain,
-            entries,
-            sent,
-            plain_sent,
-            span,
-            work,
+            *(terms, values, atoms, owner, model, mu, kept, columns, coefficients, plain, entries, sent, plain_sent),
+            *(span, work),
         )
         _mix(w_start, w_agent, w_value, sent, heard, columns)
         _mix(w_start, w_agent, w_value, plain_sent, plain_heard, plains)
         if eta > 0.0 and raise_bounds(heard, columns, weight, count, span, work):
             first, plains = plains, new_places(plains, columns, term, weight, count, span, work)
             if plains > first:
-                plain, plain_heard, given, entries = _more_places(
+                plain, plain_heard, given, entries = more_places(
                     *(first, plains, terms, values, atoms, kept, columns, coefficients, heard, plain, plain_heard),
                     *(given, span, work),
                 )
@@ -288,20 +205,8 @@ def diffuse_documents(
             terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits, place, work
         )
         _read(
-            terms,
-            values,
-            owner,
-            shares,
-            model,
-            kept,
-            columns,
-            plains,
-            coefficients,
-            plain,
-            entries,
-            span,
-            costs[document],
-            work,
+            *(terms, values, owner, shares, model, kept, columns, plains, coefficients, plain, entries, span),
+            *(costs[document], work),
         )
         touched = touch(touched, columns, atoms[0], atoms[1], atoms[2], span, work)
         reached[document] = touched
@@ -312,39 +217,51 @@ def diffuse_documents(
 
 
 @allocating
-def diffuse_and_learn(
-    indptr,
-    indices,
-    data,
-    atoms,
-    n_terms,
-    owner,
-    mixing,
-    shares,
-    model,
-    mu,
-    iterations,
-    tolerance,
-    check,
-    limits,
-    step,
-    beta,
+def _learn(
+    terms, values, atoms, owner, signed, step, beta, kept, touched, columns, coefficients, plain, span, use, work
 ):
+    """Let every agent learn from its own nu_k and y_k; return the atoms, in wider arrays where they must be."""
+    term, weight, count = atoms
+    # The dual variables are made of the atoms: all are read before any atom moves.
+    duals = np.zeros((kept, touched))
+    for position in range(kept):
+        j = work.kept[position]
+        if work.code[j] != 0.0:
+            agent_dual(owner[j], terms, values, touched, columns, coefficients, plain, term, weight, count, span, work)
+            for at in range(touched):
+                duals[position, at] = work.dual[work.touched[at]]
+    for position in range(kept):
+        j = work.kept[position]
+        if work.code[j] != 0.0:
+            for at in range(touched):
+                work.dual[work.touched[at]] = duals[position, at]
+            term, weight = room(term, weight, count[j] + touched)
+            step_atom(term, weight, count, j, step * work.code[j], step * beta, touched, signed, work)
+            use[j] += work.code[j]
+    if beta > 0.0:  # the prox shrinks silent atoms as well
+        for j in range(len(count)):
+            if work.code[j] == 0.0:
+                step_atom(term, weight, count, j, 0.0, step * beta, 0, signed, work)
+    return term, weight, count
+
+
+@allocating
+def diffuse_and_learn(
+    indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits,
+    step, beta,
+):  # fmt: skip
     """Run the diffusion of documents one by one and let every agent learn from its own nu_k and y_k.
 
     Returns
     -------
     atoms, use, iterations : as after `learn_documents`, and the iterations in all
     """
-    term, weight, count = atoms
-    signed = model[3]
-    n_documents, n_atoms = len(indptr) - 1, len(count)
+    n_documents, n_atoms = len(indptr) - 1, len(atoms[2])
     work = allocate(n_terms, n_atoms)
     place, costs = np.full(n_terms, -1, np.int64), np.zeros(len(shares))
     use, total = np.zeros(n_atoms), 0
     for document in range(n_documents):
         terms, values = indices[indptr[document] : indptr[document + 1]], data[indptr[document] : indptr[document + 1]]
-        atoms = (term, weight, count)
         touched, kept, columns, plains, coefficients, plain, entries, span, used = _diffuse(
             terms, values, atoms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits, place, work
         )
@@ -352,28 +269,10 @@ def diffuse_and_learn(
         _read(
             terms, values, owner, shares, model, kept, columns, plains, coefficients, plain, entries, span, costs, work
         )
-        touched = touch(touched, columns, term, weight, count, span, work)
-        # The dual variables are made of the atoms: all are read before any atom moves.
-        duals = np.zeros((kept, touched))
-        for position in range(kept):
-            j = work.kept[position]
-            if work.code[j] != 0.0:
-                agent_dual(
-                    owner[j], terms, values, touched, columns, coefficients, plain, term, weight, count, span, work
-                )
-                for at in range(touched):
-                    duals[position, at] = work.dual[work.touched[at]]
-        for position in range(kept):
-            j = work.kept[position]
-            if work.code[j] != 0.0:
-                for at in range(touched):
-                    work.dual[work.touched[at]] = duals[position, at]
-                term, weight = room(term, weight, count[j] + touched)
-                step_atom(term, weight, count, j, step * work.code[j], step * beta, touched, signed, work)
-                use[j] += work.code[j]
-        if beta > 0.0:  # the prox shrinks silent atoms as well
-            for j in range(n_atoms):
-                if work.code[j] == 0.0:
-                    step_atom(term, weight, count, j, 0.0, step * beta, 0, signed, work)
+        touched = touch(touched, columns, atoms[0], atoms[1], atoms[2], span, work)
+        atoms = _learn(
+            *(terms, values, atoms, owner, model[3], step, beta, kept, touched, columns, coefficients, plain, span),
+            *(use, work),
+        )
         forget(touched, kept, place, work)
-    return (term, weight, count), use, total
+    return atoms, use, total

@@ -40,15 +40,17 @@ FUNCTIONS = {
     "inverted": {
         "number": "i[] i[] i[] l u[]",
         "find": "l l i[] i[] l u[]",
-        "flatten": "l l l[] d[] d d[] d[]",
         "count": "l l l[] u[] l[]",
         "offsets": "l[,] l[]",
         "fill": "l l l[] u[] d[] l[] u[] d[]",
         "grams": "l l l[] u[] d[] l[] u[] d[] d[,]",
         "nearest": "l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]",
-        "codes": "l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]",
         "combine": "l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]",
         "by_row": "l[] i[] l[] u[] d[] l[] i[] d[]",
+    },
+    "rows": {
+        "flatten": "l l l[] d[] d d[] d[]",
+        "codes": "l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]",
         "heaviest": "l l[] i[] d[] l[] d[] d[]",
     },
     "clusters": {

@@ -14,7 +14,7 @@ import numpy as np
 
 from odl.kernels.compiled import allocating, kernel
 from odl.kernels.padded import soft
-from odl.kernels.span import fill_gram
+from odl.kernels.span import fill_gram, more_places, new_places, raise_bounds
 
 SWEEPS, TURNS = 2000, 60
 EQUAL = 1e-12  # relative: codes that have ended; distance from a limit that is none
@@ -181,27 +181,10 @@ def _place(columns, agents, entries, limits, reach, response, coefficients, plai
 
 
 @allocating
-def settle(
-    terms,
-    values,
-    atoms,
-    agents,
-    model,
-    shares,
-    mu,
-    pull,
-    kept,
-    columns,
-    given,
-    state,
-    entries,
-    limits,
-    plain,
-    coefficients,
-    y,
-    span,
-    work,
-):
+def _settle(
+    terms, values, atoms, agents, model, shares, mu, pull, kept, columns, given, state, entries, limits, plain,
+    coefficients, y, span, work,
+):  # fmt: skip
     """Set the state to the fixed point as far as the places given allow; return the number of columns.
 
     Parameters
@@ -236,25 +219,41 @@ def settle(
         for c in range(1, columns):
             _pair(c, kept, agents, entries, held, limits, response, span, pairs)
         columns = _descend(
-            terms,
-            values,
-            atoms,
-            agents,
-            model,
-            kept,
-            columns,
-            entries,
-            held,
-            limits,
-            response,
-            base,
-            pairs,
-            y,
-            span,
-            work,
+            *(terms, values, atoms, agents, model, kept, columns, entries, held, limits, response, base, pairs, y),
+            *(span, work),
         )
         _place(columns, agents, entries, limits, reach, response, coefficients, plain, y, span)
         keep = 1.0 - pull
         if not _turn(columns, agents, entries, given, state, shares, limits, mu, keep, plain, y, span, push, stale):
             break
     return columns
+
+
+@allocating
+def jump(
+    terms, values, atoms, owner, shares, model, mu, pull, limits, kept, plains, coefficients, plain, given, entries,
+    span, work,
+):  # fmt: skip
+    """Start at the fixed point; terms that turn out to be clipped there become plain. Returns the state."""
+    term, weight, count = atoms
+    agents, y = owner[work.kept[:kept]], np.zeros(kept + 1)
+    state, columns = np.zeros((plains, len(shares)), np.int8), 1
+    for i in range(plains):
+        state[i] = 1 if given[i] > 0.0 else -1
+    while True:
+        columns = _settle(
+            *(terms, values, atoms, agents, model, shares, mu, pull, kept, columns, given[:plains], state),
+            *(entries, limits, plain, coefficients, y, span, work),
+        )
+        if model[2] == 0.0 or not raise_bounds(coefficients, columns, weight, count, span, work):
+            break
+        first, plains = plains, new_places(plains, columns, term, weight, count, span, work)
+        if plains == first:
+            break
+        plain, _, given, entries = more_places(
+            *(first, plains, terms, values, atoms, kept, columns, coefficients, coefficients, plain, plain.copy()),
+            *(given, span, work),
+        )
+        state = np.concatenate((state, np.zeros((plains - first, len(shares)), np.int8)))
+    plain[:, :plains] = np.minimum(np.maximum(plain[:, :plains], -1.0), 1.0)
+    return columns, plains, plain, given, entries

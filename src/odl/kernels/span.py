@@ -96,6 +96,7 @@ def plain_entries(kept, term, weight, count, span, work):
 
 @allocating
 def widened(matrix, width):
+    """Return the matrix with columns of zeros up to the width."""
     wider = np.zeros((matrix.shape[0], width))
     wider[:, : matrix.shape[1]] = matrix
     return wider
@@ -205,3 +206,27 @@ def forget(touched, kept, place, work):
     for position in range(kept):
         work.code[work.kept[position]] = 0.0
     clear(touched, work)
+
+
+@allocating
+def more_places(
+    first, plains, terms, values, atoms, kept, columns, coefficients, heard, plain, plain_heard, given, span, work
+):
+    """Write what terms from `first` on hold that have become plain; return the arrays, wider where they must be."""
+    term, weight, count = atoms
+    if plains > plain.shape[1]:
+        plain, plain_heard = widened(plain, plains + 64), widened(plain_heard, plains + 64)
+        given = np.append(given, np.zeros(plains + 64 - len(given)))
+    plain[:, first:plains] = 0.0
+    plain_heard[:, first:plains] = 0.0
+    for position in range(len(terms)):
+        i = span.place[terms[position]]
+        if i >= first:
+            given[i] = values[position]
+            plain[:, i] = coefficients[:, 0] * given[i]
+            plain_heard[:, i] = heard[:, 0] * given[i]
+    set_plain(first, coefficients, plain, columns, term, weight, count, span, work)
+    set_plain(first, heard, plain_heard, columns, term, weight, count, span, work)
+    for c in range(columns):
+        fill_gram(c, terms, values, term, weight, count, kept, span, work)
+    return plain, plain_heard, given, plain_entries(kept, term, weight, count, span, work)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from odl.distributed import coding, models, networks
+from odl.distributed import coding, graphs, models, networks
 from odl.distributed.inference import average
 from odl.learners.atoms import draw_atoms
 from odl.learners.base import Learner, Scores, State
@@ -117,7 +117,7 @@ class Diffusion(Learner):
     choices: ClassVar[dict] = {
         "task": models.TASKS,
         "solver": ("auto", "centralised", "diffusion", "fixed_point"),
-        "network": (*networks.GRAPHS, "edges"),
+        "network": (*graphs.GRAPHS, "edges"),
         "weights": networks.WEIGHTS,
     }
     bounds: ClassVar[dict] = {

@@ -16,6 +16,7 @@ from odl.errors import ParameterError
 from odl.kernels import native
 
 kernels = native.Kernels("inverted")
+rowkernels = native.Kernels("rows")
 SWEEPS = 30  # of coordinate descent over a handful of atoms
 
 
@@ -142,7 +143,7 @@ def flattened(rows, power, scale, share=ALONE):
     """Return rows with their weights raised to a power, of the l2 norms `scale`."""
     values = np.empty(len(rows.weights))
     share(
-        lambda first, last, _: kernels.flatten(first, last, rows.starts, rows.weights, float(power), scale, values),
+        lambda first, last, _: rowkernels.flatten(first, last, rows.starts, rows.weights, float(power), scale, values),
         len(scale),
     )
     return rows._replace(weights=values)
@@ -178,6 +179,15 @@ def nearest(documents, lists, n_rows, most, apart=False, share=ALONE):
     return chosen, best
 
 
+def nearest_among(P, most):
+    """Return the most similar other documents of each document of a batch, and the cosines, as `nearest`."""
+    numbers = Numbers(P.shape[1])
+    documents = numbers.rows(sparse.csr_array(P))
+    lists = inverted(documents, numbers.count)
+    with Threads(n_threads()) as share:
+        return nearest(documents, lists, P.shape[0], most, apart=True, share=share)
+
+
 def codes(documents, atoms, n_terms, chosen, share=ALONE):
     """Return the codes of documents on their chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2.
 
@@ -198,7 +208,7 @@ def codes(documents, atoms, n_terms, chosen, share=ALONE):
 
     def code(first, last, _):
         work = np.zeros(n_terms), np.empty((most + 1, most))
-        kernels.codes(first, last, *documents, *atoms, chosen, SWEEPS, found, *work)
+        rowkernels.codes(first, last, *documents, *atoms, chosen, SWEEPS, found, *work)
 
     if most:
         share(code, count)
@@ -253,6 +263,6 @@ def heaviest(lists, numbers, n_rows, n_terms, most):
     starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
     kernels.by_row(order, numbers.known, *lists, starts, terms, weights)
     ends, sizes = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows)
-    kernels.heaviest(most, starts, terms, weights, ends, sizes, np.empty(int(np.diff(starts).max(initial=0))))
+    rowkernels.heaviest(most, starts, terms, weights, ends, sizes, np.empty(int(np.diff(starts).max(initial=0))))
     terms, weights = terms[: ends[-1]].copy(), weights[: ends[-1]].copy()
     return sparse.csc_array((weights, terms, ends.astype(np.int32)), shape=(n_terms, n_rows)), sizes

@@ -52,11 +52,7 @@ def in_order(
     if total < FEWEST:
         return scores
     most = min(peers, total - 1)
-    numbers = likeness.Numbers(P.shape[1])
-    documents = numbers.rows(sparse.csr_array(P))
-    lists = likeness.inverted(documents, numbers.count)
-    with likeness.Threads(likeness.n_threads()) as threads:
-        alike, cosines = likeness.nearest(documents, lists, total, most, apart=True, share=threads)
+    alike, cosines = likeness.nearest_among(P, most)
     own, near = _standard(_ranks(scores)), _standard(cosines.sum(axis=1))
     related = -(own * near).mean()
     weight = np.clip(related * abs(related), -MOST, MOST) if contrast is None else contrast

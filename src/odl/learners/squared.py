@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import trees
-from odl.dictionary import structured
+from odl.dictionary import structured, sums
 from odl.dictionary.treestart import cluster_atoms
 from odl.learners.atoms import draw_atoms
 from odl.learners.base import Learner, Scores, State
@@ -130,18 +130,18 @@ class SquaredLearner(Learner):
         gap = float(np.max(found.gap / np.maximum(objective - found.gap, 1e-300), initial=0.0))
         return Scores(found.X, found.residual, found.penalty, gap)
 
-    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> structured.Statistics:
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> sums.Statistics:
         """Return the statistics of the block."""
-        return structured.statistics(block.P, X)
+        return sums.statistics(block.P, X)
 
-    def add(self, total: structured.Statistics, part: structured.Statistics) -> structured.Statistics:
+    def add(self, total: sums.Statistics, part: sums.Statistics) -> sums.Statistics:
         """Sum the statistics of blocks."""
-        return structured.accumulate(total, part)
+        return sums.accumulate(total, part)
 
-    def update(self, state: State, statistics: structured.Statistics) -> State:
+    def update(self, state: State, statistics: sums.Statistics) -> State:
         """Return the next state: statistics of all documents so far, then sweeps over the atoms."""
-        past = structured.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
-        total = structured.accumulate(past, statistics, self.forgetting)
+        past = sums.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
+        total = sums.accumulate(past, statistics, self.forgetting)
         dictionary = self.problem(state.dictionary.shape[1]).update(state.dictionary, total)
         arrays = {"gram": total.A, "cross": total.B, "documents": np.array([total.documents])}
         return State(dictionary, arrays, state.updates + 1)

@@ -61,12 +61,11 @@ def rows_of_ranks(material):
     return rows
 
 
-def rank(folder):
-    """Do the share of one rank; the first one writes what it cost."""
+def rank(folder, comm):
+    """Do the share of one rank that holds agents; the first one writes what it cost."""
     from odl import learners
     from odl.distributed import messages, ranks, span_ranks
 
-    comm = messages.world()
     learner = learners.make("diffusion", **SETTINGS)
     P, A = (sparse.load_npz(Path(folder) / f"{name}.npz") for name in "PA")
     P, A = sparse.csr_array(P), sparse.csc_array(A)
@@ -104,4 +103,6 @@ def measure(P, agents, step):
 if __name__ == "__main__":
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"
-    rank(sys.argv[1])
+    from odl.distributed import crew
+
+    sys.exit(crew.take_part(None, lambda comm: rank(sys.argv[1], comm)))

@@ -4,7 +4,8 @@
 
 A made stream of short documents; a timestep codes the batch and learns from it. One process (`odl step update`), one
 rank and all ranks take turns, so that what else the machine does falls on each of them; ratios are of neighbours.
-Started by mpiexec with a folder, this file is a rank.
+Ranks that are more than the cores hold no agents (`odl.distributed.crew`), unless `--all` says so. Started by mpiexec
+with a folder, this file is a rank.
 """
 
 import argparse
@@ -80,11 +81,17 @@ def one_of_ranks(folder, comm):
     return P, step, lambda: among.add_up([0.0])
 
 
-def measure(folder, kind):
-    """Time one timestep after a first document has loaded the kernels; the first rank writes what it took."""
-    from odl.distributed import messages
+def begin(folder, kind):
+    """Measure on this process, or on the ranks that hold agents, or on all ranks."""
+    from odl.distributed import crew, messages
 
-    comm = messages.world() if kind == "ranks" else messages.Alone()
+    if kind == "ranks":
+        return crew.take_part(None, lambda comm: measure(folder, kind, comm))
+    return measure(folder, kind, crew.world() if kind == "all" else messages.Alone())
+
+
+def measure(folder, kind, comm):
+    """Time one timestep after a first document has loaded the kernels; the first rank writes what it took."""
     P, step, together = one_process(folder) if kind == "process" else one_of_ranks(folder, comm)
     step(P[:1])
     together()
@@ -102,6 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, default in (("ranks", 4), ("agents", 20), ("documents", 200), ("iterations", 200), ("repeats", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--all", action="store_true", help="all ranks hold agents, whatever the cores")
     args = parser.parse_args()
     settings = {"network": "ring", "degree": 4, "iterations": args.iterations}
     ratios = []
@@ -109,6 +117,7 @@ def main():
         material(args.documents, args.agents, folder)
         (Path(folder) / "settings.json").write_text(json.dumps(settings))
         starts = {kind: [sys.executable, __file__, "--rank", folder, kind] for kind in ("process", "alone", "ranks")}
+        starts["ranks"][-1] = "all" if args.all else "ranks"
         starts["ranks"] = [tool("mpiexec"), "-n", str(args.ranks), *starts["ranks"]]
         for _ in range(args.repeats):
             found = {}
@@ -130,4 +139,4 @@ def main():
 if __name__ == "__main__":
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"
-    measure(*sys.argv[2:]) if sys.argv[1:2] == ["--rank"] else main()
+    begin(*sys.argv[2:]) if sys.argv[1:2] == ["--rank"] else main()

@@ -37,7 +37,7 @@ class Nothing:
     """The window of a rank that is alone on its host."""
 
     def __init__(self, comm):
-        self.ranks, self.partners, self.longest = frozenset(), frozenset(), 0
+        self.ranks, self.longest = frozenset(), 0
 
 
 def chain(comm, folder, name, learner):
@@ -92,7 +92,7 @@ def record(comm, folder, learner):
 
 
 if __name__ == "__main__":
-    from odl.distributed.messages import world
+    from odl.distributed.crew import world
 
     what, place = sys.argv[1], Path(sys.argv[2])
     if what == "chain":

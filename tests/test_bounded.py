@@ -21,7 +21,7 @@ from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, 
 from odl.evaluation import baselines, regretruns, scores
 from odl.files import agentfiles, checkpoints, documents, rows, verify
 from odl.files.documents import Documents
-from odl.jobs import ranks, runs, shards, update
+from odl.jobs import collecting, ranks, runs, shards, update
 from odl.learners.matrices import moved
 from odl.stream import features, losses, terms, weighting
 
@@ -256,7 +256,7 @@ def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
         source, state = stream / "bounded" / f"{t}.h5", tmp_path / "ranks" / f"{t}.h5"
         previous = tmp_path / "ranks" / f"{t - 1}.h5" if t else None
         ranks.work(messages.Alone(), source, state, tmp_path / "timings.tsv", run=run, previous=previous)
-        ranks.collect(source, state, tmp_path / f"collected{t}.h5", run=run, previous=previous)
+        collecting.collect(source, state, tmp_path / f"collected{t}.h5", run=run, previous=previous)
         one, other = checkpoints.read_checkpoint(tmp_path / f"{t}.h5"), agentfiles.read_whole(state)
         assert np.array_equal(one.terms, other.terms)
         assert np.allclose(one.dictionary.toarray(), other.dictionary.toarray(), atol=1e-10)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from odl import learners
-from odl.distributed import coding, models
+from odl.distributed import coding, models, packing
 from odl.distributed.inference import diffuse, share_all
 from odl.distributed.networks import network
 from odl.errors import ParameterError
@@ -47,7 +47,7 @@ def test_the_optimum_is_certified_by_its_dual(name, rng):
 def test_codes_from_products_and_from_entries_are_the_same(name, rng):
     model, P, A = material(name, rng)
     codes, parts = descent.code_documents(
-        *[P.indptr, P.indices, P.data, coding.pack(A), 60, coding.settings(model), 1e-12, 10_000]
+        *[P.indptr, P.indices, P.data, packing.pack(A), 60, packing.settings(model), 1e-12, 10_000]
     )
     found = coding.centralised(P, A, model, tolerance=1e-12)
     np.testing.assert_allclose(found.codes.toarray(), codes, atol=1e-6)

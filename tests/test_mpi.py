@@ -1,5 +1,6 @@
 """The diffusion learner over MPI ranks: the same numbers, nothing but dual variables sent, and safe ends."""
 
+import contextlib
 import functools
 import json
 import os
@@ -18,13 +19,13 @@ from ranks_program import chain
 from scipy import sparse
 from test_diffusion import material
 
-from odl.distributed import coding, inference, messages, models, ranks, span_ranks, windows
+from odl.distributed import coding, crew, inference, messages, models, ranks, span_ranks, windows
 from odl.distributed.messages import Alone
 from odl.distributed.networks import network
 from odl.errors import CheckpointError, OdlError, ParameterError, StorageError
 from odl.files import agentfiles, checkpoints, documents
+from odl.jobs import collecting, launching, runs, update
 from odl.jobs import ranks as job
-from odl.jobs import runs, update
 from odl.learners import make
 from odl.stream import batchfile, batching, features
 
@@ -33,7 +34,6 @@ try:
     import mpi4py
 except ImportError:
     mpi4py = None
-MANY = "mpiexec -bind-to none"  # with an option of its own: more ranks than cores where asked for
 needs_mpi = pytest.mark.skipif(not (MPIEXEC and mpi4py), reason="mpi4py or mpiexec is missing: pip install '.[test]'")
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "rounds": 1, "iterations": 40}
@@ -50,6 +50,17 @@ def mpiexec(n, *command):
     """Run a Python command on ranks; return the finished process."""
     start = [MPIEXEC, "-n", str(n), sys.executable, *map(str, command)]
     return subprocess.run(start, env=environment(), capture_output=True, text=True, timeout=300)
+
+
+@contextlib.contextmanager
+def few_cores(n):
+    """Leave this process, and those that it starts meanwhile, so many cores."""
+    cores = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, sorted(cores)[:n])
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def on_ranks(n, *words):
@@ -162,7 +173,7 @@ def test_ranks_give_what_one_process_gives(learner, folder):
         np.testing.assert_allclose(found.codes.toarray(), held.codes.toarray(), atol=1e-10)
         assert found.uncoded == held.uncoded and held.codes.nnz
         outputs = (state, state.with_suffix(".scores"))
-        job.collect(folder / f"features{t}.h5", *outputs, run=runs.parse(run_of(learner)), previous=before)
+        collecting.collect(folder / f"features{t}.h5", *outputs, run=runs.parse(run_of(learner)), previous=before)
         same_numbers(outputs[1], folder / "alone" / f"{t}.scores")
         with h5py.File(outputs[1]) as file:
             score = agentfiles.read_network(state).score
@@ -212,23 +223,64 @@ def test_blocks_change_nothing(learner, folder, monkeypatch):
 
 
 @needs_mpi
-@pytest.mark.parametrize("learner", [RING, EACH], ids=["ring", "each"])
-def test_a_timestep_exchanges_once_an_iteration_of_a_block(learner, folder):
-    """Four ranks on at most two cores: scores of ten documents in 40 exchanges, then each document learned alone."""
+@pytest.mark.parametrize(("learner", "cores"), [(RING, 2), (EACH, 2), (RING, 1)], ids=["ring", "each", "one core"])
+def test_a_timestep_of_more_ranks_than_cores(learner, cores, folder):
+    """Two of four hold agents: scores of ten documents in 40 exchanges, each document learned alone; same bytes."""
     learner = {**learner, "tolerance": 1e-12}
     chain(Alone(), folder, "job", learner)
+    before = contents(folder / "job")
     shutil.rmtree(agentfiles.folder(folder / "job" / "1.h5"))
     (folder / "job" / "1.h5").unlink()
-    start = [MPIEXEC, "-n", "4", sys.executable, "-m", "odl", "step", "rank", "4", *map(str, words(folder, 1, learner))]
-    cores = sorted(os.sched_getaffinity(0))
-    try:
-        os.sched_setaffinity(0, cores[:2])
-        done = subprocess.run(start, env=environment(), capture_output=True, text=True, timeout=300)
-    finally:
-        os.sched_setaffinity(0, cores)
+    with few_cores(cores):
+        done = mpiexec(4, "-m", "odl", "step", "rank", "4", *words(folder, 1, learner))
     assert done.returncode == 0, done.stderr
+    assert "odl rank: 2 ranks of 4 (no core for the others), 10 documents" in done.stdout
     # Nine documents take all iterations, the empty one is found not to move at the first look.
     assert f" {40 + 9 * 40 + 10} exchanges\n" in done.stdout
+    assert contents(folder / "job") == before
+
+
+@pytest.mark.parametrize(
+    ("hosts", "allowed", "found"),
+    [
+        ([0], [[0, 1]], [0]),
+        ([0] * 4, [[0, 1, 2, 3]] * 4, [0, 1, 2, 3]),
+        ([0] * 4, [[3, 5]] * 4, [0, 1]),
+        ([0] * 4, [[3], [3], [5], [5]], [0, 2]),  # bound by the launcher
+        ([0] * 4, [[0, 1], [0], [0], [0]], [0, 1]),  # who may use another core leaves the one to those who may not
+        ([0] * 3, [[0]] * 3, [0, 1]),  # none holds all atoms
+        ([0, 0, 0, 3, 3], [[0]] * 3 + [[0]] * 2, [0, 3]),  # two hosts
+        ([0, 1, 0, 1], [[0, 1], [0], [0, 1], [0]], [0, 1, 2]),
+    ],
+)
+def test_which_ranks_hold_agents(hosts, allowed, found):
+    assert crew.working(hosts, allowed) == found
+
+
+FAILS = """
+import sys
+from odl.distributed import crew
+from odl.errors import DataError
+
+def work(comm):
+    if comm.Get_rank() == 1:
+        raise {error}
+    crew.together(comm, lambda: None)
+
+sys.exit(crew.take_part(4, work))
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [("RuntimeError('lost')", "RuntimeError: lost"), ("DataError('a', 'b', 'c')", "DataError: a")],
+)
+def test_an_error_of_one_rank_ends_those_that_wait(error, said):
+    """One that nobody foresaw, also of a kind that is agreed upon elsewhere, while the others agree or sleep."""
+    with few_cores(2):
+        done = mpiexec(4, "-c", FAILS.format(error=error))
+    assert done.returncode != 0 and said in done.stderr
 
 
 def psi_of(share, x, step, iterations):
@@ -457,6 +509,11 @@ def test_what_cannot_go_over_ranks_is_refused(learner, size, message, folder):
     assert "\n" not in str(found.value)
 
 
+def test_more_ranks_than_agents_are_refused_on_few_cores_too(folder):
+    with pytest.raises(ParameterError, match="7 ranks for 6 agents"):
+        job.prepare(Alone(), folder / "features0.h5", run=runs.parse(run_of()), asked=7)
+
+
 def words(folder, t, learner=RING, name="job"):
     """Return the arguments of ``odl step rank`` after the number of ranks."""
     state = folder / name / f"{t}.h5"
@@ -474,11 +531,13 @@ class TestCommand:
         assert "odl rank: 2 ranks where 4 were asked for; expected a launcher that starts 4" in done.stderr
         assert not (folder / "job").exists()
 
-    def test_a_refusal_is_one_sentence_of_one_rank(self, folder):
+    @pytest.mark.parametrize("n", [2, 4])
+    def test_a_refusal_is_one_sentence_of_one_rank(self, n, folder):
         (folder / "job").mkdir()
         chain(Alone(), folder, "job", RING)
         os.truncate(agentfiles.agent_path(folder / "job" / "0.h5", 5), 100)
-        done = mpiexec(2, "-m", "odl", "step", "rank", 2, *words(folder, 1))
+        with few_cores(2):
+            done = mpiexec(n, "-m", "odl", "step", "rank", n, *words(folder, 1))
         assert done.returncode == 1
         assert (
             done.stderr.count("\n") == 1 and done.stderr.startswith("odl rank: ") and "5.h5 is damaged" in done.stderr
@@ -486,110 +545,64 @@ class TestCommand:
 
     def test_a_missing_launcher(self, folder):
         with pytest.raises(OdlError, match="mpiexecutor"):
-            job.launch([], 2, "mpiexecutor", "0.h5")
+            launching.launch([], 2, "mpiexecutor", "0.h5")
 
-    @pytest.mark.parametrize(
-        ("asked", "cores", "launcher", "found"),
-        [
-            (4, 2, "mpiexec", 2),
-            (4, 1, "/opt/mpi/mpirun", 2),  # none holds all atoms
-            (1, 2, "mpiexec", 1),
-            (2, 8, "mpiexec", 2),
-            (4, 2, MANY, 4),
-            (4, 2, "srun", 4),
-        ],
-    )
-    def test_ranks_are_no_more_than_cores_of_one_host(self, monkeypatch, capsys, asked, cores, launcher, found):
-        for name in job.ALLOCATED:
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
-        assert job.started(asked, launcher.split()) == found
-        assert (f"{found} ranks in place of {asked}" in capsys.readouterr().out) == (found < asked)
-        monkeypatch.setenv("SLURM_JOB_ID", "7")  # a cluster has given as many cores as ranks
-        assert job.started(asked, launcher.split()) == asked
-
-    def test_a_killed_rank_ends_the_job_and_leaves_the_last_checkpoint(self, folder):
-        """kill -9 of one of four ranks in the middle of the exchange."""
+    @pytest.mark.parametrize("which", ["working", "waiting"])
+    def test_a_killed_rank_ends_the_job_and_leaves_the_last_checkpoint(self, which, folder):
+        """kill -9 of one of four ranks on two cores, in the middle of the exchange."""
         import psutil
 
-        slow = {**RING, "iterations": 200_000, "tolerance": 1e-14, "rounds": 0}
+        slow = {**RING, "iterations": 200_000, "mu": 1e-4, "tolerance": 1e-14, "rounds": 0}
         chain(Alone(), folder, "job", {**RING, "iterations": 5})  # only its first timestep is gone on from
         state = folder / "job" / "1.h5"
-        before = contents(folder / "job" / "0.agents")
         shutil.rmtree(agentfiles.folder(state))
         state.unlink()
-        run = json.dumps(run_of(slow))
-        held = words(folder, 1, slow)
         # The settings of the chain are those of the slow run.
         rewrite(folder / "job" / "0.h5", run_of(slow))
         before = contents(folder / "job")
-        start = [
-            sys.executable,
-            "-m",
-            "odl",
-            "step",
-            "ranks",
-            "4",
-            *map(str, held),
-            "--scores",
-            str(folder / "scores.h5"),
-            "--launcher",
-            MANY,
-        ]
-        assert run in start
-        process = subprocess.Popen(start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
-            found = wait_for_ranks(psutil, process, 4)
+        with started(folder, 1, slow) as process:
+            working, waiting = wait_for_ranks(psutil, process)
             time.sleep(0.1)
             assert process.poll() is None
-            found[2].kill()
+            {"working": working, "waiting": waiting}[which][1].kill()
             output, error = process.communicate(timeout=60)
-        finally:
-            process.kill()
         assert process.returncode == 1
         last = error.strip().splitlines()[-1]
         assert last.startswith("odl ranks: a rank ended by signal 9, the others were stopped; expected 4 ranks")
         assert "BAD TERMINATION" not in output + error and "Traceback" not in output + error
-        _, alive = psutil.wait_procs(found, timeout=10)
+        _, alive = psutil.wait_procs(working + waiting, timeout=10)
         assert not alive
         assert contents(folder / "job") == before and not (folder / "scores.h5").exists()
         assert agentfiles.read_whole(folder / "job" / "0.h5", run_of(slow), 0).dictionary.shape[1] == 9
 
     def test_sigterm_ends_the_launcher_and_all_ranks(self, folder):
-        """Four ranks on at most two cores, in the middle of the exchange."""
+        """Four ranks on two cores, in the middle of the exchange."""
         import psutil
 
-        slow = {**EACH, "iterations": 200_000, "tolerance": 1e-14, "rounds": 1}
-        held = words(folder, 0, slow)
-        start = [
-            sys.executable,
-            "-m",
-            "odl",
-            "step",
-            "ranks",
-            "4",
-            *map(str, held),
-            "--scores",
-            str(folder / "scores.h5"),
-            "--launcher",
-            MANY,
-        ]
-        process = subprocess.Popen(
-            start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2]),
-        )  # fmt: skip
-        try:
-            wait_for_ranks(psutil, process, 4)
+        slow = {**EACH, "iterations": 200_000, "mu": 1e-4, "tolerance": 1e-14, "rounds": 1}
+        with started(folder, 0, slow) as process:
+            wait_for_ranks(psutil, process)
             below = psutil.Process(process.pid).children(recursive=True)  # launcher, its proxy, the ranks
             process.terminate()
             process.communicate(timeout=60)
-        finally:
-            process.kill()
         _, alive = psutil.wait_procs(below, timeout=10)
         for each in alive:
             each.kill()
         assert process.returncode == 143 and len(below) >= 5
         assert not alive and not (folder / "job" / "0.h5").exists()
+
+
+@contextlib.contextmanager
+def started(folder, t, learner):
+    """Start ``odl step ranks`` on four ranks and two cores; kill it in the end."""
+    start = [sys.executable, "-m", "odl", "step", "ranks", "4", *map(str, words(folder, t, learner))]
+    start += ["--scores", str(folder / "scores.h5")]
+    with few_cores(2):
+        process = subprocess.Popen(start, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
 
 
 def rewrite(state, run):
@@ -603,45 +616,33 @@ def rewrite(state, run):
     agentfiles.write_network(state, held._replace(chain=run, digests=digests))
 
 
-def wait_for_ranks(psutil, process, n):
-    """Return the processes of the ranks once they have the checkpoint behind them and compute."""
+def wait_for_ranks(psutil, process):
+    """Return the processes of the two ranks that compute, and of the two that wait for them and use no core."""
     end = time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
         try:
             children = psutil.Process(process.pid).children(recursive=True)
             found = [child for child in children if "rank" in child.cmdline() and child.cmdline()[-1] != ""]
             found = [child for child in found if child.cmdline()[0] == sys.executable]
-            if len(found) == n and all(sum(child.cpu_times()[:2]) > 1.0 for child in found):
-                return found
+            spent = {child: sum(child.cpu_times()[:2]) for child in found}
+            found.sort(key=spent.get, reverse=True)
+            if len(found) == 4 and spent[found[1]] > 2.5:
+                assert spent[found[2]] < 1.0, spent
+                return found[:2], found[2:]
         except psutil.NoSuchProcess:
             pass
         time.sleep(0.1)
     raise AssertionError(process.communicate(timeout=5))
 
 
-@pytest.mark.parametrize(
-    ("cores", "rank", "found", "kept"),
-    [
-        ([[3, 5]] * 4, 0, (True, [1]), {3}),
-        ([[3, 5]] * 4, 3, (True, [2]), {5}),
-        ([[3], [5], [3], [5]], 2, (True, []), None),  # bound by the launcher
-        ([[3, 5]] * 2, 1, (False, []), None),
-        ([[3, 5]] * 5, 2, (True, [0, 1]), {3}),
-    ],
-)
-def test_more_ranks_than_cores_keep_to_a_core_each(cores, rank, found, kept, monkeypatch):
+@pytest.mark.parametrize(("cores", "found"), [([[3, 5]] * 2, False), ([[3], [5]], False), ([[3], [3]], True)])
+def test_ranks_know_whether_they_share_a_core(cores, found, monkeypatch):
     class Host(Alone):
-        Get_rank = staticmethod(lambda: rank)
         Get_size = staticmethod(lambda: len(cores))
+        allgather = staticmethod(lambda mine: cores if mine == cores[0] else None)
 
-        def allgather(self, mine):
-            assert mine == cores[rank]
-            return cores
-
-    bound = []
-    monkeypatch.setattr(windows.os, "sched_getaffinity", lambda process: set(cores[rank]), raising=False)
-    monkeypatch.setattr(windows.os, "sched_setaffinity", lambda process, to: bound.append(to), raising=False)
-    assert windows.share_cores(Host()) == found and bound == [kept] * (kept is not None)
+    monkeypatch.setattr(windows, "cores", lambda: cores[0])
+    assert windows.crowded(Host()) == found
 
 
 def test_shares_of_agents():

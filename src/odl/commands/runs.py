@@ -91,17 +91,17 @@ def _check_run(run):
     argument("--launcher", default="mpiexec", help="what starts ranks, before -n (default: mpiexec)"),
     more="Each rank owns some of the agents.",
 )
-@begins_in("jobs/ranks", "learners/diffusion")
+@begins_in("jobs/collecting", "jobs/launching", "learners/diffusion")
 def ranks(args):
-    from odl.jobs import ranks, runs
+    from odl.jobs import collecting, launching, runs
 
     _check_run(args.run)
     chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
     words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
     for option in ("previous", "corpus_features"):
         words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
-    ranks.launch(words, args.n, args.launcher, args.state)
-    ranks.collect(args.features, args.state, args.scores, **chain)
+    launching.launch(words, args.n, args.launcher, args.state)
+    collecting.collect(args.features, args.state, args.scores, **chain)
     _prune(args.state)
 
 
@@ -115,11 +115,18 @@ def ranks(args):
     more="Run it by `mpiexec -n N odl step rank N ...`.",
 )
 def rank(args):
-    from odl.jobs import ranks, runs
+    from odl.distributed import crew
 
     _check_run(args.run)
-    chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
-    sys.exit(ranks.rank(args.n, args.features, args.state, args.timings, **chain))
+
+    def work(comm):
+        from odl.jobs import ranks, runs
+
+        run = crew.together(comm, lambda: runs.parse(args.run))
+        chain = {"run": run, "previous": args.previous, "corpus_features": args.corpus_features, "asked": args.n}
+        ranks.work(comm, args.features, args.state, args.timings, **chain)
+
+    sys.exit(crew.take_part(args.n, work))
 
 
 @step(

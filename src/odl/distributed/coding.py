@@ -1,4 +1,4 @@
-"""Inference and learning of batches of sparse documents: checks, packing, and the compiled kernels.
+"""Inference and learning of batches of sparse documents by the compiled kernels.
 
 Documents are rows (P, CSR), atoms columns (A, CSC). `centralised` finds the optimum of every document; that is also
 what fully connected diffusion tends to. `over_network` runs the diffusion on any network. The `learn_` functions go
@@ -14,11 +14,10 @@ from scipy import sparse
 from odl.distributed.inference import CHECK
 from odl.distributed.models import Model
 from odl.distributed.networks import Network, single
-from odl.distributed.parts import Huber
+from odl.distributed.packing import checked, pack, settings, unpack
 from odl.errors import ParameterError
 from odl.kernels import descent, diffusion
 from odl.kernels.settled import spread
-from odl.prox.columns import real_matrix
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
 SETTLED = 5000  # most agents whose fixed point is found at once
@@ -64,52 +63,6 @@ class Coded(NamedTuple):
     floats: np.ndarray | None = None
 
 
-def pack(A):
-    """Return the atoms of a dictionary (CSC) as padded rows: terms, weights, and the number of entries of each."""
-    count = np.diff(A.indptr).astype(np.int64)
-    filled = np.arange(max(int(count.max(initial=0)), 1)) < count[:, None]
-    term, weight = np.zeros(filled.shape, dtype=np.int32), np.zeros(filled.shape)
-    term[filled], weight[filled] = A.indices, A.data
-    return term, weight, count
-
-
-def unpack(atoms, n_terms):
-    """Return padded atoms as a dictionary, shape (n_terms, n_atoms), terms ascending, without zeros."""
-    term, weight, count = atoms
-    filled = np.arange(term.shape[1]) < count[:, None]
-    starts = np.concatenate([[0], np.cumsum(count)])
-    A = sparse.csc_array((weight[filled], term[filled], starts), shape=(n_terms, len(count)))
-    A.sort_indices()
-    A.eliminate_zeros()
-    return A
-
-
-def settings(model):
-    """Return gamma, delta, eta (0: squared) and whether codes and atoms are signed, as the kernels take them.
-
-    Raises
-    ------
-    ParameterError
-        If one of codes and atoms is signed and the other not: no kernel has that combination.
-    """
-    if model.code.non_negative != model.columns.non_negative:
-        given = f"{model.code.name} with {type(model.columns).__name__}"
-        todo = "change one of the two, or use odl.distributed.inference for dense documents"
-        raise ParameterError(given, "codes and atoms that are both signed or both non-negative", todo)
-    eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
-    return float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative
-
-
-def _prepare(P, A, model):
-    P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
-    if P.shape[1] != A.shape[0]:
-        given = f"documents of {P.shape[1]} terms and atoms of {A.shape[0]}"
-        raise ParameterError(given, "the same terms", "widen the dictionary by zero rows")
-    if not settings(model)[3] and A.data.min(initial=0.0) < 0:
-        raise ParameterError(f"an atom with the entry {A.data.min()}", "atoms of at least 0", "project the dictionary")
-    return P, A
-
-
 def penalty(model, codes):
     """Return h(y) of every document's codes (CSR)."""
     sums = np.asarray(abs(codes).sum(axis=1)), np.asarray(codes.multiply(codes).sum(axis=1))
@@ -148,7 +101,7 @@ def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, toler
     (array([[0.86, 0.  ],
            [0.  , 1.01]]), array([0.09, 0.12]))
     """
-    P, A = _prepare(P, A, model)
+    P, A = checked(P, A, model)
     limits = (settings(model), float(tolerance), SWEEPS)
     if settings(model)[2] == 0.0:
         products, gram = np.ascontiguousarray((P @ A).toarray()), np.ascontiguousarray((A.T @ A).toarray())
@@ -273,7 +226,7 @@ def over_network(
     >>> coding.over_network(P, A, model, owner, network).score.round(3)
     array([0.09, 0.12])
     """
-    P, A = _prepare(P, A, model)
+    P, A = checked(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
     codes, costs, used, reached = diffusion.diffuse_documents(
         P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments
@@ -306,7 +259,7 @@ def learn_centralised(
            [0.8 , 0.  ],
            [0.  , 0.82]])
     """
-    P, A = _prepare(P, A, model)
+    P, A = checked(P, A, model)
     atoms, _ = descent.learn_documents(
         *[P.indptr, P.indices, P.data, pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
         float(model.dictionary.beta),
@@ -345,7 +298,7 @@ def learn_over_network(
            [0.8 , 0.  ],
            [0.  , 0.82]])
     """
-    P, A = _prepare(P, A, model)
+    P, A = checked(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
     atoms, _, _ = diffusion.diffuse_and_learn(
         *[P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]

@@ -5,45 +5,16 @@ agents that have a neighbour on the rank that is told. Beside them all ranks gat
 dual variables moved, for the common stopping rule, and its costs J_k.
 """
 
-import time
-
 import numpy as np
 from scipy import sparse
 
+from odl.distributed.crew import wait
 from odl.distributed.windows import Window
 from odl.errors import ParameterError
 from odl.kernels import windows as window_kernels
 
-INSTALL = "pip install 'online-dictionary-learning[mpi]'"
 DUAL, SCORE = 1, 2  # tags of the messages
-POLLS, PAUSE = 20, 1e-5  # looks at a message before a rank sleeps between them, seconds that it sleeps
 STEP = 0.01  # of the averaging of the score, as in `odl.distributed.inference.average`
-
-
-def world(asked=None):
-    """Return MPI's communicator of all ranks.
-
-    Parameters
-    ----------
-    asked : int, optional
-        How many ranks there have to be.
-
-    Raises
-    ------
-    ParameterError
-        If mpi4py is missing or the launcher started another number of ranks.
-    """
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        given = f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})"
-        raise ParameterError(given, "mpi4py and an MPI library", INSTALL) from error
-    comm = MPI.COMM_WORLD
-    if asked is not None and comm.Get_size() != asked:
-        given = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)} where {asked} were asked for"
-        todo = f"start them by 'mpiexec -n {asked}', under Slurm by 'srun --mpi=pmi2 -n {asked}'"
-        raise ParameterError(given, f"a launcher that starts {asked}", todo)
-    return comm
 
 
 def first_agents(n_agents, n_ranks):
@@ -57,18 +28,6 @@ def first_agents(n_agents, n_ranks):
     if not 1 <= n_ranks <= n_agents:
         raise ParameterError(f"{n_ranks} ranks for {n_agents} agents", "an agent or more for each", "lower the ranks")
     return np.arange(n_ranks + 1) * n_agents // n_ranks
-
-
-def wait(done):
-    """Return when `done()`; other processes may have the core meanwhile.
-
-    MPI's own waiting keeps the core busy: with more ranks than free cores that is 25 times slower.
-    """
-    tries = 0
-    while not done():
-        tries += 1
-        if tries > POLLS:
-            time.sleep(PAUSE)
 
 
 class Alone:
@@ -109,8 +68,7 @@ class Ranks:
     heard : ndarray of int
         Agents whose dual variables the own ones combine, ascending (themselves among them).
     tells, hears : dict of int to ndarray of int
-        Other rank -> own agents it is told of; its agents that this rank is told of. Who shares a core comes first: it
-        cannot go on before this rank waits.
+        Other rank -> own agents it is told of; its agents that this rank is told of.
     sent : int
         Bytes sent so far.
     exchanges : int
@@ -126,8 +84,7 @@ class Ranks:
         self.heard = np.unique(np.concatenate([links[self.agents].indices, self.agents]))
         homes = np.searchsorted(self.starts, self.heard, side="right") - 1
         self.window = Window(comm)
-        others = sorted(set(homes.tolist()) - {self.rank}, key=lambda home: (home not in self.window.partners, home))
-        self.hears = {home: self.heard[homes == home] for home in others}
+        self.hears = {home: self.heard[homes == home] for home in sorted(set(homes.tolist()) - {self.rank})}
         self.tells = {}
         for home in self.hears:  # the graph is undirected
             other = np.arange(self.starts[home], self.starts[home + 1])

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.distributed import coding
+from odl.distributed import packing
+from odl.distributed.coding import safe_step
 from odl.distributed.inference import CHECK
 from odl.distributed.messages import DUAL
 from odl.errors import ParameterError
@@ -63,15 +64,15 @@ class Agents:
     def __init__(self, ranks, model, owner, A, *, mu=0.0, iterations=10_000, tolerance=1e-3):
         A = A.sorted_indices()
         self.ranks, self.model, self.n_terms = ranks, model, A.shape[0]
-        self.atoms = coding.pack(A)
+        self.atoms = packing.pack(A)
         self.own = owner[np.isin(owner, ranks.agents)] - ranks.agents[0]
         if len(self.own) != A.shape[1]:
             raise ParameterError(f"{A.shape[1]} atoms", f"the {len(self.own)} of the own agents", "correct the share")
-        self.mu = float(mu or coding.safe_step(model, owner, ranks.network))
+        self.mu = float(mu or safe_step(model, owner, ranks.network))
         if not self.mu > 0:
             raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
         self.iterations, self.tolerance = iterations, tolerance
-        self.settings = coding.settings(model)
+        self.settings = packing.settings(model)
         self._prepare()
 
     def _prepare(self):
@@ -104,7 +105,7 @@ class Agents:
 
     def dictionary(self):
         """Return the own atoms, CSC."""
-        return coding.unpack(self.atoms, self.n_terms)
+        return packing.unpack(self.atoms, self.n_terms)
 
     def infer(self, P):
         """Code a batch (eqs 31, 37, 42).

@@ -6,13 +6,13 @@ another host, go by MPI.
 """
 
 import ctypes
-import os
 import platform
 import struct
 import sys
 
 import numpy as np
 
+from odl.distributed.crew import cores
 from odl.kernels import windows as kernels
 
 LONGEST, TOTAL = 1_000_000, 64_000_000  # bytes of a message; of a host, of which what is written takes memory
@@ -31,30 +31,15 @@ def take_short_turns():
         ctypes.CDLL(None).syscall(number, 0, attributes, 0)
 
 
-def share_cores(here):
-    """Give ranks of a host that are more than its cores a core each, neighbours the same, unless the launcher has.
-
-    Without, they change cores all the time, which takes as long as what they do between two messages.
+def crowded(here):
+    """Tell whether the ranks of a host are more than the cores that they may use.
 
     Parameters
     ----------
     here : mpi4py.MPI.Comm
         The ranks of this host.
-
-    Returns
-    -------
-    crowded : bool
-        Whether they are more than the cores.
-    partners : list of int
-        Places in `here` of the ranks that now share a core with this one.
     """
-    allowed, me = here.allgather(sorted(os.sched_getaffinity(0))), here.Get_rank()
-    cores = sorted(set().union(*allowed))
-    if len(cores) >= here.Get_size() or any(each != cores for each in allowed):
-        return len(cores) < here.Get_size(), []
-    home = np.arange(here.Get_size()) * len(cores) // here.Get_size()
-    os.sched_setaffinity(0, {cores[home[me]]})
-    return True, [other for other in np.flatnonzero(home == home[me]).tolist() if other != me]
+    return len(set().union(*here.allgather(cores()))) < here.Get_size()
 
 
 class Window:
@@ -69,8 +54,6 @@ class Window:
     ----------
     ranks : frozenset of int
         Other ranks of `comm` that can be told something here; none where the system has no semaphores to share.
-    partners : frozenset of int
-        Those that share a core with this one.
     memory, longest
         As in `odl.kernels.windows`.
     out, into : dict of int to int
@@ -78,7 +61,7 @@ class Window:
     """
 
     def __init__(self, comm):
-        self.ranks, self.partners, self.longest = frozenset(), frozenset(), 0
+        self.ranks, self.longest = frozenset(), 0
         self.out, self.into = {comm.Get_rank(): -1}, {comm.Get_rank(): -1}
         self.memory, self.moment = np.zeros(0), np.zeros(4, np.int64)
         if comm.Get_size() > 1 and sys.platform == "linux":
@@ -97,13 +80,12 @@ class Window:
         self._owned = MPI.Win.Allocate_shared(8 * part * size * size if me == 0 else 0, 8, comm=here)
         self.memory = np.frombuffer(self._owned.Shared_query(0)[0], float)
         places = [part * (me * size + other) for other in range(size)]
-        self.moment[3], partners = share_cores(here)
+        self.moment[3] = crowded(here)
         made, works = np.array([all(kernels.start(self.memory, at) for at in places)]), np.zeros(size, bool)
         here.Allgather(made, works)  # nobody posts before all are made
         if works.all():
             ranks = everyone.tolist()
             self.ranks = frozenset(ranks) - {comm.Get_rank()}
-            self.partners = frozenset(ranks[place] for place in partners)
             self.out |= {ranks[other]: part * (me * size + other) for other in range(size) if other != me}
             self.into |= {ranks[other]: part * (other * size + me) for other in range(size) if other != me}
 

@@ -46,6 +46,7 @@ def test_a_hashed_stream_killed_and_appended_is_the_one_at_once(tmp_path):
     for made in (study, whole):
         made.write("a.jsonl", documents(0, 280))
     study.kill_when(lambda: study.checkpoint("pg", 0).exists())
+    study.run("--unlock")
     study.run()
     for made in (study, whole):
         made.write("b.jsonl", documents(280, 400))

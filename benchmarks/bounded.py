@@ -1,11 +1,13 @@
 """Does a timestep cost the same however long the stream is, with a bound on a vocabulary that grows without end?
 
     python benchmarks/bounded.py [--documents 1000000] [--batch 2000] [--max-terms 50000] [--runs adaptive levels ...]
+    python benchmarks/bounded.py --hash-terms 262144
 
 Made documents (synthetic.py: topics come and go, one word in fifty occurs once) go through features and the learners of
 config/bounded.yaml in one process: CPU seconds without the start of a job (features with the writing of the batch), and
 the files of every timestep, of which the last two are kept. Means over the second tenth of the timesteps are compared
-with those over the last; a table is printed now and then, of what was run so far. `--max-terms 0` has no bound.
+with those over the last; a table is printed now and then, of what was run so far. `--max-terms 0` has no bound,
+`--hash-terms` that of buckets instead.
 `scale.py --study bounded` runs the same stream as a study.
 """
 
@@ -57,18 +59,19 @@ def batches(n_documents, size):
             )  # fmt: skip
 
 
-def chains(settings, names):
+def chains(settings, names, bound):
     """Return the runs by name."""
+    settings = settings | {"features": settings["features"] | bound}
     return {
         name: runs.parse(config.run_of(settings, name, corpus="made", seed=0, run=name, atoms=settings["atoms"][0]))
         for name in names
     }
 
 
-def measured(folder, documents, before, t, most, learners):
+def measured(folder, documents, before, t, bound, learners):
     """Run a timestep; return its features, and (name, CPU seconds, kB) of it and of every learner."""
     began, path = time.process_time(), folder / f"f{t}.h5"
-    data = features.follow(documents, before, path, most)
+    data = features.follow(documents, before, path, **bound)
     rows = [("features", time.process_time() - began, path.stat().st_size / 1e3)]
     for name, run in learners.items():
         files = [folder / f"{name}{t}.h5", folder / f"{name}-scores{t}.h5", folder / "timings.tsv"]
@@ -107,19 +110,21 @@ def main(words=None):
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--batch", type=int, default=2000)
     parser.add_argument("--max-terms", type=int, default=settings["features"]["max_terms"])
+    parser.add_argument("--hash-terms", type=int, default=0, help="buckets; --max-terms does not count then")
     parser.add_argument("--runs", nargs="*", choices=settings["runs"], default=settings["runs"])
     options = parser.parse_args(words)
     if options.batch < 1 or synthetic.BLOCK % options.batch:
         raise SystemExit(f"bounded: batch is {options.batch}; expected a part of {synthetic.BLOCK}; correct it.")
-    learners, rows, before = chains(settings, options.runs), [], None
+    bound = {"max_terms": 0 if options.hash_terms else options.max_terms, "hash_terms": options.hash_terms}
+    learners, rows, before = chains(settings, options.runs, bound), [], None
     with tempfile.TemporaryDirectory() as folder:
         for t, documents in enumerate(batches(options.documents, options.batch)):
-            before, found = measured(Path(folder), documents, before, t, options.max_terms, learners)
+            before, found = measured(Path(folder), documents, before, t, bound, learners)
             rows += [(t, *row) for row in found]
             if (t + 1) % SHOWN == 0:
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
                 said = f"{t + 1} timesteps, {(t + 1) * options.batch} documents, {peak:.0f} MB at most"
-                known = f"{before.counts.shape[1]} terms of {before.n_numbered}"
+                known = before.sentence() if any(bound.values()) else f"{before.counts.shape[1]} terms"
                 print(f"{said}; {known}", *summary(rows, t + 1), sep="\n", flush=True)
 
 

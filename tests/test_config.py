@@ -178,7 +178,7 @@ def test_what_follows_from_a_run():
     assert config.atoms_of(changed, "admm") == changed["atoms"]
     settings = config.run_of(changed, "small", seed=3)
     assert settings["learner"] == {"algorithm": "projected_gradient", "eta": 5.0} and settings["seed"] == 3
-    weighting = {key: value for key, value in changed["features"].items() if key != "max_terms"}  # of the stream
+    weighting = {key: value for key, value in changed["features"].items() if key not in ("max_terms", "hash_terms")}
     assert settings["features"] == {**weighting, "tf": "log"}
 
 

@@ -7,7 +7,7 @@ from odl.files import checkpoints, verify
 from odl.stream import features
 
 pytestmark = pytest.mark.workflow
-MOST = 60
+MOST, BUCKETS = 60, 64
 
 
 def test_a_bounded_stream_appended_is_the_one_at_once(tmp_path):
@@ -38,3 +38,24 @@ def test_a_bounded_stream_appended_is_the_one_at_once(tmp_path):
 
 def checkpoint(study):
     return checkpoints.read_checkpoint(study.checkpoint("da", 4))
+
+
+def test_a_hashed_stream_killed_and_appended_is_the_one_at_once(tmp_path):
+    config = settings(features={"hash_terms": BUCKETS})
+    study, whole = Study.create(tmp_path / "study", config), Study.create(tmp_path / "whole", config)
+    for made in (study, whole):
+        made.write("a.jsonl", documents(0, 280))
+    study.kill_when(lambda: study.checkpoint("pg", 0).exists())
+    study.run("--unlock")
+    study.run()
+    for made in (study, whole):
+        made.write("b.jsonl", documents(280, 400))
+    assert not study.run().names("t") & {f"features {t}" for t in range(3)}
+    whole.run()
+    assert study.bytes() == whole.bytes()
+    data = [features.read(study.stream / "features" / f"{t}.h5") for t in range(5)]
+    assert {batch.counts.shape[1] for batch in data} == {BUCKETS} == {checkpoint(study).dictionary.shape[0]}
+    assert checkpoint(study).chain["hash_terms"] == BUCKETS and verify.verify(study.results)[1] == []
+    assert "buckets are used" in (study.results / "logs/mine/seed0/features/4.log").read_text()
+    study.configure(settings(features={"hash_terms": 2 * BUCKETS}))
+    assert {f"features {t}" for t in range(5)} <= study.run("-n").names("t")

@@ -47,14 +47,14 @@ def run_of(algorithm="adaptive", atoms=8, **learner):
     return {"corpus": "made", "seed": 0, "run": "it", "atoms": atoms, "learner": learner, "features": FEATURES}
 
 
-def follow(root, run, launches=LAUNCHES, settings=None, first=0, max_terms=0):
+def follow(root, run, launches=LAUNCHES, settings=None, first=0, **bound):
     """Make the files of a study of one stream below `root`, timestep by timestep; return the folder of the alerts."""
     base = root / "made" / "seed0"
     folder = base / run["run"] / f"k{run['atoms']}"
     for t in range(first, len(launches)):
         batch, data = base / "batches" / f"{t}.h5", base / "features" / f"{t}.h5"
         docs.write(batch, batch_of(t, launches[t]), "batch", t=t)
-        features.advance(data, batch, base / "features" / f"{t - 1}.h5" if t else None, max_terms)
+        features.advance(data, batch, base / "features" / f"{t - 1}.h5" if t else None, **bound)
         state, scores = folder / f"{t}.h5", folder / "scores" / f"{t}.h5"
         known = folder / f"{t - 1}.h5" if t else None
         history = base / "features"

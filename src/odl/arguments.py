@@ -51,6 +51,7 @@ STREAM = {"batches": MAP, "protocol": TEXT, "topic_entry": MAP, "ties": TEXT}
 BATCHES = {"by": TEXT, "documents": WHOLE, "period": TEXT, "initial": WHOLE, "flush": FLAG}
 ENTRY = {"held_back": NUMBER, "first": WHOLE, "last": WHOLE}
 RUN = {"corpus": TEXT, "seed": WHOLE, "run": TEXT, "atoms": WHOLE, "learner": MAP, "features": MAP}
+RUN |= {"hash_terms": WHOLE}  # may be left out
 FEATURES = {"tf": TEXT, "idf": TEXT, "min_df": WHOLE, "vocabulary": TEXT}
 EVALUATE = {
     "timesteps": LIST,

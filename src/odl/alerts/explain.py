@@ -85,7 +85,7 @@ def document(place, t, row, watch):
     span = slice(counts.indptr[row], counts.indptr[row + 1])
     shares = dict(zip(counts.indices[span].tolist(), words.data[span].tolist(), strict=True))
     terms += sorted(shares.keys() - set(terms), key=lambda term: -shares[term])
-    number = int(record.topic[row])
+    number, named = int(record.topic[row]), data.words_of(row)
     topic = watch.topics.get(number)
     state = [found for at, found in topic.history if at <= t][-1] if topic else "new"
     origin = _origin(place, t, row)
@@ -94,7 +94,7 @@ def document(place, t, row, watch):
         members=tuple(visible(data.ids[other]) for other in np.flatnonzero(record.item == record.item[row])),
         title=heading(data.titles[row]), time=int(data.times[row]), **origin, score=float(record.score[row]),
         tail=float(record.tail[row]), topic=number, topic_name=topic.name if topic else (), state=state, folded=False,
-        reasons=tuple(Reason(visible(data.vocabulary[term]), shares[term]) for term in terms),
+        reasons=tuple(Reason(visible(named[term]), shares[term]) for term in terms),
         context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=led,
         own=sum(share for term, share in shares.items() if not shared[term]),
     )  # fmt: skip

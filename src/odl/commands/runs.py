@@ -74,7 +74,7 @@ def score(args):
 
 def _check_run(run):
     """Refuse a map of other keys, or other kinds of values, than a run has; what they may be is checked in parsing."""
-    arguments.check_map(run, "--run", arguments.RUN)
+    arguments.check_map({"hash_terms": 0, **run}, "--run", arguments.RUN)
     arguments.check_map(run["features"], "--run: features", arguments.FEATURES, optional=True)
     if "algorithm" not in run["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")

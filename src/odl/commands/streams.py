@@ -95,12 +95,13 @@ def batch(args):
     argument("batch"),
     argument("previous", nargs="?"),
     argument("--max-terms", type=int, default=0, help="terms known after a batch; others leave (default: 0, all stay)"),
+    argument("--hash-terms", type=int, default=0, help="hash words to so many buckets (default: 0, a column a word)"),
 )
 def features(args):
     from odl.stream import features
 
-    cut = features.advance(args.output, args.batch, args.previous, args.max_terms)
-    if args.max_terms:
+    cut = features.advance(args.output, args.batch, args.previous, args.max_terms, args.hash_terms)
+    if args.max_terms or args.hash_terms:
         print(f"odl features: {features.read(args.output).sentence()}")
     if cut is not None:
         print(f"odl features: {cut.sentence()}")

@@ -148,8 +148,15 @@ def _check_corpus(config, name):
 
 
 def _check_bound(config):
-    """Refuse a bound on the vocabulary with what needs terms that have left."""
-    most = config["features"].get("max_terms", 0)
+    """Refuse a bound on the vocabulary with what needs terms that have left, or that share a bucket."""
+    most, buckets = (config["features"].get(name, 0) for name in ("max_terms", "hash_terms"))
+    if buckets == 1 or (buckets and most):
+        given = f"features.hash_terms is {buckets} and features.max_terms is {most}"
+        raise ConfigError(given, "2 buckets or more, or 0, and one of the two bounds", "set one of them to 0")
+    for run in config["runs"] if buckets else []:
+        if {**config["features"], **config["learners"][run].get("features", {})}["vocabulary"] == "fixed":
+            given = f"features.hash_terms is {buckets} and run '{run}' has vocabulary 'fixed'"
+            raise ConfigError(given, "words of the first batch, which buckets do not tell", "set one of them otherwise")
     for run in config["runs"] if most else []:
         if {**config["features"], **config["learners"][run].get("features", {})}["idf"] == "corpus":
             given = f"features.max_terms is {most} and run '{run}' has idf 'corpus'"

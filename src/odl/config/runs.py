@@ -5,6 +5,7 @@ from odl.errors import ConfigError
 from odl.files.tables import read_cells
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
+OF_STREAM = ("max_terms", "hash_terms")  # of the features: for all runs
 BLOCK = 512  # documents of a sum: shards start between two
 
 
@@ -28,12 +29,14 @@ def run_of(config, run, /, **names):
     -------
     dict
         The names; ``learner``: algorithm and hyper-parameters; ``features``: the study's weighting, with what the run
-        changes.
+        changes; ``hash_terms`` where words are hashed.
     """
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
-    weighting = {key: value for key, value in config["features"].items() if key != "max_terms"}
-    return {**names, "learner": learner, "features": {**weighting, **entry.get("features", {})}}
+    weighting = {key: value for key, value in config["features"].items() if key not in OF_STREAM}
+    buckets = config["features"].get("hash_terms", 0)
+    hashed = {"hash_terms": buckets} if buckets else {}
+    return {**names, "learner": learner, "features": {**weighting, **entry.get("features", {})}, **hashed}
 
 
 def shard_of(config):

@@ -125,6 +125,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
     atom_use : ndarray
         Sum of the codes of each atom over the batch.
     vocabulary : list of str
+        Words of the atoms' terms.
     **attributes
         run, corpus, seed, atoms, solver, weighting: what the scores belong to.
     """
@@ -134,6 +135,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         "uncoded": novelty.uncoded,
         "gap": novelty.gap,
     }
+    said = [words(pairs, batch.words_of(row)) for row, pairs in zip(top.tolist(), missing, strict=True)]
     with storage.writing(path, "scores", **attributes) as file:
         batch.write_names(file)
         for name in ("times", "novel", "novel_dominant"):
@@ -143,7 +145,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         storage.write_array(file, "empty", novelty.empty.astype(np.uint8))
         group = file.create_group("top")
         storage.write_array(group, "rows", top)
-        storage.write_strings(group, "words", [words(pairs, vocabulary) for pairs in missing])
+        storage.write_strings(group, "words", said)
         group = file.create_group("atoms")
         storage.write_strings(group, "words", [" ".join(vocabulary[term] for term, _ in pairs) for pairs in top_atoms])
         storage.write_strings(

@@ -202,6 +202,7 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
     items = []
     for row, low, high, origin in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):
         terms, parts = reasons.lead(words, row, shared, REASONS), _shares(words, row)
+        named = data.words_of(row)
         items.append(
             periods.Item(
                 row=row,
@@ -210,7 +211,7 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
                 time=int(data.times[row]),
                 **origin,
                 members=[data.ids[other] for other in groups[low:high]],
-                words=[(data.vocabulary[term], parts[term]) for term in terms],
+                words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
                 own=float(sum(part for term, part in parts.items() if not shared[term])),
                 near=[(tops[atom], _at(carried.documents, atom)) for atom in record.near[row].tolist() if atom >= 0],

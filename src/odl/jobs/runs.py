@@ -27,6 +27,8 @@ class Run:
     weighting : odl.stream.weighting.Weighting
     chain : dict
         The map that all this was parsed from: checkpoints, shards and score files name it.
+    hash_terms : int
+        Buckets that the words of its features are hashed to; 0: none.
     """
 
     corpus: str
@@ -36,6 +38,7 @@ class Run:
     learner: learners.Learner
     weighting: Weighting
     chain: dict
+    hash_terms: int = 0
 
 
 class Timestep(NamedTuple):
@@ -62,7 +65,7 @@ class Timestep(NamedTuple):
 
 
 def parse(chain):
-    """Return the run that a JSON map describes: corpus, seed, run, atoms, learner, features.
+    """Return the run that a JSON map describes: corpus, seed, run, atoms, learner, features, hash_terms (if not 0).
 
     Raises
     ------
@@ -70,7 +73,8 @@ def parse(chain):
         If the algorithm or a hyper-parameter is not known, or one of them or of the weighting out of range.
     """
     typed = {"learner": learners.make(**chain["learner"]), "weighting": Weighting(**chain["features"])}
-    return Run(**{name: chain[name] for name in ("corpus", "seed", "run", "atoms")}, **typed, chain=chain)
+    named = {name: chain[name] for name in ("corpus", "seed", "run", "atoms")}
+    return Run(**named, **typed, chain=chain, hash_terms=chain.get("hash_terms", 0))
 
 
 def open_documents(source, run, corpus_features=None):
@@ -88,8 +92,16 @@ def open_documents(source, run, corpus_features=None):
     -------
     Timestep
         Without the chain before it.
+
+    Raises
+    ------
+    DataError
+        If the words of the features are hashed to another number of buckets than the run says.
     """
     data = features.read(source)
+    if data.hash_terms != run.hash_terms:
+        given = f"{source} has hash_terms {data.hash_terms}, and run '{run.run}' has {run.hash_terms}"
+        raise DataError(given, "one hash_terms along a chain", "name features and run of one configuration")
     whole = features.read(corpus_features) if corpus_features else None
     return Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
 

@@ -3,37 +3,26 @@
 A chain of files, one per timestep, holds term counts under global term ids (given in order of first
 appearance, never changed) with the document frequencies *before* the timestep. What is small is read
 when a file is opened, documents by ranges of rows; all rows are a slice. With a bound on the vocabulary
-a file holds the terms still known, and their ids (`odl.stream.terms`).
+a file holds the terms still known, and their ids (`odl.stream.terms`); where words are hashed, columns are buckets
+(`odl.stream.buckets`).
 """
 
 import os
 import tempfile
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import rows, storage
-from odl.stream import boilerplate, dense
+from odl.stream import boilerplate, buckets, dense, labels
 from odl.stream import terms as known_terms
+from odl.stream.counts import Counts
 from odl.stream.weighting import Weighed, Weighting
-
-UNLABELLED, KNOWN, NOVEL = -1, 0, 1
-
-
-class Counts(rows.Matrix):
-    """Term counts of an open file, read by rows."""
-
-    def _rows(self, first, last):
-        part = super()._rows(first, last)
-        if part.data.min(initial=1) <= 0:
-            raise ValueError("a count is not positive")
-        return part
 
 
 class Features:
@@ -64,6 +53,8 @@ class Features:
         All terms seen up to and including this batch (that have not left), one a column.
     max_terms : int
         Bound on the terms known after a batch; 0: none.
+    hash_terms : int
+        Buckets that words are hashed to, each a column; 0: a column a word. `vocabulary` is then what buckets show.
     terms, last : ndarray of int64, shape (n_terms,), or None
         Where there is a bound: ids, ascending, and the last timestep before this one that had the term.
     n_numbered, n_left : int
@@ -93,13 +84,15 @@ class Features:
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = Counts(file, "counts")
-        self.max_terms = int(file.attrs.get("max_terms", 0))
+        self.max_terms, self.hash_terms = (int(file.attrs.get(name, 0)) for name in ("max_terms", "hash_terms"))
         self.terms: Any = None
         self.last: Any = None
         self.n_numbered, self.n_left = self.counts.shape[1], 0
         self._check_sizes()
         if self.max_terms:
             self._read_terms()
+        if self.hash_terms:
+            self.lead, self.others = buckets.read(file, self)
 
     def _check_sizes(self):
         """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted."""
@@ -139,7 +132,16 @@ class Features:
 
     @cached_property
     def vocabulary(self) -> list[str]:
+        words = self.stored_words
+        return buckets.shown(words, self.lead, self.frequencies_after()) if self.hash_terms else words
+
+    @cached_property
+    def stored_words(self) -> list[str]:
         return self._read(storage.read_strings, "vocabulary")
+
+    @cached_property
+    def other_words(self) -> list[str]:
+        return self._read(lambda file: storage.read_strings(file["others"], "words"))
 
     @cached_property
     def ids(self) -> list[str]:
@@ -186,14 +188,16 @@ class Features:
 
     def seen_after(self) -> tuple[set[str], set[str]]:
         """Return the topics, and the dominant topics, of all batches up to and including this one."""
-        seen, dominant = (set(storage.read_strings(self.file, name)) for name in ("seen", "seen_dominant"))
-        for names in _topics(self.file):
-            seen.update(names)
-            dominant.update(names[:1])
-        return seen, dominant
+        return labels.seen_after(self.file)
+
+    def words_of(self, row: int) -> Sequence[str] | Mapping[int, str]:
+        """Return the words of a document by its terms; where words are hashed exactly those that it has."""
+        return buckets.of_document(self, row) if self.hash_terms else self.vocabulary
 
     def sentence(self) -> str:
-        """Return how many terms are known and how many have left, where there is a bound."""
+        """Return how many terms are known and have left, or how many buckets are used, where there is a bound."""
+        if self.hash_terms:
+            return buckets.sentence(self.lead, self.frequencies_after())
         n_terms = self.counts.shape[1]
         return (
             f"{n_terms:,} terms with those of this batch, at most {self.max_terms:,} before; "
@@ -234,19 +238,7 @@ def read(path: str | os.PathLike) -> Features:
         return Features(rows.opened(path))
 
 
-def label(topics: Collection[str], seen: Collection[str]) -> int:
-    """Return whether a document of these topics is novel, known, or neither.
-
-    Examples
-    --------
-    >>> from odl.stream.features import label
-    >>> label(("oil",), {"gas"}), label(("oil", "gas"), {"gas"}), label((), {"gas"})
-    (1, 0, -1)
-    """
-    return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
-
-
-def advance(output, source, previous=None, max_terms=0):
+def advance(output, source, previous=None, max_terms=0, hash_terms=0):
     """Continue the feature chain by one batch, a run of documents at a time.
 
     Parameters
@@ -259,6 +251,8 @@ def advance(output, source, previous=None, max_terms=0):
         The timestep before; none for batch 0.
     max_terms : int
         Most terms known after a batch; 0: all. Those too many leave before the next one (`odl.stream.terms.staying`).
+    hash_terms : int
+        Buckets that words are hashed to (`odl.stream.buckets`); 0: a column a word.
 
     Returns
     -------
@@ -278,7 +272,7 @@ def advance(output, source, previous=None, max_terms=0):
             expected = f"timestep {wanted}, after {before.file.filename if before else 'nothing'}"
             given = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(given, expected, "pass the batch that follows")
-        known = known_terms.Known(before, max_terms)
+        known = known_terms.known(before, max_terms, hash_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
         used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
@@ -287,16 +281,14 @@ def advance(output, source, previous=None, max_terms=0):
         seen, dominant = before.seen_after() if before else (set(), set())
         sizes = {"t": wanted, "n_before": before.n_before + before.counts.shape[0] if before else 0}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
-            _write_counts(file, counts, columns, len(known.vocabulary), cut)
+            known.write_counts(file, counts, columns, words, cut)
             known.write(file)
             for name in ("ids", "titles"):
                 rows.copy_array(batch, file, name)
             storage.write_strings(file, "seen", sorted(seen))
             storage.write_strings(file, "seen_dominant", sorted(dominant))
             storage.write_array(file, "frequencies", known.frequencies)
-            for name, chosen, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
-                labels = (label(names[:chosen], past) for names in _topics(batch))
-                storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))
+            labels.write(file, batch, seen, dominant)
             for name in ("times", "topics"):
                 rows.copy_array(batch, file, name)
             if cut is not None:
@@ -310,6 +302,7 @@ def follow(
     previous: Features | None = None,
     output: str | os.PathLike | None = None,
     max_terms: int = 0,
+    hash_terms: int = 0,
 ) -> Features:
     """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
 
@@ -323,7 +316,7 @@ def follow(
         The timestep before; none for batch 0.
     output : path-like, optional
         Written: features of the timestep. Without one their file goes when nothing refers to it any more.
-    max_terms : int
+    max_terms, hash_terms : int
         As in `advance`.
 
     Returns
@@ -343,36 +336,5 @@ def follow(
     with tempfile.TemporaryDirectory() as folder:
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
         docs.write(source, replace(documents, passages=None), "batch", t=previous.t + 1 if previous else 0)
-        advance(output, source, previous, max_terms)
+        advance(output, source, previous, max_terms, hash_terms)
         return read(output)
-
-
-def _topics(file):
-    """Yield the topics of each document, the dominant one first."""
-    for line in rows.lines(storage.dataset_of(file, "topics", "u")):
-        yield tuple(line.split("\t")) if line else ()
-
-
-def _write_counts(file, counts, columns, n_terms, cut=None):
-    """Store the counts under global term ids, terms ascending; gone through once for each array."""
-    if cut is not None:
-        moved = (_moved(part, columns, n_terms) for _, part in cut.without(counts))
-        rows.write_csr(file, "counts", moved, (counts.shape[0], n_terms), np.int32)
-        return
-    group = file.create_group("counts")
-    group.attrs["shape"] = np.array([counts.shape[0], n_terms], dtype=np.int64)
-
-    def parts():
-        for _, part in counts.parts():
-            yield _moved(part, columns, n_terms)
-
-    for name in ("data", "indices"):
-        entries = (getattr(part, name) for part in parts())
-        rows.write_array(group, name, counts.nnz, np.dtype(np.int32), rows.reader(entries))
-    rows.copy_array(counts.inner, group, "indptr")
-
-
-def _moved(part, columns, n_terms):
-    """Return counts under other columns, ascending."""
-    moved = (part.data.astype(np.int32), columns[part.indices], part.indptr)
-    return sparse.csr_array(moved, shape=(part.shape[0], n_terms)).sorted_indices()

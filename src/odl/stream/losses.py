@@ -9,6 +9,7 @@ import numpy as np
 from odl.errors import StorageError
 from odl.files import documents as docs
 from odl.files import storage
+from odl.stream import features
 
 
 def sentence(documents, features):
@@ -47,12 +48,14 @@ def _files(folder):
 
 
 def _left(folder):
-    """Return how many terms a bounded vocabulary has let go."""
+    """Return how many terms a bounded vocabulary has let go, or how many buckets words share."""
     for path in _files(folder)[-1:]:
         with storage.reading(path, "features") as file:
             if most := int(file.attrs.get("max_terms", 0)):
                 gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
                 return f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
+            if "hash_terms" in file.attrs:
+                return features.read(path).sentence()
     return ""
 
 

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from odl.errors import DataError, ParameterError
 from odl.files import storage
+from odl.stream import buckets
+from odl.stream import counts as counted
 
 NEVER = -1  # timestep at which a new term was last seen
 
@@ -119,6 +121,12 @@ def number_terms(words, vocabulary):
     return columns
 
 
+def known(before, max_terms=0, hash_terms=0):
+    """Return what is known of terms before a batch: `Known`, or where words are hashed `odl.stream.buckets.Buckets`."""
+    buckets.check(hash_terms, max_terms, before)
+    return buckets.Buckets(before, hash_terms) if hash_terms else Known(before, max_terms)
+
+
 class Known:
     """The terms known before a batch: words, frequencies and, where there is a bound, ids and last timesteps.
 
@@ -168,6 +176,10 @@ class Known:
         if not self.max_terms:
             return {"n_initial": self.n_initial}
         return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
+
+    def write_counts(self, file, counts, columns, words, cut=None):
+        """Store the counts of a batch, as `odl.stream.counts.write` does."""
+        counted.write(file, counts, columns, len(self.vocabulary), cut)
 
     def write(self, file):
         """Store them."""

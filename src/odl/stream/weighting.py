@@ -65,7 +65,7 @@ class Weighed:
     Raises
     ------
     ParameterError
-        If the norm is none of these, or the end of the stream is missing.
+        If the norm is none of these, the end of the stream is missing, or the fixed vocabulary is asked of buckets.
 
     Examples
     --------
@@ -81,6 +81,9 @@ class Weighed:
 
     def __init__(self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None) -> None:
         _check_choice("norm", norm, ("l1", "l2", None))
+        if weighting.vocabulary == "fixed" and batch.hash_terms:
+            given = f"vocabulary 'fixed' with hash_terms {batch.hash_terms}, of whose buckets none is the first batch's"
+            raise ParameterError(given, "vocabulary 'growing'", "choose it, or set hash_terms to 0")
         self.counts, self.shape = batch.counts, batch.counts.shape
         self.settings = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm, "min_df": weighting.min_df}
         self.known = np.arange(self.shape[1]) < batch.n_initial if weighting.vocabulary == "fixed" else None

@@ -189,6 +189,9 @@ EDITS = [
          "if layout == h5py.h5d.VIRTUAL:", "fuzz_bombs"),
     Edit(" or first % BLOCK:\n                raise", ":\n                raise", "shards"),
     Edit("if first != P.shape[0]:", "if first > P.shape[0]:", "shards"),
+    # Ranks
+    Edit("if (hosts[rank], core) not in taken]", "if core not in taken]", "mpi"),
+    Edit("others[: max(0, 2 - len(found))]", "others[:0]", "mpi"),
     # Rules and configuration
     Edit("attempt: 2 ** (attempt - 1)\n", "attempt: 1\n", "resources"),
     Edit("* int(base + per_mb * times(wildcards) * megabytes(input))", "* int(base + per_mb * megabytes(input))",

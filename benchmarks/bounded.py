@@ -124,7 +124,8 @@ def main(words=None):
             if (t + 1) % SHOWN == 0:
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
                 said = f"{t + 1} timesteps, {(t + 1) * options.batch} documents, {peak:.0f} MB at most"
-                known = before.sentence() if any(bound.values()) else f"{before.counts.shape[1]} terms"
+                known = f"{before.counts.shape[1]} terms of {before.n_numbered}"
+                known = before.sentence() if options.hash_terms else known
                 print(f"{said}; {known}", *summary(rows, t + 1), sep="\n", flush=True)
 
 

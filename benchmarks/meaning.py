@@ -104,7 +104,9 @@ def methods(across, words, weight):
     by_words, by_vectors = (found[f"neighbours, a = {a}"][0] for a in (0, 1))
     found["neighbours, fused by rank"] = (ranked(by_words) + ranked(by_vectors), 0.5)
     found["neighbours, a from the past"] = (five((1.0 - weight) * W + weight * V), weight)
-    for window, seen in (("", by_vectors), (f" of the last {RECENT}", five(V[:, -RECENT:]))):
+    recent = five(V[:, -RECENT:])
+    found[f"neighbours, vectors of the last {RECENT}"] = (recent, 1.0)
+    for window, seen in (("", by_vectors), (f" of the last {RECENT}", recent)):
         for name, own in words.items():
             found[f"{name}"] = (own, 0.0)
             found[f"{name}, vectors{window}, fused by rank"] = (ranked(own) + ranked(seen), 0.5)

@@ -7,6 +7,7 @@ stream, seed and run: stored numbers and average AUC. About half a CPU minute fo
 """
 
 import argparse
+import functools
 import os
 from pathlib import Path
 
@@ -40,19 +41,26 @@ SCORED = {
 }
 
 
-def stream(name, seed, every=1):
-    """Return a stream of config/quality.yaml in the order of a seed."""
+@functools.lru_cache(maxsize=1)
+def corpus(name):
+    """Return the setting of a stream of config/quality.yaml, what is evaluated, and its documents."""
     study = yaml.safe_load((HERE / "config/quality.yaml").read_text(encoding="utf-8"))
     chosen, mirror = study["corpora"][name], os.environ["ODL_MIRROR"]
     registry = download.load_registry(HERE / "data/corpora.csv")
     files = [f"{mirror}/{row['folder']}/{row['file']}" for row in download.files_of(chosen["reader"], registry)]
-    documents = corpora.read(chosen["reader"], files, chosen["options"])
+    return chosen, study["evaluate"], corpora.read(chosen["reader"], files, chosen["options"])
+
+
+def stream(name, seed, every=1, last=None):
+    """Return a stream of config/quality.yaml in the order of a seed; topics may enter up to another timestep."""
+    chosen, rule, documents = corpus(name)
+    entry = chosen["topic_entry"]
     if every > 1:
         documents = documents.select(np.arange(0, len(documents.ids), every))
-        entry = chosen["topic_entry"]
-        chosen = {**chosen, "topic_entry": {**entry, "last": max(1, entry["last"] // every)}}
+        entry = {**entry, "last": max(1, entry["last"] // every)}
+    chosen = {**chosen, "topic_entry": {**entry, "last": last or entry["last"]}}
     order = config.order_seed({"corpora": {name: chosen}}, name, seed)
-    return qualitystream.Stream(name, documents, chosen, study["evaluate"], order)
+    return qualitystream.Stream(name, documents, chosen, rule, order)
 
 
 def scores_of(held, made, variants, seed):

@@ -53,10 +53,38 @@ def in_order(
         return scores
     most = min(peers, total - 1)
     alike, cosines = likeness.nearest_among(P, most)
+    return by_peers(scores, alike, cosines, share, contrast)
+
+
+def by_peers(
+    scores: np.ndarray, alike: np.ndarray, cosines: np.ndarray, share: float, contrast: float | None = None
+) -> np.ndarray:
+    """Return what `in_order` does, where the most similar documents are known already.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n_documents,)
+    alike, cosines : ndarray of int64 and float64, shape (n_documents, n_peers)
+        Documents of the batch that are most like each, and how much: 0 where they tell nothing.
+    share, contrast
+        As of `in_order`.
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.learners.peers import by_peers
+    >>> alike, cosines = np.array([[1], [2], [3], [2]]), np.array([[0.0], [0.6], [0.8], [0.8]])
+    >>> by_peers(np.array([0.2, 0.9, 0.4, 0.3]), alike, cosines, share=0.9)
+    array([0.2, 0.9, 0.3, 0.4])
+    """
     own, near = _standard(_ranks(scores)), _standard(cosines.sum(axis=1))
     related = -(own * near).mean()
     weight = np.clip(related * abs(related), -MOST, MOST) if contrast is None else contrast
-    own = _ranks(own + weight * near) / total
+    own = _ranks(own + weight * near) / len(scores)
     sums = cosines.sum(axis=1)
     told = (cosines * own[alike]).sum(axis=1) / np.where(sums > 0, sums, 1.0)
     places, counts = _ties((1.0 - share) * own + share * np.where(sums > 0, told, own))

@@ -1,0 +1,169 @@
+"""Vectors of an encoder beside words: nearest neighbours by both, `levels` by words beside neighbours by vectors.
+
+    ODL_MIRROR=... python benchmarks/meaning.py --encoder minilm [--streams subjects titles] [--seeds 0 1]
+
+Streams, orders and timesteps are those of config/meaning.yaml. The encoder is `wordllama` (extra `meaning`) or `minilm`
+(minilm.py, which says what it needs). `--vectors FOLDER` keeps the vectors of each stream as a
+`.npy` there and reads them from there: those of any other encoder can be put in their place (a row a document, in the
+order of the reader). One row for each stream, seed and method: average AUC plain and in the context of `levels`, among
+documents that are alike in the same way.
+"""
+
+import argparse
+import os
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import minilm
+import numpy as np
+import yaml
+
+from odl import config, corpora, learners, novelty
+from odl.corpora import download
+from odl.corpora import encoder as encoders
+from odl.evaluation import rivals
+from odl.experiments import qualitystream
+from odl.files import tables
+from odl.learners.peers import by_peers
+from odl.stream import dense
+
+HERE = Path(__file__).resolve().parent.parent
+FIXED, NEAREST, PEERS, SHARE = (0.0, 0.25, 0.5, 0.75, 1.0), 5, 10, 0.5
+RECENT = 1000  # documents of a window of vectors
+
+
+def documents_of(name, encoder, folder):
+    """Return the setting of a stream of config/meaning.yaml and its documents with vectors."""
+    study = yaml.safe_load((HERE / "config/meaning.yaml").read_text(encoding="utf-8"))
+    chosen, mirror = study["corpora"][name], os.environ["ODL_MIRROR"]
+    registry = download.load_registry(HERE / "data/corpora.csv")
+    files = [f"{mirror}/{row['folder']}/{row['file']}" for row in download.files_of(chosen["reader"], registry)]
+    kept = folder / f"{name}-{encoder}.npy" if folder else None
+    found = kept is not None and kept.exists()
+    began = time.process_time()
+    # A reader knows encoders of the package by name; another takes the place of the one it asks for.
+    other = {"encoder_of": lambda name: minilm.MiniLM() if name else None} if encoder == "minilm" else {}
+    options = {**chosen["options"], "vectors": None if found else "wordllama"}
+    with mock.patch.multiple(encoders, **other) if other else nullcontext():
+        documents = corpora.read(chosen["reader"], files, options)
+    if found:
+        documents = replace(documents, vectors=np.load(kept))
+    elif kept:
+        np.save(kept, documents.vectors)
+    print(f"{name}: {len(documents.ids)} documents, read in {time.process_time() - began:.1f} CPU s", flush=True)
+    return chosen, study["evaluate"], documents
+
+
+class Both(rivals.RIVALS["nearest5-joined"]):
+    """Cosines of a batch to the past and within it, by words and by vectors, and the weight from the past."""
+
+    def cosines(self, batch):
+        """Return (words, vectors) of the batch with the past, and the same within the batch."""
+        today, past = self._words(batch)
+        vectors = dense.centred(self.vectors, batch.vector_mean)
+        across = (today @ past.T).toarray(), batch.vectors @ vectors.T
+        return across, ((today @ today.T).toarray(), batch.vectors @ batch.vectors.T)
+
+
+def five(cosines):
+    """Return 1 - the mean of the five largest of each row."""
+    return 1.0 - np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
+
+
+def ranked(values):
+    """Return the share of the batch below each value, and half of those equal."""
+    ordered = np.sort(values)
+    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / (2 * len(values))
+
+
+def in_context(scores, words, vectors, weight):
+    """Return the scores in the order of `levels` in context, peers by the joint cosine."""
+    cosines = (1.0 - weight) * words + weight * vectors
+    np.fill_diagonal(cosines, -np.inf)
+    alike = np.argsort(-cosines, axis=1, kind="stable")[:, :PEERS]
+    return by_peers(scores, alike, np.maximum(np.take_along_axis(cosines, alike, axis=1), 0.0), SHARE)
+
+
+def methods(across, words, weight):
+    """Return name -> (scores of a batch, weight by which its documents are alike).
+
+    Parameters
+    ----------
+    across : (ndarray, ndarray)
+        Cosines with the past, by words and by vectors.
+    words : dict of str to ndarray
+        Scores of learners, by words.
+    weight : float
+        That from the past.
+    """
+    W, V = across
+    found = {f"neighbours, a = {a:g}": (five((1.0 - a) * W + a * V), a) for a in FIXED}
+    by_words, by_vectors = (found[f"neighbours, a = {a}"][0] for a in (0, 1))
+    found["neighbours, fused by rank"] = (ranked(by_words) + ranked(by_vectors), 0.5)
+    found["neighbours, a from the past"] = (five((1.0 - weight) * W + weight * V), weight)
+    recent = five(V[:, -RECENT:])
+    found[f"neighbours, vectors of the last {RECENT}"] = (recent, 1.0)
+    for window, seen in (("", by_vectors), (f" of the last {RECENT}", recent)):
+        for name, own in words.items():
+            found[f"{name}"] = (own, 0.0)
+            found[f"{name}, vectors{window}, fused by rank"] = (ranked(own) + ranked(seen), 0.5)
+            found[f"{name}, vectors{window}, a = 0.5"] = ((own + seen) / 2, 0.5)
+            found[f"{name}, vectors{window}, a from the past"] = ((1.0 - weight) * own + weight * seen, weight)
+    return found
+
+
+def measure(held):
+    """Return (method, plain, in context) and the weights from the past."""
+    made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
+    states = {
+        name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()
+    }
+    both, plain, context, weights = Both(held.seed), {}, {}, []
+    both.learn(held.batches[0])
+    for t, batch in enumerate(held.batches[1:], start=1):
+        P = held.P(t)
+        if t in held.listed:
+            words = {
+                name: novelty.score(learner, learner.fit_terms(states[name], P.shape[1]), P).score
+                for name, learner in made.items()
+            }
+            across, inside = both.cosines(batch)
+            weights.append(both.weight)
+            for name, (scores, weight) in methods(across, words, both.weight).items():
+                plain.setdefault(name, {})[t] = scores
+                context.setdefault(name, {})[t] = in_context(scores, *inside, weight)
+        states = {name: learner.learn(states[name], P, None) for name, learner in made.items()}
+        if t < max(held.listed):
+            both.learn(batch)
+    return [(name, held.average(plain[name]), held.average(context[name])) for name in plain], weights
+
+
+def main():
+    """Measure streams and write the table."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--encoder", default="wordllama")
+    words.add_argument("--streams", nargs="+", default=["subjects", "titles"])
+    words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    words.add_argument("--vectors", type=Path, help="folder that keeps vectors")
+    words.add_argument("--output", default="meaning.tsv")
+    given, rows = words.parse_args(), []
+    for name in given.streams:
+        chosen, rule, documents = documents_of(name, given.encoder, given.vectors)
+        for seed in given.seeds:
+            order = config.order_seed({"corpora": {name: chosen}}, name, seed)
+            held = qualitystream.Stream(name, documents, chosen, rule, order)
+            began = time.process_time()
+            found, weights = measure(held)
+            print(f"{name}, seed {seed}: weights {weights}, {time.process_time() - began:.0f} CPU s", flush=True)
+            for method, plain, context in found:
+                print(f"{name}\t{given.encoder}\t{seed}\t{method}\t{plain:.4f}\t{context:.4f}", flush=True)
+                row = {"stream": name, "encoder": given.encoder, "seed": seed, "method": method}
+                rows.append(row | {"plain": plain, "context": context})
+    tables.write_table(given.output, rows)
+
+
+if __name__ == "__main__":
+    main()

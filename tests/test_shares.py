@@ -62,6 +62,11 @@ class TestShares:
         assert shares_of(made(tmp_path, ["a", "b"], SMALLEST // 2)) == {}
         assert shares_of(["missing", "gone"]) == {}
 
+    def test_a_large_file_that_is_alone_is_not_read_again_when_another_comes(self, tmp_path):
+        paths = made(tmp_path, ["a", "b"], SMALLEST + 1)
+        (name,) = alone = shares_of(paths[:1])
+        assert alone[name] == paths[:1] == shares_of(paths)[name]
+
     def test_a_large_file_is_a_share_of_its_own(self, tmp_path):
         paths = [*made(tmp_path, ["a", "b"], 10), *made(tmp_path, ["c", "d"], SMALLEST + 1), *made(tmp_path, ["e"], 1)]
         assert list(shares_of(paths).values()) == [paths[:2], paths[2:3], paths[3:4], paths[4:]]

@@ -22,7 +22,8 @@ def shares_of(paths):
     Returns
     -------
     dict
-        Name of a share -> its files, in order; empty where one would do. A large file is a share of its own.
+        Name of a share -> its files, in order; empty where all files are smaller than one. A large file is a share of
+        its own, also where it is the only one: it is not read again when another comes.
     """
     sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
     size = SMALLEST
@@ -37,4 +38,4 @@ def shares_of(paths):
         held += length
         if 2 * held > size and digest[-1] < ENDS:  # where lists that differ before it end a share alike
             current = None
-    return found if len(found) > 1 else {}
+    return found if len(found) > 1 or sum(sizes) > SMALLEST else {}

@@ -26,8 +26,9 @@ def main():
     """Be Snakemake."""
     gc.set_threshold(100_000, 20, 20)  # as workflow/Snakefile
     for name in LATER:
-        if importlib.util.find_spec(name):
-            sys.modules.setdefault(name, Later(name))
+        if name not in sys.modules and (spec := importlib.util.find_spec(name)):
+            sys.modules[name] = Later(name)
+            sys.modules[name].__spec__ = spec  # by which others ask whether it is installed
     runpy.run_module("snakemake", run_name="__main__", alter_sys=True)
 
 

@@ -23,13 +23,14 @@ PREFIX = "set -euo pipefail;  "  # as Snakemake puts it
     ("command", "handed"),
     [
         ("odl step batch a.h5 'b c.h5'  --t 1 > l.log 2>&1", ["step", "batch", "a.h5", "b c.h5", "--t", "1"]),
-        ("""odl step plan --config '{"a": "it'"'"'s"}' > 'l g.log' 2>&1""", ["step", "plan", "--config", '{"a": "it\'s"}']),
+        ("""odl step plan '{"a": "it'"'"'s"}' > 'l g.log' 2>&1""", ["step", "plan", '{"a": "it\'s"}']),
         ("odl step plan '' '> x' > l.log 2>&1", ["step", "plan", "", "> x"]),
         *(
             (f"odl step {words}", None)
             for words in (
-                "plan a", "plan a > l.log", "plan $HOME > l.log 2>&1", "plan a; ls > l.log 2>&1", "plan * > l.log 2>&1",
-                "index a 2> >(tee l.log >&2)", "plan a | cat > l.log 2>&1", 'plan "$A" > l.log 2>&1', "plan `a` > l.log 2>&1",
+                "plan a", "plan a > l.log", "plan `a` > l.log 2>&1", "plan $HOME > l.log 2>&1",
+                "plan a; ls > l.log 2>&1", "plan * > l.log 2>&1",
+                "index a 2> >(tee l.log >&2)", "plan a | cat > l.log 2>&1", 'plan "$A" > l.log 2>&1',
                 "plan a > l.log 2>&1 && ls", "plan a\nls > l.log 2>&1",
             )
         ),

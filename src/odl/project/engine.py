@@ -1,6 +1,6 @@
 """Snakemake as `odl run` begins it: the same program, without looking for garbage and without pandas.
 
-``python -m odl.project.engine OPTIONS`` is ``python -m snakemake OPTIONS``. Its plugins are imported as soon as they are
+``python -m odl.project.engine OPTIONS`` is ``python -m snakemake OPTIONS``. Its plugins are imported where they are
 installed, one of them with pandas, which takes as long as the plan of a small run and is used on a cluster only.
 """
 

@@ -1,8 +1,8 @@
 """Jobs that Snakemake hands to the worker of its run itself, without processes that would only wait for them.
 
 Snakemake begins a shell for each job, and the shell the `odl` of the rule, which asks the worker (`odl.worker.client`).
-Where a command is a step of `odl` that the worker does, with nothing but words and a log, the thread that would wait for
-the shell asks instead. Any other command, and a job that the worker does not take, goes to a shell.
+Where a command is a step of `odl` that the worker does, with nothing but words and a log, the thread that would wait
+for the shell asks instead. Any other command, and a job that the worker does not take, goes to a shell.
 """
 
 import contextlib

@@ -8,7 +8,7 @@ import pytest
 
 from odl import corpora
 from odl.config import shares_of
-from odl.config.shares import SMALLEST
+from odl.config.shares import ALONE, SMALLEST
 from odl.corpora import shares
 from odl.errors import DataError
 from odl.files import documents, storage
@@ -63,7 +63,8 @@ class TestShares:
         assert shares_of(["missing", "gone"]) == {}
 
     def test_a_large_file_that_is_alone_is_not_read_again_when_another_comes(self, tmp_path):
-        paths = made(tmp_path, ["a", "b"], SMALLEST + 1)
+        assert shares_of(made(tmp_path, ["c"], ALONE)) == {}
+        paths = made(tmp_path, ["a", "b"], ALONE + 1)
         (name,) = alone = shares_of(paths[:1])
         assert alone[name] == paths[:1] == shares_of(paths)[name]
 

@@ -128,7 +128,10 @@ class Run:
         return False
 
     def jobs(self):
-        """Return (shell, odl process or None, rule) of each running job, oldest first."""
+        """Return (shell, odl process or None, rule) of each running job, oldest first.
+
+        A job that Snakemake handed to the worker has no shell: the process that does it stands for both.
+        """
         found = []
         try:
             shells = sorted(psutil.Process(self.process.pid).children(), key=lambda child: child.create_time())
@@ -146,7 +149,7 @@ class Run:
             if words[1:2] == ["-c"] and len(text) == 2:
                 name = text[1].split()[0]
                 found.append((shell, inner[0] if inner else None, RULES.get(name, name)))
-        return found
+        return found + [(process, process, rule) for process, rule in self.forked()]
 
     def forked(self):
         """Return (process, rule) of each child of the run's worker: those do what the jobs' own processes wait for."""

@@ -250,6 +250,7 @@ def test_atoms_that_came_later_have_no_use_before(made):
     last = chosen.batch(chosen.shown, chosen.shown["timesteps"][-1])
     use, steps, *_ = selection.topic_strip(chosen, most=100)
     last.atoms.append(("fresh words", "1 1", 5.0))
+    last.use.append(5.0)
     grown, _, named, _, kept = selection.topic_strip(chosen, most=100)
     row = list(kept).index(len(last.atoms) - 1)
     assert grown.shape == (len(use) + 1, len(steps)) and grown[row, -1] > 0 and not grown[row, :-1].any()

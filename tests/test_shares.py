@@ -8,7 +8,7 @@ import pytest
 
 from odl import corpora
 from odl.config import shares_of
-from odl.config.shares import SMALLEST
+from odl.config.shares import ALONE, SMALLEST
 from odl.corpora import shares
 from odl.errors import DataError
 from odl.files import documents, storage
@@ -61,6 +61,12 @@ class TestShares:
     def test_one_share_is_none(self, tmp_path):
         assert shares_of(made(tmp_path, ["a", "b"], SMALLEST // 2)) == {}
         assert shares_of(["missing", "gone"]) == {}
+
+    def test_a_large_file_that_is_alone_is_not_read_again_when_another_comes(self, tmp_path):
+        assert shares_of(made(tmp_path, ["c"], ALONE)) == {}
+        paths = made(tmp_path, ["a", "b"], ALONE + 1)
+        (name,) = alone = shares_of(paths[:1])
+        assert alone[name] == paths[:1] == shares_of(paths)[name]
 
     def test_a_large_file_is_a_share_of_its_own(self, tmp_path):
         paths = [*made(tmp_path, ["a", "b"], 10), *made(tmp_path, ["c", "d"], SMALLEST + 1), *made(tmp_path, ["e"], 1)]

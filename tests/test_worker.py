@@ -268,7 +268,7 @@ def test_a_socket_of_somebody_else_is_not_spoken_to(run, words, monkeypatch):
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(name)
     listening.listen()
-    assert client._connected(name) is None
+    assert client.connected(name, {}) is None
     listening.close()
 
 

@@ -73,7 +73,7 @@ def test_no_worker_is_left_after_a_run_and_none_is_begun_by_looking(fresh, study
         assert len(study.threads()) == begun
     target = study.checkpoint("da", 3)
     whole = target.read_bytes()
-    for switch, more in (("0", ["update"]), ("1", ["update", "worker"])):
+    for switch, more in (("0", ["update"]), ("1", ["worker", "update"])):
         target.unlink()
         begun = len(study.threads())
         study.run(study.target(target), ODL_WORKER=switch)

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -207,13 +208,11 @@ def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[i
     >>> novelty.top_terms(csc_array([[0.2, 0.0], [0.8, 0.5], [0.0, 0.5]]))
     [[(1, 0.8), (0, 0.2)], [(1, 0.5), (2, 0.5)]]
     """
-    lists = []
-    for atom in range(dictionary.shape[1]):
-        span = slice(dictionary.indptr[atom], dictionary.indptr[atom + 1])
-        terms, weights = dictionary.indices[span], dictionary.data[span]
-        order = np.lexsort((terms, -weights))[:most]
-        lists.append([(int(terms[at]), float(weights[at])) for at in order])
-    return lists
+    ends = dictionary.indptr.tolist()
+    atoms = np.repeat(np.arange(dictionary.shape[1]), np.diff(dictionary.indptr))
+    order = np.lexsort((dictionary.indices[: ends[-1]], -dictionary.data[: ends[-1]], atoms))  # all atoms at once
+    pairs = list(zip(dictionary.indices[order].tolist(), dictionary.data[order].tolist(), strict=True))
+    return [pairs[first : min(first + most, last)] for first, last in pairwise(ends)]
 
 
 def shares(learner: Learner, state: State, P: sparse.csr_array, found: Novelty) -> tuple[sparse.csr_array, np.ndarray]:

@@ -152,13 +152,17 @@ def nearest(P, A, most):
     """Return, for each document, up to `most` pairs of atom and cosine, nearest first; none without a common word."""
     sizes = np.sqrt(np.asarray(A.multiply(A).sum(axis=0))).ravel()
     lengths = np.sqrt(np.asarray(P.multiply(P).sum(axis=1))).ravel()
-    products, lists = sparse.csr_array(P @ A), []
-    for row in range(P.shape[0]):
-        span = slice(products.indptr[row], products.indptr[row + 1])
-        atoms = products.indices[span]
-        cosines = products.data[span] / np.maximum(lengths[row] * sizes[atoms], 1e-300)
-        order = [at for at in np.lexsort((atoms, -cosines))[:most] if cosines[at] > 0]
-        lists.append([(int(atoms[at]), float(cosines[at])) for at in order])
+    products = sparse.csr_array(P @ A)
+    rows, atoms = np.repeat(np.arange(P.shape[0]), np.diff(products.indptr)), products.indices
+    cosines = products.data / np.maximum(lengths[rows] * sizes[atoms], 1e-300)
+    order = np.lexsort((atoms, -cosines, rows))
+    first = products.indptr[:-1]
+    order = order[np.arange(len(order)) - first[rows] < most]  # of each row, which are sorted as they were stored
+    pairs = zip(rows[order].tolist(), atoms[order].tolist(), cosines[order].tolist(), strict=True)
+    lists = [[] for _ in range(P.shape[0])]
+    for row, atom, cosine in pairs:
+        if cosine > 0:
+            lists[row].append((atom, cosine))
     return lists
 
 

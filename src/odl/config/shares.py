@@ -8,6 +8,7 @@ import hashlib
 import os
 
 SMALLEST, MOST = 1 << 20, 128  # bytes of a share; shares of that size, before it is doubled
+ALONE = 2 * SMALLEST  # bytes from which on a single share is one
 ENDS = 32  # of 256 files, one in so many may end a share that is half full
 
 
@@ -22,7 +23,8 @@ def shares_of(paths):
     Returns
     -------
     dict
-        Name of a share -> its files, in order; empty where one would do. A large file is a share of its own.
+        Name of a share -> its files, in order; empty where one would do, unless it is so large that to read it again
+        when another file comes costs more than to join. A large file is a share of its own.
     """
     sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
     size = SMALLEST
@@ -37,4 +39,4 @@ def shares_of(paths):
         held += length
         if 2 * held > size and digest[-1] < ENDS:  # where lists that differ before it end a share alike
             current = None
-    return found if len(found) > 1 else {}
+    return found if len(found) > 1 or sum(sizes) > ALONE else {}

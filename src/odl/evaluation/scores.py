@@ -6,6 +6,7 @@ Of kind "scores" is what one learner said about the batch, of kind "baselines" w
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -36,8 +37,10 @@ class Scores:
         Of baselines: what neighbours were looked for in where that is less than the whole past, such as "last10000".
     top : list of (row, words)
         The most novel documents with their unexplained words; empty for baselines.
-    atoms : list of (words, weights, use)
-        Top words of every atom; empty for baselines.
+    use : list of float
+        Sum of the codes of every atom; empty for baselines.
+    path : str
+        The file of a learner, where the words of the atoms are.
 
     Examples
     --------
@@ -70,7 +73,16 @@ class Scores:
     window: str = ""
     titles: list = field(default_factory=list)
     top: list = field(default_factory=list)
-    atoms: list = field(default_factory=list)
+    use: list = field(default_factory=list)
+    path: str = ""
+
+    @cached_property
+    def atoms(self) -> list:
+        """(words, weights, use) of every atom, its top words; read when asked for, empty for baselines."""
+        if not self.path:
+            return []
+        with storage.reading(self.path, "scores") as file:
+            return _atoms(file)
 
     def labels(self, topics: str = "all") -> np.ndarray:
         """Labels by all topics of a document, or by its dominant topic only."""
@@ -148,10 +160,13 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         storage.write_strings(group, "words", said)
         group = file.create_group("atoms")
         storage.write_strings(group, "words", [" ".join(vocabulary[term] for term, _ in pairs) for pairs in top_atoms])
-        storage.write_strings(
-            group, "weights", [" ".join(f"{weight:.3g}" for _, weight in pairs) for pairs in top_atoms]
-        )
+        storage.write_strings(group, "weights", [_shown([weight for _, weight in pairs]) for pairs in top_atoms])
         storage.write_array(group, "use", atom_use)
+
+
+def _shown(weights):
+    """Return numbers with three digits that count, separated by spaces."""
+    return " ".join(["%.3g"] * len(weights)) % tuple(weights)
 
 
 def write_baselines(
@@ -204,7 +219,8 @@ def _read_learner(path, names):
         parts = [batch.novel, batch.novel_dominant, batch.empty, score]
         if names:
             batch.titles = storage.read_strings(file, "titles")
-            batch.top, batch.atoms = _most_novel(file), _atoms(file)
+            batch.top, batch.path = _most_novel(file), os.fspath(path)
+            batch.use = storage.read_array(file, "atoms/use").tolist()
             parts += [batch.ids, batch.titles, batch.topics]
         if {len(part) for part in parts} != {len(batch.times)}:
             raise ValueError("scores, labels and documents differ in number")
@@ -266,7 +282,7 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
     ----------
     path : path-like
     names : bool
-        Whether ids, titles, topics, words and atoms are read as well; else they are empty, in half of the time.
+        Whether ids, titles, topics and words are read as well; else they are empty, in half of the time.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def run(folder, options):
         The exit status.
     """
     config = project.expand(read(folder))
-    command = [sys.executable, "-m", "snakemake", *options]
+    command = [sys.executable, "-m", "odl.project.engine", *options]
     if any(option.split("=")[0] in PLAIN for option in options):
         return subprocess.run(command, cwd=folder).returncode
     began = time.monotonic()

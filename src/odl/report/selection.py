@@ -129,9 +129,9 @@ def topic_strip(chosen, most=10):
     """
     steps = list(chosen.shown["timesteps"])
     batches = [chosen.batch(chosen.shown, t) for t in steps]
-    use = np.zeros((max(len(batch.atoms) for batch in batches), len(steps)))
+    use = np.zeros((max(len(batch.use) for batch in batches), len(steps)))
     for column, batch in enumerate(batches):
-        use[: len(batch.atoms), column] = [weight for _, _, weight in batch.atoms]
+        use[: len(batch.use), column] = batch.use
     share = use / np.maximum(use.sum(axis=0), 1e-300)
     atoms = np.argsort(-share.mean(axis=1), kind="stable")[:most]
     atoms = atoms[share[atoms].sum(axis=1) > 0]

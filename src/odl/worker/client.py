@@ -2,7 +2,8 @@
 
 A run is one process of Snakemake, named by ``ODL_PARENT`` (workflow/Snakefile). Its first job begins the worker
 (`odl.worker.server`); where there can be none, the job runs in its own process, to the same bytes: not on Linux, no
-run, more threads than one, ``ODL_WORKER=0``. The socket has a name that is no file (Linux's abstract names), with the
+run, more threads than one, ``ODL_WORKER=0``. Of a step that a rule calls Snakemake itself is the client
+(`odl.worker.direct`). The socket has a name that is no file (Linux's abstract names), with the
 process and its start in it: two jobs cannot both bind it, and nothing stays behind.
 """
 
@@ -39,15 +40,24 @@ def ask(words):
     int or None
         The exit status; None where the command has to run in this process.
     """
-    name = _name() if words[:1] == ["step"] and _served(words[1:]) else None
+    name = name_for(words, os.environ)
     if name is None:
         return None
     try:
-        connection = _connected(name)
+        connection = connected(name, os.environ)
         if connection is None:
             return None
-        _send(connection, words)
-        return _wait(connection)
+        mask = os.umask(0)
+        os.umask(mask)
+        for end in ENDS:  # until the child has begun there is nothing to be ended but this process
+            _signal.signal(end, lambda number, _: os._exit(128 + number))
+        send(connection, words, os.environ, (0, 1, 2), mask)
+        child = begun(connection)
+        if child is None:
+            return None
+        for end in ENDS:
+            _signal.signal(end, lambda number, _: os.kill(child, number))
+        return ended(connection, lambda line: print(line, file=sys.stderr))
     except OSError:
         return None
     finally:
@@ -76,33 +86,41 @@ def name_of(process):
     return b"\0odl-worker-%d-%s-%s" % (os.getuid(), process.encode(), began)
 
 
-def _name():
-    """Return the socket's name where a worker may do this job."""
-    variables = os.environ.get
-    if sys.platform != "linux" or variables("ODL_WORKER") == "0" or variables("OMP_NUM_THREADS") != "1":
+def name_for(words, variables):
+    """Return the socket's name where a worker may do what `odl` is called with, or None.
+
+    Parameters
+    ----------
+    words : list of str
+    variables : dict of str to str
+        Environment of the job.
+    """
+    if words[:1] != ["step"] or not _served(words[1:]) or sys.platform != "linux":
         return None
-    parent = variables("ODL_PARENT", "")
-    if not parent.isdigit() or variables("ODL_HOST") != os.uname().nodename:
+    if variables.get("ODL_WORKER") == "0" or variables.get("OMP_NUM_THREADS") != "1":
+        return None
+    parent = variables.get("ODL_PARENT", "")
+    if not parent.isdigit() or variables.get("ODL_HOST") != os.uname().nodename:
         return None
     return name_of(parent)
 
 
-def _connected(name):
-    """Return a connection to the worker, which is begun if there is none, or None."""
+def connected(name, variables):
+    """Return a connection to the worker, which is begun with these variables if there is none, or None."""
     for _ in range(TRIES):
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
             connection.connect(name)
         except OSError:
             connection.close()
-            _begin(name)
+            _begin(name, variables)
             continue
         peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         return connection if int.from_bytes(peer[4:8], sys.byteorder) == os.getuid() else None
     return None
 
 
-def _begin(name):
+def _begin(name, variables):
     """Begin the worker, unless another job was faster: only one can have the name."""
     listening = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -115,45 +133,47 @@ def _begin(name):
     os.set_inheritable(number, True)
     command = [sys.executable, "-P", "-m", "odl", COMMAND, str(number)]
     null = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
-    os.posix_spawn(sys.executable, command, os.environ, file_actions=null, setsid=True)
+    os.posix_spawn(sys.executable, command, variables, file_actions=null, setsid=True)
     listening.close()
 
 
-def _send(connection, words):
-    """Send what makes a process: arguments, folder, environment, and its streams themselves."""
-    mask = os.umask(0)
-    os.umask(mask)
+def send(connection, words, variables, streams, mask):
+    """Send what makes a process: arguments, folder, environment, umask, and its three streams themselves."""
     fields = [identity(), os.fsencode(os.getcwd()), b"%d" % mask, b"%d" % len(words), *map(os.fsencode, words)]
-    fields += [key + b"=" + value for key, value in os.environb.items()]
+    fields += [os.fsencode(f"{key}={value}") for key, value in variables.items()]
     message = b"\0".join(fields)
     message = len(message).to_bytes(8, sys.byteorder) + message
-    streams = b"".join(stream.to_bytes(4, sys.byteorder) for stream in range(3))
-    for end in ENDS:  # until the child has begun there is nothing to be ended but this process
-        _signal.signal(end, lambda number, _: os._exit(128 + number))
-    sent = connection.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+    passed = b"".join(stream.to_bytes(4, sys.byteorder) for stream in streams)
+    sent = connection.sendmsg([message], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
     connection.sendall(message[sent:])
 
 
 def identity():
-    """Return which package and interpreter this is: jobs of another one are not for this worker."""
-    return os.fsencode(f"{__file__} {sys.executable}")
+    """Return which package and environment this is: jobs of another one are not for this worker."""
+    return os.fsencode(f"{__file__} {sys.prefix}")
 
 
-def _wait(connection):
-    """Wait for the end of the job, hand signals on to it, and return its status, or None where it has not begun."""
+def begun(connection):
+    """Return the process of the job when it has begun, or None where the worker does not do it."""
     kind, child = _message(connection)
-    if kind != BEGUN:
-        return None
-    for end in ENDS:
-        _signal.signal(end, lambda number, _: os.kill(child, number))
+    return child if kind == BEGUN else None
+
+
+def ended(connection, say):
+    """Wait for the end of the job and return its status.
+
+    Parameters
+    ----------
+    connection : socket
+    say : callable
+        Is given the line that tells why, where the job did not end by itself.
+    """
     kind, status = _message(connection)
     if kind != OVER:
-        print(
-            "odl: the worker of this run was ended, and this job with it; run the same command again", file=sys.stderr
-        )
+        say("odl: the worker of this run was ended, and this job with it; run the same command again")
         return 1
     if status < 0:
-        print(f"odl: the job was ended by signal {-status}", file=sys.stderr)
+        say(f"odl: the job was ended by signal {-status}")
         return 128 - status
     return status
 

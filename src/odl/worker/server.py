@@ -43,7 +43,7 @@ def serve(number, main):
         return
     if client.name_of(process) != listening.getsockname():
         return
-    Worker(listening, run, main).loop()
+    Worker(listening, run, int(process), main).loop()
 
 
 def _close_others(number):
@@ -57,8 +57,8 @@ def _close_others(number):
 class Worker:
     """The loop over requests, ends of children, and the end of the run."""
 
-    def __init__(self, listening, run, main):
-        self.listening, self.run, self.main = listening, run, main
+    def __init__(self, listening, run, number, main):
+        self.listening, self.run, self.number, self.main = listening, run, number, main
         self.told, self.tell = os.pipe()
         os.set_blocking(self.tell, False)
         self.children = {}  # descriptor of the process -> (its number, its connection)
@@ -116,14 +116,15 @@ class Worker:
         if not pid:
             self.be_child(connection)
         process = os.pidfd_open(pid)
-        self.children[process], self.connections[connection.fileno()] = (pid, connection), process
+        self.children[process] = (pid, connection)
         self.poll.register(process, select.POLLIN)
-        self.poll.register(connection, select.POLLRDHUP)
+        if peer_of(connection)[0] != self.number:  # the end of the run itself is waited for, and its jobs end in order
+            self.connections[connection.fileno()] = process
+            self.poll.register(connection, select.POLLRDHUP)
 
     def fits(self, connection):
         """Say whether a child of this process may do what is asked; where it has become another one, serve no more."""
-        peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        if int.from_bytes(peer[4:8], sys.byteorder) != os.getuid():
+        if peer_of(connection)[1] != os.getuid():
             return False
         if len(os.listdir("/proc/self/task")) == 1 and all(_state(path) == held for path, held in self.seen.items()):
             return True
@@ -140,7 +141,8 @@ class Worker:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
             signal.signal(signal.SIGINT, signal.default_int_handler)
             known = set(sys.modules)
-            for descriptor in (self.listening.fileno(), self.run, self.told, *self.children, *self.connections):
+            others = [held.fileno() for _, held in self.children.values()]
+            for descriptor in (self.listening.fileno(), self.run, self.told, *self.children, *others):
                 os.close(descriptor)
             words = job.begin(connection, self.environment)
             if words is None:
@@ -193,6 +195,12 @@ class Worker:
         for process in self.children:
             ends.register(process, select.POLLIN)
         return ends.poll(seconds * 1000)
+
+
+def peer_of(connection):
+    """Return the process and the user at the other end."""
+    peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return tuple(int.from_bytes(peer[first : first + 4], sys.byteorder) for first in (0, 4))
 
 
 def _send(process, number):

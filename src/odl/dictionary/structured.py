@@ -15,11 +15,12 @@ from scipy import sparse
 
 from odl.coding import fista
 from odl.errors import ParameterError
-from odl.kernels import elastic
+from odl.kernels import native
 from odl.prox.columns import EPSILON, MatrixLike, real_matrix
 from odl.prox.treeprox import LARGEST_ENTRY, number, project_atoms
 from odl.trees import Tree
 
+elastic = native.Kernels("elastic")
 Dictionary: TypeAlias = np.ndarray | sparse.csc_array
 BLOCK = 512  # documents summed at a time
 UNUSED = 1e-12  # an atom with A_jj at most this times the largest of them is not used

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from odl.distributed.windows import Window
 from odl.errors import ParameterError
-from odl.kernels import windows as window_kernels
+from odl.kernels import native
 
+window_kernels = native.Kernels("windows")
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
 DUAL, SCORE = 1, 2  # tags of the messages
 POLLS, PAUSE = 20, 1e-5  # looks at a message before a rank sleeps between them, seconds that it sleeps

@@ -7,11 +7,12 @@ the size of the vocabulary.
 
 import math
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 
 BLOCK = 32  # cells of a side that are mirrored together: two such squares fit the nearest cache
 
 
+@called("i[] i[] i[] l u[] -> l")
 @kernel
 def number(terms, place, known, count, local):
     """Number the terms that have no number yet, in the order in which they occur.
@@ -44,6 +45,7 @@ def number(terms, place, known, count, local):
     return count
 
 
+@called("l l i[] i[] l u[]")
 @kernel
 def find(first, last, terms, place, unknown, local):
     """Fill `local` with the numbers of terms first..last-1, `unknown` for those that have none."""
@@ -52,6 +54,7 @@ def find(first, last, terms, place, unknown, local):
         local[entry] = found - 1 if found else unknown
 
 
+@called("l l l[] d[] d d[] d[]")
 @kernel
 def flatten(first, last, starts, weights, power, scale, values):
     """Fill `values` with the weights of rows first..last-1 raised to a power, in rows of the l2 norms `scale`."""
@@ -65,6 +68,7 @@ def flatten(first, last, starts, weights, power, scale, values):
             values[entry] *= factor
 
 
+@called("l l l[] u[] l[]")
 @kernel
 def count(first, last, starts, terms, counts):
     """Count how often each term occurs in rows first..last-1; `counts` are zeros."""
@@ -72,6 +76,7 @@ def count(first, last, starts, terms, counts):
         counts[terms[entry]] += 1
 
 
+@called("l[,] l[]")
 @kernel
 def offsets(counts, starts):
     """Find where the list of each term starts, and in it the part of each thread.
@@ -92,6 +97,7 @@ def offsets(counts, starts):
     starts[-1] = free
 
 
+@called("l l l[] u[] d[] l[] u[] d[]")
 @kernel
 def fill(first, last, starts, terms, weights, places, rows, values):
     """Write rows first..last-1 into the lists, from the places of each term on."""
@@ -112,6 +118,7 @@ def add(first, last, terms, weights, offsets, rows, values, total):
             total[rows[place]] += weight * values[place]
 
 
+@called("l l l[] u[] d[] l[] u[] d[] d[,]")
 @kernel
 def grams(first, last, starts, terms, weights, offsets, rows, values, gram):
     """Fill a matrix with the inner products of rows first..last-1 and the rows up to each, on both sides."""
@@ -156,6 +163,7 @@ def largest(total, count, chosen, best):
             chosen[rank], best[rank] = place, total[place]
 
 
+@called("l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]")
 @kernel
 def nearest(first, last, apart, starts, terms, weights, offsets, rows, values, total, chosen, best):
     """Find the rows of the largest inner products with documents first..last-1, as `largest` does.
@@ -201,6 +209,7 @@ def _product(first, last, terms, weights, dense):
     return total
 
 
+@called("l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]")
 @kernel
 def codes(
     first, last, starts, terms, weights, atom_starts, atom_terms, atom_weights, chosen, sweeps, found, dense, gram
@@ -278,6 +287,7 @@ def _put(row, value, begin, free, place, rows, values):
     return free + 1
 
 
+@called("l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]")
 @kernel
 def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, owner, place, found, to_rows, to_values):
     """Put two families of lists together, with the rows that own theirs now.
@@ -306,6 +316,7 @@ def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, ow
     found[-1] = free
 
 
+@called("l[] i[] l[] u[] d[] l[] i[] d[]")
 @kernel
 def by_row(order, known, offsets, rows, values, starts, terms, weights):
     """Return lists to compressed rows, terms in the given order of their numbers; entries of 0 are left out.
@@ -361,6 +372,7 @@ def _threshold(values, rank):
     return values[rank]
 
 
+@called("l l[] i[] d[] l[] d[] d[]")
 @kernel
 def heaviest(most, starts, terms, weights, ends, sizes, work):
     """Cut every row to its `most` largest weights, among equals the first, and scale it to unit l2 norm, in place.

@@ -7,7 +7,9 @@ Each line: what was done, seconds on the clock, CPU seconds (of all its processe
 kernels there are since. The wheel is installed without a cache of packages, so the clock depends on the network;
 `--constraint` takes a file of versions. `--posts` goes to the page of one's own files, by `odl init` and `odl run`,
 `--needed` to that of the default corpus without compiling all kernels before: in both the workflow compiles what it
-needs. Of several wheels, such as that for all platforms and that for one, each gets an environment of its own.
+needs. `--calls` makes the first call of every learner, of emerging topics and of ranks in turn (what two of
+them share is compiled by the first), and no more. Of several wheels, such as that for all platforms and that for one,
+each gets an environment of its own.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from pathlib import Path
 from measure import child, facts
 
 CODE = "from odl.config import places; print(places.SNAKEFILE)"
+NAMES = "from odl import learners; print(*learners.LEARNERS, 'topics', 'ranks')"
 
 
 def main():
@@ -27,6 +30,7 @@ def main():
     parser.add_argument("wheel", type=Path, nargs="+")
     parser.add_argument("--posts", type=Path, nargs="+", help="one's own files, for odl init and odl run")
     parser.add_argument("--needed", action="store_true", help="compile only what the default study needs")
+    parser.add_argument("--calls", action="store_true", help="make the first call of every learner, and no more")
     parser.add_argument("--constraint", type=Path, help="versions to install")
     parser.add_argument("--cores", default="all")
     parser.add_argument("--keep", type=Path, help="folder to copy the page to")
@@ -50,12 +54,16 @@ def measured(place, wheel, args):
 
     def step(said, *command):
         cost = child(command, folder, alone)
-        print(f"{said:<28} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s  {compiled(place):4} files", flush=True)
+        print(f"{said:<34} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s  {compiled(place):4} files", flush=True)
         return cost
 
     step("python -m venv", sys.executable, "-m", "venv", place / "venv")
     step("pip install", bin / "pip", "install", "--quiet", *versions, wheel.resolve())
     print(f"the package: {size(place) / 1e6:.1f} MB, the environment: {size(place, '*') / 1e6:.0f} MB", flush=True)
+    if args.calls:
+        for name in child([bin / "python", "-c", NAMES], folder, alone).printed.split():
+            step(f"odl step compile {name}", bin / "odl", "step", "compile", name)
+        return
     if args.posts:
         step("odl init", bin / "odl", "init", "news", *[path.resolve() for path in args.posts])
         step("odl run", bin / "odl", "run", "news")

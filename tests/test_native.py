@@ -1,17 +1,22 @@
 """Kernels compiled ahead of time give the bytes of the compiled ones, and nothing stale is ever loaded."""
 
+import ast
+import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import ROOT
 
+from odl import learners
 from odl.config import sources
-from odl.kernels import native, reach
+from odl.kernels import native, passing, reach, shared
 
 CODE = """
 import hashlib, sys
@@ -26,12 +31,19 @@ P = sparse.random_array((60, 90), density=0.2, rng=rng, format="csr")
 P.data /= np.repeat(np.asarray(P.sum(axis=1)), np.diff(P.indptr))
 A = prox.project_columns(sparse.random_array((90, 20), density=0.3, rng=rng, format="csc") * 3)
 X, objective = exact.codes(P, A, 0.1)
-learner = learners.make("adaptive", terms=20)
-state = learner.start(P, 10, rng)
-codes = learner.score(learner.learn(state, P, None), P).codes
 digest = hashlib.sha256()
-for part in (A.data, X.data, X.indices, objective, state.dictionary.data, codes.data):
+for part in (A.data, X.data, X.indices, objective):
     digest.update(part.tobytes())
+for algorithm, options in (
+    ("adaptive", {"terms": 20}), ("batch_l2", {}), ("flat", {}), ("hierarchical", {"group_norm": "linf"}),
+    ("diffusion", {"task": "nmf_huber", "solver": "diffusion", "network": "ring", "iterations": 40}), ("diffusion", {}),
+    ("diffusion", {"solver": "fixed_point", "network": "ring"}),
+):
+    learner = learners.make(algorithm, **options)
+    state = learner.start(P, 10, rng)
+    codes = learner.score(state, P).codes
+    state = learner.learn(state, P, codes, [P])
+    digest.update(state.dictionary.data.tobytes() + codes.data.tobytes())
 print(digest.hexdigest(), "numba" in sys.modules)
 """
 
@@ -46,7 +58,7 @@ def run(**settings):
 def test_libraries_give_the_same_bytes_without_numba():
     from odl.jobs import compile as ahead
 
-    assert all(ahead.build(name) for name in native.FUNCTIONS)
+    assert all(ahead.build(name) for name in reach.names())
     found, used = run()
     assert used == "False"
     assert run(ODL_NATIVE="0") == [found, "True"]
@@ -66,15 +78,15 @@ class TestShipped:
         libraries, cache = package / "kernels" / "libraries", tmp_path / "cache"
         for folder in (libraries, cache):
             folder.mkdir()
-        for name in native.FUNCTIONS:
+        for name in reach.names():
             shutil.copy(ahead.build(name), libraries)
         return {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache), "CC": str(tmp_path / "missing")}
 
     def test_the_first_call_compiles_nothing(self, installed):
         found, used = run(**installed)
         assert [found, used] == [run(ODL_NATIVE="0")[0], "False"]
-        code = "import sys; from odl.cli import main; main(); sys.exit('numba' in sys.modules)"
-        words = [sys.executable, "-c", code, "step", "compile", "dual_averaging", "online_admm", "adaptive", "levels"]
+        code = "import sys; sys.modules['numba'] = None; from odl.cli import main; main()"  # to import it fails
+        words = [sys.executable, "-c", code, "step", "compile", *learners.LEARNERS, "topics", "ranks"]
         done = subprocess.run(words, env={**os.environ, **installed}, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
         assert os.listdir(installed["NUMBA_CACHE_DIR"]) == []
@@ -85,12 +97,14 @@ class TestShipped:
             file.write(b"of another machine")
         with open(f"{installed['PYTHONPATH']}/odl/kernels/grams.py", "a") as file:
             file.write("# edited")
-        code = "from odl.kernels import native; print(*(name for name in native.FUNCTIONS if not native.ready(name)))"
+        code = (
+            "from odl.kernels import native, reach; print(*(name for name in reach.names() if not native.ready(name)))"
+        )
         done = subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, **installed}, capture_output=True, text=True
         )
-        assert done.stdout.split() == ["columns", "grams"]
-        words = [sys.executable, "-m", "odl", "step", "compile", "adaptive"]
+        assert done.stdout.split() == ["columns", "grams", "tree_codes"]
+        words = [sys.executable, "-m", "odl", "step", "compile", "dual_averaging"]
         done = subprocess.run(words, env={**os.environ, **installed, "CC": "cc"}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         made = [name for name in os.listdir(installed["NUMBA_CACHE_DIR"]) if name.endswith(".so")]
@@ -176,13 +190,105 @@ class TestStale:
 def test_arrays_of_another_type_or_layout_are_refused():
     from odl.jobs import compile as ahead
 
-    called = native.bind(native.ctypes.CDLL(ahead.build("columns")), "columns", "project_columns")
+    called = passing.bind(ctypes.CDLL(ahead.build("columns")), "columns", "project_columns")
     start, values = np.array([0, 2]), np.array([2.0, 1.0])
     called(start, values, np.empty(2), 1e-16)
     assert values.tolist() == [1.0, 0.0]
     for wrong in (values.astype(np.float32), np.zeros(4)[::2], np.zeros((1, 2))):
         with pytest.raises(TypeError, match="project_columns"):
             called(start, wrong, np.empty(2), 1e-16)
+
+
+class TestDeclared:
+    """What is called from outside has a library: a kernel says so where it is written."""
+
+    FOLDER = ROOT / "src" / "odl"
+
+    @classmethod
+    def outside(cls):
+        """Yield the path, the code and, by name, the files of kernels that it calls, of all files outside kernels."""
+        for path in sorted(cls.FOLDER.rglob("*.py")):
+            if path.parent.name != "kernels":
+                tree = ast.parse(path.read_text())
+                named = {
+                    node.targets[0].id: node.value.args[0].value
+                    for node in tree.body
+                    if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("native.Kernels(")
+                }
+                yield path, tree, named
+
+    def test_what_is_called_is_declared(self):
+        """Also where another module's are called, as in `likeness.kernels.grams`."""
+        held = {f"{path.stem}.{name}": file for path, _, named in self.outside() for name, file in named.items()}
+        n_calls = 0
+        for path, tree, named in self.outside():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    file = (named | held).get(ast.unparse(node.func.value))
+                    if file:
+                        n_calls += 1
+                        assert node.func.attr in reach.declared(file), (path, node.lineno, f"{file}.{node.func.attr}")
+        assert n_calls > 40
+
+    def test_nothing_else_of_the_kernels_is_imported(self):
+        """So that a process with libraries does without numba."""
+        light = {"native", "passing", "reach", "shared"}
+        for path, tree, named in self.outside():
+            assert set(named.values()) <= set(reach.names()), path
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and node.module == "odl.kernels":
+                    assert {alias.name for alias in node.names} <= light, path
+                assert not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("odl.kernels.")), path
+
+    def test_a_declaration_of_every_form_is_read(self, monkeypatch):
+        text = b'@called("d[,] Layout -> (l d[])")\n@kernel\ndef one(D):\n    pass\n\n\n'
+        text += b'@called(\n    "l l[] "\n    "MODEL"\n)\n@allocating\ndef two(n):\n    pass\n\n\n@kernel\ndef no(x):\n'
+        monkeypatch.setattr(reach, "_read", lambda name: (text, set()))
+        found = passing.declared.__wrapped__("any")
+        assert found["one"] == (("d[,]", shared.Layout("l[]", "l[]", "l[]", "d[]")), (("l", "d[]"),))
+        assert found["two"] == (("l", "l[]", ("d", "d", "d", "?")), ()) and len(found) == 2
+
+    def test_all_that_a_file_of_kernels_declares_is_seen(self):
+        for path in (self.FOLDER / "kernels").glob("*.py"):
+            n_lines = len(re.findall(r"^@called\(", path.read_text(), re.M))
+            assert len(reach.declared(path.stem)) == n_lines, path
+
+
+@pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
+class TestPassing:
+    """What libraries take and return."""
+
+    @pytest.fixture
+    def bound(self):
+        from odl.jobs import compile as ahead
+
+        return lambda name, function: passing.bind(ctypes.CDLL(ahead.build(name)), name, function)
+
+    def test_a_new_array(self, bound):
+        D = np.random.default_rng(0).random((5, 3))
+        found = bound("grams", "gram_matrix")(D)
+        assert np.allclose(found, D.T @ D, rtol=1e-14) and found.flags.owndata and found.flags.writeable
+
+    def test_a_number(self, bound):
+        assert bound("grams", "steepness")(np.diag([2.0, 3.0]), 30) == pytest.approx(3.0)
+
+    def test_an_argument_comes_back_as_itself(self, bound):
+        atoms = np.zeros((2, 3), np.int32), np.zeros((2, 3)), np.zeros(2, np.int64)
+        rest = (np.zeros(2, np.int64), np.zeros(2), 0.1, 0.0, False, 0, np.zeros(3, np.int32), np.zeros((2, 3)))
+        found = bound("ranks", "learn")(atoms, *rest, np.full(3, -1, np.int32))
+        assert all(one is other for one, other in zip(found, atoms, strict=True))
+
+    def test_no_memory(self, bound):
+        with pytest.raises(MemoryError, match="gram_matrix"):
+            bound("grams", "gram_matrix")(np.zeros((0, 2**33)))
+
+    def test_an_older_c_library_has_what_they_call(self):
+        """Of Linux on x86-64; the wheel's tag names its version."""
+        from odl.jobs import compile as ahead
+
+        for name in reach.names():
+            versions = re.findall(rb"\0GLIBC_2\.(\d+)", Path(ahead.build(name)).read_bytes())
+            assert max(map(int, versions), default=0) <= 29, name
 
 
 def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
@@ -194,7 +300,7 @@ def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
     assert not list(tmp_path.glob("*.so"))
 
 
-LIBRARIES = {"small": {"f": "l"}, "large": {"f": "l"}}
+LIBRARIES = ["small", "large"]
 
 
 class TestOneBuild:
@@ -214,7 +320,6 @@ class TestOneBuild:
 
         for name in LIBRARIES:
             (tmp_path / f"{name}.py").touch()
-        monkeypatch.setattr(native, "FUNCTIONS", LIBRARIES)
         monkeypatch.setattr(native, "library", lambda name, folder=None: str(tmp_path / name))
         monkeypatch.setattr(reach, "source", lambda name: str(tmp_path / f"{name}.py"))
         monkeypatch.setattr(ahead, "build", build)

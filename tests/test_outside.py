@@ -64,10 +64,13 @@ def test_the_scores_of_a_run_are_level_with_it_and_its_average_is_that_of_the_ta
     assert f"other  {rows[2]['average']:.3f}  {difference:+.3f}" in text
 
 
-def test_the_truth_is_ahead_of_all(study):
+def test_the_truth_is_ahead_of_all_and_each_file_is_read_once(study, monkeypatch):
+    opened, read = [], outside.read_scores
+    monkeypatch.setattr(outside, "read_scores", lambda path: opened.append(path) or read(path))
     own = {f"{t}-{row}": float(row % 5 == 0) for t in LISTED for row in range(60)}
     rows, _, _ = outside.compare(study[0], own, stream="made", seed=0)
     assert rows[0]["average"] == 1.0 and all(row["low"] > 0 for row in rows[1:])
+    assert len(opened) == len(set(opened)) == 2 * len(LISTED)
 
 
 def test_elsewhere_it_says_where_to_go(study, tmp_path, monkeypatch):

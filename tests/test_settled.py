@@ -82,7 +82,9 @@ def test_a_start_that_is_wrong_is_iterated_from(rng, monkeypatch):
     model, P, A = material("nmf_huber", rng)
     made, owner = network("ring", 9, degree=2), np.arange(9)
     slow = coding.over_network(P, A, model, owner, made, **MANY)
-    monkeypatch.setattr(coding, "spread", lambda mixing, mu, pull: settled.spread(mixing, 0.5 * mu, 2.0 * pull))
+    monkeypatch.setattr(
+        coding.fixedpoint, "spread", lambda mixing, mu, pull: settled.spread(mixing, 0.5 * mu, 2.0 * pull)
+    )
     near = coding.over_network(P, A, model, owner, made, tolerance=1e-9, iterations=12_000, settled=True)
     assert near.iterations.min() > 10
     np.testing.assert_allclose(near.costs, slow.costs, atol=1e-7)

@@ -8,10 +8,12 @@ from scipy import sparse
 
 from odl import trees
 from odl.errors import ParameterError
-from odl.kernels import grams, tree_codes
+from odl.kernels import native
 from odl.prox.columns import MatrixLike, real_matrix
 from odl.prox.treeprox import is_infinity, layout, number
 
+grams = native.Kernels("grams")
+tree_codes = native.Kernels("tree_codes")
 STOPS = ("gap", "decrease")
 BLOCK = 4096  # documents whose codes are dense at a time
 EVERY = 5  # iterations from one test of the stopping rule to the next

@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.kernels import lars as lars_kernels
+from odl.kernels import native
 from odl.prox.columns import EPSILON, MatrixLike, parts, real_matrix
 
+kernels = native.Kernels("lars")
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
 # Noise; smallest squared sine of an entering atom; share of ||p||^2 that is left where c is computed anew; steps.
@@ -140,7 +141,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     A = A / unit
     gram = np.ascontiguousarray((A.T @ A).toarray())
     arrays = parts(P), parts(A.tocsr()), parts(A), gram
-    lengths, atoms, values, residual, objective, gap = lars_kernels.code_documents(
+    lengths, atoms, values, residual, objective, gap = kernels.code_documents(
         *arrays, lam / unit, loss == "squared", SETTINGS, SWEEPS, ACCEPTED
     )
     X = (values / unit, atoms, np.concatenate(([0], np.cumsum(lengths))))

@@ -35,13 +35,13 @@ def compile_kernels(args):
     from odl.files import saying
     from odl.jobs import compile as ahead
     from odl.jobs import update
-    from odl.kernels import native
+    from odl.kernels import reach
 
     saying.aloud()
     if args.libraries:
         ahead.build_for_wheel(args.libraries, saying.say)
         return
-    for name in ahead.build_all(native.FUNCTIONS, saying.say):
+    for name in ahead.build_all(ahead.needed(args.algorithm) if args.algorithm else reach.names(), saying.say):
         print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):

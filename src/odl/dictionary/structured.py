@@ -16,11 +16,12 @@ from scipy import sparse
 from odl.coding import fista
 from odl.dictionary.sums import Statistics, accumulate, statistics
 from odl.errors import ParameterError
-from odl.kernels import elastic
+from odl.kernels import native
 from odl.prox.columns import EPSILON, MatrixLike
 from odl.prox.treeprox import LARGEST_ENTRY, number, project_atoms
 from odl.trees import Tree
 
+elastic = native.Kernels("elastic")
 Dictionary: TypeAlias = np.ndarray | sparse.csc_array
 UNUSED = 1e-12  # an atom with A_jj at most this times the largest of them is not used
 

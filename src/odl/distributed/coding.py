@@ -16,8 +16,12 @@ from odl.distributed.models import Model
 from odl.distributed.networks import Network, single
 from odl.distributed.packing import checked, pack, settings, unpack
 from odl.errors import ParameterError
-from odl.kernels import descent, diffusion
-from odl.kernels.settled import spread
+from odl.kernels import native
+from odl.prox.columns import parts
+
+descent = native.Kernels("descent")
+diffusion = native.Kernels("diffusion")
+fixedpoint = native.Kernels("settled")
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
 SETTLED = 5000  # most agents whose fixed point is found at once
@@ -106,10 +110,10 @@ def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, toler
     if settings(model)[2] == 0.0:
         products, gram = np.ascontiguousarray((P @ A).toarray()), np.ascontiguousarray((A.T @ A).toarray())
         squares = 2.0 * empty_cost(P, model)
-        codes, parts = descent.code_squared(products, squares, gram, *limits)
+        codes, values = descent.code_squared(products, squares, gram, *limits)
     else:
-        codes, parts = descent.code_documents(P.indptr, P.indices, P.data, pack(A), P.shape[1], *limits)
-    return Coded(sparse.csr_array(codes), parts[0], parts[1], parts[0] + parts[1], parts[2])
+        codes, values = descent.code_documents(*parts(P), pack(A), P.shape[1], *limits)
+    return Coded(sparse.csr_array(codes), values[0], values[1], values[0] + values[1], values[2])
 
 
 def owners(n_atoms: int, n_agents: int) -> np.ndarray:
@@ -167,7 +171,7 @@ def _over(model, owner, network, mu, iterations, tolerance, settled):
         if network.n_agents > SETTLED:
             given = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
             raise ParameterError(given, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
-        limits = spread(mixing, float(mu), mu * model.residual.curvature / network.n_agents)
+        limits = fixedpoint.spread(mixing, float(mu), mu * model.residual.curvature / network.n_agents)
     return (
         owner.astype(np.int64),
         mixing,
@@ -228,9 +232,7 @@ def over_network(
     """
     P, A = checked(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
-    codes, costs, used, reached = diffusion.diffuse_documents(
-        P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments
-    )
+    codes, costs, used, reached = diffusion.diffuse_documents(*parts(P), pack(A), P.shape[1], *arguments)
     if _as_one(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
     codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
@@ -261,7 +263,7 @@ def learn_centralised(
     """
     P, A = checked(P, A, model)
     atoms, _ = descent.learn_documents(
-        *[P.indptr, P.indices, P.data, pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
+        *[*parts(P), pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
         float(model.dictionary.beta),
     )
     return unpack(atoms, P.shape[1])
@@ -301,6 +303,6 @@ def learn_over_network(
     P, A = checked(P, A, model)
     arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
     atoms, _, _ = diffusion.diffuse_and_learn(
-        *[P.indptr, P.indices, P.data, pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
+        *[*parts(P), pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
     )
     return unpack(atoms, P.shape[1])

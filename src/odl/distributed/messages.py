@@ -11,8 +11,9 @@ from scipy import sparse
 from odl.distributed.crew import wait
 from odl.distributed.windows import Window
 from odl.errors import ParameterError
-from odl.kernels import windows as window_kernels
+from odl.kernels import native
 
+window_kernels = native.Kernels("windows")
 DUAL, SCORE = 1, 2  # tags of the messages
 STEP = 0.01  # of the averaging of the score, as in `odl.distributed.inference.average`
 

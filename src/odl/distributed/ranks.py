@@ -16,8 +16,9 @@ from odl.distributed.coding import safe_step
 from odl.distributed.inference import CHECK
 from odl.distributed.messages import DUAL
 from odl.errors import ParameterError
-from odl.kernels import ranks as rank_kernels
+from odl.kernels import native
 
+rank_kernels = native.Kernels("ranks")
 BLOCK, ROOM = 64, 64_000_000  # most documents side by side, bytes that a rank has for them
 
 
@@ -149,8 +150,8 @@ class Agents:
 
     def _documents(self, P, first, last):
         """Return some documents as the kernels take them: empty if none of the own agents sees them."""
-        starts = P.indptr[first : last + 1]
-        return starts if self.shares.any() else np.zeros_like(starts), P.indices, P.data
+        starts = P.indptr[first : last + 1].astype(np.int64)
+        return starts if self.shares.any() else np.zeros_like(starts), P.indices.astype(np.int32, copy=False), P.data
 
     def _diffuse(self, documents):
         """Run the diffusion of documents side by side; one that has ended stays as it is. Return their iterations."""
@@ -246,7 +247,7 @@ class Agents:
         """Compile what is called where neighbours are on other hosts."""
         active, none = np.zeros(0, np.int64), np.zeros(0, np.int64)
         held = (self.kept, self.n_kept, self.listed, self.terms, self.where, self.nu, self.psi)
-        documents = (np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0))
+        documents = (np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
         fixed = (documents, self.atoms, self.own, self.rows, self.shares, self.settings, self.mu, 1)
         rank_kernels.adapt(active, *fixed, *held)
         rank_kernels.combine(active, True, self.psi, *self.mixing, 1.0, self.listed, self.nu, self.old)

@@ -10,11 +10,12 @@ from scipy import sparse
 from odl.distributed.inference import CHECK
 from odl.distributed.messages import DUAL
 from odl.distributed.ranks import BLOCK, ROOM, Agents, Inferred
-from odl.kernels import rank_messages, rank_rounds, rank_span
+from odl.kernels import native, shared
 
+rank_rounds = native.Kernels("rank_rounds")
 SMALL = 16, 4096, 4096  # columns of a document, entries of a block, floats of a message that there is room for at first
 CACHED = 150_000  # terms of a block, so that its columns stay near the core
-NEEDS = rank_rounds.COLUMNS, rank_rounds.ENTRIES, rank_rounds.MESSAGES
+NEEDS = shared.COLUMNS, shared.ENTRIES, shared.MESSAGES
 
 
 def agents_of(ranks, model, owner, A, **settings):
@@ -30,7 +31,7 @@ class SpanAgents(Agents):
         self.room = list(SMALL)
         super()._prepare()
         ranks, shares = self.ranks, self.shares
-        self.rank = rank_span.Rank(
+        self.rank = shared.Rank(
             n_agents=ranks.network.n_agents,
             first=int(ranks.agents[0]),
             own=self.own.astype(np.int64),
@@ -55,7 +56,7 @@ class SpanAgents(Agents):
         n_own, n_heard, n_neighbours = len(self.ranks.agents), len(self.ranks.heard), len(self.ranks.hears)
         c, entries, floats = self.room
         return {
-            "state": (np.int64, (rank_rounds.PLACES,)),
+            "state": (np.int64, (shared.PLACES,)),
             **dict.fromkeys(("active", "used", "n", "n_kept"), (np.int64, (n,))),
             **dict.fromkeys(("key", "order", "first", "length"), (np.int64, (n, c))),
             **dict.fromkeys(("coefficients", "old", "base", "gram"), (float, (n, n_own, c))),
@@ -64,7 +65,7 @@ class SpanAgents(Agents):
             **dict.fromkeys(("answers", "reference"), (float, (n, n_own))),
             **dict.fromkeys(("known", "told", "heard"), (np.int64, (n, n_neighbours, c))),
             **dict.fromkeys(("n_told", "fresh", "n_heard"), (np.int64, (n, n_neighbours))),
-            "heads": (np.int64, (n_neighbours, rank_messages.HEAD)),
+            "heads": (np.int64, (n_neighbours, shared.HEAD)),
             "mine": (float, (2 * n_own * n,)),
             "everyone": (float, (2 * self.ranks.network.n_agents * n,)),
             "products": (float, (n, c, c)),
@@ -88,7 +89,7 @@ class SpanAgents(Agents):
         self.held["where"][:] = -1
         for name, array in before.items():
             self.held[name][tuple(slice(size) for size in array.shape)] = array
-        self.columns = rank_span.Columns(**{name: self.held[name] for name in rank_span.Columns._fields})
+        self.columns = shared.Columns(**{name: self.held[name] for name in shared.Columns._fields})
 
     def infer(self, P):
         """Code a batch (eqs 31, 37, 42); see `odl.distributed.ranks.Agents.infer`."""
@@ -108,7 +109,7 @@ class SpanAgents(Agents):
         learning = (learns, step, float(self.model.dictionary.beta))
         duals = (np.zeros(self.n_terms, np.int32), np.zeros((n_own, self.n_terms if learns else 1)), self.mark)
         need, fixed = None, self._fixed(P)
-        while need != rank_rounds.DONE:  # Python handles a signal
+        while need != shared.DONE:  # Python handles a signal
             held = [self.held[name] for name in ("active", "used", "heads", "out", "into", "mine", "everyone")]
             need, self.atoms = rank_rounds.advance(
                 *[self.held["state"], fixed[0], self.atoms, self.rank, self.settings, self.columns],
@@ -116,7 +117,7 @@ class SpanAgents(Agents):
             )
             self._meet(need, block)
         state = self.held["state"]
-        self.ranks.count(int(state[rank_rounds.EXCHANGES]), int(state[rank_rounds.FLOATS]))
+        self.ranks.count(int(state[shared.EXCHANGES]), int(state[shared.FLOATS]))
         self._allocate(1)
         return results
 
@@ -141,12 +142,12 @@ class SpanAgents(Agents):
         state = self.held["state"]
         if need in NEEDS:
             place = NEEDS.index(need)
-            self.room[place] = max(int(state[rank_rounds.NEED]), 2 * self.room[place])
+            self.room[place] = max(int(state[shared.NEED]), 2 * self.room[place])
             self._allocate(block, keep=True)
-        elif need == rank_rounds.EXCHANGE:
+        elif need == shared.EXCHANGE:
             self._exchange(block)
-        elif need == rank_rounds.GATHER:
-            n = int(state[rank_rounds.ACTIVE])
+        elif need == shared.GATHER:
+            n = int(state[shared.ACTIVE])
             everyone = self.ranks.gather(self.held["mine"][: 2 * n * len(self.own)].reshape(-1, 2 * n))
             self.held["everyone"][: everyone.size] = everyone.ravel()
 

@@ -13,8 +13,9 @@ import sys
 import numpy as np
 
 from odl.distributed.crew import cores
-from odl.kernels import windows as kernels
+from odl.kernels import native, shared
 
+kernels = native.Kernels("windows")
 LONGEST, TOTAL = 1_000_000, 64_000_000  # bytes of a message; of a host, of which what is written takes memory
 TURN = 100_000  # nanoseconds, the least that the kernel takes; 3 ms or so otherwise
 SYSCALLS = {"x86_64": 314, "aarch64": 274}  # sched_setattr, which the C library lacks
@@ -76,7 +77,7 @@ class Window:
         everyone = np.zeros(size, dtype=np.int64)
         here.Allgather(np.array([comm.Get_rank()], dtype=np.int64), everyone)
         self.longest = min(LONGEST, TOTAL // (2 * size * size)) // 64 * 8
-        part = kernels.SLOTS + 2 * self.longest + 4
+        part = shared.SLOTS + 2 * self.longest + 4
         self._owned = MPI.Win.Allocate_shared(8 * part * size * size if me == 0 else 0, 8, comm=here)
         self.memory = np.frombuffer(self._owned.Shared_query(0)[0], float)
         places = [part * (me * size + other) for other in range(size)]
@@ -104,7 +105,7 @@ class Window:
 
 def warm_up():
     """Compile what `Window` calls; the semaphore is one of this process."""
-    memory, moment = np.zeros(kernels.SLOTS + 2), np.zeros(4, np.int64)
+    memory, moment = np.zeros(shared.SLOTS + 2), np.zeros(4, np.int64)
     if sys.platform == "linux" and kernels.start(memory, 0):
         kernels.put(memory, 0, 1, np.zeros(1))
         kernels.await_message(memory, 0, moment)

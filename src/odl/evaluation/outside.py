@@ -68,7 +68,14 @@ def _chosen(plan, stream, seed):
 
 
 def _timesteps(entries):
-    """Return the timesteps of the average, and whether labels are of all topics or of the dominant one."""
+    """Return what the first run has of the timesteps of the average, and whether labels are of all topics.
+
+    Returns
+    -------
+    batches : list of Scores
+    topics : str
+        ``all`` or ``dominant``.
+    """
     rows = [row for entry in entries for row in read_table(os.path.join(entry["folder"], "auc.tsv"))]
     listed = sorted({int(row["t"]) for row in rows if row["listed"]})
     if not listed:
@@ -76,7 +83,7 @@ def _timesteps(entries):
     novel = {int(row["t"]): int(row["novel"]) for row in rows}
     batches = [read_scores(score_path(entries[0], t)) for t in listed]
     fits = all(int((batch.labels("all") == 1).sum()) == novel[batch.t] for batch in batches)
-    return listed, "all" if fits else "dominant"
+    return batches, "all" if fits else "dominant"
 
 
 def compare(
@@ -124,12 +131,13 @@ def compare(
     if not os.path.isdir(entries[0]["folder"]):
         given = f"no {entries[0]['folder']} below the present folder"
         raise DataError(given, "the folder where the study was run", "go there and say it again")
-    listed, topics = _timesteps(entries)
+    batches, topics = _timesteps(entries)
+    listed = [batch.t for batch in batches]
     names, held, labels = [YOURS], [], []
-    for t in listed:
-        found = {}
+    for first in batches:
+        found, t = {}, first.t
         for entry in entries:
-            batch = read_scores(score_path(entry, t))
+            batch = first if entry is entries[0] else read_scores(score_path(entry, t))
             size = f" k={entry['k']}" if entry["k"] is not None else ""
             found |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
         missing = [ident for ident in batch.ids if ident not in own]

@@ -6,15 +6,16 @@ nothing to choose. What a dictionary is worth shows beside it.
 
 import numpy as np
 
-from odl.kernels.grams import gram_matrix
+from odl.kernels import native
 
+grams = native.Kernels("grams")
 RIDGE = 1e-8  # added to variances, as a share of their mean: centred patches have a singular covariance
 
 
 def moments(X):
     """Return mean and covariance of rows; sums run down the rows, on any number of cores alike."""
     mean = X.mean(axis=0)
-    return mean, gram_matrix(np.ascontiguousarray(X - mean)) / len(X)
+    return mean, grams.gram_matrix(np.ascontiguousarray(X - mean)) / len(X)
 
 
 def estimates(X, known, mean, covariance):

@@ -6,28 +6,25 @@ cluster.
 """
 
 import contextlib
+import ctypes
 import os
 import shutil
 import subprocess
 import tempfile
 
+from odl.config import sources
 from odl.errors import OdlError
 from odl.files import storage
-from odl.kernels import native, reach
+from odl.kernels import native, passing, reach
 
 try:
     import fcntl
 except ImportError:  # not on Windows
     fcntl = None
 
-# What the code asks for where it raises or frees, which functions that allocate nothing and check nothing never do.
-MISSING = ["NRT_Free", "NRT_MemInfo_call_dtor", "numba_do_raise", "numba_gil_ensure", "numba_gil_release"]
-MISSING += ["numba_runtime_build_excinfo_struct", "numba_unpickle"]
-STUBS = """#include <math.h>
-#include <stdlib.h>
-double numba_frexp(double x, int *power) { *power = 0; return isfinite(x) ? frexp(x, power) : x; }
-double numba_ldexp(double x, int power) { return ldexp(x, power); }
-""" + "".join(f"void {symbol}(void) {{ abort(); }}\n" for symbol in MISSING)
+OTHERS = {"topics": "alerts/topics", "ranks": "jobs/ranks"}  # with kernels, beside the learners
+FLAGS = ["-shared", "-fPIC", "-O2", "-fvisibility=hidden"]  # of RUNTIME, which needs not be seen
+RUNTIME = os.path.join(os.path.dirname(__file__), "runtime.c")
 
 
 @contextlib.contextmanager
@@ -58,13 +55,25 @@ def alone(name, wait=True):
         yield True
 
 
+def needed(algorithms):
+    """Return the names of the files of kernels that algorithms call.
+
+    Parameters
+    ----------
+    algorithms : iterable of str
+        Learners, ``topics`` or ``ranks``.
+    """
+    files = sources.closure(*(OTHERS.get(algorithm, f"learners/{algorithm}") for algorithm in algorithms))
+    return [name for name in reach.names() if f"kernels/{name}" in files]
+
+
 def build_all(names, say, folder=None):
     """Compile the libraries that are not there yet; what another process compiles is waited for at the end.
 
     Parameters
     ----------
     names : iterable of str
-        Keys of `odl.kernels.native.FUNCTIONS`.
+        Of files of kernels that are called from outside.
     say : callable
         Takes a line for each library that is compiled or waited for.
     folder : path-like, optional
@@ -110,7 +119,7 @@ def build_for_wheel(folder, say):
         Where one could not be made.
     """
     os.makedirs(folder, exist_ok=True)
-    failed = build_all(native.FUNCTIONS, say, folder)
+    failed = build_all(reach.names(), say, folder)
     if failed:
         given, expected = f"no library of {', '.join(failed)} was made", "a C compiler (cc, or CC) that makes them"
         raise OdlError(given, expected, "install one, or build the wheel for all platforms (make dist)")
@@ -122,7 +131,7 @@ def build(name, folder=None):
     Parameters
     ----------
     name : str
-        A key of `odl.kernels.native.FUNCTIONS`.
+        Of a file of kernels that is called from outside.
     folder : path-like, optional
         Where it is made; by default where it is looked for.
 
@@ -140,14 +149,12 @@ def build(name, folder=None):
 
     try:
         with tempfile.TemporaryDirectory() as place, storage.replacing(path) as made:
-            parts = [objects.write(place, name, function) for function in native.FUNCTIONS[name]]
-            stubs = os.path.join(place, "stubs.c")
-            with open(stubs, "w") as file:
-                file.write(STUBS)
-            command = [compiler, "-shared", "-fPIC", "-o", made, *parts, stubs, "-lm"]
+            parts = [objects.write(place, name, function) for function in reach.declared(name)]
+            told = ["-DSEMAPHORES"] if "windows" in reach.files(name) else []
+            command = [compiler, *FLAGS, *told, "-o", made, *parts, RUNTIME, "-lm"]
             subprocess.run(command, check=True, capture_output=True)
-            for function in native.FUNCTIONS[name]:
-                native.bind(native.ctypes.CDLL(made), name, function)
+            for function in reach.declared(name):
+                passing.bind(ctypes.CDLL(made), name, function)
     except (subprocess.CalledProcessError, OSError, AttributeError):
         return None
     return path

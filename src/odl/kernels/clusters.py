@@ -9,7 +9,7 @@ found by `odl.kernels.prices`.
 import math
 
 from odl.kernels import inverted, prices
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 from odl.kernels.prices import ATOMS, START, TIME
 
 MERGE, JOIN, RETIRE = 0, 1, 2
@@ -143,6 +143,7 @@ def _products(
     return norm
 
 
+@called("l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l l d[,] d[]")
 @kernel
 def products(
     first, last, since, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
@@ -193,6 +194,10 @@ def _nearest(n_atoms, inner, squares, inverse, cosines):
     return found, most if found >= 0 else -1.0
 
 
+@called(
+    "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[,] d[] d[,] d[] d[] d[] l[] l[] d[] l[] l[] "
+    "l[,] d[,] d[] d[] d[] l[] l[] l l l d l"
+)
 @kernel
 def learn(
     first, last, ahead, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,

@@ -3,9 +3,10 @@
 Nothing is allocated, so that `odl.jobs.compile` can make a library of it that needs no numba.
 """
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 
 
+@called("l[] d[] d[] d")
 @kernel
 def project_columns(start, values, distance, epsilon):
     """Project each column values[start[j]:start[j + 1]] on {a >= 0, sum(a) <= 1}, in place (see `odl.prox.columns`).

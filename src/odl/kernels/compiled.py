@@ -25,13 +25,24 @@ def _compiled(**options):
     return decorate
 
 
+def called(kinds):
+    """Declare a kernel that is called from outside: `odl.jobs.compile` makes a library of those of its file.
+
+    Parameters
+    ----------
+    kinds : str
+        What it takes and, behind ``->``, what it returns; `odl.kernels.passing` reads it in the source, where it
+        stands over the decorator of the kernel. Letters are types (d, f: floats of 8 and 4 bytes; l, i, u: integers of
+        8, 4 and, unsigned, 4; b: a byte; ?: a truth value), d[,] is an array with two axes in C order, (l d[]) a tuple,
+        and names are those of `odl.kernels.shared`.
+    """
+    return lambda compiled: compiled
+
+
 allocating = _compiled()
-# Without numba's reference counts, which cost a third of the time, and so that `odl.jobs.compile` can make a library of
-# it: such a function must not allocate.
+# Without numba's reference counts, which cost a third of the time: such a function must not allocate.
 kernel = _compiled(_nrt=False)
 # Where a call would cost as much as its work.
 inlined = _compiled(_nrt=False, forceinline=True)
-# Sums in the order that is fastest, the same on one machine every time.
-summing = _compiled(_nrt=False, fastmath={"reassoc", "contract"})
-# Of numbers that are not NaN.
+# Of numbers that are not NaN, to compare them: no order of a sum may depend on the processor, so neither does a result.
 comparing = _compiled(_nrt=False, fastmath={"reassoc", "nnan", "nsz"})

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, called, kernel
 from odl.kernels.padded import (
     agreement,
     allocate,
@@ -136,6 +136,7 @@ def _solve(terms, values, term, weight, count, sizes, model, tolerance, sweeps, 
     return touched, kept, residual, penalty, max(residual + penalty - dual, 0.0)
 
 
+@called("ROWS ATOMS l MODEL d l -> (d[,] d[,])")
 @allocating
 def code_documents(indptr, indices, data, atoms, n_terms, model, tolerance, sweeps):
     """Code documents one by one; return codes (dense), residual, penalty and gap."""
@@ -189,6 +190,7 @@ def _values_squared(product, square, answers, code, names, kept, gamma, delta, s
     return residual, penalty, square - explained - residual - 0.5 / delta * silent
 
 
+@called("d[,] d[] d[,] MODEL d l -> (d[,] d[,])")
 @allocating
 def code_squared(products, squares, gram, model, tolerance, sweeps):
     """Code documents for the squared residual from products alone: P A, ||p||^2 and A^T A (dense).
@@ -222,6 +224,7 @@ def code_squared(products, squares, gram, model, tolerance, sweeps):
     return codes, parts
 
 
+@called("ROWS ATOMS l MODEL d l d d -> (ATOMS d[])")
 @allocating
 def learn_documents(indptr, indices, data, atoms, n_terms, model, tolerance, sweeps, step, beta):
     """Code and learn documents one by one; return the atoms and the sum of each atom's codes."""

@@ -6,7 +6,7 @@ have `odl.kernels.ranks`.
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, called, kernel
 from odl.kernels.padded import allocate, room, screen, slope_of, soft, start_document, step_atom
 from odl.kernels.settled import jump
 from odl.kernels.span import (
@@ -189,6 +189,7 @@ def _read(terms, values, owner, shares, model, kept, columns, plains, coefficien
         costs[owner[j]] += 0.5 * delta * y * y
 
 
+@called("ROWS ATOMS l l[] MIXING d[] MODEL d l d l d[,,] -> (d[,] d[,] l[] l[])")
 @allocating
 def diffuse_documents(
     indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits
@@ -245,6 +246,7 @@ def _learn(
     return term, weight, count
 
 
+@called("ROWS ATOMS l l[] MIXING d[] MODEL d l d l d[,,] d d -> (ATOMS d[] l)")
 @allocating
 def diffuse_and_learn(
     indptr, indices, data, atoms, n_terms, owner, mixing, shares, model, mu, iterations, tolerance, check, limits,

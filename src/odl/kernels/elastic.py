@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, called, kernel
 
 
 @kernel
@@ -104,6 +104,7 @@ def _project(d, mu, positive, epsilon, work):
         value, count = _constraint(d, mu)
 
 
+@called("d[,] d ? d")
 @allocating
 def project_rows(D, mu, positive, epsilon):
     """Project every row of D (atoms x terms), in place."""
@@ -112,6 +113,7 @@ def project_rows(D, mu, positive, epsilon):
         _project(D[j], mu, positive, epsilon, work)
 
 
+@called("d[,] d[,] d[,] d ? d l d d -> (l d)")
 @allocating
 def descend(D, R, A, mu, positive, epsilon, sweeps, tolerance, smallest):
     """Update the atoms (rows of D, atoms x terms) in turn, in place; return (sweeps made, last change).

@@ -12,7 +12,7 @@ that `odl.jobs.compile` can make a library of it that needs no numba.
 
 import numpy as np
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 from odl.kernels.document import carve, norm_of, power_of_two, prepare, write
 from odl.kernels.edges import (
     advance,
@@ -166,6 +166,9 @@ def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted
     return primal, gap
 
 
+@called(
+    "l l l[] u[] d[] l[] u[] d[] l[] u[] d[] d[] d l d[] l l d[] l[] b[] d[] d[] i[] d[] l[] i[] d[] d[] d[] b[] -> l"
+)
 @kernel
 def code_documents(
     first,

@@ -7,7 +7,7 @@ atoms; cells by terms, then documents; `link` lists the pairs of a cell, `weight
 
 import math
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 
 
 @kernel
@@ -32,6 +32,7 @@ def _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, p
     return met
 
 
+@called("l[] u[] l[] u[] d[] d[] d[] l[] l[] l[]")
 @kernel
 def count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, place, sizes):
     """Fill `sizes` with the numbers of pairs, cells and links."""
@@ -53,6 +54,7 @@ def count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, 
             place[listed[position]] = 0
 
 
+@called("l[] u[] d[] l[] u[] d[] d[] d[] l[] l[] l[] l[] d[] d[] l[] i[] d[]")
 @kernel
 def reduce(
     p_start, p_document, p_value, x_start, x_atom, x_value, total,
@@ -121,6 +123,7 @@ def _project(begin, members, values, steps):
             values[pair] = value if value > 0.0 else 0.0
 
 
+@called("d[] l[] i[] d[] d[] l[] l[] d[] d[] d[] d d[] d[] d[] d[] d[,] d[] d[] -> l")
 @kernel
 def iterate(
     target, start, link, weight, slope, begin, members, steps, a, dual, constant, settings,

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, called, kernel
 
 
+@called("d[,] -> d[,]")
 @allocating
 def gram_matrix(D):
     """Return D^T D of a dense matrix in C order; zeros cost nothing, sums run down the rows."""
@@ -39,6 +40,7 @@ def longest_square(D):
     return squares.max()
 
 
+@called("d[,] l -> d")
 @allocating
 def steepness(gram, rounds):
     """Return an upper bound of the largest eigenvalue of a Gram matrix G.
@@ -61,6 +63,7 @@ def steepness(gram, rounds):
     return best
 
 
+@called("l[] u[] d[] d[] d[] l d d[]")
 @kernel
 def largest_eigenvalue(start, index, value, vector, image, limit, tolerance, found):
     """Find the largest eigenvalue of M^T M, M a non-negative CSR matrix, by power iteration from `vector`, all ones.

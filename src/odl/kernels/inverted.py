@@ -5,11 +5,12 @@ in compressed form; terms are numbered in the order in which they first occur (`
 the size of the vocabulary.
 """
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 
 BLOCK = 32  # cells of a side that are mirrored together: two such squares fit the nearest cache
 
 
+@called("i[] i[] i[] l u[] -> l")
 @kernel
 def number(terms, place, known, count, local):
     """Number the terms that have no number yet, in the order in which they occur.
@@ -42,6 +43,7 @@ def number(terms, place, known, count, local):
     return count
 
 
+@called("l l i[] i[] l u[]")
 @kernel
 def find(first, last, terms, place, unknown, local):
     """Fill `local` with the numbers of terms first..last-1, `unknown` for those that have none."""
@@ -50,6 +52,7 @@ def find(first, last, terms, place, unknown, local):
         local[entry] = found - 1 if found else unknown
 
 
+@called("l l l[] u[] l[]")
 @kernel
 def count(first, last, starts, terms, counts):
     """Count how often each term occurs in rows first..last-1; `counts` are zeros."""
@@ -57,6 +60,7 @@ def count(first, last, starts, terms, counts):
         counts[terms[entry]] += 1
 
 
+@called("l[,] l[]")
 @kernel
 def offsets(counts, starts):
     """Find where the list of each term starts, and in it the part of each thread.
@@ -77,6 +81,7 @@ def offsets(counts, starts):
     starts[-1] = free
 
 
+@called("l l l[] u[] d[] l[] u[] d[]")
 @kernel
 def fill(first, last, starts, terms, weights, places, rows, values):
     """Write rows first..last-1 into the lists, from the places of each term on."""
@@ -97,6 +102,7 @@ def add(first, last, terms, weights, offsets, rows, values, total):
             total[rows[place]] += weight * values[place]
 
 
+@called("l l l[] u[] d[] l[] u[] d[] d[,]")
 @kernel
 def grams(first, last, starts, terms, weights, offsets, rows, values, gram):
     """Fill a matrix with the inner products of rows first..last-1 and the rows up to each, on both sides."""
@@ -141,6 +147,7 @@ def largest(total, count, chosen, best):
             chosen[rank], best[rank] = place, total[place]
 
 
+@called("l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]")
 @kernel
 def nearest(first, last, apart, starts, terms, weights, offsets, rows, values, total, chosen, best):
     """Find the rows of the largest inner products with documents first..last-1, as `largest` does.
@@ -180,6 +187,7 @@ def _put(row, value, begin, free, place, rows, values):
     return free + 1
 
 
+@called("l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]")
 @kernel
 def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, owner, place, found, to_rows, to_values):
     """Put two families of lists together, with the rows that own theirs now.
@@ -208,6 +216,7 @@ def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, ow
     found[-1] = free
 
 
+@called("l[] i[] l[] u[] d[] l[] i[] d[]")
 @kernel
 def by_row(order, known, offsets, rows, values, starts, terms, weights):
     """Return lists to compressed rows, terms in the given order of their numbers; entries of 0 are left out.

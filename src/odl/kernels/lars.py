@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from odl.kernels.active import allocate, append, backward, refine, remove, slopes
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, called, kernel
 
 
 @kernel
@@ -193,6 +193,7 @@ def _document(terms, values, unit, rows, columns, gram, span, lam, squared, work
     return residual, value, gap, square
 
 
+@called("(ROWS) (ROWS) (ROWS) d[,] d ? (d d d d) l d -> (l[] i[] d[] d[] d[] d[])")
 @allocating
 def code_documents(documents, by_term, by_atom, gram, lam, squared, settings, sweeps, accepted):
     """Code the rows of a CSR batch (indptr, indices, data); the dictionary comes as CSR and as CSC.

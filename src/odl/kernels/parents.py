@@ -3,7 +3,7 @@
 import numpy as np
 
 from odl.kernels import clusters, prices
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 
 NEVER = 1 << 62  # later than any time
 LEFT = 0.7  # share of the places that are groups still, below which they move together
@@ -44,6 +44,7 @@ def _together(
     return left
 
 
+@called("d[,] d[] d[] d[] l l[] l[] d[] l[] l[,] d[,] d[] d[] d[] l[] l[] l[] l[]")
 @kernel
 def group(
     gram, documents, squares, inverse, target, owner, names, inner, stamp, partner, worth, price, least,

@@ -9,7 +9,7 @@ none is left. Every pair is looked at by the one that changed last, and only whe
 
 import numpy as np
 
-from odl.kernels.compiled import comparing, kernel
+from odl.kernels.compiled import called, comparing, kernel
 
 # In `counters`: slots in use, time, time at which all of `gram` was right, time of the last search of what changed.
 ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3
@@ -95,6 +95,7 @@ def _search(j, n_atoms, gram, documents, inverse, stamp, partner, worth, price, 
     set_price(j, costs[0], price, least)
 
 
+@called("l l d[,] d[] d[] l[] l[,] d[,] d[] d[] d[] l[]")
 @kernel
 def search(first, last, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters):
     """Search rows first..last-1 when nothing has changed yet; `first` and, but for the end, `last` are whole blocks."""

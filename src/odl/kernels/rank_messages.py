@@ -8,8 +8,6 @@ values), and psi of the agents on all columns named so far, in the order in whic
 from odl.kernels.compiled import inlined
 from odl.kernels.rank_span import HEARD, TOLD, append
 
-HEAD = 3
-
 
 @inlined
 def plan(b, i, rank, columns):

@@ -6,16 +6,33 @@ Then it says so, and is called again with the same state, which says where it st
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, inlined, kernel
-from odl.kernels.rank_messages import HEAD, plan, take, write
+from odl.kernels.compiled import allocating, called, inlined, kernel
+from odl.kernels.rank_messages import plan, take, write
 from odl.kernels.rank_span import adapt, answer, combine, open_document, plain, read, sizes
 from odl.kernels.ranks import learn
+from odl.kernels.shared import (
+    ACTIVE,
+    AT,
+    COLUMNS,
+    DONE,
+    ENTRIES,
+    EXCHANGE,
+    EXCHANGES,
+    FIRST,
+    FLOATS,
+    GATHER,
+    HEAD,
+    HEARD,
+    LAST,
+    MESSAGES,
+    NEED,
+    PHASE,
+    ROUND,
+    SIGNAL,
+    USED,
+)
 from odl.kernels.windows import await_message, gather, put, span
 
-# What `advance` returns: what it needs, or that it is done.
-DONE, SIGNAL, COLUMNS, ENTRIES, MESSAGES, EXCHANGE, GATHER = range(7)
-# Places of the state.
-PHASE, FIRST, LAST, USED, ACTIVE, AT, ROUND, HEARD, NEED, FLOATS, EXCHANGES, PLACES = range(12)
 # Phases, in the order in which they follow each other.
 OPEN, ADAPT, WRITE, TELL, HEAR, TAKE, LOOK, LISTEN, DECIDE, CLOSE = range(10)
 
@@ -245,6 +262,10 @@ def _look(state, rank, columns, block, boxes, far, starts, ends, limit):
     return DONE
 
 
+@called(
+    "l[] DOCUMENTS ATOMS Rank MODEL Columns (l l[] l[]) (l[,] d[,] d[,] d[] d[]) (WINDOW WINDOW l[]) (l l d) "
+    "(? d d) (i[] d[,] i[]) (d[,] d[,] d[,] l[]) -> (l ATOMS)"
+)
 @allocating
 def advance(state, documents, atoms, rank, model, columns, block, boxes, windows, limits, learning, nu, results):
     """Go through the documents; return what is needed and the atoms.

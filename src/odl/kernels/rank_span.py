@@ -10,68 +10,12 @@ then agent), over entries as their agent wrote them. So results are the same byt
 `odl.kernels.rank_rounds` lets the ranks take turns.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
 from odl.kernels.compiled import inlined, kernel
 from odl.kernels.padded import soft
 from odl.kernels.ranks import screen
 
 REFRESH = 16.0
 TOLD, HEARD = 1, 2  # of `Columns.known`
-
-
-class Rank(NamedTuple):
-    """What a rank is told to do."""
-
-    n_agents: int
-    first: int  # number of its first agent
-    own: np.ndarray  # atoms: the own agent
-    rows: np.ndarray  # own agents: place among those heard
-    shares: np.ndarray  # own agents: 1/|N_I| or 0
-    sees: bool  # whether any of them sees x
-    scale: float  # N/|N_I|
-    mu: float
-    w_start: np.ndarray
-    w_row: np.ndarray
-    w_value: np.ndarray
-    told_starts: np.ndarray  # told_rows[told_starts[i]:told_starts[i + 1]]: whose psi neighbour i is told
-    told_rows: np.ndarray
-    their_starts: np.ndarray
-    their_rows: np.ndarray
-
-
-class Columns(NamedTuple):
-    """Columns of the documents of a block; the first axis is the place in the block, c a column."""
-
-    n: np.ndarray  # columns
-    key: np.ndarray  # c
-    order: np.ndarray  # columns by key
-    first: np.ndarray  # c: where its entries begin
-    length: np.ndarray  # c
-    term: np.ndarray  # entries of all columns
-    value: np.ndarray
-    filled: np.ndarray  # [entries]
-    coefficients: np.ndarray  # own agents, c: nu_k
-    old: np.ndarray
-    sent: np.ndarray  # agents heard, c: psi_k
-    kept: np.ndarray  # atoms that may answer
-    n_kept: np.ndarray
-    gram: np.ndarray  # kept atoms, c
-    products: np.ndarray  # c, c
-    answers: np.ndarray  # kept atoms: y
-    column: np.ndarray  # own agents: the column that it adds to, or -1
-    reference: np.ndarray  # own agents: y'
-    base: np.ndarray  # own agents, c
-    known: np.ndarray  # neighbours, c: TOLD and HEARD
-    told: np.ndarray  # neighbours: columns in the order in which they are told
-    n_told: np.ndarray
-    fresh: np.ndarray  # neighbours: how many had been told before this message
-    heard: np.ndarray
-    n_heard: np.ndarray
-    dense: np.ndarray  # terms, 0 between calls
-    where: np.ndarray  # terms, -1 between calls
 
 
 @kernel

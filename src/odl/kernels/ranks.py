@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, called, kernel
 from odl.kernels.padded import clip, soft
 from odl.kernels.windows import await_message, put, span
 
@@ -98,6 +98,7 @@ def _adapt(values, atoms, own, rows, shares, model, mu, n_agents, kept, listed, 
     return listed
 
 
+@called("l[] l[] l[] l[] l[] i[,] d[,,] -> (d[] l[])")
 @allocating
 def pack(active, starts, rows, told, listed, terms, sent):
     """Return what is said to neighbours, one after the other, and where each message ends.
@@ -128,6 +129,7 @@ def pack(active, starts, rows, told, listed, terms, sent):
     return messages, ends
 
 
+@called("d[] l[] l[] i[,] l[] l[] i[,] i[,] d[,,]")
 @kernel
 def unpack(message, active, rows, places, known, listed, terms, where, sent):
     """Read a neighbour's message into the rows of its agents; `known` counts the terms that it has named."""
@@ -179,6 +181,7 @@ def _sizes(nu, old, order, found):
         found[k, 0], found[k, 1] = size, moved
 
 
+@called("DOCUMENTS ATOMS l[] d[] MODEL d i[,] i[,] d[,,] l[] l[,] l[]")
 @kernel
 def open_block(documents, atoms, own, shares, model, scale, terms, where, nu, listed, kept, n_kept):
     """Set the dual variables of a block's documents to where they start, and list the atoms that may answer."""
@@ -189,6 +192,7 @@ def open_block(documents, atoms, own, shares, model, scale, terms, where, nu, li
         n_kept[b] = screen(values[span], atoms, own, shares, model, scale, where[b], kept[b])
 
 
+@called("l[] DOCUMENTS ATOMS l[] l[] d[] MODEL d l l[,] l[] l[] i[,] i[,] d[,,] d[,,]")
 @kernel
 def adapt(
     active, documents, atoms, own, rows, shares, model, mu, n_agents, kept, n_kept, listed, terms, where, nu, sent
@@ -202,6 +206,7 @@ def adapt(
         listed[b] = _adapt(*fixed, listed[b], terms[b], where[b], nu[b], sent[b])
 
 
+@called("l[] ? d[,,] l[] l[] d[] d l[] d[,,] d[,,]")
 @kernel
 def combine(active, keep, sent, w_start, w_row, w_value, limit, listed, nu, old):
     """nu_k = Proj(sum_l a_lk psi_l); with `keep` the nu_k before are left in `old`."""
@@ -214,6 +219,10 @@ def combine(active, keep, sent, w_start, w_row, w_value, limit, listed, nu, old)
         _combine(sent[b], w_start, w_row, w_value, limit, listed[b], nu[b])
 
 
+@called(
+    "l[] l[] (DOCUMENTS ATOMS l[] l[] d[] MODEL d l) (l[,] l[] l[] i[,] i[,] d[,,] d[,,]) MIXING d d[,,] l[] "
+    "l[,] (l[] l[] l[] l[] i[,,]) WINDOW -> ?"
+)
 @allocating
 def advance(state, active, fixed, held, mixing, limit, old, told, known, names, window):
     """Take some iterations with neighbours that share memory: adapt, exchange, combine. Returns whether all are done.
@@ -247,6 +256,7 @@ def advance(state, active, fixed, held, mixing, limit, old, told, known, names, 
     return True
 
 
+@called("l[] d[,,] d[,,] i[,] l[] -> d[,,]")
 @allocating
 def sizes(active, nu, old, terms, listed):
     """Return ||nu_k||^2 and ||nu_k - old nu_k||^2, shape (own, documents, 2)."""
@@ -257,6 +267,7 @@ def sizes(active, nu, old, terms, listed):
     return found
 
 
+@called("d[] ATOMS l[] d[] MODEL l l[] i[] d[,] d[,] d[] d[]")
 @kernel
 def read(values, atoms, own, shares, model, n_agents, kept, where, nu, norms, codes, costs):
     """Set the codes y_j = T(w_j^T nu_k) and J_k(nu_k) of the own agents."""
@@ -276,6 +287,7 @@ def read(values, atoms, own, shares, model, n_agents, kept, where, nu, norms, co
         costs[own[j]] += 0.5 * delta * y * y
 
 
+@called("ATOMS l[] d[] d d ? l i[] d[,] i[] -> ATOMS")
 @allocating
 def learn(atoms, own, codes, step, beta, signed, listed, terms, nu, mark):
     """W_j <- Proj(prox(W_j + step nu_k y_j)) for the own atoms (eqs 51 to 56); `mark` is -1 over all terms.

@@ -6,6 +6,7 @@ import os
 import re
 
 IMPORT = re.compile(rb"^(?:from odl\.kernels\.(\w+) |from odl\.kernels import (.+)$)", re.M)
+CALLED = re.compile(rb'^@called\(\s*((?:"[^"\n]*"\s*)+)\)\n(?:@\w+\n)+def (\w+)', re.M)
 
 
 def source(name):
@@ -40,3 +41,15 @@ def digest(name):
     for each in sorted(files(name)):
         joined.update(each.encode() + b"\0" + hashlib.sha256(_read(each)[0]).digest())
     return joined.hexdigest()[:16]
+
+
+def declared(name):
+    """Return what each function of a file of kernels says of its arguments, where it is called from outside."""
+    found = CALLED.findall(_read(name)[0])
+    return {function.decode(): b"".join(re.findall(rb'"([^"]*)"', text)).decode() for text, function in found}
+
+
+def names():
+    """Return the names of the files of kernels with functions that are called from outside."""
+    files = sorted(os.listdir(os.path.dirname(__file__)))
+    return [file[:-3] for file in files if file.endswith(".py") and declared(file[:-3])]

@@ -5,9 +5,10 @@ Terms are numbers as of `odl.kernels.inverted`, so that work space has the size 
 
 import math
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
 
 
+@called("l l l[] d[] d d[] d[]")
 @kernel
 def flatten(first, last, starts, weights, power, scale, values):
     """Fill `values` with the weights of rows first..last-1 raised to a power, in rows of the l2 norms `scale`."""
@@ -41,6 +42,7 @@ def _product(first, last, terms, weights, dense):
     return total
 
 
+@called("l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]")
 @kernel
 def codes(
     first, last, starts, terms, weights, atom_starts, atom_terms, atom_weights, chosen, sweeps, found, dense, gram
@@ -129,6 +131,7 @@ def _threshold(values, rank):
     return values[rank]
 
 
+@called("l l[] i[] d[] l[] d[] d[]")
 @kernel
 def heaviest(most, starts, terms, weights, ends, sizes, work):
     """Cut every row to its `most` largest weights, among equals the first, and scale it to unit l2 norm, in place.

@@ -12,7 +12,7 @@ What comes out is a state as in `odl.kernels.span`, which `odl.kernels.diffusion
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel
+from odl.kernels.compiled import allocating, called, kernel
 from odl.kernels.padded import soft
 from odl.kernels.span import fill_gram, more_places, new_places, raise_bounds
 
@@ -40,6 +40,7 @@ def eliminate(matrix, right, size, width):
             right[i, c] /= matrix[i, i]
 
 
+@called("MIXING d d -> d[,,]")
 @allocating
 def spread(mixing, mu, pull):
     """Return M = mu (I - (1 - pull) A)^-1 A and A, as plain matrices: how far a push at one agent moves the others."""

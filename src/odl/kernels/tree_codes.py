@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, kernel, summing
+from odl.kernels.compiled import allocating, called, kernel
 from odl.kernels.grams import gram_matrix, longest_square, steepness_of
 from odl.kernels.tree_prox import dual_norm, prox, tree_value
 
@@ -69,21 +69,34 @@ def _apply(x, gram, rows, columns, masked, image, out):
                 out[i] += x[j] * gram[j, i]
 
 
-@summing
+@kernel
 def _inner(a, b):
-    total = 0.0
-    for j in range(len(a)):
-        total += a[j] * b[j]
-    return total
+    """Return a^T b as four sums side by side: one alone waits for each addition."""
+    first = second = third = fourth = 0.0
+    fours = len(a) - len(a) % 4
+    for j in range(0, fours, 4):
+        first += a[j] * b[j]
+        second += a[j + 1] * b[j + 1]
+        third += a[j + 2] * b[j + 2]
+        fourth += a[j + 3] * b[j + 3]
+    for j in range(fours, len(a)):
+        first += a[j] * b[j]
+    return (first + second) + (third + fourth)
 
 
-@summing
+@kernel
 def _uphill(point, x, last):
-    """Return (y - x)^T (x - x_last): above zero the momentum leads uphill."""
-    total = 0.0
-    for j in range(len(x)):
-        total += (point[j] - x[j]) * (x[j] - last[j])
-    return total
+    """Return (y - x)^T (x - x_last), as `_inner` sums: above zero the momentum leads uphill."""
+    first = second = third = fourth = 0.0
+    fours = len(x) - len(x) % 4
+    for j in range(0, fours, 4):
+        first += (point[j] - x[j]) * (x[j] - last[j])
+        second += (point[j + 1] - x[j + 1]) * (x[j + 1] - last[j + 1])
+        third += (point[j + 2] - x[j + 2]) * (x[j + 2] - last[j + 2])
+        fourth += (point[j + 3] - x[j + 3]) * (x[j + 3] - last[j + 3])
+    for j in range(fours, len(x)):
+        first += (point[j] - x[j]) * (x[j] - last[j])
+    return (first + second) + (third + fourth)
 
 
 @kernel
@@ -181,6 +194,7 @@ def _vectors(atoms, nodes, kept):
     )
 
 
+@called("d[,] d[] d[,] d[,] TREE_CODES -> d[,]")
 @allocating
 def code_rows(X, squares, correlations, gram, layout, lam, lipschitz, infinity, positive, rule):
     """Code documents, each alone, from the rows of X, in place; return one row a document of what `_fista` returns.
@@ -271,6 +285,7 @@ def _admm(signal, columns, rows, inverse, rho, layout, lam, infinity, positive, 
         done += 1
 
 
+@called("d[,] d[,] ?[,] d[,] TREE_CODES -> d[,]")
 @allocating
 def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule):
     """Code dense signals of which only the entries in the mask are known (P is zero elsewhere), as `code_rows`.

@@ -5,20 +5,10 @@ group (with all descendants) is start[g]:end[g], and reversed(range(nodes)) is c
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, comparing, kernel
-
-
-class Layout(NamedTuple):
-    """A tree as the kernels want it."""
-
-    start: np.ndarray  # first own atom of a node, and the number of atoms at the end
-    end: np.ndarray  # end of a node's group
-    parent: np.ndarray  # -1 for a root
-    weight: np.ndarray  # w_g
+from odl.kernels.compiled import allocating, called, comparing, kernel
 
 
 @kernel
@@ -176,6 +166,7 @@ def _take(row, order, straight, v):
     return v, unit
 
 
+@called("d[,] l[] Layout d ? ?")
 @allocating
 def prox_rows(V, order, layout, lam, infinity, positive):
     """Replace every row of V by its prox; order[i] is the column of atom i of the layout."""
@@ -194,6 +185,7 @@ def prox_rows(V, order, layout, lam, infinity, positive):
                 V[row, order[i]] = v[i]
 
 
+@called("d[,] l[] Layout ? -> d[]")
 @allocating
 def value_rows(V, order, layout, infinity):
     """Return the penalty of every row of V."""

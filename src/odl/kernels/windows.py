@@ -9,10 +9,11 @@ each: a third is not written before an answer to the first has come.
 import numpy as np
 from numba import types
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import called, kernel
+from odl.kernels.shared import SLOTS
 
 SEMAPHORE = 8  # floats kept for a sem_t, which takes 4 on Linux
-WRITTEN, READ, SLOTS = SEMAPHORE + 2, SEMAPHORE + 3, SEMAPHORE + 4  # places in a part
+WRITTEN, READ = SEMAPHORE + 2, SEMAPHORE + 3  # places in a part, of `SLOTS` before the messages
 TOO_LONG = -1.0
 TURNS = 30_000  # nanoseconds in which a rank that waits yields the core before it sleeps
 PAUSE = 20  # waits that it sleeps at once after one in which that was in vain
@@ -26,12 +27,14 @@ _yield = types.ExternalFunction("sched_yield", _number())
 _clock = types.ExternalFunction("clock_gettime", _number(_number, _address))
 
 
+@called("d[] l -> ?")
 @kernel
 def start(memory, at):
     """Make the semaphore of a part; return whether the system has it."""
     return _start(memory.ctypes.data + 8 * at, np.int32(1), np.uint32(0)) == 0
 
 
+@called("d[] l l d[] -> ?")
 @kernel
 def put(memory, at, longest, message):
     """Write a message into a part and wake who waits for it; return whether it had room."""
@@ -53,6 +56,7 @@ def _now(moment):
     return moment[0] * 1_000_000_000 + moment[1]
 
 
+@called("d[] l l[] -> ?")
 @kernel
 def await_message(memory, at, moment):
     """Wait until a part has a message; return False after a second or a signal, so that Python can look at it.
@@ -83,6 +87,7 @@ def await_message(memory, at, moment):
     return _wait(semaphore, moment.ctypes.data) == 0
 
 
+@called("d[] l l -> (l l)")
 @kernel
 def span(memory, at, longest):
     """Return where the message lies that was awaited, and its length."""
@@ -91,6 +96,7 @@ def span(memory, at, longest):
     return at + SLOTS + turn * longest, int(memory[at + SEMAPHORE + turn])
 
 
+@called("l[] WINDOW l[] d[] d[] -> ?")
 @kernel
 def gather(state, window, starts, mine, everyone):
     """Tell all other ranks some numbers and place theirs from ``starts[rank]`` on. Returns whether all were heard.

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
-from odl.kernels import elastic, tree_prox
+from odl.kernels import native, shared
 from odl.prox.columns import EPSILON
 from odl.trees import ROOT, Tree
 
+elastic = native.Kernels("elastic")
+tree_prox = native.Kernels("tree_prox")
 NORMS = ("l2", "linf")
 LARGEST_ENTRY = 1e100  # of atoms: their squares must stay finite
 
@@ -27,7 +29,7 @@ def layout(tree, weights=None):
     -------
     order : ndarray of int64, shape (n_atoms,)
         order[i] is the atom at place i.
-    layout : odl.kernels.tree_prox.Layout
+    layout : odl.kernels.shared.Layout
 
     Raises
     ------
@@ -52,7 +54,7 @@ def layout(tree, weights=None):
         if parent[position] != ROOT:
             end[parent[position]] = max(end[parent[position]], end[position])
     order = np.array([atom for node in tree.preorder for atom in tree.atoms[node]], dtype=np.int64)
-    return order, tree_prox.Layout(start, end, parent, weights[list(tree.preorder)])
+    return order, shared.Layout(start, end, parent, weights[list(tree.preorder)])
 
 
 def _real(values, name, *dimensions):

@@ -20,7 +20,7 @@ from odl import config
 from odl.alerts import explain, periods, read
 from odl.config import checks
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, regret
+from odl.evaluation import baselines, regretruns
 from odl.evaluation.scores import read_scores
 from odl.files import checkpoints, documents, rows, verify
 from odl.files.documents import Documents
@@ -302,7 +302,7 @@ def test_the_fixed_vocabulary_is_refused_and_the_rest_is_not(stream, tmp_path):
     assert all(np.isfinite(values).all() for values in found.values())
     chain(stream / "few", tmp_path, run_of("dual_averaging"), range(3))
     files = [tmp_path / f"{t}.h5" for t in range(3)], [stream / "few" / f"{t}.h5" for t in range(3)]
-    assert len(regret.read_steps(*files)[0]) == 2
+    assert len(regretruns.read_steps(*files)[0]) == 2
 
 
 @pytest.mark.parametrize(

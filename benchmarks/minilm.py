@@ -17,12 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
+from odl.corpora.encoder import Encoder
+
 HEADS, LAYERS, WIDTH = 12, 6, 384
-LONGEST, AT_ONCE, TOKENS_AT_ONCE = 128, 1024, 4096
+LONGEST, TOKENS_AT_ONCE = 128, 4096
 
 
-class MiniLM:
-    """Means of the last layer over the tokens of a text; the interface is that of `odl.corpora.encoder.Encoder`."""
+class MiniLM(Encoder):
+    """Means of the last layer over the tokens of a text."""
+
+    AT_ONCE = 1024
 
     def __init__(self):
         from safetensors.numpy import load
@@ -38,18 +42,6 @@ class MiniLM:
         self.tokenizer.enable_truncation(LONGEST)
         self.layers = [self._layer(f"encoder.layer.{number}.") for number in range(LAYERS)]
         self.found, self.waiting = [], []
-
-    def add(self, text):
-        """Take the next text."""
-        self.waiting.append(text)
-        if len(self.waiting) == AT_ONCE:
-            self._encode()
-
-    def through(self, texts):
-        """Yield texts as they come, and take them."""
-        for text in texts:
-            self.add(text)
-            yield text
 
     def vectors(self):
         """Return the vectors of all texts so far, (n_texts, 384)."""

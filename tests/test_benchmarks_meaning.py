@@ -21,8 +21,9 @@ def minilm(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import minilm
 
-    for name, value in {"HEADS": 3, "LAYERS": 2, "WIDTH": 12, "AT_ONCE": 3}.items():
+    for name, value in {"HEADS": 3, "LAYERS": 2, "WIDTH": 12}.items():
         monkeypatch.setattr(minilm, name, value)
+    monkeypatch.setattr(minilm.MiniLM, "AT_ONCE", 3)
     return minilm
 
 

@@ -153,7 +153,7 @@ class FakeTokenizer:
         return cls()
 
     def encode_batch(self, texts, add_special_tokens):
-        assert not add_special_tokens and len(texts) <= encoder.AT_ONCE
+        assert not add_special_tokens and len(texts) <= encoder.Encoder.AT_ONCE
         return [types.SimpleNamespace(ids=[len(word) for word in text.split()]) for text in texts]
 
 
@@ -173,7 +173,7 @@ def table(monkeypatch):
 
 
 def test_vectors_are_means_of_tokens(table, monkeypatch):
-    monkeypatch.setattr(encoder, "AT_ONCE", 2)
+    monkeypatch.setattr(encoder.Encoder, "AT_ONCE", 2)
     made = encoder.encoder_of("wordllama")
     texts = ["one three", "", "seventh", "a bb", "ccc"]
     assert list(made.through(texts)) == texts

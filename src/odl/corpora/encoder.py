@@ -10,7 +10,6 @@ from odl.errors import ConfigError
 NAMES = ("wordllama",)
 SCHEMA = {"type": ["string", "null"], "enum": [None, *NAMES]}
 WEIGHTS, TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
-AT_ONCE = 256  # texts
 
 
 def encoder_of(name):
@@ -40,6 +39,8 @@ class Encoder:
         If the packages of the extra `meaning` are not installed.
     """
 
+    AT_ONCE = 256  # texts
+
     def __init__(self):
         try:
             from safetensors.numpy import load_file
@@ -57,7 +58,7 @@ class Encoder:
     def add(self, text):
         """Take the next text."""
         self.waiting.append(text)
-        if len(self.waiting) == AT_ONCE:
+        if len(self.waiting) == self.AT_ONCE:
             self._encode()
 
     def through(self, texts):

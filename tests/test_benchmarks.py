@@ -130,7 +130,7 @@ def test_costs_along_a_stream(tmp_path):
     assert (results / "costs.png").read_bytes().startswith(b"\x89PNG")
     with open(results / "snakemake.tsv", newline="") as file:
         (own,) = csv.DictReader(file, delimiter="\t")
-    assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 1 and float(own["snakemake_cpu_s"]) > 0.2
+    assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 0.1 and float(own["snakemake_cpu_s"]) > 0.2
 
 
 def test_a_bound_is_measured_along_a_stream(tmp_path):

@@ -15,7 +15,7 @@ COPY config/config.yaml /src/config/config.yaml
 COPY data/corpora.csv /src/data/corpora.csv
 RUN pip install --no-cache-dir --constraint /src/constraints.txt "/src[parquet]" \
     && rm -rf /src \
-    && odl step compile
+    && odl step compile --cores 0
 
 # Whoever runs it has no home in the image.
 ENV HOME=/tmp

@@ -14,19 +14,19 @@ run: .venv/installed
 
 test: .venv/tested
 	$(MAKE) --no-print-directory lint
-	$(BIN)/odl step compile
+	$(BIN)/odl step compile --cores 0
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # What takes long, before an issue is called resolved: real schedulers, many strikes, many malformed files.
 test-long: .venv/tested
-	$(BIN)/odl step compile
+	$(BIN)/odl step compile --cores 0
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m long
 	$(BIN)/python tests/fuzz.py --examples 300
 	$(BIN)/python tests/faultrun.py
 
 # Wrong edits, each of which the tests of its module have to see: up to 90 minutes (docs/extending.md).
 mutants: .venv/tested
-	$(BIN)/odl step compile
+	$(BIN)/odl step compile --cores 0
 	$(BIN)/python tests/mutants.py
 
 fuzz: .venv/tested
@@ -88,7 +88,7 @@ dist: .venv/installed
 # A wheel for this platform, with the kernels compiled: for the plain instruction set, whatever this processor has.
 wheel: .venv/installed
 	rm -rf build/libraries
-	NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=build/numba $(BIN)/odl step compile --libraries build/libraries
+	NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=build/numba $(BIN)/odl step compile --cores 0 --libraries build/libraries
 	$(BIN)/pip install --quiet build
 	ODL_LIBRARIES=build/libraries $(BIN)/python -m build --wheel --outdir dist .
 

@@ -1,5 +1,6 @@
 """The commands around a study: digests, compiled kernels, the schema."""
 
+import os
 import sys
 
 from odl.commands.declare import argument, command, step
@@ -28,6 +29,7 @@ def verify(args):
     argument("algorithm", nargs="*", help="algorithms, topics or ranks; all if none is named"),
     argument("--stamp", help="empty file to write when done"),
     argument("--libraries", metavar="FOLDER", help="make all libraries there, for a wheel (`make wheel`), and no more"),
+    argument("--cores", type=int, default=1, metavar="N", help="make so many libraries at a time; 0: one on each core"),
     name="compile",
 )
 def compile_kernels(args):
@@ -38,10 +40,12 @@ def compile_kernels(args):
     from odl.kernels import reach
 
     saying.aloud()
+    at_once = args.cores or os.cpu_count() or 1
     if args.libraries:
-        ahead.build_for_wheel(args.libraries, saying.say)
+        ahead.build_for_wheel(args.libraries, saying.say, at_once)
         return
-    for name in ahead.build_all(ahead.needed(args.algorithm) if args.algorithm else reach.names(), saying.say):
+    names = ahead.needed(args.algorithm) if args.algorithm else reach.names()
+    for name in ahead.build_all(names, saying.say, at_once=at_once):
         print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):

@@ -7,6 +7,7 @@ cluster.
 
 import contextlib
 import ctypes
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import tempfile
 
 from odl.config import sources
 from odl.errors import OdlError
-from odl.files import storage
+from odl.files import saying, storage
 from odl.kernels import native, passing, reach
 
 try:
@@ -67,7 +68,7 @@ def needed(algorithms):
     return [name for name in reach.names() if f"kernels/{name}" in files]
 
 
-def build_all(names, say, folder=None):
+def build_all(names, say, folder=None, at_once=1):
     """Compile the libraries that are not there yet; what another process compiles is waited for at the end.
 
     Parameters
@@ -75,9 +76,11 @@ def build_all(names, say, folder=None):
     names : iterable of str
         Of files of kernels that are called from outside.
     say : callable
-        Takes a line for each library that is compiled or waited for.
+        Takes a line for each library that is compiled or waited for; with several at a time, `saying.say`.
     folder : path-like, optional
         Make them there, for a wheel; by default where they are looked for, and only those that were not shipped.
+    at_once : int
+        Libraries to make at a time, each by a process of its own.
 
     Returns
     -------
@@ -89,10 +92,15 @@ def build_all(names, say, folder=None):
         return os.path.exists(native.library(name, folder)) if folder else native.ready(name)
 
     names = [name for name in names if not ready(name)]
+    makers = min(at_once, len(names))
+    if makers > 1:  # each goes through all of them and leaves out what another has, as jobs side by side do
+        with multiprocessing.get_context("spawn").Pool(makers, initializer=saying.aloud) as pool:
+            parts = pool.starmap(build_all, [(names, say, folder)] * makers, chunksize=1)
+        return [name for name in names if any(name in part for part in parts)]
     others, failed = [], []
     for wait, mine in ((False, names), (True, others)):
         for name in mine:
-            if wait:
+            if wait and not ready(name):
                 say(f"waiting for the kernels {name}, which another job compiles")
             with alone(name, wait) as held:
                 if not held:
@@ -104,7 +112,7 @@ def build_all(names, say, folder=None):
     return failed
 
 
-def build_for_wheel(folder, say):
+def build_for_wheel(folder, say, at_once=1):
     """Make every library in a folder, for setup.py to put into a wheel.
 
     Parameters
@@ -112,6 +120,8 @@ def build_for_wheel(folder, say):
     folder : path-like
     say : callable
         Takes a line for each library.
+    at_once : int
+        Libraries to make at a time.
 
     Raises
     ------
@@ -119,7 +129,7 @@ def build_for_wheel(folder, say):
         Where one could not be made.
     """
     os.makedirs(folder, exist_ok=True)
-    failed = build_all(reach.names(), say, folder)
+    failed = build_all(reach.names(), say, folder, at_once)
     if failed:
         given, expected = f"no library of {', '.join(failed)} was made", "a C compiler (cc, or CC) that makes them"
         raise OdlError(given, expected, "install one, or build the wheel for all platforms (make dist)")

@@ -300,6 +300,18 @@ def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
     assert not list(tmp_path.glob("*.so"))
 
 
+def test_cc_may_be_empty_or_name_options(tmp_path, monkeypatch):
+    from odl.jobs import compile as ahead
+
+    for name in ("cc", "my cc"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    expected = {"": ["cc"], "cc -m64 -g": ["cc", "-m64", "-g"], str(tmp_path / "my cc"): ["my cc"], "gcc -g": []}
+    for given, words in expected.items():
+        monkeypatch.setenv("CC", given)
+        assert ahead._compiler() == [str(tmp_path / word) for word in words[:1]] + words[1:]
+
+
 LIBRARIES = ["small", "large"]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import threading
 import time
@@ -18,6 +19,7 @@ STAGES = {  # title -> rules
     "alerts": ("alerts",),
     "experiments": ("measure", "experiment"),
 }
+LOCKED = "Directory cannot be locked"
 LAST = "pages"  # every other rule
 BAR = 20
 EVERY = 0.2  # seconds between two pictures on a terminal
@@ -212,6 +214,15 @@ class Progress:
             return stage.done > 0
         waits = stage.title != "reading" and (self.waits or (stage.title == "batches" and not stage.first))
         return stage.done > 0 and stage.done >= stage.expected and not waits
+
+
+def told(text):
+    """Return what is said of an error of Snakemake's: one sentence of a folder that is locked, else its own words."""
+    if LOCKED not in text:
+        return text
+    folder = os.path.relpath(os.curdir, os.environ.get("ODL_FROM") or os.curdir)
+    again = shlex.join(["odl", "run", folder, "--", "--unlock"])
+    return f"odl run: {folder} is locked: another run is under way; if not, one was killed: {again}"
 
 
 def period_of(log, t):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import logging
+import shlex
 import subprocess
 import sys
 import time
@@ -332,6 +333,14 @@ class TestRun:
         assert cli.main(["run", str(tmp_path)]) == 1
         assert capsys.readouterr().err.count("\n") == 1
 
+    def test_a_killed_snakemake_is_one_sentence(self, tmp_path, monkeypatch, capsys):
+        (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\n")
+        monkeypatch.setattr(run, "_wait", lambda *_: (-9, False))
+        assert run.run(tmp_path, ["--cores", "2"]) == 137
+        again, said = f"`odl run {shlex.quote(str(tmp_path))} -- ", capsys.readouterr().err
+        assert said.startswith(f"odl run: Snakemake was ended by signal 9; {again}--unlock`, and {again}--cores 2` ")
+        assert said.count("\n") == 1
+
     def test_a_study_without_a_name_is_called_as_its_folder(self, tmp_path, monkeypatch, capsys):
         (tmp_path / "my news").mkdir()
         (tmp_path / "my news" / "odl.yaml").write_text("sources: [a.jsonl]\n")
@@ -466,6 +475,12 @@ class TestProgress:
         shown.close()
         shown.close()
         assert stream.getvalue().count("the step read failed") == 1
+
+    def test_what_has_not_begun_is_not_shown(self):
+        shown = Progress(io.StringIO(), False)
+        shown.expect({"kernels": 2, "plan": 1})
+        shown.started(1, "plan", {})
+        assert "compiling" not in shown.stream.getvalue()
 
     def test_a_lock_is_one_sentence(self, tmp_path, monkeypatch):
         (tmp_path / "my news").mkdir()

@@ -85,8 +85,10 @@ class Progress:
     def started(self, job, rule, wildcards, output=(), log=()):
         """A job begins."""
         stage = self._stage(rule)
-        if stage.title == LAST and not stage.began and not self.live and "compiling" in self.stages:
-            self._print(self.stages["compiling"])
+        if stage.title == LAST and not stage.began and not self.live:
+            compiling = self.stages.get("compiling")
+            if compiling and compiling.began:
+                self._print(compiling)
         stage.began = stage.began or self.clock()
         self.jobs[job] = (rule, dict(wildcards or {}), list(output), list(log))
         t = self.jobs[job][1].get("t")

@@ -51,7 +51,12 @@ def run(folder, options):
         return 130
     if status:
         _explain(printed)
-        return status
+    if status < 0:
+        unlock = shlex.join(["odl", "run", str(folder), "--", "--unlock"])
+        ended = f"Snakemake was ended by signal {-status}"
+        print(f"odl run: {ended}; `{unlock}`, and `{again}` goes on from there", file=sys.stderr)
+    if status:
+        return status if status > 0 else 128 - status
     for line in dict.fromkeys(line for line in printed.splitlines() if line.startswith("odl ")):
         print(line, file=sys.stderr)
     print(ending(Path(folder), config, time.monotonic() - began))

@@ -278,6 +278,9 @@ def test_another_number_of_buckets_along_a_chain_is_refused(stream, tmp_path):
     for number in (-1, 1, (1 << 24) + 1):
         with pytest.raises(ParameterError, match=f"hash_terms is {number}"):
             features.follow(documents_of(0), None, tmp_path / "x.h5", hash_terms=number)
+    for name, number in (("hash_terms", 2.5), ("hash_terms", "50"), ("max_terms", 7.5), ("max_terms", None)):
+        with pytest.raises(ParameterError, match=f"{name} is {number!r}; expected a whole number"):
+            features.follow(documents_of(0), None, tmp_path / "x.h5", **{name: number})
     with pytest.raises(ParameterError, match="hash_terms 50 with max_terms 7"):
         features.follow(documents_of(0), None, tmp_path / "x.h5", 7, FEW)
     assert not (tmp_path / "x.h5").exists()

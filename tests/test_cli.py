@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from called import odl
 from conftest import ROOT
 
 from odl import cli
-from odl.commands import COMMANDS
+from odl.alerts import explain
+from odl.commands import COMMANDS, asking
 
 STREAM = json.dumps(
     {
@@ -225,3 +227,10 @@ def test_what_a_killed_job_left_is_removed_by_the_next(tmp_path):
     other.terminate()
     other.wait(timeout=120)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_digits_without_end_are_no_topic(monkeypatch):
+    monkeypatch.setattr(explain, "find", lambda *_: None)
+    watch = SimpleNamespace(place=None, topics={12: None})
+    for what, number in (("topic:12", 12), ("#12", 12), ("9" * 5000, 0), ("topic:" + "9" * 5000, 0)):
+        assert asking._resolved(watch, what) == (None, number)

@@ -2,6 +2,8 @@
 
 import contextlib
 import copy
+import hashlib
+import os
 import subprocess
 import sys
 
@@ -197,6 +199,30 @@ def test_own_files_are_found_or_refused(tmp_path):
     settings["corpora"]["mine"]["sources"] = [str(tmp_path / "absent")]
     with pytest.raises(ConfigError, match="does not exist"):
         config.sources_of(settings, "mine", [], "data")
+
+
+def test_a_folder_that_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
+    def listdir(folder):
+        raise PermissionError(13, "Permission denied", folder)
+
+    settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
+    monkeypatch.setattr(os, "listdir", listdir)
+    with pytest.raises(ConfigError, match=r"which cannot be read \(Permission denied\); expected .* permissions"):
+        config.sources_of(settings, "mine", [], "data")
+
+
+def test_what_files_hold_is_told_apart_and_what_cannot_be_read_is_left_to_its_job(tmp_path):
+    path = tmp_path / "a.jsonl"
+    told = [config.contents_of([str(path)])]
+    for content in (b"one", b"two", b"three"):
+        path.write_bytes(content)
+        told.append(config.contents_of([str(path)]))
+    assert len(set(told)) == 4
+    assert told[1] == hashlib.sha256(f"{path}:3;one".encode()).hexdigest()
+    if sys.platform == "linux":
+        path.unlink()
+        path.symlink_to("/proc/self/mem")
+        assert len(config.contents_of([str(path)])) == 64
 
 
 def test_the_environment_names_the_mirror_first(monkeypatch):

@@ -547,6 +547,11 @@ class TestCommand:
         with pytest.raises(OdlError, match="mpiexecutor"):
             launching.launch([], 2, "mpiexecutor", "0.h5")
 
+    @pytest.mark.parametrize("launcher", ["mpiexec '--bind-to", "'mpiexec \"'"])
+    def test_a_launcher_with_an_open_quote(self, launcher):
+        with pytest.raises(ParameterError, match="close its quotes"):
+            launching.launch([], 2, launcher, "0.h5")
+
     @pytest.mark.parametrize("which", ["working", "waiting"])
     def test_a_killed_rank_ends_the_job_and_leaves_the_last_checkpoint(self, which, folder):
         """kill -9 of one of four ranks on two cores, in the middle of the exchange."""

@@ -322,6 +322,18 @@ def test_several_at_a_time_without_a_compiler(tmp_path, monkeypatch):
     assert ahead.build_all(["grams", "prices"], saying.say, tmp_path / "made", at_once=2) == ["grams", "prices"]
 
 
+def test_cc_may_be_empty_or_name_options(tmp_path, monkeypatch):
+    from odl.jobs import compile as ahead
+
+    for name in ("cc", "my cc"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    expected = {"": ["cc"], "cc -m64 -g": ["cc", "-m64", "-g"], str(tmp_path / "my cc"): ["my cc"], "gcc -g": []}
+    for given, words in expected.items():
+        monkeypatch.setenv("CC", given)
+        assert ahead._compiler() == [str(tmp_path / word) for word in words[:1]] + words[1:]
+
+
 LIBRARIES = ["small", "large"]
 
 

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import logging
+import shlex
 import subprocess
 import sys
 import time
@@ -13,6 +15,7 @@ import yaml
 from conftest import ROOT
 
 from odl import cli, config
+from odl.alerts import read as alerts_read
 from odl.config import places, project
 from odl.errors import ConfigError, DataError
 from odl.files import saying
@@ -21,6 +24,7 @@ from odl.project import init, periods, progress, run, sources
 from odl.project.columns import Column, choose, date_form
 from odl.project.look import look
 from odl.project.progress import Progress, duration
+from snakemake_logger_plugin_odl import LogHandler
 
 DAY = 86_400_000
 GERMAN = [
@@ -329,6 +333,53 @@ class TestRun:
         assert cli.main(["run", str(tmp_path)]) == 1
         assert capsys.readouterr().err.count("\n") == 1
 
+    def test_a_killed_snakemake_is_one_sentence(self, tmp_path, monkeypatch, capsys):
+        (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\n")
+        monkeypatch.setattr(run, "_wait", lambda *_: (-9, False))
+        assert run.run(tmp_path, ["--cores", "2"]) == 137
+        again, said = f"`odl run {shlex.quote(str(tmp_path))} -- ", capsys.readouterr().err
+        assert said.startswith(f"odl run: Snakemake was ended by signal 9; {again}--unlock`, and {again}--cores 2` ")
+        assert said.count("\n") == 1
+
+    def test_a_study_without_a_name_is_called_as_its_folder(self, tmp_path, monkeypatch, capsys):
+        (tmp_path / "my news").mkdir()
+        (tmp_path / "my news" / "odl.yaml").write_text("sources: [a.jsonl]\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(run, "_wait", lambda *_: (0, False))
+        monkeypatch.setattr(run, "ending", lambda folder, config, _: f"{config['study']} {config['streams']}")
+        assert run.run("my news", []) == 0
+        assert capsys.readouterr().out == "my-news ['my-news']\n"
+
+    @pytest.mark.parametrize("results", ["results", "out", "out[1]/more 'é", "/elsewhere"])
+    def test_alerts_are_found_where_the_results_lie(self, tmp_path, results):
+        results = str(tmp_path) + results if results.startswith("/") else results
+        home = tmp_path / "mine"
+        home.mkdir()
+        alerts = home / results / "study" / "posts" / "seed0" / "levels" / "k5" / "alerts"
+        alerts.mkdir(parents=True)
+        (alerts / "0.h5").touch()
+        lines = {"sources": ["a.jsonl"], **({"results": results} if results != "results" else {})}
+        (home / "odl.yaml").write_text(yaml.safe_dump(lines))
+        assert alerts_read.place_of(home) == (str(home), str(alerts), "posts")
+
+    def test_a_damaged_odl_yaml_hides_no_alerts(self, tmp_path):
+        alerts = tmp_path / "results" / "study" / "posts" / "seed0" / "levels" / "k5" / "alerts"
+        alerts.mkdir(parents=True)
+        (alerts / "0.h5").touch()
+        for text in ("results: [", "- a", "results: 5"):
+            (tmp_path / "odl.yaml").write_text(text)
+            assert alerts_read.place_of(tmp_path).alerts == str(alerts)
+
+    @pytest.mark.parametrize("results", ["away", "file", "away/results", "file/results"])
+    def test_results_that_can_be_no_folder_are_refused_before_it_begins(self, tmp_path, monkeypatch, results):
+        (tmp_path / "odl.yaml").write_text(f"study: mine\nsources: [a.jsonl]\nresults: {results}\n")
+        (tmp_path / "away").symlink_to(tmp_path / "disk that is not there")
+        (tmp_path / "file").touch()
+        monkeypatch.setattr(run, "_wait", lambda *_: pytest.fail("it has begun"))
+        wrong = tmp_path / results.split("/")[0]
+        with pytest.raises(ConfigError, match=f"{wrong} may not be written; expected a folder for results"):
+            run.run(tmp_path, [])
+
 
 class TestProgress:
     def script(self, tmp_path, live, end=True):
@@ -424,6 +475,25 @@ class TestProgress:
         shown.close()
         shown.close()
         assert stream.getvalue().count("the step read failed") == 1
+
+    def test_what_has_not_begun_is_not_shown(self):
+        shown = Progress(io.StringIO(), False)
+        shown.expect({"kernels": 2, "plan": 1})
+        shown.started(1, "plan", {})
+        assert "compiling" not in shown.stream.getvalue()
+
+    def test_a_lock_is_one_sentence(self, tmp_path, monkeypatch):
+        (tmp_path / "my news").mkdir()
+        monkeypatch.chdir(tmp_path / "my news")
+        monkeypatch.setenv("ODL_FROM", str(tmp_path))
+        said = "LockException:\nError: Directory cannot be locked. Please make sure that no other\nprocess is"
+        handler = LogHandler(None, None)
+        handler.progress = Progress(io.StringIO(), False)
+        for text in (said, "MissingInputException: a.jsonl"):
+            handler.emit(logging.makeLogRecord({"levelno": logging.ERROR, "msg": text}))
+        first, *others = handler.progress.stream.getvalue().splitlines()
+        assert first.startswith("odl run: my news is locked: ") and first.endswith(": odl run 'my news' -- --unlock")
+        assert not others  # of what follows from the first error
 
     def test_a_reading_says_how_far_it_is_where_it_is_asked_to(self):
         heard, now = [], [0.0]

@@ -31,6 +31,27 @@ def hook(event, args):
 
 sys.addaudithook(hook)
 """
+# A Python that was built for an older C library cannot begin a session with a process.
+OLD = """
+import os
+
+spawn = os.posix_spawn
+
+def old(*words, setsid=False, **options):
+    if setsid:
+        raise NotImplementedError("posix_spawn: setsid unavailable on this platform")
+    return spawn(*words, **options)
+
+os.posix_spawn = old
+"""
+# The worker cannot fork once there is a file of this name.
+FULL = """
+def full(event, args):
+    if event == "os.fork" and "worker" in sys.argv and os.path.exists("full"):
+        raise BlockingIOError(11, "no more processes")
+
+sys.addaudithook(full)
+"""
 # Notes who imports what no job of a stream needs.
 NOTE = """
 import os, sys
@@ -258,6 +279,45 @@ def test_jobs_end_with_the_worker_and_with_the_run(sleeper, run, tmp_path):
     again.communicate(timeout=PATIENCE)
     assert again.returncode == 143 and waited(lambda: not run.workers())
     assert not list(tmp_path.glob(".slow.tsv*.part"))
+
+
+@pytest.mark.parametrize("lack", ["processes", "descriptors"])
+def test_where_no_child_can_be_forked_a_job_runs_by_itself_and_others_go_on(sleeper, run, words, tmp_path, lack):
+    with open(tmp_path / "sitecustomize.py", "a") as file:
+        file.write(FULL)
+    _, job = sleeper()
+    (worker,) = [process for process in run.workers() if process.pid != job.pid]
+    if lack == "processes":
+        (tmp_path / "full").touch()
+    else:
+        used = {int(number) for number in os.listdir(f"/proc/{worker.pid}/fd")}
+        least = min(set(range(len(used) + 1)) - used)
+        worker.rlimit(psutil.RLIMIT_NOFILE, (least, least))
+    assert run.job(*words("b.tsv"))[0] == 0
+    assert job.is_running() and worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_worker_begins_without_a_session_where_the_c_library_is_old(run, words, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(OLD)
+    assert run.job(*words("a.tsv"))[::2] == (0, "")
+    (worker,) = run.workers()
+    assert os.getpgid(worker.pid) == worker.pid
+
+
+def test_a_python_without_pidfd_begins_no_worker(run, monkeypatch):
+    asked = (["step", "plan"], run.environment)
+    assert client.name_for(*asked)
+    monkeypatch.delattr(os, "pidfd_open")
+    assert client.name_for(*asked) is None
+
+
+def test_a_signal_that_comes_after_the_end_of_a_job_does_not_run_it_again(monkeypatch):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name, found in (("name_for", b"name"), ("connected", object()), ("send", None), ("begun", gone.pid)):
+        monkeypatch.setattr(client, name, lambda *_, found=found: found)
+    monkeypatch.setattr(client, "ended", lambda *_: signal.raise_signal(signal.SIGTERM) or 7)
+    assert client.ask(["step", "plan"]) == 7
 
 
 def test_a_socket_of_somebody_else_is_not_spoken_to(run, words, monkeypatch):

@@ -1,12 +1,14 @@
 """Jobs that Snakemake hands to the worker itself: which commands, their end, signals, and what goes to a shell."""
 
 # ruff: noqa: F401, F811  (fixtures of test_worker)
+import io
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import psutil
@@ -93,6 +95,12 @@ def test_where_the_log_cannot_be_written_a_shell_says_why(run, tmp_path, monkeyp
     assert "none/said.log" in capfd.readouterr().err
 
 
+def test_where_the_kernel_says_no_umask_a_shell_begins_the_job(begin, words, monkeypatch):
+    monkeypatch.setattr(direct, "open", lambda *_, **__: io.StringIO("Name: python\nPid: 1\n"), raising=False)
+    job = begin(*words("a.tsv"))
+    assert isinstance(job, subprocess.Popen) and job.wait() == 0
+
+
 def test_signals_end_a_job(begin, run, words, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(SLEEP)
     sign = tmp_path / "sign"
@@ -125,3 +133,14 @@ def test_an_interrupt_reaches_the_jobs_and_then_snakemake(monkeypatch):
         signal.signal(signal.SIGINT, before)
     assert told == [signal.SIGINT, "snakemake"]
     assert Module.sp.Popen is direct.begin and Module.sp.PIPE is subprocess.PIPE
+
+
+def test_snakemake_may_run_in_another_thread(monkeypatch):
+    module = SimpleNamespace(sp=subprocess)
+    monkeypatch.setattr(direct.importlib, "import_module", lambda name: module)
+    failed = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    thread = threading.Thread(target=direct.install)
+    thread.start()
+    thread.join()
+    assert not failed and module.sp.Popen is direct.begin

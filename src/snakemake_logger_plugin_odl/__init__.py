@@ -7,7 +7,7 @@ import sys
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from odl.project.progress import Progress
+from odl.project.progress import Progress, told
 
 
 class LogHandler(LogHandlerBase):
@@ -47,7 +47,7 @@ class LogHandler(LogHandlerBase):
         elif record.levelno >= logging.ERROR and not self.progress.failed:
             text = str(record.getMessage()).strip()
             if not text.startswith("RuleException"):  # of a job that failed, which is said by itself
-                self.progress.say(text)
+                self.progress.say(told(text))
 
     def close(self):
         """Write the last lines."""

@@ -1,9 +1,7 @@
 # What the jobs of a corpus and of a chain read and depend on, as functions of their wildcards.
-import hashlib
 import importlib.metadata
 
 SHARE = "corpora/shares"  # what reads a share
-HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
 
 
 def reader_file(wildcards):
@@ -44,20 +42,7 @@ def contents(wildcards):
         return None  # checked when downloaded
     if shared(wildcards.corpus):
         return None  # each share says it
-    return contents_of(CORPUS_FILES[wildcards.corpus])
-
-
-def contents_of(paths):
-    """What files hold: one may have changed and be older than what was made of it (a clock that was set back, a copy
-    that kept its time), which Snakemake does not see. Of large files the size alone.
-    """
-    digest = hashlib.sha256()
-    for path in map(Path, paths):
-        size = path.stat().st_size if path.exists() else -1
-        digest.update(f"{path}:{size};".encode())
-        if 0 <= size <= HASHED:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return study.contents_of(CORPUS_FILES[wildcards.corpus])
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import odl.config as study
 import yaml
-from odl.config import sources
+from odl.config import places, sources
 
 study.deepen()
 
@@ -145,10 +145,8 @@ def where(needed, found):
 
 def refuse_unwritable():
     """End in one sentence where the results cannot be written: Snakemake's own words are pages."""
-    folder = Path(ROOT)
-    while not folder.exists():
-        folder = folder.parent
-    if not os.access(folder, os.W_OK | os.X_OK):
+    folder = places.unwritable(ROOT)
+    if folder:
         sys.exit(
             f"odl: {folder} may not be written; expected a folder for results; correct its permissions or set 'results'."
         )

@@ -40,7 +40,7 @@ rule share:
         options=lambda wildcards: json.dumps(
             config["corpora"][wildcards.corpus]["options"]
         ),
-        contents=lambda wildcards: contents_of(
+        contents=lambda wildcards: study.contents_of(
             shared(wildcards.corpus)[wildcards.share]
         ),
         sources=lambda wildcards: config["corpora"][wildcards.corpus]["sources"],

@@ -1,5 +1,6 @@
 """The alerts of a folder as plain values (`odl.alerts.model`), for commands and pages."""
 
+import contextlib
 import glob
 import os
 from collections import Counter
@@ -14,7 +15,8 @@ from odl.errors import DataError
 from odl.files.text import heading, visible
 
 FOLDED = 3  # items of one topic that are shown by themselves
-PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts", "results/*/*/seed*/*/k*/alerts")
+PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
+BELOW = "*/*/seed*/*/k*/alerts"  # of a folder of results
 
 
 class Place(NamedTuple):
@@ -65,7 +67,7 @@ def place_of(folder, stream=None):
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
-    for pattern in PATTERNS:
+    for pattern in (*PATTERNS, os.path.join(glob.escape(_results(folder)), BELOW)):
         # normpath, and below: a folder may be called anything, also "[1]".
         found = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
         found = [path for path in found if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
@@ -86,6 +88,19 @@ def place_of(folder, stream=None):
         raise DataError(f"{folder} has no alerts yet", "a folder that was run", f"odl run {folder}")
     todo = "run it first, with alerts.run set"
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
+
+
+def _results(folder):
+    """Return the folder of results that the odl.yaml of a folder names."""
+    path, named = os.path.join(folder, "odl.yaml"), None
+    if os.path.exists(path):
+        import yaml
+
+        # What is wrong with it a run says.
+        wrong = (OSError, ValueError, AttributeError, RecursionError, yaml.YAMLError)
+        with contextlib.suppress(*wrong), open(path, encoding="utf-8") as file:
+            named = yaml.safe_load(file).get("results")
+    return named if isinstance(named, str) else "results"
 
 
 def _of_alerts(path):

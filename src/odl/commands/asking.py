@@ -8,6 +8,7 @@ import sys
 from odl.commands.declare import argument, command
 from odl.errors import DataError, ParameterError
 
+LONGEST = 20  # digits of a topic
 NEWS = 10  # exit status of `odl new --fail` where something is new
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
@@ -134,6 +135,6 @@ def _resolved(watch, what):
 
     place = explain.find(watch.place, what)
     number = what.removeprefix("topic:").removeprefix("#")
-    if place is None and number.isdecimal() and int(number) in watch.topics:
+    if place is None and number.isdecimal() and len(number) < LONGEST and int(number) in watch.topics:
         return None, int(number)
     return place, 0

@@ -5,7 +5,7 @@ and tables that it imports).
 """
 
 from odl.config.checks import check_config, check_each_once
-from odl.config.corpora import corpora_of, mirror_of, order_seed, sources_of
+from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, sources_of
 from odl.config.defaults import merge
 from odl.config.ending import drop_timers
 from odl.config.runs import (
@@ -37,6 +37,7 @@ __all__ = [
     "check_config",
     "check_each_once",
     "check_map",
+    "contents_of",
     "corpora_of",
     "deepen",
     "drop_timers",

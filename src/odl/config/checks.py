@@ -151,8 +151,9 @@ def _check_bound(config):
     """Refuse a bound on the vocabulary with what needs terms that have left, or that share a bucket."""
     most, buckets = (config["features"].get(name, 0) for name in ("max_terms", "hash_terms"))
     if buckets == 1 or (buckets and most):
-        given = f"features.hash_terms is {buckets} and features.max_terms is {most}"
-        raise ConfigError(given, "2 buckets or more, or 0, and one of the two bounds", "set one of them to 0")
+        given = f"features.hash_terms is {buckets}" + (f" and features.max_terms is {most}" if most else "")
+        expected = "2 buckets or more" if buckets == 1 else "one of the two bounds"
+        raise ConfigError(given, expected, "set one of them to 0" if most else "correct it, or set it to 0")
     for run in config["runs"] if buckets else []:
         if {**config["features"], **config["learners"][run].get("features", {})}["vocabulary"] == "fixed":
             given = f"features.hash_terms is {buckets} and run '{run}' has vocabulary 'fixed'"

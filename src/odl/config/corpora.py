@@ -1,10 +1,13 @@
 """The corpora and streams of a study: which there are, and where their files lie."""
 
+import hashlib
 import os
 from pathlib import Path
 
 from odl.errors import ConfigError
 from odl.files import listing
+
+HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
 
 
 def corpora_of(config):
@@ -40,15 +43,19 @@ def sources_of(config, corpus, registry, data):
     Raises
     ------
     ConfigError
-        If a source of the user's does not exist.
+        If a source of the user's does not exist, or a folder of them cannot be read.
     """
     settings = config["corpora"][corpus]
     if settings["reader"] != "documents":
         return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == settings["reader"]]
     files, kind = [], settings["options"].get("kind") if "options" in settings else None
     for source in settings["sources"]:
-        found = listing.expand(source, kind)
         named = f"corpora.{corpus}.sources names {source}"
+        try:
+            found = listing.expand(source, kind)
+        except OSError as error:
+            given = f"{named}, which cannot be read ({error.strerror})"
+            raise ConfigError(given, "a file, a folder or a pattern", "correct its permissions") from error
         if found is None:
             raise ConfigError(f"{named}, which does not exist", "a file, a folder or a pattern", "correct it")
         if not kind and any(not listing.kind_of(path) for _, path in found):
@@ -58,3 +65,29 @@ def sources_of(config, corpus, registry, data):
     if not files:
         raise ConfigError(f"corpora.{corpus}.sources holds no files", f"some of {listing.endings()}", "add files")
     return files
+
+
+def contents_of(paths):
+    """Return a digest of what files hold, of large ones of their sizes alone.
+
+    One may have changed and be older than what was made of it (a clock that was set back, a copy that kept its time),
+    which Snakemake does not see. What cannot be read is left to the job that reads it, which says why.
+
+    Parameters
+    ----------
+    paths : list of str
+
+    Returns
+    -------
+    str
+    """
+    digest = hashlib.sha256()
+    for path in map(Path, paths):
+        size = os.path.getsize(path) if os.path.exists(path) else -1
+        digest.update(f"{path}:{size};".encode())
+        if 0 <= size <= HASHED:
+            try:
+                digest.update(path.read_bytes())
+            except OSError as error:
+                digest.update(str(error.strerror).encode())
+    return digest.hexdigest()

@@ -135,6 +135,14 @@ def build_for_wheel(folder, say, at_once=1):
         raise OdlError(given, expected, "install one, or build the wheel for all platforms (make dist)")
 
 
+def _compiler():
+    """Return the words that call the C compiler, which CC may name with options, as in "ccache gcc"; none without."""
+    whole = os.environ.get("CC") or "cc"
+    words = [whole] if shutil.which(whole) else whole.split() or ["cc"]
+    found = shutil.which(words[0])
+    return [found, *words[1:]] if found else []
+
+
 def build(name, folder=None):
     """Compile the functions of a file of kernels into its library, if it is not there yet.
 
@@ -150,7 +158,7 @@ def build(name, folder=None):
     str or None
         Path of the library; None where no C compiler works.
     """
-    path, compiler = native.library(name, folder), shutil.which(os.environ.get("CC", "cc"))
+    path, compiler = native.library(name, folder), _compiler()
     if os.path.exists(path):
         return path
     if not compiler:
@@ -161,7 +169,7 @@ def build(name, folder=None):
         with tempfile.TemporaryDirectory() as place, storage.replacing(path) as made:
             parts = [objects.write(place, name, function) for function in reach.declared(name)]
             told = ["-DSEMAPHORES"] if "windows" in reach.files(name) else []
-            command = [compiler, *FLAGS, *told, "-o", made, *parts, RUNTIME, "-lm"]
+            command = [*compiler, *FLAGS, *told, "-o", made, *parts, RUNTIME, "-lm"]
             subprocess.run(command, check=True, capture_output=True)
             for function in reach.declared(name):
                 passing.bind(ctypes.CDLL(made), name, function)

@@ -33,9 +33,9 @@ def launch(words, n_ranks, launcher, state):
     ParameterError
         If the launcher is not there or a rank died.
     """
-    start = shlex.split(launcher)
+    start = _split(launcher)
     if len(start) == 1:
-        start = shlex.split(start[0])  # Snakemake hands on the quotes of a resource with spaces
+        start = _split(start[0])  # Snakemake hands on the quotes of a resource with spaces
     folder = os.path.dirname(sys.executable)
     found = shutil.which(start[0], path=folder + os.pathsep + os.environ.get("PATH", os.defpath)) if start else None
     if not found:
@@ -44,7 +44,8 @@ def launch(words, n_ranks, launcher, state):
     command = [found, *start[1:], "-n", str(n_ranks), sys.executable, "-m", "odl", "step", "rank", str(n_ranks), *words]
     # Ranks on this host end with this process, as this one ends with the workflow.
     environment = {**os.environ, "ODL_PARENT": str(os.getpid()), "ODL_HOST": platform.node()}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+    process = subprocess.Popen(command, env=environment, **both)
     refused, banner = False, False
     try:
         for line in process.stdout:
@@ -65,3 +66,12 @@ def launch(words, n_ranks, launcher, state):
         given = f"a rank ended {f'by signal {killed}' if killed else f'with status {status}'}, the others were stopped"
         todo = f"{os.fspath(state)} was not written and the one before is whole, so run the same command again"
         raise ParameterError(given, f"{n_ranks} ranks that reach the end", todo)
+
+
+def _split(launcher):
+    """Return the words of a launcher."""
+    try:
+        return shlex.split(launcher)
+    except ValueError as error:
+        given = f"the launcher {launcher!r} ({error})"
+        raise ParameterError(given, "words as in a shell", "close its quotes") from error

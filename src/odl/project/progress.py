@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import threading
 import time
@@ -18,6 +19,7 @@ STAGES = {  # title -> rules
     "alerts": ("alerts",),
     "experiments": ("measure", "experiment"),
 }
+LOCKED = "Directory cannot be locked"
 LAST = "pages"  # every other rule
 BAR = 20
 EVERY = 0.2  # seconds between two pictures on a terminal
@@ -83,8 +85,10 @@ class Progress:
     def started(self, job, rule, wildcards, output=(), log=()):
         """A job begins."""
         stage = self._stage(rule)
-        if stage.title == LAST and not stage.began and not self.live and "compiling" in self.stages:
-            self._print(self.stages["compiling"])
+        if stage.title == LAST and not stage.began and not self.live:
+            compiling = self.stages.get("compiling")
+            if compiling and compiling.began:
+                self._print(compiling)
         stage.began = stage.began or self.clock()
         self.jobs[job] = (rule, dict(wildcards or {}), list(output), list(log))
         t = self.jobs[job][1].get("t")
@@ -212,6 +216,15 @@ class Progress:
             return stage.done > 0
         waits = stage.title != "reading" and (self.waits or (stage.title == "batches" and not stage.first))
         return stage.done > 0 and stage.done >= stage.expected and not waits
+
+
+def told(text):
+    """Return what is said of an error of Snakemake's: one sentence of a folder that is locked, else its own words."""
+    if LOCKED not in text:
+        return text
+    folder = os.path.relpath(os.curdir, os.environ.get("ODL_FROM") or os.curdir)
+    again = shlex.join(["odl", "run", folder, "--", "--unlock"])
+    return f"odl run: {folder} is locked: another run is under way; if not, one was killed: {again}"
 
 
 def period_of(log, t):

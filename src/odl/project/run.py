@@ -10,12 +10,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from odl.config import project
+from odl.config import places, project
 from odl.errors import ConfigError
 
 PLAIN = ("-n", "--dry-run", "--dryrun", "-h", "--help", "--lint", "--unlock", "--summary", "--dag", "--rulegraph",
          "--list-rules", "--logger", "--report", "--delete-all-output", "--version")  # fmt: skip
-LOCKED = "Directory cannot be locked"
 
 
 def run(folder, options):
@@ -33,10 +32,14 @@ def run(folder, options):
     int
         The exit status.
     """
-    config = project.expand(read(folder))
+    given = read(folder)
+    name = given.get("study") or project.name_of(Path(folder).resolve().name)  # as Snakemake has it there
+    config = project.expand({**given, "study": name})
     command = [sys.executable, "-m", "odl.project.engine", *options]
     if any(option.split("=")[0] in PLAIN for option in options):
         return subprocess.run(command, cwd=folder).returncode
+    if wrong := places.unwritable(Path(folder, str(config.get("results", "results")), config["study"])):
+        raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
     began = time.monotonic()
     with tempfile.TemporaryFile() as heard:
         status, stopped = _wait([*command, "--logger", "odl"], folder, heard)
@@ -47,8 +50,13 @@ def run(folder, options):
         print(f"odl run: stopped; what was finished is kept, and `{again}` goes on from there", file=sys.stderr)
         return 130
     if status:
-        _explain(printed, folder)
-        return status
+        _explain(printed)
+    if status < 0:
+        unlock = shlex.join(["odl", "run", str(folder), "--", "--unlock"])
+        ended = f"Snakemake was ended by signal {-status}"
+        print(f"odl run: {ended}; `{unlock}`, and `{again}` goes on from there", file=sys.stderr)
+    if status:
+        return status if status > 0 else 128 - status
     for line in dict.fromkeys(line for line in printed.splitlines() if line.startswith("odl ")):
         print(line, file=sys.stderr)
     print(ending(Path(folder), config, time.monotonic() - began))
@@ -121,13 +129,9 @@ def _wait(command, folder, heard):
             process.wait()
 
 
-def _explain(printed, folder):
+def _explain(printed):
     """Say in a few lines why Snakemake ended badly, where the progress has not said it."""
     lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("Using workflow specific")]
-    if LOCKED in printed:
-        sentence = f"{folder} is locked: another run is under way; if not, one was killed: odl run {folder} -- --unlock"
-        print(f"odl run: {sentence}", file=sys.stderr)
-        return
     own = [line for line in lines if line.startswith("odl")]
     for line in own or lines[-8:]:
         print(line, file=sys.stderr)

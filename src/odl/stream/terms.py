@@ -123,6 +123,9 @@ def number_terms(words, vocabulary):
 
 def known(before, max_terms=0, hash_terms=0):
     """Return what is known of terms before a batch: `Known`, or where words are hashed `odl.stream.buckets.Buckets`."""
+    for name, number in (("max_terms", max_terms), ("hash_terms", hash_terms)):
+        if not isinstance(number, int | np.integer):
+            raise ParameterError(f"{name} is {number!r}", "a whole number", "correct it")
     buckets.check(hash_terms, max_terms, before)
     return buckets.Buckets(before, hash_terms) if hash_terms else Known(before, max_terms)
 

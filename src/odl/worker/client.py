@@ -56,13 +56,21 @@ def ask(words):
         if child is None:
             return None
         for end in ENDS:
-            _signal.signal(end, lambda number, _: os.kill(child, number))
+            _signal.signal(end, lambda number, _: tell(child, number))
         return ended(connection, lambda line: print(line, file=sys.stderr))
     except OSError:
         return None
     finally:
         _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+
+
+def tell(process, number):
+    """Send a signal to a job, which may have ended already."""
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        return  # its status is on the way
 
 
 def _served(words):
@@ -96,6 +104,8 @@ def name_for(words, variables):
         Environment of the job.
     """
     if words[:1] != ["step"] or not _served(words[1:]) or sys.platform != "linux":
+        return None
+    if not hasattr(os, "pidfd_open"):  # a Python that was built for older kernels, such as conda's
         return None
     if variables.get("ODL_WORKER") == "0" or variables.get("OMP_NUM_THREADS") != "1":
         return None
@@ -133,7 +143,10 @@ def _begin(name, variables):
     os.set_inheritable(number, True)
     command = [sys.executable, "-P", "-m", "odl", COMMAND, str(number)]
     null = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
-    os.posix_spawn(sys.executable, command, variables, file_actions=null, setsid=True)
+    try:
+        os.posix_spawn(sys.executable, command, variables, file_actions=null, setsid=True)
+    except NotImplementedError:  # a Python that was built for an older C library
+        os.posix_spawn(sys.executable, command, variables, file_actions=null, setpgroup=0)
     listening.close()
 
 

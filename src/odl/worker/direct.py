@@ -54,8 +54,7 @@ class Handed:
     def send_signal(self, number):
         """Send a signal to the job, if it has not ended."""
         if self.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+            client.tell(self.pid, number)
 
     def terminate(self):
         """Ask the job to end."""
@@ -67,7 +66,7 @@ class Handed:
 
 
 def install():
-    """Let Snakemake, whose process this is, hand jobs over; called from its main thread before it begins any."""
+    """Let Snakemake, whose process this is, hand jobs over; called before it begins any."""
     shells = importlib.import_module("snakemake.shell")
     if not hasattr(shells, "sp") or isinstance(shells.sp, SimpleNamespace):
         return
@@ -81,7 +80,7 @@ def install():
         if callable(before):
             before(number, frame)
 
-    if callable(before):
+    if callable(before) and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, interrupted)
 
 
@@ -129,4 +128,7 @@ def _handed(words, log, variables):
 def _mask():
     """Return the umask of this process, which other threads may need while it is asked for by setting it."""
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:
-        return next(int(line.split()[1], 8) for line in status if line.startswith("Umask:"))
+        for line in status:
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    raise OSError("this kernel does not say the umask of a process")

@@ -107,12 +107,24 @@ class Worker:
         return None
 
     def accept(self):
-        """Fork a child for the next job."""
-        connection, _ = self.listening.accept()
-        if not self.fits(connection):
+        """Fork a child for the next job; where there is no room for one, the job runs by itself."""
+        try:
+            connection, _ = self.listening.accept()
+        except OSError:  # no descriptor is left
+            self.retire()
+            return
+        pid = None
+        try:
+            place = os.dup(self.told)  # kept for the descriptor of the child
+            try:
+                pid = os.fork() if self.fits(connection) else None
+            finally:
+                os.close(place)
+        except OSError:
+            self.retire()
+        if pid is None:
             connection.close()
             return
-        pid = os.fork()
         if not pid:
             self.be_child(connection)
         process = os.pidfd_open(pid)
@@ -128,10 +140,14 @@ class Worker:
             return False
         if len(os.listdir("/proc/self/task")) == 1 and all(_state(path) == held for path, held in self.seen.items()):
             return True
+        self.retire()
+        return False
+
+    def retire(self):
+        """Take no more jobs: the next one begins another worker."""
         self.poll.unregister(self.listening)
         self.listening.close()
         self.listening = None
-        return False
 
     def be_child(self, connection):
         """Do a job in a process of its own, and end it."""

@@ -287,6 +287,10 @@ class TestInit:
         init.init(tmp_path / "n", [], {})
         assert run.read(tmp_path / "n")["sources"] == ["."]
 
+    def test_without_files_and_a_folder_the_files_are_asked_for(self, tmp_path, capsys):
+        assert cli.main(["init", str(tmp_path / "n")]) == 1
+        assert "no files are named" in capsys.readouterr().err and not (tmp_path / "n").exists()
+
 
 class TestExpand:
     def test_what_is_said_comes_first(self):
@@ -328,6 +332,12 @@ class TestRun:
         (tmp_path / "odl.yaml").write_text(text)
         assert cli.main(["run", str(tmp_path)]) == 1
         assert capsys.readouterr().err.count("\n") == 1
+
+    def test_an_option_that_snakemake_does_not_know_is_one_sentence(self, capsys):
+        printed = "usage: snakemake [-h]\n  [targets ...]\n__main__.py: error: unrecognized arguments: --bogus\n"
+        run._explain(printed, "news")
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "unrecognized arguments: --bogus" in said and "usage" not in said
 
 
 class TestProgress:

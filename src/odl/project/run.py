@@ -16,6 +16,7 @@ from odl.errors import ConfigError
 PLAIN = ("-n", "--dry-run", "--dryrun", "-h", "--help", "--lint", "--unlock", "--summary", "--dag", "--rulegraph",
          "--list-rules", "--logger", "--report", "--delete-all-output", "--version")  # fmt: skip
 LOCKED = "Directory cannot be locked"
+REFUSED = "__main__.py: error: "  # what argparse begins with where an option is none of Snakemake's
 
 
 def run(folder, options):
@@ -127,6 +128,10 @@ def _explain(printed, folder):
     if LOCKED in printed:
         sentence = f"{folder} is locked: another run is under way; if not, one was killed: odl run {folder} -- --unlock"
         print(f"odl run: {sentence}", file=sys.stderr)
+        return
+    refused = [line.partition(REFUSED)[2] for line in lines if line.startswith(REFUSED)]
+    if refused:
+        print(f"odl run: Snakemake says: {refused[-1]}; `snakemake --help` lists its options", file=sys.stderr)
         return
     own = [line for line in lines if line.startswith("odl")]
     for line in own or lines[-8:]:

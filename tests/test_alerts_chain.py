@@ -390,7 +390,7 @@ class TestCommands:
         assert (
             done.returncode == 0 and f"topic:{number} is muted until grows (feedback.csv); it holds back" in done.stdout
         )
-        odl("follow", root, "wire.jsonl:246")
+        assert "wire.jsonl:246 is followed (feedback.csv)." in odl("follow", root, "wire.jsonl:246").stdout
         lines = (root / feedback.FILE).read_text().splitlines()
         assert lines[1:] == [f"topic:{number},muted,grows,my own", "wire.jsonl:246,follow,,"]
         assert odl("mute", root, f"topic:{number}").returncode == 0

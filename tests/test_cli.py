@@ -77,7 +77,7 @@ def test_stages_by_hand(corpus):
         (["step", "features", "x.h5", "README.md"], "README.md"),
         (["step", "download", "tdt2/absent.mat", "x.mat"], "absent.mat"),
         (["step", "summarise", "README.md", "x"], "README.md"),
-        (["table", "absent"], "absent"),
+        (["table", "absent"], "absent holds no tables"),
     ],
 )
 def test_mistakes_are_one_sentence(arguments, message, monkeypatch):

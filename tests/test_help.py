@@ -76,6 +76,28 @@ def test_a_name_of_before_says_what_it_is_now(name, capsys):
     assert capsys.readouterr().err == f"odl: `odl {name}` is a step of the workflow; it is now `odl step {name}`.\n"
 
 
+def test_without_a_command_it_is_the_help(capsys):
+    assert cli.main([]) == 2
+    said = capsys.readouterr().err
+    assert all(f"odl {name}" in said for name in ("init", "run", "new"))
+
+
+def test_what_is_missing_is_named_and_no_more(capsys):
+    for name in ("init", "run"):
+        with pytest.raises(SystemExit):
+            cli.main([name])
+        assert capsys.readouterr().err.endswith("required: folder\n")
+
+
+def test_options_of_snakemake_without_the_dashes_before_them(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["run", "my news", "--cores", "2"])
+    assert capsys.readouterr().err.endswith("odl run 'my news' -- --cores 2\n")
+    with pytest.raises(SystemExit):
+        cli.main(["new", "news", "--cores", "2"])
+    assert "Snakemake" not in capsys.readouterr().err
+
+
 def test_help_needs_the_standard_library_only():
     code = "import sys; from odl import cli; cli._parser(); print(sorted({n.split('.')[0] for n in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -291,6 +291,10 @@ class TestInit:
         init.init(tmp_path / "n", [], {})
         assert run.read(tmp_path / "n")["sources"] == ["."]
 
+    def test_without_files_and_a_folder_the_files_are_asked_for(self, tmp_path, capsys):
+        assert cli.main(["init", str(tmp_path / "n")]) == 1
+        assert "no files are named" in capsys.readouterr().err and not (tmp_path / "n").exists()
+
 
 class TestExpand:
     def test_what_is_said_comes_first(self):
@@ -379,6 +383,12 @@ class TestRun:
         wrong = tmp_path / results.split("/")[0]
         with pytest.raises(ConfigError, match=f"{wrong} may not be written; expected a folder for results"):
             run.run(tmp_path, [])
+
+    def test_an_option_that_snakemake_does_not_know_is_one_sentence(self, capsys):
+        printed = "usage: snakemake [-h]\n  [targets ...]\n__main__.py: error: unrecognized arguments: --bogus\n"
+        run._explain(printed)
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "unrecognized arguments: --bogus" in said and "usage" not in said
 
 
 class TestProgress:

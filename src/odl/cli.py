@@ -112,7 +112,7 @@ def _sentence(text):
 
 
 def _parsed(words):
-    """Return the parsed arguments, None where a step was named as a command.
+    """Return the parsed arguments, None where no command was named, or a step as a command.
 
     Those of a step without the parsers of all others, which jobs would wait for.
     """
@@ -132,7 +132,22 @@ def _parsed(words):
     if words and words[0] in STEPS:
         print(f"odl: `odl {words[0]}` is a step of the workflow; it is now `odl step {words[0]}`.", file=sys.stderr)
         return None
-    return _parser().parse_args(words)
+    parser = _parser()
+    if not words:
+        parser.print_help(sys.stderr)
+        return None
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        hint = f"; options of Snakemake follow after --: {_after(words, unknown)}" if args.command == "run" else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    return args
+
+
+def _after(words, unknown):
+    """Return `odl run FOLDER` with the options that it does not know behind `--`."""
+    import shlex
+
+    return shlex.join(["odl", *(word for word in words if word not in (*unknown, "--")), "--", *unknown])
 
 
 def main(words=None):

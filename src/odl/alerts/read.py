@@ -67,7 +67,7 @@ def place_of(folder, stream=None):
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
-    for pattern in (*PATTERNS, os.path.join(glob.escape(_results(folder)), BELOW)):
+    for pattern in (*PATTERNS, os.path.join(glob.escape(results_of(folder)), BELOW)):
         # normpath, and below: a folder may be called anything, also "[1]".
         found = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
         found = [path for path in found if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
@@ -90,8 +90,8 @@ def place_of(folder, stream=None):
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
 
 
-def _results(folder):
-    """Return the folder of results that the odl.yaml of a folder names."""
+def results_of(folder):
+    """Return the folder of results that the odl.yaml of a person's folder names, where there is one."""
     path, named = os.path.join(folder, "odl.yaml"), None
     if os.path.exists(path):
         import yaml

@@ -165,7 +165,9 @@ def closing(watch, period):
         seen, need = watch.scored_before(period.t), watch.settings["warm_up"]
         return [f"Warm-up: {seen} documents were scored before this period; alerts need {need} (alerts.warm_up)."]
     shown = len(period.alerts)
-    lines = [f"{shown} alert{'s' * (shown != 1)} of {period.items} items; room for {period.budget}."]
+    folded = sum(alert.folded for alert in period.alerts)
+    under = f", {folded} of them folded under their topics" * (folded > 0)
+    lines = [f"{shown} alert{'s' * (shown != 1)} of {period.items} items{under}; room for {period.budget}."]
     if not shown:
         lines = ["Nothing new."]
     others = [number for number in period.topics if watch.topics[number].birth == period.t]

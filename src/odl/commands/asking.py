@@ -87,7 +87,7 @@ def mute(args):
 
 
 @command(
-    "always show a topic or a document",
+    "always show a topic, a document or a source",
     *(FOLDER, WHAT, STREAM, UNTIL, NOTE),
     more=SAID,
     examples=("odl follow news topic:3", "odl follow news topic:3 --until 2026-12-31"),
@@ -115,7 +115,8 @@ def _say(args, verdict):
     held = sum(entry.items for period in periods for entry in period.withheld if entry.what == what)
     note = f"; it holds back {held} item{'s' * (held != 1)} so far" if verdict != "follow" else ""
     until = f" until {until}" if until else ""
-    print(f"odl {args.command}: {what} is {verdict}{until} ({os.path.basename(path)}){note}.")
+    state = "followed" if verdict == "follow" else verdict
+    print(f"odl {args.command}: {what} is {state}{until} ({os.path.basename(path)}){note}.")
 
 
 def _known_source(watch, name, folder):

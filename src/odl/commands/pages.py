@@ -1,9 +1,12 @@
 """The commands whose results people look at: figures, experiments, the page and its main table."""
 
+import glob
+import os
+
 from odl import arguments
 from odl.arguments import parse_map
 from odl.commands.declare import argument, command, step
-from odl.errors import ParameterError
+from odl.errors import DataError, ParameterError
 
 
 @step(
@@ -107,6 +110,7 @@ def newpage(args):
 def table(args):
     from odl.report import studypage
 
+    _check_finished(args.folder)
     if args.beside:
         from odl.evaluation import outside
 
@@ -115,3 +119,14 @@ def table(args):
         return
     print(studypage.main_table(f"{args.folder}/tables"))
     print(f"Report: {args.folder}/report.html")
+
+
+def _check_finished(folder):
+    """Refuse a folder without tables; where studies lie below it, as below a person's own, say which."""
+    if os.path.isdir(os.path.join(folder, "tables")):
+        return
+    from odl.alerts import read
+
+    below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, read.results_of(folder))), "*", "tables")))
+    todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another"
+    raise DataError(f"{folder} holds no tables", "the folder results/STUDY of a finished study", todo)

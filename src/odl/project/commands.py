@@ -18,7 +18,8 @@ def add(subparsers):
     )
     one.set_defaults(function=init)
     one.add_argument("folder", help="folder to write, made if it is not there")
-    one.add_argument("sources", nargs="*", help="JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns")
+    sources = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
+    one.add_argument("sources", nargs="*", default=[], help=sources)
     for role in ("id", "time", "text", "title", "url", "topics"):
         one.add_argument(f"--{role}", metavar="COLUMN", help=f"column of the {role}; '' for none")
     one.add_argument("--kind", choices=["jsonl", "csv", "parquet", "mail", "feed", "text"], help="what the files are")
@@ -38,7 +39,7 @@ def add(subparsers):
     )
     two.set_defaults(function=run)
     two.add_argument("folder")
-    two.add_argument("options", nargs="*", metavar="-- OPTION", help="options of Snakemake, after --")
+    two.add_argument("options", nargs="*", default=[], metavar="-- OPTION", help="options of Snakemake, after --")
 
 
 def init(args):

@@ -58,6 +58,9 @@ def init(folder, sources, given, force=False):
     path = folder / FILE
     if path.exists() and not force:
         raise ConfigError(f"{path} exists", "a folder of its own for each stream", "say --force to replace it")
+    if not sources and not folder.is_dir():
+        todo = f"name them, such as odl init {folder} posts/*.jsonl"
+        raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
     found = look(list(sources) or [str(folder)], given)
     (folder / PROFILE).parent.mkdir(parents=True, exist_ok=True)
     _write(path, text(found, project.name_of(folder.resolve().name), folder))

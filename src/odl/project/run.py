@@ -15,6 +15,7 @@ from odl.errors import ConfigError
 
 PLAIN = ("-n", "--dry-run", "--dryrun", "-h", "--help", "--lint", "--unlock", "--summary", "--dag", "--rulegraph",
          "--list-rules", "--logger", "--report", "--delete-all-output", "--version")  # fmt: skip
+REFUSED = "__main__.py: error: "  # what argparse begins with where an option is none of Snakemake's
 
 
 def run(folder, options):
@@ -132,6 +133,10 @@ def _wait(command, folder, heard):
 def _explain(printed):
     """Say in a few lines why Snakemake ended badly, where the progress has not said it."""
     lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("Using workflow specific")]
+    refused = [line.partition(REFUSED)[2] for line in lines if line.startswith(REFUSED)]
+    if refused:
+        print(f"odl run: Snakemake says: {refused[-1]}; `snakemake --help` lists its options", file=sys.stderr)
+        return
     own = [line for line in lines if line.startswith("odl")]
     for line in own or lines[-8:]:
         print(line, file=sys.stderr)

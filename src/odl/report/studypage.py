@@ -69,6 +69,8 @@ def main_table(tables_folder):
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip() for line in lines
         ]
         ruled = [body[0], "-" * max(map(len, body)), *body[1:]]
+        if any(cell == "-" for line in lines for cell in line):
+            ruled.append("-: no timestep has enough novel and known documents; without topics none has any")
         blocks.append("\n".join([head, *ruled]))
     return visible("\n\n".join(blocks) + "\n")
 

@@ -229,6 +229,14 @@ def test_what_a_killed_job_left_is_removed_by_the_next(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("results", ["results", "out"])
+def test_the_table_of_a_person_s_folder_is_that_of_the_study_below(results, tmp_path, capsys):
+    (tmp_path / "odl.yaml").write_text(f"sources: [a.jsonl]\nresults: {results}\n")
+    (tmp_path / results / "mine" / "tables").mkdir(parents=True)
+    assert cli.main(["table", str(tmp_path)]) == 1
+    assert f"name {tmp_path / results / 'mine'}." in capsys.readouterr().err
+
+
 def test_digits_without_end_are_no_topic(monkeypatch):
     monkeypatch.setattr(explain, "find", lambda *_: None)
     watch = SimpleNamespace(place=None, topics={12: None})

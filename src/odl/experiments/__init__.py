@@ -17,8 +17,12 @@ or, where the work falls into parts that know nothing of each other, instead of 
     measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
     finish(settings, folder, files, found)  write and draw what was measured
 
-so that parts can be jobs of their own; `measure` is in a file without what only `finish` needs, whose changes then
-measure nothing again. Every setting is given, checked. Equal settings and files give equal bytes.
+so that parts can be jobs of their own. With
+
+    RESUMES : bool                          True: `measure` takes a third argument, a `Journal` of what it found
+
+a part that was interrupted goes on from there. `measure` is in a file without what only `finish` needs, whose changes
+then measure nothing again. Every setting is given, checked. Equal settings and files give equal bytes.
 """
 
 import difflib
@@ -30,6 +34,7 @@ from pathlib import Path
 from odl import config
 from odl.config import sources
 from odl.errors import ConfigError, DataError, StorageError
+from odl.experiments.journal import UNFINISHED, Journal
 from odl.files.atomic import filling
 from odl.files.json_files import read_json, write_json
 
@@ -99,8 +104,13 @@ def measure(name, output, part, settings=None, files=()):
     if not hasattr(module, "PART"):
         raise ConfigError(f"the experiment {name!r} has no parts", "one that is measured in parts", "run it as a whole")
     settings = complete(name, {**dict(settings or {}), module.PART: [part]})
-    tables = module.measure(settings, [os.fspath(file) for file in files])
-    write_json(output, {**_head(name, settings, part), "tables": tables})
+    files, head = [os.fspath(file) for file in files], _head(name, settings, part)
+    if getattr(module, "RESUMES", False):
+        kept = Journal(os.fspath(output) + UNFINISHED, {**head, "files": config.contents_of(files)})
+        write_json(output, {**head, "tables": module.measure(settings, files, kept)})
+        kept.end()
+    else:
+        write_json(output, {**head, "tables": module.measure(settings, files)})
 
 
 def _head(name, settings, part):

@@ -11,11 +11,19 @@ import numpy as np
 from odl.dictionary import structured
 from odl.experiments import patches, patchplots
 from odl.experiments.common import branched, deviation, spread
-from odl.experiments.reconstruction import PART, PENALTIES, SETTINGS, UNMEASURED, measure, problem_of
+from odl.experiments.reconstruction import (
+    PART,
+    PENALTIES,
+    RESUMES,
+    SETTINGS,
+    UNMEASURED,
+    measure,
+    problem_of,
+)
 from odl.files.tables import read_table, write_table
 from odl.report.page import element, number, picture, table
 
-__all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
+__all__ = ["PART", "RESUMES", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
 
 TITLE = "Inpainting of image patches: flat against tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
@@ -27,15 +35,17 @@ def finish(settings, folder, files, found):
     """Write what was measured, learn the dictionary that is drawn, and draw.
 
     Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the chosen ones),
-    ``structures.tsv`` (every tree at the largest share of missing pixels), ``equal.tsv`` (flat dictionaries of as many
-    atoms as the chosen tree), ``gaussian.tsv``, ``summary.tsv``, ``beside.tsv``, ``depths.tsv`` (of the drawn tree)
-    and the figures.
+    ``structures.tsv`` (every tree at the largest share of missing pixels, if asked for), ``equal.tsv`` (flat
+    dictionaries of as many atoms as the chosen tree), ``gaussian.tsv``, ``summary.tsv``, ``beside.tsv``, ``depths.tsv``
+    (of the drawn tree) and the figures.
     """
     summary = summarise(found["test"])
     for name, rows in {**found, "summary": summary, "beside": beside(found)}.items():
-        write_table(os.path.join(folder, f"{name}.tsv"), rows)
+        if rows:
+            write_table(os.path.join(folder, f"{name}.tsv"), rows)
     patchplots.errors(summary, os.path.join(folder, "errors"))
-    patchplots.structures(found["structures"], os.path.join(folder, "structures"))
+    if found["structures"]:
+        patchplots.structures(found["structures"], os.path.join(folder, "structures"))
     _draw(settings, patches.read_images(files, settings["scale"]), folder)
 
 
@@ -150,15 +160,22 @@ def section(folder):
         *_beside(folder),
         picture(os.path.join(folder, "errors"), "Error against the share of missing pixels, and the mean of tree minus "
                 "flat with its standard deviation over seeds.", "Errors of flat and tree dictionaries. " + verdict),
-        picture(os.path.join(folder, "structures"), "Every tree, and a flat dictionary of as many atoms, at the "
-                "largest share of missing pixels. The axis does not start at 0.",
-                "Errors of each tree and of flat dictionaries of as many atoms."),
+        *_structures(os.path.join(folder, "structures")),
         picture(os.path.join(folder, "dictionary"), "A learned dictionary as a tree, its root in the middle.",
                 "Image patches of a dictionary, placed as a tree around its root."),
         table(["depth", "atoms", "roughness", "like its parent", "like other atoms of that depth"], below,
               "The drawn dictionary by depth: sum of squared differences of neighbouring pixels, and mean absolute "
               "cosine with the parent and with all atoms of the parent's depth"),
     ]  # fmt: skip
+
+
+def _structures(stem):
+    """Return the picture of every tree, where they were measured."""
+    if not os.path.exists(f"{stem}.svg"):
+        return []
+    caption = "Every tree, and a flat dictionary of as many atoms, at the largest share of missing pixels. "
+    caption += "The axis does not start at 0."
+    return [picture(stem, caption, "Errors of each tree and of flat dictionaries of as many atoms.")]
 
 
 def _beside(folder):

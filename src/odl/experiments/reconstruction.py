@@ -12,6 +12,7 @@ from odl.dictionary import structured
 from odl.errors import ConfigError
 from odl.experiments import gaussian, patches
 from odl.experiments.common import branched
+from odl.experiments.journal import Journal
 
 PENALTIES = ("flat", "tree")
 SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many times the patches
@@ -33,6 +34,7 @@ SETTINGS = {
         "default": [50, 60, 70, 80, 90],
     },
     "trees": {"type": "array", "minItems": 1, "items": BRANCHED, "default": ["10,2,2"]},
+    "structures": {"type": "boolean", "default": True},
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
     "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
@@ -49,6 +51,7 @@ SETTINGS = {
     "drawn_patch": {**WHOLE, "minimum": 2, "default": 16},
     "drawn_lam": {**EXPONENTS["items"], "default": -4},
 }
+RESUMES = True  # from a journal
 PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
 
 
@@ -76,10 +79,12 @@ class Bench:
     seed : int
         Of the starts, the order of the patches and the missing pixels. The patches are the same for every seed.
     train, validation, test : ndarray, shape (n_patches, n_pixels)
+    kept : Journal, optional
+        Has the errors that were measured before an interruption.
     """
 
-    def __init__(self, settings, seed, train, validation, test):
-        self.settings, self.seed, self.train = settings, seed, train
+    def __init__(self, settings, seed, train, validation, test, kept=None):
+        self.settings, self.seed, self.train, self.kept = settings, seed, train, kept or Journal()
         self.parts = {"validation": validation, "test": test}
         self.known = {
             (part, missing): patches.hide(*X.shape, missing / 100, np.random.default_rng([seed, missing, number]))
@@ -115,14 +120,19 @@ class Bench:
         """
         key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
-            *_, shape, exponents, count = key
-            X, known = self.parts[part][:count], self.known[part, missing][:count]
-            D = self.dictionary(penalty, shape, exponents[0], share)
-            problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
-            squares = (X - problem.codes(X, D, mask=known).X @ D.T) ** 2
-            self.errors[key] = 100.0 * float(np.mean(squares.sum(axis=1)))
-            self.of_missing[key] = 100.0 * float(np.mean((squares * ~known).sum(axis=1)))
+            found = self.kept.once([self.seed, *key], lambda: self._measured(key, share))
+            self.errors[key], self.of_missing[key] = found
         return self.errors[key]
+
+    def _measured(self, key, share):
+        """Return the error of a key, and that of missing pixels alone."""
+        part, missing, penalty, shape, exponents, count = key
+        X, known = self.parts[part][:count], self.known[part, missing][:count]
+        D = self.dictionary(penalty, shape, exponents[0], share)
+        problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
+        squares = (X - problem.codes(X, D, mask=known).X @ D.T) ** 2
+        of_missing = (squares * ~known).sum(axis=1)
+        return 100.0 * float(np.mean(squares.sum(axis=1))), 100.0 * float(np.mean(of_missing))
 
     def key(self, part, missing, penalty, shape, exponents, share=1.0):
         """Return the key of an error; of flat dictionaries the first tree stands for all with as many atoms."""
@@ -170,7 +180,7 @@ class Bench:
             share = min(SHRINK * share, 1.0)
 
 
-def measure(settings, files):
+def measure(settings, files, kept=None):
     """Return the tables of all seeds.
 
     ``validation`` (what was tried), ``test`` (the chosen ones), ``structures``, and beside them ``equal`` (flat
@@ -182,8 +192,8 @@ def measure(settings, files):
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
     estimate = gaussian.moments(parts[0])
     for seed in settings["seeds"]:
-        tree = raced(Bench(settings, seed, *parts), "tree")
-        bench = Bench(settings, seed, *parts)
+        tree = raced(Bench(settings, seed, *parts, kept), "tree")
+        bench = Bench(settings, seed, *parts, kept)
         for found in (raced(bench, "flat"), tree):
             for name, rows in zip(tables, found, strict=False):
                 tables[name] += rows
@@ -207,9 +217,8 @@ def raced(bench, penalty):
         _tested(bench, missing, penalty, bench.chosen(missing, penalty, settings["trees"], settings["refine"]))
         for missing in settings["missing"]
     ]
-    structures = [
-        _tested(bench, hardest, penalty, bench.chosen(hardest, penalty, [shape])) for shape in settings["trees"]
-    ]
+    shapes = settings["trees"] if settings["structures"] else []
+    structures = [_tested(bench, hardest, penalty, bench.chosen(hardest, penalty, [shape])) for shape in shapes]
     tried = [
         {**_row(bench.seed, *key[1:5], error), "patches": key[5]}
         for key, error in bench.errors.items()

@@ -1,6 +1,5 @@
 """The commands around a study: digests, compiled kernels, the schema."""
 
-import os
 import sys
 
 from odl.commands.declare import argument, command, step
@@ -34,13 +33,14 @@ def verify(args):
 )
 def compile_kernels(args):
     from odl import learners
+    from odl.distributed import crew
     from odl.files import saying
     from odl.jobs import compile as ahead
     from odl.jobs import update
     from odl.kernels import reach
 
     saying.aloud()
-    at_once = args.cores or os.cpu_count() or 1
+    at_once = args.cores or len(crew.cores())
     if args.libraries:
         ahead.build_for_wheel(args.libraries, saying.say, at_once)
         return

@@ -167,7 +167,8 @@ def closing(watch, period):
     shown = len(period.alerts)
     folded = sum(alert.folded for alert in period.alerts)
     under = f", {folded} of them folded under their topics" * (folded > 0)
-    lines = [f"{shown} alert{'s' * (shown != 1)} of {period.items} items{under}; room for {period.budget}."]
+    items = f"{period.items} items" + " (near-duplicates counted once)" * (period.items < period.documents)
+    lines = [f"{shown} alert{'s' * (shown != 1)} of {items}{under}; room for {period.budget}."]
     if not shown:
         lines = ["Nothing new."]
     others = [number for number in period.topics if watch.topics[number].birth == period.t]

@@ -289,7 +289,7 @@ class TestInit:
     def test_files_may_lie_in_the_folder_itself(self, tmp_path):
         jsonl(tmp_path / "n" / "a.jsonl", ROWS)
         init.init(tmp_path / "n", [], {})
-        assert run.read(tmp_path / "n")["sources"] == ["."]
+        assert project.read(tmp_path / "n")["sources"] == ["."]
 
     def test_without_files_and_a_folder_the_files_are_asked_for(self, tmp_path, capsys):
         assert cli.main(["init", str(tmp_path / "n")]) == 1

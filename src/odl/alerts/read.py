@@ -1,6 +1,5 @@
 """The alerts of a folder as plain values (`odl.alerts.model`), for commands and pages."""
 
-import contextlib
 import glob
 import os
 from collections import Counter
@@ -11,6 +10,7 @@ import numpy as np
 from odl.alerts import feedback, periods
 from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
 from odl.alerts.settings import check_budget, room
+from odl.config import project
 from odl.errors import DataError
 from odl.files.text import heading, visible
 
@@ -67,7 +67,7 @@ def place_of(folder, stream=None):
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
-    for pattern in (*PATTERNS, os.path.join(glob.escape(results_of(folder)), BELOW)):
+    for pattern in (*PATTERNS, os.path.join(glob.escape(project.results_of(folder)), BELOW)):
         # normpath, and below: a folder may be called anything, also "[1]".
         found = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
         found = [path for path in found if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
@@ -84,23 +84,10 @@ def place_of(folder, stream=None):
         if places:
             ((name, path),) = places.items()
             return Place(folder, path, name)
-    if os.path.exists(os.path.join(folder, "odl.yaml")):
+    if os.path.exists(os.path.join(folder, project.FILE)):
         raise DataError(f"{folder} has no alerts yet", "a folder that was run", f"odl run {folder}")
     todo = "run it first, with alerts.run set"
     raise DataError(f"{folder} has no alerts", "a folder with odl.yaml, or results/STUDY", todo)
-
-
-def results_of(folder):
-    """Return the folder of results that the odl.yaml of a person's folder names, where there is one."""
-    path, named = os.path.join(folder, "odl.yaml"), None
-    if os.path.exists(path):
-        import yaml
-
-        # What is wrong with it a run says.
-        wrong = (OSError, ValueError, AttributeError, RecursionError, yaml.YAMLError)
-        with contextlib.suppress(*wrong), open(path, encoding="utf-8") as file:
-            named = yaml.safe_load(file).get("results")
-    return named if isinstance(named, str) else "results"
 
 
 def _of_alerts(path):

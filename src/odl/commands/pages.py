@@ -125,8 +125,8 @@ def _check_finished(folder):
     """Refuse a folder without tables; where studies lie below it, as below a person's own, say which."""
     if os.path.isdir(os.path.join(folder, "tables")):
         return
-    from odl.alerts import read
+    from odl.config import project
 
-    below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, read.results_of(folder))), "*", "tables")))
+    below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")))
     todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another"
     raise DataError(f"{folder} holds no tables", "the folder results/STUDY of a finished study", todo)

@@ -81,6 +81,36 @@ def checked(config):
         sys.exit(f"odl: {error}")
 
 
+def read(folder):
+    """Return what the odl.yaml of a folder says.
+
+    Raises
+    ------
+    ConfigError
+        If it is missing or no map.
+    """
+    import yaml
+
+    path = Path(folder) / FILE
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"{path} cannot be read ({reason})", "lines `key: value`", "correct it") from error
+    if not isinstance(config, dict):
+        raise ConfigError(f"{path} holds no keys", "lines `key: value`", "run odl init again")
+    return config
+
+
+def results_of(folder):
+    """Return the folder of results that the odl.yaml of a folder names; "results" without a file, or one to be read."""
+    try:
+        named = read(folder).get("results")
+    except ConfigError:  # a run says what is wrong with it
+        named = None
+    return named if isinstance(named, str) else "results"
+
+
 def name_of(folder):
     """Return the name of a folder as that of a study: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", folder.lower()).strip("-") or "mine"

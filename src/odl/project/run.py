@@ -33,7 +33,7 @@ def run(folder, options):
     int
         The exit status.
     """
-    given = read(folder)
+    given = project.read(folder)
     name = given.get("study") or project.name_of(Path(folder).resolve().name)  # as Snakemake has it there
     config = project.expand({**given, "study": name})
     command = [sys.executable, "-m", "odl.project.engine", *options]
@@ -62,27 +62,6 @@ def run(folder, options):
         print(line, file=sys.stderr)
     print(ending(Path(folder), config, time.monotonic() - began))
     return 0
-
-
-def read(folder):
-    """Return what the odl.yaml of a folder says.
-
-    Raises
-    ------
-    ConfigError
-        If it is missing or no map.
-    """
-    import yaml
-
-    path = Path(folder) / project.FILE
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} cannot be read ({reason})", "lines `key: value`", "correct it") from error
-    if not isinstance(config, dict):
-        raise ConfigError(f"{path} holds no keys", "lines `key: value`", "run odl init again")
-    return config
 
 
 def ending(folder, config, seconds):

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -157,7 +158,11 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     assert before.pool[0].row == 5 and 5 not in {item.row for item in record.pool}
     shown = read.watch([*map(periods.read, [folder / f"{t}.h5" for t in range(3)]), record]).periods[3]
     assert [(held.verdict, held.items) for held in shown.withheld] == [("repeated", 1)]
-    assert "Held back: 1 (repeat documents of earlier periods)" in "".join(show.closing(read.watch([before]), shown))
+    told = "".join(show.closing(read.watch([before]), shown))
+    assert "Held back: 1 (repeat documents of earlier periods)" in told
+    assert shown.items < shown.documents and f" of {shown.items} items (near-duplicates counted once);" in told
+    single = replace(shown, documents=shown.items)  # none: nothing is said of them
+    assert f" of {shown.items} items;" in "".join(show.closing(read.watch([before]), single))
     duplicates.write(groups, duplicates.Groups(2, np.array([0, watched.SIZE]), names, born), 4)
     with pytest.raises(DataError, match=r"groups.h5 is of other documents"):
         alerts.follow(*files, **chain, settings=watched.SETTINGS, duplicates=groups)

@@ -1,9 +1,15 @@
 """Alerts of a made stream: budget, topics and their states, names, reasons that add up, feedback, what is refused."""
 
+import contextlib
+import errno
+import fcntl
 import json
+import multiprocessing
 import re
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 
 import h5py
@@ -23,7 +29,7 @@ from odl.alerts.memory import nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scores import read_scores
-from odl.files import storage
+from odl.files import atomic, storage
 from odl.files.text import CONTROLS
 from odl.jobs import alerts, runs
 from odl.stream import features
@@ -54,6 +60,26 @@ def said(made):
 
     yield say
     (root / feedback.FILE).unlink(missing_ok=True)
+
+
+def say_late(folder, entry, meet):
+    """Say something, with the table read at a moment at which another process, if it can, has read it too."""
+    read_now = feedback.read
+
+    def read_slowly(folder):
+        entries = read_now(folder)
+        with contextlib.suppress(threading.BrokenBarrierError):  # nobody else can: it waits for us
+            meet.wait(0.3)
+        return entries
+
+    feedback.read = read_slowly
+    feedback.add(folder, entry)
+
+
+def stay_locked(folder, meet):
+    with atomic.locked(folder / feedback.FILE):
+        meet.wait()
+        time.sleep(60)
 
 
 def launch_of(watch):
@@ -325,6 +351,41 @@ class TestFeedback:
         assert "Held back" in show.as_text(muted, muted.periods)
         further = [line for line in show.closing(muted, muted.periods[watch.topics[number].birth]) if "Further" in line]
         assert not any(f" {number} " in line for line in further)
+
+    def test_what_is_said_at_the_same_time_is_all_kept(self, tmp_path):
+        """Twelve pairs of processes: without a lock, each of a pair reads the table before the other has written."""
+        at_once = multiprocessing.get_context("fork")
+        for pair in range(12):
+            entries = [feedback.Entry(f"topic:{2 * pair + one}", "muted") for one in (1, 2)]
+            meet = at_once.Barrier(2)
+            both = [at_once.Process(target=say_late, args=(tmp_path, entry, meet)) for entry in entries]
+            for one in both:
+                one.start()
+            for one in both:
+                one.join(60)
+            assert [one.exitcode for one in both] == [0, 0]
+        assert {entry.topic for entry in feedback.read(tmp_path)} == set(range(1, 25))
+
+    def test_a_killed_process_locks_nobody_out(self, tmp_path):
+        at_once = multiprocessing.get_context("fork")
+        meet = at_once.Barrier(2)
+        one = at_once.Process(target=stay_locked, args=(tmp_path, meet))
+        one.start()
+        meet.wait(60)
+        one.kill()
+        one.join(60)
+        feedback.add(tmp_path, feedback.Entry("topic:1", "muted"))
+        assert len(feedback.read(tmp_path)) == 1
+
+    def test_a_file_system_without_locks_is_said(self, tmp_path, monkeypatch, capsys):
+        def none(*_):
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        monkeypatch.setattr(fcntl, "flock", none)
+        feedback.add(tmp_path, feedback.Entry("topic:1", "muted"))
+        assert len(feedback.read(tmp_path)) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"odl: {tmp_path} has no locks") and said.count("\n") == 1
 
     def test_until_it_grows(self, watch, said):
         number = launch_of(watch).number

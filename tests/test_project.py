@@ -1,10 +1,13 @@
 """A person's folder: what is understood of files, what is written, and what a run shows."""
 
 import csv
+import gzip
 import io
 import json
 import logging
+import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -14,13 +17,14 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from odl import cli, config
+from odl import cli, config, corpora
+from odl.alerts import feedback
 from odl.alerts import read as alerts_read
 from odl.config import places, project
 from odl.errors import ConfigError, DataError
-from odl.files import saying
+from odl.files import documents, listing, saying
 from odl.files.documents import NO_TIME
-from odl.project import init, periods, progress, run, sources
+from odl.project import init, news, periods, progress, run, sources
 from odl.project.columns import Column, choose, date_form
 from odl.project.look import look
 from odl.project.progress import Progress, duration
@@ -166,8 +170,70 @@ class TestSources:
     def test_what_a_shell_made_of_a_pattern_becomes_it_again(self, tmp_path):
         paths = [jsonl(tmp_path / "p" / f"{n}.jsonl", [{"text": "x"}]) for n in range(3)]
         assert sources.find(paths) == ([str(tmp_path / "p" / "*.jsonl")], None)
+        assert sources.find(paths, only=True) == (paths, None)
         assert sources.find(paths[:2]) == (paths[:2], None)
         assert sources.find([str(tmp_path / "p")]) == ([str(tmp_path / "p")], None)
+
+    def test_one_file_that_is_all_of_its_ending_becomes_a_pattern(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for name in ("p/a.jsonl", "p/b.csv", "q/a.jsonl", "q/c.jsonl", "r/1.txt", "r/2.md", "r/3.txt"):
+            jsonl(tmp_path / name, [{"text": "x"}])
+        with gzip.open("p/z.jsonl.gz", "wt") as file:
+            file.write('{"text": "x"}')
+        assert sources.find(["p/a.jsonl"])[0] == ["p/*.jsonl"]
+        assert sources.find(["p/z.jsonl.gz", "p/b.csv"])[0] == ["p/*.jsonl.gz", "p/*.csv"]
+        assert sources.find(["./q//c.jsonl", str(tmp_path / "q" / "a.jsonl")])[0] == ["./q/*.jsonl"]  # all there are
+        given = ["p/a.jsonl", "q/a.jsonl", "r/3.txt", "r/1.txt"]
+        assert sources.find(given)[0] == ["p/*.jsonl", "q/a.jsonl", "r/*.txt"]
+        monkeypatch.chdir("p")
+        assert sources.find(["a.jsonl"])[0] == ["*.jsonl"]
+
+    def test_files_without_an_ending_become_a_pattern_where_all_have_none(self, tmp_path):
+        paths = [jsonl(tmp_path / "p" / name, [{"text": "x"}]) for name in ("1", "mail.2", "of 2026-01-01")]
+        assert sources.find(paths)[0] == [str(tmp_path / "p" / "*")]
+        (tmp_path / "p" / "readme.md").touch()
+        assert sources.find(paths)[0] == paths
+        assert sources.find([jsonl(tmp_path / "q" / "inbox", [{"text": "x"}])])[0] == [str(tmp_path / "q" / "inbox")]
+        assert sources.beside(paths) == []
+
+    def test_signs_of_patterns_in_names_stand_for_themselves(self, tmp_path, monkeypatch):
+        folder, names = tmp_path / "a[1]", ("b[2].jsonl", "c*.jsonl")
+        paths = [jsonl(folder / name, [{"text": f"{name} {n}"} for n in range(3)]) for name in names]
+        jsonl(tmp_path / "a1" / "b2.jsonl", [{"text": "another"}])
+        for here, given, mine, wanted in (
+            (tmp_path, paths, tmp_path / "mine", paths),
+            (folder, names, tmp_path / "beside", paths),
+            (folder, names, folder / "inside", paths),
+            (folder, paths, folder / "too", paths),
+            (folder, names[:1], folder / "one", paths[:1]),
+            (tmp_path, paths[1:], tmp_path / "two", paths[1:]),
+        ):
+            monkeypatch.chdir(here)
+            init.init(mine, list(given), {})
+            monkeypatch.chdir(mine)  # where the sources are read
+            (source,) = project.read(mine)["sources"]
+            assert [os.path.realpath(path) for _, path in listing.expand(source)] == wanted
+
+    def test_files_beside_those_that_are_read(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for name in ("p/a.jsonl", "p/b.jsonl", "p/c.jsonl", "p/d.csv", "p/.e.jsonl", "q/a.txt", "q/b.txt"):
+            jsonl(tmp_path / name, [{"text": "x"}])
+        others = sources.beside(["p/a.jsonl", "q/*.txt"])
+        assert others == [str(tmp_path / "p" / name) for name in ("b.jsonl", "c.jsonl")]
+        assert sources.unread(others) == "p/b.jsonl, p/c.jsonl, of the same kind beside the sources"
+        assert sources.unread([f"p/{n}" for n in range(1005)]).startswith("p/0, p/1, p/2 and 1,002 more, of ")
+        assert sources.beside(["p", "q/b.txt"]) == [str(tmp_path / "q" / "a.txt")]
+        assert sources.beside(["p/*.jsonl"]) == [] and sources.beside(["nowhere/*.jsonl"]) == []
+
+    def test_feedback_beside_documents_is_none_of_them(self, tmp_path):
+        rows = [{"text": f"post {n}"} for n in range(3)]
+        table(tmp_path / "a.csv", rows)
+        feedback.add(tmp_path, feedback.Entry("source:a.csv", "muted"))
+        assert sources.find([str(tmp_path / "a.csv")])[0] == [str(tmp_path / "*.csv")]
+        for source in (tmp_path, tmp_path / "*.csv"):
+            assert [name for name, _ in listing.expand(str(source))] == ["a.csv"]
+        table(tmp_path / "feedback.csv", rows)  # a person's own
+        assert [name for name, _ in listing.expand(str(tmp_path))] == ["a.csv", "feedback.csv"]
 
     def test_a_folder_without_tables(self, tmp_path):
         for name in ("a/1.txt", "a/2.txt", "b/x/3.txt", "readme.md"):
@@ -256,6 +322,34 @@ class TestLook:
 ROWS = [{"body": f"the post number {n}", "created": f"2026-01-{n % 28 + 1:02d}"} for n in range(100)]
 
 
+INIT = ("odl.yaml", init.SNAKEFILE, init.PROFILE)
+
+
+def text(path):
+    return path.read_text() if path.exists() else None
+
+
+def killed_at(moment, call):
+    """Call in a process that kills itself before the nth file that it writes, makes or renames; was it killed?"""
+    child = os.fork()
+    if not child:
+        left = [moment]
+
+        def heard(event, arguments):
+            writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wxa")
+            if writes or event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.copyfile"):
+                left[0] -= 1
+                if not left[0]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            sys.addaudithook(heard)
+            call()
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
 class TestInit:
     def test_at_most_eight_lines_that_are_a_configuration(self, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
@@ -266,7 +360,7 @@ class TestInit:
         text = (tmp_path / "My News" / "odl.yaml").read_text()
         assert len(text.splitlines()) <= 8
         lines = yaml.safe_load(text)
-        assert lines["study"] == "my-news" and lines["sources"] == ["../posts/a.jsonl"]
+        assert lines["study"] == "my-news" and lines["sources"] == ["../posts/*.jsonl"]
         whole = config.merge(project.expand(lines), yaml.safe_load((ROOT / "config" / "config.yaml").read_text()))
         config.check_config(whole, config.load_schema(places.SCHEMAS / "config.schema.json"))
         assert whole["streams"] == whole["corpora"].keys() & {"my-news"} or whole["streams"] == ["my-news"]
@@ -277,6 +371,58 @@ class TestInit:
         )
         profile = tmp_path / "My News" / "profiles" / "default" / "config.yaml"
         assert profile.read_bytes() == (ROOT / "profiles" / "default" / "config.yaml").read_bytes()
+
+    def test_it_says_whether_later_files_are_read(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        a, b = (jsonl(tmp_path / "posts" / f"{name}.jsonl", ROWS) for name in "ab")
+        many, told = "files that come later are read too", "files that come later are not read"
+        for words, written, said in (
+            ([a, b], ["../posts/*.jsonl"], f"posts/*.jsonl: {many}; --only keeps to those that are there\n"),
+            ([a, b, "--only"], ["../posts/a.jsonl", "../posts/b.jsonl"], f"  the 2 files that are named; {told}\n"),
+            (["--only", a, b], ["../posts/a.jsonl", "../posts/b.jsonl"], f"  the 2 files that are named; {told}\n"),
+            (["posts"], ["../posts"], f"  posts: {many}\n"),
+            (["posts/[a].jsonl"], ["../posts/[a].jsonl"], f"  posts/[a].jsonl: {many}\n  not read  posts/b.jsonl, of "),
+            ([b], ["../posts/b.jsonl"], f"b.jsonl, which is named; {told}\n  not read  posts/a.jsonl, of the same"),
+        ):
+            assert cli.main(["init", "--force", "n", *words]) == 0
+            printed = capsys.readouterr().out
+            assert yaml.safe_load((tmp_path / "n" / "odl.yaml").read_text())["sources"] == written
+            assert said in printed and ("not read  " in printed) == ("not read  " in said), printed
+
+    def test_options_may_stand_before_the_files(self, tmp_path, capsys):
+        source = jsonl(tmp_path / "a.jsonl", ROWS)
+        assert cli.main(["init", str(tmp_path / "n"), "--only", source]) == 0
+        with pytest.raises(SystemExit):
+            cli.main(["init", str(tmp_path / "n"), "--onyl", source])
+        assert "unrecognized arguments: --onyl" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_a_kill_at_any_moment_leaves_a_whole_folder_or_none(self, tmp_path, force):
+        source, outcomes = jsonl(tmp_path / "a.jsonl", ROWS), set()
+        init.init(tmp_path / "0" / "n", [source], {})
+        made = {name: text(tmp_path / "0" / "n" / name) for name in INIT}
+        old = {"odl.yaml": "sources: [old.jsonl]\n", init.SNAKEFILE: "# old\n", init.PROFILE: "cores: 1\n"}
+        for moment in range(1, 100):
+            folder = tmp_path / str(moment) / "n"
+            for name, content in old.items() if force else ():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(content)
+            killed = killed_at(moment, lambda folder=folder: init.init(folder, [source], {}, force))
+            left = {name: text(folder / name) for name in INIT}
+            outcomes.add(left["odl.yaml"])
+            if left["odl.yaml"] == made["odl.yaml"]:
+                assert left == made
+            elif force:  # what was there, which any Snakefile of ours runs
+                assert left["odl.yaml"] == old["odl.yaml"]
+                assert all(left[name] in (old[name], made[name]) for name in INIT)
+            else:
+                assert left["odl.yaml"] is None and cli.main(["run", str(folder)]) == 1
+            if not killed:
+                break
+            init.init(folder, [source], {}, force)  # nothing is in the way
+            assert {name: text(folder / name) for name in INIT} == made
+            assert not [path for path in folder.rglob(".*") if path.suffix == ".part"]
+        assert moment > 8 and outcomes == {old["odl.yaml"] if force else None, made["odl.yaml"]}
 
     def test_nothing_is_overwritten_unless_asked_for(self, tmp_path, capsys):
         source = jsonl(tmp_path / "a.jsonl", ROWS)
@@ -326,7 +472,9 @@ class TestExpand:
 
 
 class TestRun:
-    def test_a_folder_that_is_none(self, tmp_path, capsys):
+    @pytest.mark.parametrize("half", ["", "Snakefile", "odl.yaml"])
+    def test_a_folder_that_is_none(self, tmp_path, capsys, half):
+        (tmp_path / half).touch()
         assert cli.main(["run", str(tmp_path)]) == 1
         assert "run odl init first" in capsys.readouterr().err
 
@@ -389,6 +537,66 @@ class TestRun:
         run._explain(printed)
         said = capsys.readouterr().err
         assert said.count("\n") == 1 and "unrecognized arguments: --bogus" in said and "usage" not in said
+
+
+class TestNews:
+    """How many documents are new, whatever befell the files since the run before."""
+
+    def run(self, folder, **files):
+        """Read files of (id, text), as a run does; return what it says of them."""
+        for name, rows in files.items():
+            lines = [{"id": key, "text": text} for key, text in rows]
+            jsonl(folder / "posts" / f"{name}.jsonl", lines) if rows else (folder / "posts" / f"{name}.jsonl").unlink()
+        read = corpora.read("documents", [str(folder / "posts")], {"min_words": 2})
+        documents.write(folder / "documents.h5", read, reader="documents")
+        return news.sentence(folder, folder / "documents.h5")
+
+    def ended(self, folder, **files):
+        said = self.run(folder, **files)
+        news.keep(folder, folder / "documents.h5")
+        return said
+
+    def test_what_came_changed_and_went(self, tmp_path):
+        week = [(f"a{n}", f"green words {n}") for n in range(40)]
+        assert self.ended(tmp_path, a=week[:30]) == "30 new documents: no run before this one is on record"
+        noted = (tmp_path / news.FILE).read_bytes()
+        assert self.ended(tmp_path) == "0 new documents since the run before; 30 in all"
+        assert (tmp_path / news.FILE).read_bytes() == noted
+        said = "10 new documents since the run before; 40 in all"
+        assert self.run(tmp_path, a=week) == said  # this one is stopped
+        assert self.ended(tmp_path) == said
+        assert self.ended(tmp_path, b=[("b", "blue words")]) == "1 new document since the run before; 41 in all"
+        week[3:5] = [("a3", "grey words"), ("new", "fresh words")]
+        said = "1 new document since the run before; 1 changed; 1 no longer in the files; 41 in all"
+        assert self.ended(tmp_path, a=week) == said
+        said = "0 new documents since the run before; 1 no longer in the files; 40 in all"
+        assert self.ended(tmp_path, b=()) == said
+        said = "2 new documents (1 of them too short, left out) since the run before; 42 in all"
+        assert self.ended(tmp_path, b=[("b", "blue words"), ("short", "red")]) == said
+        said = "0 new documents since the run before; 1 changed; 42 in all"
+        assert self.ended(tmp_path, b=[("b", "blue words"), ("short", "red words")]) == said
+
+    def test_without_a_note_nothing_is_claimed(self, tmp_path):
+        assert news.sentence(tmp_path, tmp_path / "documents.h5") == ""
+        news.keep(tmp_path, tmp_path / "documents.h5")
+        assert not (tmp_path / news.FILE).exists()
+        self.ended(tmp_path, a=[("a", "green words")])
+        (tmp_path / news.FILE).write_bytes(b"damaged")
+        assert self.ended(tmp_path) == "1 new document: no run before this one is on record"
+        assert self.ended(tmp_path) == "0 new documents since the run before; 1 in all"
+
+    @pytest.mark.parametrize("name", ["mine", "mine[1]"])
+    def test_files_that_are_not_read_are_named(self, tmp_path, monkeypatch, name):
+        for n in range(6):
+            jsonl(tmp_path / "posts" / f"{n}.jsonl", ROWS)
+        monkeypatch.chdir(tmp_path)
+        corpus = {"sources": ["../posts/[0-1].jsonl"], "options": {}}
+        (tmp_path / name).mkdir()
+        said = news.unread(name, corpus)
+        assert said.startswith("not read: posts/2.jsonl, posts/3.jsonl, posts/4.jsonl and 1 more, of the same kind")
+        assert said.endswith(f"beside the sources of {name}/odl.yaml")
+        assert news.unread(name, {**corpus, "sources": ["../posts"]}) == ""
+        assert news.unread(name, {"sources": [str(tmp_path / "posts")], "options": {"kind": "jsonl"}}) == ""
 
 
 class TestProgress:

@@ -94,6 +94,7 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
     assert "column 'body'" in said and "by week, about 40 documents each; 3 after the first" in said
     said = run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
     assert "open news/new.html" in said and "80 documents were scored before this period" in said
+    assert "160 new documents: no run before this one is on record\n" in said and "not read" not in said
     assert len(said.splitlines()) < 40
     assert (tmp_path / "news" / "results" / "news" / "report.html").exists()
     assert (tmp_path / "news" / "new.html").exists()
@@ -101,12 +102,14 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
     before = made(tmp_path)
 
     write(tmp_path, 4, ["grain", "space"])
-    run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
+    said = run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
+    assert "40 new documents since the run before; 200 in all\n" in said
     after = made(tmp_path)
     assert {name for name in after if after[name] != before.get(name)} == {name for name in after if name.stem == "4"}
     assert len(after) > len(before)
 
-    assert "nothing new" in run(installed, tmp_path, "odl", "run", "news")
+    said = run(installed, tmp_path, "odl", "run", "news")
+    assert "nothing new" in said and "0 new documents since the run before; 200 in all\n" in said
     assert "Nothing to be done" in run(installed, tmp_path / "news", "snakemake", "--cores", "2")
 
     with open(tmp_path / "posts" / "05.jsonl", "w") as file:
@@ -115,6 +118,12 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
         said = run(installed, tmp_path, "odl", "run", "news", status=1)
         assert said.count("05.jsonl line 1: the time 'soon' is not ISO 8601") == 1
         assert "log: news/results/news/logs/" in said and "Traceback" not in said and "RuleException" not in said
+
+    lines = (tmp_path / "news" / "odl.yaml").read_text()
+    (tmp_path / "news" / "odl.yaml").write_text(lines.replace("../posts/*.jsonl", "'../posts/0[0-4].jsonl'"))
+    said = run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
+    assert "0 new documents since the run before; 200 in all\n" in said
+    assert "not read: posts/05.jsonl, of the same kind beside the sources of news/odl.yaml\n" in said
 
 
 @pytest.mark.parametrize(

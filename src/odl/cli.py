@@ -137,6 +137,8 @@ def _parsed(words):
         parser.print_help(sys.stderr)
         return None
     args, unknown = parser.parse_known_args(words)
+    if args.command == "init" and not any(word.startswith("-") for word in unknown):
+        args.sources, unknown = [*args.sources, *unknown], []  # files behind an option, which argparse leaves over
     if unknown:
         hint = f"; options of Snakemake follow after --: {_after(words, unknown)}" if args.command == "run" else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")

@@ -3,16 +3,17 @@
 import csv
 import os
 import re
+import sys
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from odl.alerts.model import NONE, VERDICTS
 from odl.errors import DataError, ParameterError
-from odl.files import atomic
+from odl.files import atomic, listing
 from odl.files.documents import NO_TIME
 from odl.files.text import visible
 
-FILE = "feedback.csv"
+FILE = listing.FEEDBACK[0]
 COLUMNS = ("what", "verdict", "until", "note")
 GROWS = "grows"
 TOPIC = re.compile(r"topic:([1-9]\d{0,8})")
@@ -91,7 +92,7 @@ def read(folder):
 
 
 def add(folder, entry):
-    """Write a line into feedback.csv of a folder, instead of one about the same thing.
+    """Write a line into feedback.csv of a folder, instead of one about the same thing; one process at a time.
 
     Raises
     ------
@@ -99,12 +100,15 @@ def add(folder, entry):
         If the line, or one that is there, is wrong.
     """
     check_entry(entry)
-    entries = [held for held in read(folder) if held.what != entry.what] + [entry]
     path = os.path.join(folder, FILE)
-    with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(entries)
+    with atomic.locked(path) as alone:
+        if not alone:
+            print(f"odl: {folder} has no locks (its file system); let one command at a time write", file=sys.stderr)
+        entries = [held for held in read(folder) if held.what != entry.what] + [entry]
+        with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            writer.writerows(entries)
     return path
 
 

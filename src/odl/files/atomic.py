@@ -10,6 +10,11 @@ import platform
 import shutil
 from contextlib import contextmanager, suppress
 
+try:
+    import fcntl
+except ImportError:  # no Unix
+    fcntl = None
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -46,6 +51,33 @@ def filling(folder):
             os.replace(os.path.join(temporary, name), os.path.join(folder, name))
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def locked(path):
+    """Let one process at a time change a file: read it, and put another in its place.
+
+    The lock is a file of its own beside it, which stays: the file itself is another one after each change.
+
+    Yields
+    ------
+    bool
+        False where the file system knows no locks: nobody is kept out.
+    """
+    folder, name = os.path.split(os.fspath(path))
+    lock = os.path.join(folder, f".{name}.lock")
+    foreign = os.path.exists(lock) and not os.access(lock, os.W_OK)  # another person's, which is locked all the same
+    descriptor = os.open(lock, os.O_RDONLY if foreign else os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        alone = fcntl is not None
+        try:
+            if fcntl:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            alone = False
+        yield alone
+    finally:
+        os.close(descriptor)
 
 
 def _temporary(path):

@@ -13,6 +13,7 @@ SUFFIXES = {
     "text": (".txt", ".md"),
 }
 KINDS = tuple(SUFFIXES)
+FEEDBACK = "feedback.csv", b"what,verdict"  # what `odl mute` writes, which may lie beside documents, and how it begins
 
 
 def kind_of(path):
@@ -30,8 +31,8 @@ def expand(source, kind=None):
     Parameters
     ----------
     source : str
-        A file; a folder, of which the tables are taken (`TABLES`; with a `kind` every file), hidden ones aside; or a
-        pattern such as ``posts/*.txt``, where ``**`` stands for any folders.
+        A file; a folder, of which the tables are taken (`TABLES`; with a `kind` every file), hidden ones and feedback
+        aside; or a pattern such as ``posts/*.txt``, where ``**`` stands for any folders.
     kind : str, optional
         One of `KINDS`, whatever the files are called.
 
@@ -51,11 +52,19 @@ def expand(source, kind=None):
     else:
         return None
     named = [(os.path.relpath(path, base or os.curdir).replace(os.sep, "/"), path) for path in paths]
-    return [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path)]
+    return [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _feedback(path)]
 
 
 def _hidden(name):
     return any(part.startswith(".") and part != ".." for part in name.split("/"))
+
+
+def _feedback(path):
+    name, begins = FEEDBACK
+    if os.path.basename(path) != name:
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(begins) + 3).removeprefix(b"\xef\xbb\xbf").startswith(begins)
 
 
 def _fixed(pattern):

@@ -29,6 +29,7 @@ def add(subparsers):
     one.add_argument("--times", choices=["name", "front-matter", "modified"], help="where texts have their times")
     one.add_argument("--period", choices=["day", "week", "month", "year"], help="what makes a batch")
     one.add_argument("--stop-words", metavar="LANGUAGE", help="language whose frequent words are left out, or none")
+    one.add_argument("--only", action="store_true", help="read the files that are named, and none that come later")
     one.add_argument("--force", action="store_true", help="replace what an earlier odl init wrote")
     two = subparsers.add_parser(
         "run",
@@ -59,7 +60,7 @@ def init(args):
         "times",
         "period",
     )
-    given = {name: getattr(args, name) for name in (*names, "stop_words")}
+    given = {name: getattr(args, name) for name in (*names, "stop_words", "only")}
     found = writing.init(args.folder, args.sources, given, args.force)
     print(f"{found.n_documents:,} documents" + (f", {found.span}" if found.span else ""))
     for what, why in found.said:
@@ -68,10 +69,12 @@ def init(args):
 
 
 def run(args):
+    from odl.project import init as writing
     from odl.project import run as running
 
-    if not os.path.isfile(os.path.join(args.folder, "Snakefile")):
-        raise ConfigError(f"{args.folder} holds no Snakefile", "a folder that odl init wrote", "run odl init first")
+    for name in (writing.FILE, writing.SNAKEFILE):
+        if not os.path.isfile(os.path.join(args.folder, name)):
+            raise ConfigError(f"{args.folder} holds no {name}", "a folder that odl init wrote", "run odl init first")
     status = running.run(args.folder, args.options)
     if status:
         sys.exit(status)

@@ -1,7 +1,8 @@
 """Writes a person's folder: a few lines of configuration, a Snakefile of a few more, and the profile beside it."""
 
+import glob
 import os
-import shutil
+from contextlib import ExitStack
 from pathlib import Path
 
 from odl.config import places, project
@@ -62,10 +63,8 @@ def init(folder, sources, given, force=False):
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
     found = look(list(sources) or [str(folder)], given)
-    (folder / PROFILE).parent.mkdir(parents=True, exist_ok=True)
-    _write(path, text(found, project.name_of(folder.resolve().name), folder))
-    _write(folder / SNAKEFILE, WORKFLOW)
-    shutil.copyfile(places.PROFILE, folder / PROFILE)
+    lines = text(found, project.name_of(folder.resolve().name), folder)
+    _write(folder, {FILE: lines, SNAKEFILE: WORKFLOW, PROFILE: places.PROFILE.read_text(encoding="utf-8")})
     return found
 
 
@@ -83,10 +82,13 @@ def text(found, name, folder):
 
 
 def _from(folder, source):
-    """Return a path as it is named from the folder: relative, unless that would climb to the root."""
-    relative = os.path.relpath(os.path.abspath(source), os.path.abspath(folder))
-    outside = os.path.commonpath([os.path.abspath(source), os.path.abspath(folder)]) == os.path.abspath(os.sep)
-    return os.path.abspath(source) if outside else relative
+    """Return a path or pattern as it is named from the folder: relative, unless that would climb to the root."""
+    here, folder = os.getcwd(), os.path.abspath(folder)
+    if not os.path.exists(source):  # a pattern: what is put before it is to be read as it stands
+        here, folder = glob.escape(here), glob.escape(folder)
+    source = os.path.normpath(os.path.join(here, source))
+    outside = os.path.commonpath([source, folder]) == os.sep
+    return source if outside else os.path.relpath(source, folder)
 
 
 def _flow(value):
@@ -96,6 +98,9 @@ def _flow(value):
     return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=1 << 20).strip()
 
 
-def _write(path, content):
-    with storage.replacing(str(path)) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(content)
+def _write(folder, contents):
+    """Write files that belong together: renamed when all are whole, the first last, by which the folder is told."""
+    with ExitStack() as stack:
+        for name, content in contents.items():
+            temporary = stack.enter_context(storage.replacing(folder / name))
+            Path(temporary).write_text(content, encoding="utf-8")

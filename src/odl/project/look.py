@@ -73,7 +73,8 @@ def look(given_sources, given):
     given_sources : list of str
     given : dict
         What the person said: roles of `odl.project.columns.NAMES`; kind, delimiter, encoding, dates, times of the
-        reader's options; stop_words, period. None or missing: to be found out.
+        reader's options; stop_words, period. None or missing: to be found out. ``only``: true where files that come
+        later are not to be read.
 
     Returns
     -------
@@ -85,11 +86,14 @@ def look(given_sources, given):
         In one sentence, with the option that would help.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    named, kind = sources.find(given_sources, given.get("kind"))
+    named, kind = sources.find(given_sources, given.get("kind"), given.get("only", False))
     found, files = Look(named), tables.find_files(named, kind)
     found.set("kind", kind)
     kinds = Counter(kind or listing.kind_of(path) for _, path in files)
     found.say("files", ", ".join(f"{n} {LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
+    found.say("sources", sources.account(given_sources, named))
+    if others := sources.beside(named, kind):
+        found.say("not read", sources.unread(others))
     encoding, why = (_names(given["encoding"]), "") if "encoding" in given else sources.encoding_of(files, kind)
     check_encoding(encoding or "utf-8")
     found.set("encoding", encoding, why)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from odl.config import places, project
 from odl.errors import ConfigError
+from odl.project import news
 
 PLAIN = ("-n", "--dry-run", "--dryrun", "-h", "--help", "--lint", "--unlock", "--summary", "--dag", "--rulegraph",
          "--list-rules", "--logger", "--report", "--delete-all-output", "--version")  # fmt: skip
@@ -61,6 +62,7 @@ def run(folder, options):
     for line in dict.fromkeys(line for line in printed.splitlines() if line.startswith("odl ")):
         print(line, file=sys.stderr)
     print(ending(Path(folder), config, time.monotonic() - began))
+    news.keep(folder, _documents(Path(folder), config))
     return 0
 
 
@@ -70,13 +72,19 @@ def ending(folder, config, seconds):
     from odl.project.progress import duration
     from odl.stream import losses
 
-    watch = read.alerts_of(folder)
-    news = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
-    root = folder / config.get("results", "results") / config["study"]
-    report, stream = root / "report.html", root / config["streams"][0]
-    cleaned = losses.sentence(stream / "documents.h5", stream / f"seed{config['seeds'][0]}" / "features")
+    watch, documents = read.alerts_of(folder), _documents(folder, config)
+    shown = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
+    stream, report = documents.parent, documents.parents[1] / "report.html"
+    cleaned = losses.sentence(documents, stream / f"seed{config['seeds'][0]}" / "features")
+    corpus = config["corpora"][config["streams"][0]]
+    said = [cleaned, news.sentence(folder, documents), news.unread(folder, corpus)]
     done = f"done in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
-    return "\n".join([news, "", *filter(None, [cleaned]), done])
+    return "\n".join([shown, "", *filter(None, said), done])
+
+
+def _documents(folder, config):
+    """Return where a run puts the documents that it read."""
+    return folder / config.get("results", "results") / config["study"] / config["streams"][0] / "documents.h5"
 
 
 def _wait(command, folder, heard):

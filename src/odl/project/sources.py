@@ -11,18 +11,20 @@ from odl.corpora import tables
 from odl.corpora.encodings import UTF8, ZEROS, check_encoding, recoded, wide_name
 from odl.errors import DataError
 from odl.files import listing
+from odl.files.text import visible
 
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
 MAIL = re.compile(rb"From .*\d\d:\d\d|(?:[A-Z][\w-]*: .*\r?\n(?:[ \t].*\r?\n)*){3}")
 PLAIN = ("jsonl", "csv", "text")  # kinds whose bytes are text throughout
+SHOWN = 3  # names of many
 
 
-def find(sources, kind=None):
+def find(sources, kind=None, only=False):
     """Return the sources as they are to be written, and the kind where names do not tell it.
 
-    A folder becomes a pattern unless it holds tables; files that a shell made of a pattern become that pattern again,
-    so that later ones belong to it.
+    A folder becomes a pattern unless it holds tables; files that are all of their ending in a folder become a pattern
+    too, so that later ones belong to it, unless `only` they are to be read.
 
     Raises
     ------
@@ -34,7 +36,7 @@ def find(sources, kind=None):
         if not os.path.exists(source) and not glob.has_magic(source):
             raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
         named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
-    named = _gathered(named)
+    named = named if only else _gathered(named)
     paths = [path for source in named for _, path in listing.expand(source, kind or _kind_of_folder(source)) or ()]
     unknown = [path for path in paths if not listing.kind_of(path)]
     if kind or not unknown:
@@ -66,19 +68,60 @@ def _pattern_of(folder):
 
 
 def _gathered(sources):
-    """Return patterns in the place of files that are all that a pattern of their ending names."""
+    """Return patterns in the place of files that are all of their ending in a folder; one without any stays alone."""
     groups, named = {}, []
     for source in sources:
-        ending = re.search(r"(\.\w+)?(\.gz)?$", source)[0]
-        if os.path.isfile(source) and ending:
-            groups.setdefault((os.path.dirname(source), ending), []).append(source)
+        if os.path.isfile(source):
+            folder = os.path.abspath(os.path.dirname(source))
+            groups.setdefault((folder, ending(source)), []).append(source)
         else:
             named.append(source)
-    for (folder, ending), group in groups.items():
-        pattern = os.path.join(glob.escape(folder), f"*{ending}")
-        every = {path for _, path in listing.expand(pattern)}
-        named += [pattern] if len(group) > 1 and every == set(group) else sorted(group)
-    return named
+    for (_, end), group in groups.items():
+        pattern = os.path.join(glob.escape(os.path.dirname(group[0])), f"*{end}")
+        every = {os.path.abspath(path) for _, path in listing.expand(pattern)}
+        whole = every == set(map(os.path.abspath, group)) and (end or len(group) > 1)
+        named += [pattern] if whole else sorted(group)
+    return list(dict.fromkeys(named))
+
+
+def ending(path):
+    """Return how the name of a file ends, such as ``.jsonl`` or ``.jsonl.gz``; "" where it does not tell a kind."""
+    return re.search(r"(\.[^\W\d]\w*)?(\.gz)?$", os.path.basename(path))[0]
+
+
+def beside(sources, kind=None):
+    """Return the files that lie in the folders of those that are read, end as they do, and are not read."""
+    read = {os.path.abspath(path) for source in sources for _, path in listing.expand(source, kind) or ()}
+    patterns = {os.path.join(glob.escape(os.path.dirname(path)), f"*{end}") for path in read if (end := ending(path))}
+    return sorted({path for pattern in patterns for _, path in listing.expand(pattern)} - read)
+
+
+def account(sources, named):
+    """Return whether files that come later are read, for the sources that a person gave and those that are written."""
+    files, others = [], []
+    for source in named:
+        (files if os.path.isfile(source) else others).append(source)
+    said = []
+    if others:
+        gathered = any(os.path.isfile(source) and source not in files for source in sources)
+        rest = "; --only keeps to those that are there" if gathered else ""
+        said.append(f"{_few(others)}: files that come later are read too{rest}")
+    if files:
+        what = f"the {len(files):,} files that are" if len(files) > 1 else f"{visible(files[0])}, which is"
+        said.append(f"{what} named; files that come later are not read")
+    return "; ".join(said)
+
+
+def unread(paths):
+    """Return a sentence's part that names some of the files that are not read."""
+    shown = [min(path, os.path.relpath(path), key=len) for path in paths[:SHOWN]]
+    return f"{_few([*shown, *paths[SHOWN:]])}, of the same kind beside the sources"
+
+
+def _few(names):
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(map(visible, names[:SHOWN])) + more
 
 
 def sniff(path):

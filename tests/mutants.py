@@ -124,6 +124,8 @@ EDITS = [
     Edit("if before == 0 or seen - before >= REGROUP:", "if before == 0 or seen - before >= 2 * REGROUP:",
          "learner_levels"),
     Edit('group[arrays["birth"] >= int(state.arrays["seen"][0])] = -1', "pass", "learner_levels"),
+    Edit("np.where(group >= 0, group, k + np.arange(k))", "np.where(group >= 0, group, np.arange(k))",
+         "learner_levels"),
     Edit("owner[names[gone]] = names[kept]", "owner[names[kept]] = names[gone]", "learner_levels"),
     Edit("documents[gone], partner[gone, 0] = np.inf, prices.NOBODY", "partner[gone, 0] = prices.NOBODY",
          "learner_levels",

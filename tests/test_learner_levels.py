@@ -1,5 +1,7 @@
 """The learner with two levels: its budget, its groups against a slow twin, order within a batch."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -48,6 +50,24 @@ def slow_groups(S, n, target):
         i, j = min(costs, key=costs.get)
         groups[j] += groups.pop(i)
     return {frozenset(g) for g in groups}
+
+
+def slow_likeness(S, n, P):
+    """Cosine of each document and each sum of documents, weights to the power .6, by the root of its cohesion."""
+    flat = (S / np.linalg.norm(S, axis=0)) ** 0.6
+    return P @ (flat / np.linalg.norm(flat, axis=0)) / np.sqrt(np.linalg.norm(S, axis=0) / n)
+
+
+def slow_score(state, P, weight=0.5):
+    """Densely: the three nearest atoms, and the nearest group, an atom that was not grouped being one."""
+    group, n, S = state.arrays["group"], state.arrays["members"], state.dictionary.toarray() * state.arrays["size"]
+    parts = [np.flatnonzero(group == one) for one in set(group.tolist()) - {-1}]
+    parts += [np.array([j]) for j in np.flatnonzero(group == -1)]
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(group)))
+    fine = -np.sort(-slow_likeness(S, n, P), axis=1)[:, :3] @ np.array([6, 3, 2]) / 11
+    sums = np.stack([S[:, part].sum(axis=1) for part in parts], axis=1)
+    coarse = slow_likeness(sums, np.array([n[part].sum() for part in parts]), P).max(axis=1)
+    return np.maximum(1 - (1 - weight) * fine - weight * coarse, 0)
 
 
 @pytest.mark.parametrize(("k", "target"), [(30, 1), (30, 4), (30, 11), (30, 29), (150, 20)])
@@ -110,6 +130,30 @@ def test_groups_wait_for_enough_documents(rng):
     assert np.array_equal(after.arrays["group"][~new], state.arrays["group"][~new])
     later = learner.learn(after, stream(rng, 500, 9)[0], None)
     assert later.arrays["grouped"][0] == 1140 and (later.arrays["group"] >= 0).all()
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.2])
+def test_an_atom_without_a_group_is_a_group(weight, rng):
+    learner = levels(memory=1700, terms=80, groups=weight)  # 20 atoms, 4 groups
+    state = run(learner, [stream(rng, 600, 4)[0], stream(rng, 60, 9)[0], stream(rng, 60, 9)[0]])
+    P, group = stream(rng, 60, 9)[0], state.arrays["group"]
+    alone = np.flatnonzero(group == -1)
+    found = learner.score(state, P)
+    assert len(alone) > 1 and np.allclose(found.residual, slow_score(state, P.toarray(), weight), atol=1e-12)
+    assert np.allclose(learner.shares(state, P, found).sum(axis=1), found.residual, atol=1e-12)
+    # The atom that a group was named after may be replaced: the new one does not belong to it.
+    named = replace(state, arrays=state.arrays | {"group": np.where(group == group.max(), alone[0], group)})
+    assert np.allclose(learner.score(named, P).residual, found.residual, atol=1e-12)
+
+
+def test_batches_of_500_leave_no_atom_without_a_group(rng):
+    learner, batches = levels(memory=1700, terms=80), [stream(rng, n, 6 + n % 7)[0] for n in (30, 500, 600, 501)]
+    state = run(learner, batches[:1])
+    for P in batches[1:]:
+        assert (state.arrays["group"] >= 0).all()
+        assert np.allclose(learner.score(state, P).residual, slow_score(state, P.toarray()), atol=1e-12)
+        state = learner.learn(state, P, None)
+    assert (state.arrays["group"] >= 0).all()
 
 
 def test_new_topics_score_high_plain_and_in_context(rng):

@@ -35,7 +35,7 @@ class Levels(Learner):
     """Novelty of a document: how far it is from the atoms, and from the group of atoms, nearest to it.
 
     With v the likeness to the `nearest` atoms as in `adaptive`, and w likewise that to the nearest group alone, the
-    score is 1 - (1 - groups) v - groups w.
+    score is 1 - (1 - groups) v - groups w. An atom opened since the last grouping is a group of its own.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Levels(Learner):
 
     @property
     def kept(self) -> dict[str, Kept]:
-        """As of `adaptive`; the group of each atom (-1: none yet), documents when they were grouped."""
+        """As of `adaptive`; the group of each atom (-1: of its own), documents when they were grouped."""
         return {name: kept for name, kept in self._atoms.kept.items() if name in OF_ATOMS} | {
             "group": Kept("dense", ("atoms",), np.int64, between=(-1, "atoms")),
             "grouped": Kept("dense", (1,), np.int64, between=(0, np.inf)),
@@ -182,7 +182,7 @@ class Levels(Learner):
         return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(sparse.csr_array(P)), history)
 
     def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
-        """As `learn`; atoms are grouped anew once there were enough documents, until then new ones are in no group."""
+        """As `learn`; atoms are grouped anew once there were enough documents, until then each new one is a group."""
         arrays = {name: state.arrays[name] for name in OF_ATOMS} | {"limit": np.array([self.limit])}
         new = self._atoms.learn_parts(State(state.dictionary, arrays, state.updates), batch)
         arrays = {name: new.arrays[name] for name in OF_ATOMS}
@@ -206,17 +206,15 @@ class Levels(Learner):
 
     def _parts(self, state):
         """Return weight, learner and state of each level: atoms, and groups as atoms of another state."""
-        group = state.arrays["group"]
-        inside = group >= 0
-        numbers, places = np.unique(group[inside], return_inverse=True)
-        if self.groups == 0 or not len(numbers):
+        k = state.dictionary.shape[1]
+        if self.groups == 0 or not k:
             return [(1.0, self._atoms, state)]
-        size = np.where(inside, state.arrays["size"], 0.0)
-        joins = sparse.csc_array(
-            (size[inside], (np.flatnonzero(inside), places)), shape=(len(group), len(numbers))
-        )  # fmt: skip
+        group = state.arrays["group"]
+        # The number of an atom may still name the group of others once the atom was replaced, hence k and more.
+        numbers, places = np.unique(np.where(group >= 0, group, k + np.arange(k)), return_inverse=True)
+        joins = sparse.csc_array((state.arrays["size"], (np.arange(k), places)), shape=(k, len(numbers)))
         sums = sparse.csc_array(state.dictionary @ joins).sorted_indices()
-        members = np.bincount(places, state.arrays["members"][inside], minlength=len(numbers))
+        members = np.bincount(places, state.arrays["members"], minlength=len(numbers))
         of_column = np.repeat(np.arange(len(numbers)), np.diff(sums.indptr))
         sizes = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(numbers)))
         sums.data = sums.data / np.where(sizes > 0, sizes, 1.0)[of_column]

@@ -91,10 +91,8 @@ def test_a_line_of_reasons_has_the_words_that_it_has_room_for(watch):
     wide = replace(alert, reasons=tuple(replace(r, word=r.word.ljust(18, "x")) for r in alert.reasons))
     text = show.as_text(replace(watch, periods=()), (replace(watch.periods[3], alerts=(wide,)),))
     (line,) = [line for line in text.splitlines() if "because:" in line]
-    assert len(line) <= show.WIDTH and re.search(
-        r"% , other words \d+ % \(none above \d+ %\)$".replace(" ,", ","), line
-    )
-    assert line.count("xx %") == 0 and 1 <= len(re.findall(r"\w+x+ \d+ %", line)) < len(show.named(wide))
+    assert len(line) <= show.WIDTH and re.search(r"%, other words \d+ % \(none above \d+ %\)$", line)
+    assert 1 <= len(re.findall(r"\w+x+ \d+ %", line)) < len(show.named(wide))
 
 
 class TestStream:
@@ -144,7 +142,8 @@ class TestStream:
             for word, share in re.findall(r"(?:^|, )(\w+) (\d+) %", show.shares(alert).shared):
                 assert int(share) >= 1 and abs(whole[word] - int(share) / 100) <= 0.0051
                 rest -= whole.pop(word)
-            found = re.search(r"(?:other|shared) words (\d+) %(?: \(none above (\d+) %\))?$", show.shares(alert).shared)
+            summed = r"(?:other|shared) words (\d+) %(?: \(none above (\d+) %\))?$"
+            found = re.search(summed, show.shares(alert).shared)
             assert (found is not None) == (rest >= show.LEAST) and " 0 %" not in show.reasons(alert)
             if found:
                 several += found[2] is not None
@@ -485,6 +484,8 @@ class TestCommands:
         assert odl("new", root).stdout == shown and f"Topic {number} [growing]" in shown
         assert "you said: muted in periods in which it is not growing" in odl("explain", root, number).stdout
         assert read.alerts_of(root).topics[number].feedback == ""  # no mark on the page
+        since = odl("new", root, "--since", "1998-01-01").stdout
+        assert "Held back: 3 (muted topic:1)" in since and "Further candidate" not in since
         day = show.date_of(watch.periods[5].first)
         done = odl("mute", root, number, "--until", day)
         assert f"is muted until {day} (feedback.csv); it holds back {count} items so far, none of the" in done.stdout

@@ -216,18 +216,16 @@ class TestFindings:
         """Of twelve periods, two of them a warm-up: what is said of the last four is not of the first, nor of all."""
         recent = {"tails": np.full(200, 0.01), "atoms": 30, "scores": np.ones(200)}
         held = (Withheld("", "empty", 20),)
-        change = {t: {**recent, "withheld": held} for t in range(8, 12)}
-        told = self.told(replace(watch, periods=tuple(replace(p, **change.get(p.t, {})) for p in watch.periods)))
+        changed = tuple(replace(p, **recent, withheld=held) for p in watch.periods)
+        told = self.told(replace(watch, periods=watch.periods[:8] + changed[8:]))
         assert told["Drift of the scores"].text.startswith("In the last 4 periods 100\u00a0% of the documents")
         assert "30 were near to some document in the fullest of the last 4" in told["Use of the dictionary"].text
         assert told["Equal scores"].text.startswith("100\u00a0% of the recent documents")
         assert told["Documents without a word"].text.startswith("80 documents of the last 4 periods")
-        change = {t: {**recent, "withheld": held} for t in range(8)}
-        told = self.told(replace(watch, periods=tuple(replace(p, **change.get(p.t, {})) for p in watch.periods)))
+        told = self.told(replace(watch, periods=changed[:8] + watch.periods[8:]))
         assert not told["Drift of the scores"].look and "20 were near" in told["Use of the dictionary"].text
-        assert "Equal scores" not in told and told["Documents without a word"].text.startswith(
-            "2 documents of the last"
-        )
+        assert "Equal scores" not in told
+        assert told["Documents without a word"].text.startswith("2 documents of the last 4 periods")
 
     def test_agreement_of_seeds(self, watch):
         held = {entry.what: entry for entry in newhealth.findings(watch, seeds=newseeds.Agreement(2, 20, 0.45))}
@@ -249,12 +247,10 @@ class TestFindings:
         assert "The budget of 10 gives 8 alerts" in text and "one of 20 would give 16 alerts" in text
 
     def test_what_a_person_holds_back(self, watch):
-        entries = (
-            Entry("topic:3", "muted"),
-            Entry("topic:4", "known", "2030-01-01"),
-            Entry("topic:5", "muted", "grows"),
-        )
-        text = self.told(replace(watch, feedback=entries))["Held back by a person"].text
+        entries = [("topic:3", "muted"), ("topic:4", "known", "2030-01-01"), ("topic:5", "muted", "grows")]
+        text = self.told(replace(watch, feedback=tuple(Entry(*entry) for entry in entries)))[
+            "Held back by a person"
+        ].text
         said = "topic:3, topic:4 until 2030-01-01, topic:5 in periods in which it is not growing"
         assert text.startswith(f"feedback.csv holds back {said}; without an end: topic:3.")
 
@@ -283,6 +279,15 @@ def test_the_command_writes_it(made, tmp_path):
     alerts = read.place_of(made).alerts
     assert cli.main(["step", "newpage", str(tmp_path / "new.html"), alerts, "--home", str(tmp_path)]) == 0
     assert f"of topic:{number} (muted in feedback.csv)" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+
+
+def test_seeds_are_compared_over_the_alerts_of_the_last_periods(made, tmp_path):
+    last, watch = f"{read.place_of(made).run}/scores/6.h5", read.alerts_of(made)
+    newpage.write(tmp_path / "new.html", made, seeds=[last])
+    most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
+    assert most != sum(len(period.alerts) for period in watch.periods[: newhealth.RECENT])
+    told = plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+    assert f"Of the {most} documents with the highest scores of the last periods, 100 % have them" in told
 
 
 def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):

@@ -6,6 +6,7 @@ import fcntl
 import json
 import multiprocessing
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -32,6 +33,7 @@ from odl.evaluation.scores import read_scores
 from odl.files import atomic, storage
 from odl.files.text import CONTROLS
 from odl.jobs import alerts, runs
+from odl.report import newparts, newtext
 from odl.stream import features
 
 
@@ -88,6 +90,37 @@ def launch_of(watch):
     return topic
 
 
+def explained(watch, alert):
+    """The same alert with all its words."""
+    return explain.document(watch.place, *explain.find(watch.place, alert.id), watch)[0]
+
+
+def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
+    """Of four hundred words that were seen before, none is worth a name: not "because: rare1 0 %, rare2 0 %"."""
+    rare = [f"rare{i:03}" for i in range(400)]
+    more = {0: [rare[i : i + 20] for i in range(0, 400, 20)], 3: [rare]}
+    watched.follow(tmp_path, watched.run_of(atoms=20), (0, 0, 0, 0), more=more)
+    watch = read.alerts_of(tmp_path)
+    (alert,) = [alert for period in watch.periods for alert in period.alerts if alert.title == "Title 3-20"]
+    assert len(alert.reasons) == alert.led == 12 and alert.reasons[0].share < 0.01 * alert.score
+    told = "shared words 100 % (none above 1 %)"
+    for text in (show.as_text(watch, watch.periods), show.as_markdown(watch, watch.periods).replace("\\", "")):
+        assert f"because: {told}" in text and "rare" not in text
+    assert newtext.reasons(alert)[0] == ("Words that others share", told.replace(" %", "\u00a0%"))
+    assert newtext.leading(alert) == told
+    assert newparts.shared([alert]).endswith(" of the score)") and "0." not in newparts.shared([alert])
+    assert len(explained(watch, alert).reasons) == 400
+
+
+def test_a_line_of_reasons_has_the_words_that_it_has_room_for(watch):
+    alert = watch.periods[3].alerts[2]
+    wide = replace(alert, reasons=tuple(replace(r, word=r.word.ljust(18, "x")) for r in alert.reasons))
+    text = show.as_text(replace(watch, periods=()), (replace(watch.periods[3], alerts=(wide,)),))
+    (line,) = [line for line in text.splitlines() if "because:" in line]
+    assert len(line) <= show.WIDTH and re.search(r"%, other words \d+ % \(none above \d+ %\)$", line)
+    assert 1 <= len(re.findall(r"\w+x+ \d+ %", line)) < len(show.named(wide))
+
+
 class TestStream:
     """What a reader gets of a stream with a topic that enters, grows, ends and returns."""
 
@@ -125,6 +158,25 @@ class TestStream:
         assert "% (odd3x0 odd3x1 odd3x10)" in show.as_text(watch, watch.periods[3:4])
         for alert in [alert for period in watch.periods for alert in period.alerts]:
             assert not any(reason.word.startswith(("odd", "copy")) for reason in alert.reasons[: alert.led])
+
+    def test_shares_that_are_told_are_those_of_all_words(self, watch):
+        """What is named is 1 % or more; what is summed up is the sum of the words that are not named."""
+        several = 0
+        for alert in [alert for period in watch.periods for alert in period.alerts]:
+            whole = {reason.word: reason.share / alert.score for reason in explained(watch, alert).reasons}
+            rest = 1 - alert.context / alert.score - alert.own / alert.score
+            for word, share in re.findall(r"(?:^|, )(\w+) (\d+) %", show.shares(alert).shared):
+                assert int(share) >= 1 and abs(whole[word] - int(share) / 100) <= 0.0051
+                rest -= whole.pop(word)
+            summed = r"(?:other|shared) words (\d+) %(?: \(none above (\d+) %\))?$"
+            found = re.search(summed, show.shares(alert).shared)
+            assert (found is not None) == (rest >= show.LEAST) and " 0 %" not in show.reasons(alert)
+            if found:
+                several += found[2] is not None
+                assert abs(rest - int(found[1]) / 100) <= 0.0051
+                others = [share for word, share in whole.items() if not word.startswith(("odd", "copy"))]
+                assert max(others) <= (int(found[2]) if found[2] else 100) / 100 + 0.0051
+        assert several > 3
 
     def test_a_topic_has_a_source_a_date_and_near_atoms(self, watch):
         alert = next(alert for alert in watch.periods[3].alerts if alert.topic)
@@ -393,6 +445,16 @@ class TestFeedback:
         periods = {alert.t for period in muted.periods for alert in period.alerts if alert.topic == number}
         assert periods == {6}
 
+    @pytest.mark.parametrize("until", ["", "grows"])
+    def test_what_is_held_back_is_what_would_be_shown(self, watch, said, until):
+        number = launch_of(watch).number
+        muted, of_topic = said((f"topic:{number}", "muted", until)), []
+        for held, period in zip(muted.periods, watch.periods, strict=True):
+            shown, left = ({alert.id for alert in p.alerts if alert.topic == number} for p in (period, held))
+            of_topic.append(sum(entry.items for entry in held.withheld))
+            assert left <= shown and of_topic[-1] == len(shown - left)
+        assert of_topic[3] > 0 and of_topic[12] > 0 and (of_topic[6] == 0) == (until == "grows")
+
     def test_until_a_date(self, watch, said):
         day = show.date_of(watch.periods[5].first)
         muted = said(("source:wire.jsonl", "muted", day, ""))
@@ -453,9 +515,11 @@ class TestCommands:
     def test_mute_by_number_and_by_id(self, made, watch, said):
         root, number = made[0], launch_of(watch).number
         done = odl("mute", root, number, "--until", "grows", "--note", "my own")
-        assert (
-            done.returncode == 0 and f"topic:{number} is muted until grows (feedback.csv); it holds back" in done.stdout
+        count = sum(alert.topic == number for period in watch.periods if period.t != 6 for alert in period.alerts)
+        told = (
+            f"topic:{number} is muted in periods in which it is not growing (feedback.csv); it holds back {count} items"
         )
+        assert (done.returncode, done.stdout) == (0, f"odl mute: {told} so far.\n")
         assert "wire.jsonl:246 is followed (feedback.csv)." in odl("follow", root, "wire.jsonl:246").stdout
         lines = (root / feedback.FILE).read_text().splitlines()
         assert lines[1:] == [f"topic:{number},muted,grows,my own", "wire.jsonl:246,follow,,"]
@@ -467,6 +531,27 @@ class TestCommands:
         assert odl("mute", root, "source:wire.jsonl").returncode == 0
         done = odl("mute", root, "9999")
         assert done.returncode == 1 and done.stderr.startswith("odl mute: 9999 is no document or topic")
+
+    def test_a_topic_that_grows_is_not_said_to_be_held_back(self, made, watch, tmp_path):
+        """Muted until it grows, in a stream that ends with the period in which it does."""
+        root, number = tmp_path / "made", launch_of(watch).number
+        shutil.copytree(made[0], root)
+        for t in range(7, 13):
+            (root / "made" / "seed0" / "it" / "k20" / "alerts" / f"{t}.h5").unlink()
+        shown = odl("new", root).stdout
+        done = odl("mute", root, number, "--until", "grows")
+        count = sum(alert.topic == number for period in watch.periods[:6] for alert in period.alerts)
+        assert done.stdout.endswith(f"it holds back {count} items so far, none of the last period.\n")
+        assert odl("new", root).stdout == shown and f"Topic {number} [growing]" in shown
+        assert "you said: muted in periods in which it is not growing" in odl("explain", root, number).stdout
+        assert read.alerts_of(root).topics[number].feedback == ""  # no mark on the page
+        since = odl("new", root, "--since", "1998-01-01").stdout
+        assert "Held back: 3 (muted topic:1)" in since and "Further candidate" not in since
+        day = show.date_of(watch.periods[5].first)
+        done = odl("mute", root, number, "--until", day)
+        assert f"is muted until {day} (feedback.csv); it holds back {count} items so far, none of the" in done.stdout
+        assert odl("mute", root, number).stdout.endswith("items so far.\n")
+        assert read.alerts_of(root).topics[number].feedback == "muted"
 
     def test_explain_a_topic(self, made, watch):
         topic = launch_of(watch)

@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 
+
+import re
+
 import numpy as np
 import pytest
+from conftest import ROOT
 from scipy import sparse
 from scipy.stats import rankdata
 
 from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.evaluation import metrics
+from odl.learners import peers
 from odl.learners.adaptive import Adaptive
 from odl.learners.base import State
 from odl.learners.levels import PER_ATOM, groups
@@ -198,6 +203,12 @@ def test_order_is_its_equation(related, rng):
     u = 0.6 * own + 0.4 * (near * own[alike]).sum(axis=1) / b
     found = in_order(P, scores, 0.4, 5)
     assert np.allclose(np.sort(found), np.sort(scores)) and np.allclose(found[np.argsort(u)], np.sort(scores))
+
+
+def test_the_method_has_both_limits_of_the_weight():
+    (weight,) = re.findall(r"rank\}\\left\(z \+ (.*?)\\, b\\right\)", (ROOT / "docs" / "method.md").read_text())
+    assert weight == rf"\max(-{peers.MOST},\ \min(R\,|R|,\ {peers.MOST}))"
+    assert f"max(-{peers.MOST:g}".replace("0.", ".") in peers.in_order.__doc__
 
 
 def test_a_run_resumes_to_the_same_bytes(rng):

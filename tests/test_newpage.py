@@ -80,7 +80,7 @@ def test_every_alert_is_a_row_with_its_reasons(watch):
         assert alert.title in row and f">{alert.score:.3f}<" in row and f'data-order="{alert.tail:.3g}"' in row
         assert row.startswith("<tr class=f>") == alert.folded
         for reason in alert.reasons[:3]:
-            assert f"{reason.word}\u00a0{newtext.percent(reason.share / alert.score)}" in row
+            assert f"{reason.word}\u00a0{100 * reason.share / alert.score:.0f}\u00a0%" in row
     assert (
         "From its context: 20\u00a0%" in rows[0] and "Nearest known: market, price (alike 31\u00a0%), as in" in rows[0]
     )
@@ -212,6 +212,21 @@ class TestFindings:
         assert "80 documents of the last 4 periods" in told["Documents without a word"].text
         assert newhealth.findings(few)[0].look
 
+    def test_the_last_periods_are_the_last(self, watch):
+        """Of twelve periods, two of them a warm-up: what is said of the last four is not of the first, nor of all."""
+        recent = {"tails": np.full(200, 0.01), "atoms": 30, "scores": np.ones(200)}
+        held = (Withheld("", "empty", 20),)
+        changed = tuple(replace(p, **recent, withheld=held) for p in watch.periods)
+        told = self.told(replace(watch, periods=watch.periods[:8] + changed[8:]))
+        assert told["Drift of the scores"].text.startswith("In the last 4 periods 100\u00a0% of the documents")
+        assert "30 were near to some document in the fullest of the last 4" in told["Use of the dictionary"].text
+        assert told["Equal scores"].text.startswith("100\u00a0% of the recent documents")
+        assert told["Documents without a word"].text.startswith("80 documents of the last 4 periods")
+        told = self.told(replace(watch, periods=changed[:8] + watch.periods[8:]))
+        assert not told["Drift of the scores"].look and "20 were near" in told["Use of the dictionary"].text
+        assert "Equal scores" not in told
+        assert told["Documents without a word"].text.startswith("2 documents of the last 4 periods")
+
     def test_agreement_of_seeds(self, watch):
         held = {entry.what: entry for entry in newhealth.findings(watch, seeds=newseeds.Agreement(2, 20, 0.45))}
         entry = held["Stability between seeds"]
@@ -232,9 +247,12 @@ class TestFindings:
         assert "The budget of 10 gives 8 alerts" in text and "one of 20 would give 16 alerts" in text
 
     def test_what_a_person_holds_back(self, watch):
-        held = replace(watch, feedback=(Entry("topic:3", "muted"), Entry("topic:4", "known", "2030-01-01")))
-        entry = self.told(held)["Held back by a person"]
-        assert "topic:3, topic:4; without an end: topic:3." in entry.text
+        entries = [("topic:3", "muted"), ("topic:4", "known", "2030-01-01"), ("topic:5", "muted", "grows")]
+        text = self.told(replace(watch, feedback=tuple(Entry(*entry) for entry in entries)))[
+            "Held back by a person"
+        ].text
+        said = "topic:3, topic:4 until 2030-01-01, topic:5 in periods in which it is not growing"
+        assert text.startswith(f"feedback.csv holds back {said}; without an end: topic:3.")
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +279,15 @@ def test_the_command_writes_it(made, tmp_path):
     alerts = read.place_of(made).alerts
     assert cli.main(["step", "newpage", str(tmp_path / "new.html"), alerts, "--home", str(tmp_path)]) == 0
     assert f"of topic:{number} (muted in feedback.csv)" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+
+
+def test_seeds_are_compared_over_the_alerts_of_the_last_periods(made, tmp_path):
+    last, watch = f"{read.place_of(made).run}/scores/6.h5", read.alerts_of(made)
+    newpage.write(tmp_path / "new.html", made, seeds=[last])
+    most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
+    assert most != sum(len(period.alerts) for period in watch.periods[: newhealth.RECENT])
+    told = plain((tmp_path / "new.html").read_text(encoding="utf-8"))
+    assert f"Of the {most} documents with the highest scores of the last periods, 100 % have them" in told
 
 
 def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):

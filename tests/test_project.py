@@ -694,6 +694,13 @@ class TestProgress:
         shown.close()
         assert stream.getvalue().count("the step read failed") == 1
 
+    def test_learning_over_ranks_is_learning(self):
+        shown = Progress(io.StringIO(), False)
+        shown.expect({"update_over_ranks": 1})
+        shown.started(1, "update_over_ranks", {"t": "0"})
+        shown.finished(1)
+        assert shown.stream.getvalue().startswith("learning ") and " 1/1 " in shown.stream.getvalue()
+
     def test_what_has_not_begun_is_not_shown(self):
         shown = Progress(io.StringIO(), False)
         shown.expect({"kernels": 2, "plan": 1})

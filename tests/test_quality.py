@@ -339,10 +339,24 @@ def test_tables_of_the_page(rows):
     assert all(not make({name: [] for name in qualitypage.TABLES}) for make in qualitypage.MAKERS)
 
 
+@pytest.mark.parametrize(("own", "seeds"), [({}, {2, 5}), ({"seeds": [1]}, {1})])
+def test_seeds_of_a_second_file_are_those_of_its_experiments(settings, corpus, tmp_path, own, seeds):
+    """As docs/guides/studies.md has it; an experiment that names its own keeps them."""
+    update_config(settings, {"seeds": [2, 5]})
+    settings["experiments"]["tdt2"] |= {"learners": ["levels"], "runs": ["levels"], "parts": ["table"], **own}
+    config.check_config(settings, SCHEMA)
+    documents.write(tmp_path / "documents.h5", corpus, reader="tdt2")
+    held = {**config.experiment_of(settings, "tdt2"), "batches": 3}
+    study = config.study_of(settings, "tdt2")
+    experiments.run("quality", tmp_path / "e", held, [tmp_path / "documents.h5"], study)
+    assert {row["seed"] for row in read_table(tmp_path / "e" / "table.tsv")} == seeds
+
+
 def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     documents.write(tmp_path / "documents.h5", corpus, reader="tdt2")
     settings["experiments"]["tdt2"]["learners"] = ["levels", "levels-context", "adaptive", "adaptive-context"]
     study = config.study_of(settings, "tdt2")
+    assert study["seeds"] == [0, 1, 2, 3, 4]
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
         parts = {"parts": ["table", "memory", "ablation", "alerts", "sizes"], "batches": 4, "sizes": [90]}

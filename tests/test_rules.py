@@ -7,6 +7,8 @@ import sys
 import pytest
 from conftest import ROOT
 
+from odl.project.progress import STAGES
+
 RULES = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]
 # Of names that its constraints hold to letters, digits and signs without a meaning: quoting them would change the
 # rule's text, and everybody's downloads would be fetched again.
@@ -56,6 +58,11 @@ def test_a_name_is_defined_in_one_rules_file():
         names = [name for text in texts for name in defined(text)[kind]]
         assert known <= set(names)
         assert sorted(set(names)) == sorted(names)
+
+
+def test_every_rule_has_a_stage_and_every_name_of_a_stage_is_a_rule():
+    rules = {name for path in RULES for name in defined(path.read_text())[0]}
+    assert sorted(name for names in STAGES.values() for name in names) == sorted(rules - {"all"})
 
 
 def test_no_name_of_snakemake_is_defined_anew():

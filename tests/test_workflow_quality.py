@@ -26,10 +26,11 @@ def configuration():
     learners = {run: learners[run] for run in ("levels", "levels-context", "adaptive", "adaptive-context")}
     mine = base["corpora"]["mine"]
     entry = {**mine, "protocol": "topic-entry", "topic_entry": {"held_back": 0.2, "first": 1, "last": 2}}
-    shared = {"experiment": "quality", "learners": list(learners), "seeds": [0, 1], **SMALL}
+    shared = {"experiment": "quality", "learners": list(learners), **SMALL}
     return {
         **base,
         "streams": [],
+        "seeds": [0, 1],
         "corpora": {"mine": mine, "entry": entry},
         "runs": ["adaptive"],
         "learners": learners,
@@ -84,6 +85,8 @@ def test_what_a_change_runs_again(measured, tmp_path):
     corpora = {**corpora, "entry": {**corpora["entry"], "topic_entry": {"held_back": 0.1, "first": 1, "last": 2}}}
     study.configure({**before, "corpora": corpora})
     assert study.run("-n").names("experiment", "corpus") == shown | {"experiment entry"}
+    study.configure({**before, "seeds": [0]})
+    assert study.run("-n").names("experiment", "corpus") == shown | {"experiment mine", "experiment entry"}
     study.configure(before)
     study.edit("experiments/qualityplots.py")
     assert study.run("-n").names("experiment", "corpus") == shown

@@ -22,14 +22,15 @@ def words_of(rng, name, n=14):
     return [own[i] for i in rng.integers(0, 10, n)] + [COMMON[i] for i in rng.integers(0, 10, 4)]
 
 
-def batch_of(t, launches, size=SIZE):
-    """A period: documents of known topics, of the entering one, an odd one, and two that are nearly the same."""
+def batch_of(t, launches, size=SIZE, more=()):
+    """A period: documents of known topics, of the entering one, an odd one, two that are nearly the same, and more."""
     rng = np.random.default_rng(t)
     texts = [words_of(rng, ("harvest", "currency", "tanker")[row % 3]) for row in range(size - launches)]
     texts += [words_of(rng, "launch") for _ in range(launches)]
     texts[5] = [f"odd{t}x{i}" for i in range(12)] + ["market", "price"]
     twice = [f"copy{t}x{i}" for i in range(10)] + ["week", "said"]
     texts[7], texts[11] = twice, [*twice, "week"]
+    texts[20 : 20 + len(more)] = more
     vocabulary = sorted({word for text in texts for word in text})
     place = {word: at for at, word in enumerate(vocabulary)}
     rows = [row for row, text in enumerate(texts) for _ in text]
@@ -47,13 +48,16 @@ def run_of(algorithm="adaptive", atoms=8, **learner):
     return {"corpus": "made", "seed": 0, "run": "it", "atoms": atoms, "learner": learner, "features": FEATURES}
 
 
-def follow(root, run, launches=LAUNCHES, settings=None, first=0, **bound):
-    """Make the files of a study of one stream below `root`, timestep by timestep; return the folder of the alerts."""
+def follow(root, run, launches=LAUNCHES, settings=None, first=0, more=None, **bound):
+    """Make the files of a study of one stream below `root`, timestep by timestep; return the folder of the alerts.
+
+    `more` has texts, lists of words, for some of its periods.
+    """
     base = root / "made" / "seed0"
     folder = base / run["run"] / f"k{run['atoms']}"
     for t in range(first, len(launches)):
         batch, data = base / "batches" / f"{t}.h5", base / "features" / f"{t}.h5"
-        docs.write(batch, batch_of(t, launches[t]), "batch", t=t)
+        docs.write(batch, batch_of(t, launches[t], more=(more or {}).get(t, ())), "batch", t=t)
         features.advance(data, batch, base / "features" / f"{t - 1}.h5" if t else None, **bound)
         state, scores = folder / f"{t}.h5", folder / "scores" / f"{t}.h5"
         known = folder / f"{t - 1}.h5" if t else None

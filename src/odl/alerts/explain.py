@@ -209,8 +209,7 @@ def topic_text(watch, number):
     lines = [f"Topic {number} [{topic.state}] {' '.join(topic.name)}"]
     lines.append(f"  first in period {topic.birth}; {topic.size} documents so far; e.g. {topic.representative}")
     lines.append(f"      {topic.title[:100]}")
-    if topic.feedback:
-        lines.append(f"  you said: {topic.feedback}")
+    lines += [f"  you said: {entry.verdict}{entry.when}" for entry in watch.feedback if entry.topic == number]
     if topic.atom >= 0:
         lines.append(f"  the dictionary holds it in atom {topic.atom}")
     lines.append("  history: " + ", ".join(f"{state} in {t}" for t, state in topic.history))

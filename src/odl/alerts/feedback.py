@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     verdict : str
         "known" or "muted" hold back, "follow" shows always.
     until : str
-        A date from which it no longer holds; "grows": not in periods in which the topic is growing; or empty.
+        A date from which on it no longer holds; "grows": not in periods in which the topic is growing; or empty.
     note : str
     """
 
@@ -43,6 +43,19 @@ class Entry(NamedTuple):
         """Number of the topic, 0 if it is about none."""
         found = TOPIC.fullmatch(self.what)
         return int(found[1]) if found else NONE
+
+    @property
+    def when(self):
+        """Where the line holds, as an addition to a sentence; empty where it always does."""
+        if self.until == GROWS:
+            return " in periods in which it is not growing"
+        return f" until {self.until}" if self.until else ""
+
+    def holds(self, state, time):
+        """Return whether the line holds in a period, by its time and the state of the topic in it."""
+        if self.until == GROWS:
+            return state != "growing"
+        return not self.until or time == NO_TIME or time < _day(self.until)
 
 
 def check_entry(entry, where="feedback"):
@@ -138,20 +151,14 @@ class Verdicts:
             Of the period.
         """
         names = [f"source:{source}", f"topic:{topic}", *members]
-        found = [self.of[name] for name in names if name in self.of and self._holds(self.of[name], state, time)]
+        found = [self.of[name] for name in names if name in self.of and self.of[name].holds(state, time)]
         kept = [entry for entry in found if entry.verdict == "follow"]
         return (kept or found or [None])[0]
 
-    def of_topic(self, number):
-        """Return what is said of a topic, empty for nothing."""
+    def of_topic(self, number, state, time):
+        """Return what is said of a topic that has this state in a period, empty for nothing."""
         entry = self.of.get(f"topic:{number}")
-        return entry.verdict if entry else ""
-
-    @staticmethod
-    def _holds(entry, state, time):
-        if entry.until == GROWS:
-            return state != "growing"
-        return not entry.until or time == NO_TIME or time < _day(entry.until)
+        return entry.verdict if entry and entry.holds(state, time) else ""
 
 
 def parse_until(text):

@@ -137,7 +137,7 @@ class Topic:
     history : tuple of (int, str)
         (period, state) of each change of state, oldest first; it only grows.
     feedback : str
-        One of `VERDICTS`, or empty.
+        One of `VERDICTS`, or empty: what holds in the last period.
     atom : int
         Atom of the dictionary that holds it now; -1: none yet, or no more.
     """
@@ -166,7 +166,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Withheld:
-    """What was not shown of a period although it would have been, and why.
+    """What is not shown of a period although it would be if nothing were held back, and why.
 
     Attributes
     ----------

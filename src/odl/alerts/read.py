@@ -170,7 +170,12 @@ def watch(held, entries=(), budget=None, place=None):
         atoms, last = {atom: number for number, atom in reversed(record.atoms)}, record
     held_in = dict(last.atoms)
     finished = {
-        number: Topic(number=number, feedback=verdicts.of_topic(number), atom=held_in.get(number, -1), **_frozen(topic))
+        number: Topic(
+            number=number,
+            feedback=verdicts.of_topic(number, topic["history"][-1][1], int(last.facts["first"])),
+            atom=held_in.get(number, -1),
+            **_frozen(topic),
+        )
         for number, topic in topics.items()
     }
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
@@ -197,28 +202,43 @@ def _frozen(topic):
     return {name: tuple(value) if isinstance(value, list) else value for name, value in topic.items()}
 
 
+class _Room:
+    """The budget of a period as its items take it, the most novel first."""
+
+    def __init__(self, most):
+        self.most, self.spent, self.of_topic = most, 0, Counter()
+
+    def take(self, number, odd, following):
+        """Return whether an item of a topic is an alert, and whether it is folded under the topic."""
+        novel = odd and self.spent < self.most
+        if not (novel or following):
+            return False, False
+        folded = number != NONE and self.of_topic[number] >= FOLDED
+        self.of_topic[number] += 1
+        self.spent += novel and not folded
+        return True, folded
+
+
 def _period(record, topics, verdicts, budget, atoms):
     """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
     facts, items = record.facts, len(np.unique(record.item))
-    most, alerts, withheld, of_topic = room(budget, items), [], Counter(), Counter()
+    most, alerts, withheld = room(budget, items), [], Counter()
     withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
-    spent = 0
+    shown, otherwise = _Room(most), _Room(most)  # otherwise: were nothing held back
     for place, item in enumerate(record.pool):
         number = int(record.topic[item.row])
         state = topics[number]["history"][-1][1] if number else "new"
         time = int(facts["first"])
         entry = verdicts.of_item(item.members, item.source, number, state, time)
         following = entry is not None and entry.verdict == "follow"
-        novel = spent < most and bool(record.tail[item.row] <= record.settings["level"])
+        odd = bool(record.tail[item.row] <= record.settings["level"])
+        missed, _ = otherwise.take(number, odd, following)
         if entry is not None and not following:
-            withheld[entry.what, entry.verdict] += novel
+            withheld[entry.what, entry.verdict] += missed
             continue
-        if not novel and not following:
-            continue
-        folded = number != NONE and of_topic[number] >= FOLDED
-        of_topic[number] += 1
-        spent += novel and not folded
-        alerts.append(_alert(record, item, place, number, topics, state, folded, following, atoms))
+        taken, folded = shown.take(number, odd, following)
+        if taken:
+            alerts.append(_alert(record, item, place, number, topics, state, folded, following, atoms))
     held_back = tuple(
         Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
     )

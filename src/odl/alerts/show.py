@@ -5,13 +5,16 @@ import io
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
+from odl.alerts.feedback import Verdicts
 from odl.alerts.model import NONE, VERSION
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 
 WIDTH = 110
 WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has
+LEAST = 0.01  # share of a score below which nothing is named
 UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 COLUMNS = (
@@ -172,8 +175,9 @@ def closing(watch, period):
     if not shown:
         lines = ["Nothing new."]
     others = [number for number in period.topics if watch.topics[number].birth == period.t]
-    told = {alert.topic for alert in period.alerts}
-    others = [number for number in others if number not in told and watch.topics[number].feedback in ("", "follow")]
+    told, verdicts = {alert.topic for alert in period.alerts}, Verdicts(watch.feedback)
+    said = {number: verdicts.of_topic(number, "new", period.first) for number in others}
+    others = [number for number in others if number not in told and said[number] in ("", "follow")]
     if others:
         names = ", ".join(f"{number} {' '.join(watch.topics[number].name[:3])}" for number in others[:8])
         lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))
@@ -183,16 +187,67 @@ def closing(watch, period):
     return lines
 
 
+class Shares(NamedTuple):
+    """Reasons of an alert in per cent of its score; a part that is less than 1 % of it is empty.
+
+    Attributes
+    ----------
+    shared : str
+        Words that other documents have as well: the heaviest by name, the others summed up if that is above 0.
+    own : str
+        Words that no other document had up to then, summed up.
+    context : str
+    """
+
+    shared: str
+    own: str
+    context: str
+
+
+def named(alert, most=WORDS):
+    """Return the reasons that are worth a name: words of other documents as well, each 1 % of the score or more."""
+    return [reason for reason in alert.reasons[: min(most, alert.led)] if reason.share >= LEAST * abs(alert.score)]
+
+
+def shares(alert, most=WORDS, space=" "):
+    """Return the reasons of an alert as they are read, on a terminal and on a page.
+
+    Parameters
+    ----------
+    alert : odl.alerts.model.Alert
+    most : int
+        Words at most that are named.
+    space : str
+        Before a share and its sign.
+
+    Returns
+    -------
+    Shares
+    """
+    total = abs(alert.score) or 1.0
+
+    def percent(share):
+        return f"{100 * share / total:.0f}{space}%"
+
+    heaviest = named(alert, most)
+    parts = [f"{reason.word}{space}{percent(reason.share)}" for reason in heaviest]
+    rest = alert.score - alert.context - alert.own - sum(reason.share for reason in heaviest)
+    if rest >= LEAST * total:
+        others = [reason.share for reason in alert.reasons[len(heaviest) : alert.led]]  # the largest is the first
+        highest = max([LEAST * total, *others[:1]])
+        limit = f" (none above {percent(highest)})" * (highest < rest)
+        parts.append(f"{'other words' if heaviest else 'shared words'} {percent(rest)}{limit}")
+    words = " ".join(reason.word for reason in alert.reasons[alert.led :][:OWN])
+    own = percent(alert.own) + f" ({words})" * bool(words) if abs(alert.own) >= LEAST * total else ""
+    context = percent(alert.context) if abs(alert.context) >= LEAST * total else ""
+    return Shares(", ".join(parts), own, context)
+
+
 def reasons(alert, most=WORDS):
-    """Return the words of an alert with their shares of the score in per cent; what only it has comes last."""
-    total = alert.score or 1.0
-    parts = [f"{reason.word} {100 * reason.share / total:.0f} %" for reason in alert.reasons[: min(most, alert.led)]]
-    own = [reason.word for reason in alert.reasons[alert.led :]][:OWN]
-    if own and alert.own > 0.005 * total:
-        parts.append(f"words of its own {100 * alert.own / total:.0f} % ({' '.join(own)})")
-    if abs(alert.context) > 0.005 * total:
-        parts.append(f"(context {100 * alert.context / total:.0f} %)")
-    return ", ".join(parts)
+    """Return the reasons of an alert in a line; words that only it has come last but for its context."""
+    told = shares(alert, most)
+    parts = [told.shared, told.own and f"words of its own {told.own}", told.context and f"(context {told.context})"]
+    return ", ".join(filter(None, parts))
 
 
 def place(alert):
@@ -217,9 +272,15 @@ def _item(alert, shown):
     where = place(alert)
     return [
         _cut(f"{alert.rank:4d}  {alert.title or alert.id}", WIDTH - len(more + mark)) + more + mark,
-        _cut(f"      because: {reasons(alert)}", WIDTH),
+        _because(alert),
         f"      id: {alert.id}" + (f"  ({where})" if where else ""),
     ]
+
+
+def _because(alert):
+    """Return the reasons as a line of a terminal, with as many words as it has room for."""
+    lines = [f"      because: {reasons(alert, most)}" for most in range(WORDS, 0, -1)]
+    return next((line for line in lines if len(line) <= WIDTH), _cut(lines[-1], WIDTH))
 
 
 def _cut(text, width):

@@ -13,7 +13,9 @@ NEWS = 10  # exit status of `odl new --fail` where something is new
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
 WHAT = argument("what", help="a topic (12 or topic:12), the id of a document, or source:FILE as odl new names it")
-UNTIL = argument("--until", default="", help="a date, or 'grows': until the topic grows")
+UNTIL = argument(
+    "--until", default="", help="a date from which on it no longer holds; grows: not while the topic grows"
+)
 SAID = "It is a line of feedback.csv: `odl new` obeys at once, the page after the next run. No score changes."
 NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv")
 
@@ -109,14 +111,15 @@ def _say(args, verdict):
         if not number and place is None:
             raise ParameterError(f"{what} is no document or topic of {args.folder}", "one of them", "look at odl new")
         what = f"topic:{number}" if number else what
-    until = feedback.parse_until(args.until)
-    path = feedback.add(args.folder, feedback.Entry(what, verdict, until, " ".join(args.note.split())))
-    periods = read.alerts_of(args.folder, args.stream).periods
-    held = sum(entry.items for period in periods for entry in period.withheld if entry.what == what)
-    note = f"; it holds back {held} item{'s' * (held != 1)} so far" if verdict != "follow" else ""
-    until = f" until {until}" if until else ""
-    state = "followed" if verdict == "follow" else verdict
-    print(f"odl {args.command}: {what} is {state}{until} ({os.path.basename(path)}){note}.")
+    entry = feedback.Entry(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
+    path = feedback.add(args.folder, entry)
+    watch = read.alerts_of(args.folder, args.stream)
+    held = sum(each.items for period in watch.periods for each in period.withheld if each.what == what)
+    note = f"; it holds back {held} item{'s' * (held != 1)} so far"
+    state = watch.topics[entry.topic].state if entry.topic else "new"
+    note += ", none of the last period" * (not entry.holds(state, watch.periods[-1].first))
+    said = "followed" if verdict == "follow" else verdict
+    print(f"odl {args.command}: {what} is {said}{entry.when} ({os.path.basename(path)}){note * (verdict != 'follow')}.")
 
 
 def _known_source(watch, name, folder):

@@ -81,7 +81,7 @@ def whole_experiment_of(config, name, schema):
 
 
 def study_of(config, name):
-    """Return what an experiment takes from the study: its streams, its learners (all if none is named), evaluation.
+    """Return what an experiment takes from the study: streams, learners (all if none is named), evaluation, seeds.
 
     Parameters
     ----------
@@ -100,6 +100,7 @@ def study_of(config, name):
         "streams": {stream: {key: config["corpora"][stream][key] for key in keys} for stream in entry["streams"]},
         "learners": {run: run_of(config, run) for run in entry.get("learners") or config["learners"]},
         "evaluate": config["evaluate"],
+        "seeds": config["seeds"],
     }
 
 

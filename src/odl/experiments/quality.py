@@ -32,7 +32,7 @@ SETTINGS = {
     "budgets": {**SHARES, "default": [0.01, 0.02, 0.05]},
     "calibration": {"type": "integer", "minimum": 1, "default": 2000},
     "batches": {"type": "integer", "minimum": 0, "default": 0},
-    "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "default": [0, 1, 2, 3, 4]},
+    "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "default": []},
 }
 
 
@@ -58,8 +58,8 @@ def measure(settings, study, files):
     settings : dict
         As `SETTINGS`.
     study : dict
-        streams (name to protocol, topic_entry, ties, batches, timesteps), learners (name to learner, features) and
-        evaluate, as `odl.config.study_of` makes it.
+        streams (name to protocol, topic_entry, ties, batches, timesteps), learners (name to learner, features),
+        evaluate and seeds, as `odl.config.study_of` makes it.
     files : list of str
         The streams' documents.
 
@@ -71,9 +71,8 @@ def measure(settings, study, files):
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
         corpus = documents.read(file)
         # Seeds that give the same order would be counted twice.
-        orders = dict.fromkeys(
-            config.order_seed({"corpora": {name: setting}}, name, seed) for seed in settings["seeds"]
-        )
+        seeds = settings["seeds"] or study["seeds"]
+        orders = dict.fromkeys(config.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds)
         streams = []
         for seed in orders:
             held = qualitystream.Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])

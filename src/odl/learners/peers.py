@@ -6,7 +6,7 @@ from scipy import sparse
 from odl.learners import likeness
 
 FEWEST = 3  # documents that may tell something of each other
-MOST = 0.3  # weight of their likeness
+MOST = 0.3  # weight of their likeness, above or below 0
 
 
 def in_order(
@@ -17,10 +17,11 @@ def in_order(
     With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
     standardised, and r their correlation with its sign turned (likeness to the past against likeness to the batch),
 
-        u = rank of z + min(r |r|, .3) b,      order by (1 - share) u + share sum_N cos u / sum_N cos
+        u = rank of z + max(-.3, min(r |r|, .3)) b,      order by (1 - share) u + share sum_N cos u / sum_N cos
 
     over those documents N. Where documents that have many like them in the batch have many like them in the past, r
-    is large, and a new document with many like it in the batch is remarkable; elsewhere b says nothing.
+    is large, and a new document with many like it in the batch is remarkable; where it is near 0, b says nothing;
+    where it is below 0, one with few like it in the batch is remarkable.
 
     Equation `levels-context` of docs/method.md.
 
@@ -32,7 +33,7 @@ def in_order(
     share : float
     peers : int
     contrast : float, optional
-        Weight of b in place of min(r |r|, .3).
+        Weight of b in place of max(-.3, min(r |r|, .3)).
 
     Returns
     -------

@@ -10,17 +10,21 @@ from dataclasses import dataclass, field
 
 from odl.files import saying
 
+LAST = "pages"  # also a rule that is none of the workflow's
 STAGES = {  # title -> rules
     "reading": ("download", "share", "read"),
     "compiling": ("kernels",),
     "batches": ("index", "batch", "features", "duplicates"),
-    "learning": ("score", "update", "ranks", "update_ranks", "baselines"),
+    "learning": ("score", "update", "update_over_ranks", "baselines"),
     "topics": ("topics",),
     "alerts": ("alerts",),
     "experiments": ("measure", "experiment"),
+    LAST: (
+        *("evaluate", "evaluate_baselines", "emerging", "regret", "regrets", "plan"),
+        *("tables", "figures", "page", "newpage"),
+    ),
 }
 LOCKED = "Directory cannot be locked"
-LAST = "pages"  # every other rule
 BAR = 20
 EVERY = 0.2  # seconds between two pictures on a terminal
 TICK = 1.0  # seconds after which there is one though nothing has happened
@@ -195,7 +199,7 @@ class Progress:
             self.shown = 0
 
     def _ordered(self):
-        return [self.stages[title] for title in (*STAGES, LAST) if title in self.stages]
+        return [self.stages[title] for title in STAGES if title in self.stages]
 
     def _stage(self, rule):
         title = next((title for title, rules in STAGES.items() if rule in rules), LAST)

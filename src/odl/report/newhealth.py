@@ -184,6 +184,7 @@ def _mutes(watch):
     if not held:
         return None
     endless = [entry.what for entry in held if not entry.until]
-    text = f"feedback.csv holds back {', '.join(entry.what for entry in held[:12])}" + (" …" if len(held) > 12 else "")
+    text = f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in held[:12])}"
+    text += " …" if len(held) > 12 else ""
     text += f"; without an end: {', '.join(endless[:12])}." if endless else "."
     return Finding("Held back by a person", False, text, "To see them again, delete the line." if endless else "")

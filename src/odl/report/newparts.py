@@ -1,6 +1,7 @@
 """The parts of the page about what is new: the latest period, those before, topics over time, the table of alerts."""
 
 from odl.alerts.model import NONE
+from odl.alerts.show import LEAST
 from odl.report.newcharts import course
 from odl.report.newtext import (
     badge,
@@ -139,7 +140,8 @@ def shared(alerts):
             holders[reason.word] = holders.get(reason.word, 0) + 1
     few = [word for word in shares if holders[word] > 1 or len(alerts) == 1]
     words = sorted(few, key=lambda word: (-shares[word], word))[:SHARED]
-    part = percent(sum(shares[word] for word in words) / total)
+    part = sum(shares[word] for word in words) / total
+    part = percent(part) if part >= LEAST else f"less than {percent(LEAST)}"
     return f"{', '.join(words)} ({part} of the score{'s' * (len(alerts) > 1)})" if words else ""
 
 

@@ -9,6 +9,7 @@ from odl.report.page import details, element
 
 SCHEMES = ("http", "https", "mailto")
 LEADING = 4  # words of a reason that stand in a line
+LISTED = 8  # and with their shares, where it is unfolded
 LONG = 160  # characters of a title that are shown
 
 
@@ -78,28 +79,19 @@ def where(alert):
 
 
 def leading(alert, most=LEADING):
-    """Return the words that lead the reasons of an item; its own words where no other document shares any."""
-    shared = [reason.word for reason in alert.reasons[: alert.led]]
-    return ", ".join((shared or [reason.word for reason in alert.reasons])[:most])
-
-
-def words(alert, most=8):
-    """Return the reasons with their shares of the score."""
-    total = alert.score or 1.0
-    parts = [f"{reason.word}\u00a0{percent(reason.share / total)}" for reason in alert.reasons[: min(most, alert.led)]]
-    return ", ".join(parts)
+    """Return the words that lead the reasons of an item; all reasons summed up where none is worth a name."""
+    return ", ".join(reason.word for reason in show.named(alert, most)) or show.reasons(alert)
 
 
 def reasons(alert):
     """Return (term, text) of everything about an item that is known beside its title."""
-    total, lines = alert.score or 1.0, []
-    if text := words(alert):
-        lines.append(("Words that others share", text))
-    own = [reason.word for reason in alert.reasons[alert.led :]][:5]
-    if own:
-        lines.append(("Words only it has", f"{', '.join(own)} ({percent(alert.own / total)} of the score together)"))
-    if abs(alert.context) > 0.005 * total:
-        lines.append(("From its context", f"{percent(alert.context / total)}: the other documents of its batch"))
+    lines, told = [], show.shares(alert, LISTED, "\u00a0")
+    if told.shared:
+        lines.append(("Words that others share", told.shared))
+    if told.own:
+        lines.append(("Words of its own", told.own))
+    if told.context:
+        lines.append(("From its context", f"{told.context}: the other documents of its batch"))
     for near in alert.nearest[:1]:
         text = f"{', '.join(near.words)} (alike {percent(near.likeness)})"
         lines.append(("Nearest known", text + (f", as in {near.id}" if near.id else "")))

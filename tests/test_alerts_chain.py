@@ -25,7 +25,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
 from odl import commands, learners
-from odl.alerts import candidates, clusters, duplicates, explain, feedback, periods, read, show
+from odl.alerts import candidates, clusters, explain, feedback, periods, read, show
 from odl.alerts.memory import nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
@@ -34,7 +34,7 @@ from odl.files import atomic, storage
 from odl.files.text import CONTROLS
 from odl.jobs import alerts, runs
 from odl.report import newparts, newtext
-from odl.stream import features
+from odl.stream import duplicates, features
 
 
 @pytest.fixture(scope="module")
@@ -226,11 +226,14 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     names, born = [str(row) for row in range(watched.SIZE)], np.array([[3, row] for row in range(watched.SIZE)])
     names[20], born[20] = "7", (3, 7)
     names[5], born[5] = "old", (1, 0)  # the oddest document
-    groups = tmp_path / "groups.h5"
-    duplicates.write(groups, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born), 4)
-    files = [base / "features" / "3.h5", folder.parent / "scores" / "3.h5", folder.parent / "3.h5", tmp_path / "3.h5"]
+    grouped = tmp_path / "features.h5"
+    grouped.write_bytes((base / "features" / "3.h5").read_bytes())
+    with h5py.File(grouped, "r+") as file:
+        duplicates.write(file, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born))
+        reseal(file)
+    files = [grouped, folder.parent / "scores" / "3.h5", folder.parent / "3.h5", tmp_path / "3.h5"]
     chain = {"run": runs.parse(watched.run_of(atoms=20)), "known": folder.parent / "2.h5", "previous": folder / "2.h5"}
-    alerts.follow(*files, **chain, settings=watched.SETTINGS, duplicates=groups)
+    alerts.follow(*files, **chain, settings=watched.SETTINGS)
     record, before = periods.read(tmp_path / "3.h5"), periods.read(folder / "3.h5")
     assert record.item[20] == 7 and record.item[11] == 11 and record.facts["repeats"] == 1
     assert before.pool[0].row == 5 and 5 not in {item.row for item in record.pool}
@@ -241,9 +244,12 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     assert shown.items < shown.documents and f" of {shown.items} items (near-duplicates counted once)" in told
     single = replace(shown, documents=shown.items)  # none: nothing is said of them
     assert "near-duplicates" not in "".join(show.closing(read.watch([before]), single))
-    duplicates.write(groups, duplicates.Groups(2, np.array([0, watched.SIZE]), names, born), 4)
-    with pytest.raises(DataError, match=r"groups.h5 is of other documents"):
-        alerts.follow(*files, **chain, settings=watched.SETTINGS, duplicates=groups)
+    with h5py.File(grouped, "r+") as file:
+        del file["duplicates"]
+        duplicates.write(file, duplicates.Groups(3, np.array([0, 1]), names[:1], born[:1]))
+        reseal(file)
+    with pytest.raises(StorageError, match=r"features.h5 is damaged \(documents and groups .* differ in number\)"):
+        alerts.follow(*files, **chain, settings=watched.SETTINGS)
 
 
 class TestCalibration:

@@ -155,6 +155,14 @@ class TestStream:
                     tmp_path / "b" / part / f"{t}.h5"
                 ).read_bytes()
 
+    def test_features_say_what_they_were_made_from(self, tmp_path):
+        """Passages of any timestep before decide: a change there is a change of all after."""
+        previous = "0" * 64
+        for t, one in enumerate(stream(tmp_path, rows(range(120)))):
+            batch = storage.digest_of(tmp_path / "batches" / f"{t}.h5", "batch")
+            assert (one.file.attrs["batch"], one.file.attrs["previous"]) == (batch, previous)
+            previous = one.file.attrs["digest"]
+
     def test_a_window_goes_back_to_enough_documents(self, tmp_path, monkeypatch):
         stream(tmp_path, rows(range(240)))
         assert boilerplate.window(tmp_path / "features", 6).n_documents == 240

@@ -5,19 +5,20 @@ import json
 import tarfile
 import time
 
+import h5py
 import numpy as np
 import pytest
+from fuzzing import reseal
 from scipy import sparse
 from workflows import Study, documents
 
 from odl import corpora as readers
-from odl.alerts import duplicates
 from odl.cli import main
 from odl.corpora.shingles import Shingler
 from odl.errors import ConfigError, DataError, StorageError
+from odl.files import checkpoints, storage, tables
 from odl.files import documents as docs
-from odl.files import storage, tables
-from odl.stream import batchfile, batching
+from odl.stream import batchfile, batching, duplicates, features
 
 BATCHES = {"by": "documents", "documents": 40, "period": "month", "initial": 40, "flush": True}
 
@@ -54,20 +55,23 @@ def write_stream(folder, texts, name):
     (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def run(corpus, folder, window=4):
-    """Read the corpus and make what is missing or changed, as the workflow does; return the groups by timestep."""
+def run(corpus, folder, size=40):
+    """Read the corpus and make what is missing or changed, as the workflow does; return the features by timestep."""
     folder.mkdir(exist_ok=True)
     docs.write(folder / "documents.h5", readers.read("documents", [corpus], {"duplicates": True}))
-    settings = {"batches": BATCHES, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
+    batches = {**BATCHES, "documents": size, "initial": size}
+    settings = {"batches": batches, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
     batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, **settings)
     sums = [row["sha256"] for row in tables.read_table(folder / "index.tsv")]
-    found = []
+    found, made = [], False
     for t, digest in enumerate(sums):
-        batch, output = folder / "batches" / f"{t}.h5", folder / "duplicates" / f"{t}.h5"
+        batch, output = folder / "batches" / f"{t}.h5", folder / "features" / f"{t}.h5"
         if not batch.exists() or storage_sum(batch) != digest:
             batchfile.cut(folder / "documents.h5", folder / "order.h5", batch, t)
-            duplicates.advance(output, batch, folder / "duplicates" / f"{t - 1}.h5" if t else None, window)
-        found.append(duplicates.read(output, window))
+            made = True
+        if made:
+            features.advance(output, batch, found[-1] if t else None)
+        found.append(features.read(output))
     return found
 
 
@@ -146,6 +150,15 @@ class TestConnect:
             first, second = duplicates.sign([one, other])
             assert abs((first == second).mean() - duplicates.jaccard(one, other)) < 0.2
 
+    def test_what_shares_too_little_with_all_others_needs_no_signature(self, rng):
+        """Unlike ones are left out; a near-duplicate never is, here one whose share is just enough."""
+        unlike = [np.unique(rng.integers(0, 2**31 - 1, 60)).astype(np.int32) for _ in range(300)]
+        alike = [np.arange(40, dtype=np.int32), np.arange(50, dtype=np.int32)]
+        assert duplicates.jaccard(*alike) == duplicates.ALIKE
+        enough = duplicates.share_enough([*unlike, *alike])
+        assert enough[300:].all() and not enough[:300].any()
+        assert duplicates.connect([*unlike, *alike]).tolist() == [*range(301), 300]
+
     def test_decided_documents_are_not_compared_and_empty_ones_are_like_nothing(self):
         one, none = np.arange(9, dtype=np.int32), np.empty(0, dtype=np.int32)
         assert duplicates.connect([one, one], np.array([0, 1])).tolist() == [0, 1]
@@ -156,7 +169,7 @@ class TestConnect:
     def test_thousands_that_are_equal_or_share_a_footer(self, rng, shared):
         """Pair by pair this takes minutes."""
         foot = np.arange(shared, dtype=np.int32)
-        parts = [rng.integers(1000, 2**31 - 2, 300 - shared) for _ in range(4000)]
+        parts = [rng.integers(1000, 6000, 300 - shared) for _ in range(4000)]  # each shingle in many of them
         start = time.process_time()
         roots = duplicates.connect([np.unique(np.append(foot, part)).astype(np.int32) for part in parts])
         assert time.process_time() - start < 15
@@ -167,20 +180,58 @@ class TestChain:
     def test_groups_by_the_first_document(self, tmp_path, stream):
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
-        found = run(tmp_path / "posts", tmp_path / "results")
+        found = [one.groups for one in run(tmp_path / "posts", tmp_path / "results")]
         groups = {f"a{40 * t + row}": name for t, one in enumerate(found) for row, name in enumerate(one.own())}
         joined = {"a3": "a1", "a7": "a1", "a50": "a1", "a41": "a0", "a90": "a45", "a110": "a5"}
         assert groups == {f"a{row}": joined.get(f"a{row}", f"a{row}") for row in range(120)}
         assert found[1].sentence() == "of 40 documents 0 repeat one of their timestep and 2 one before it"
         assert found[0].sentence() == "of 40 documents 2 repeat one of their timestep and 0 one before it"
 
-    def test_the_window_is_kept(self, tmp_path, stream):
+    def test_the_window_is_kept(self, tmp_path, rng):
+        """Ten timesteps of ten: a copy is known for four, and so is what bears its group's name."""
+        texts = [text_of(rng) for _ in range(100)]
+        texts[45], texts[57] = edited(rng, texts[3]), texts[4]
+        texts[88] = texts[45]
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", texts, "a")
+        found = [one.groups for one in run(tmp_path / "posts", tmp_path / "results", 10)]
+        assert [found[4].own()[5], found[5].own()[7], found[8].own()[8]] == ["a3", "a57", "a3"]
+        assert [len(one.starts) - 1 for one in found] == [1, 2, 3, 4, 4, 4, 4, 4, 4, 4]
+        assert found[8].born[-2].tolist() == [0, 3] and found[8].names[10:20] == found[6].own()
+
+    def test_a_change_of_shingles_changes_the_digest_of_all_after(self, tmp_path, stream):
+        """The same words in another order: the same counts, and here the same groups."""
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
-        alone, next_to = (run(tmp_path / "posts", tmp_path / f"w{window}", window) for window in (0, 1))
-        assert [alone[0].own()[7], alone[1].own()[1], alone[2].own()[10]] == ["a1", "a41", "a90"]
-        assert [next_to[1].own()[1], next_to[2].own()[10], next_to[2].own()[30]] == ["a0", "a45", "a110"]
-        assert [len(one.starts) - 1 for one in next_to] == [1, 1, 1]
+        first = run(tmp_path / "posts", tmp_path / "results")
+        held = [(dict(one.file.attrs), one.counts[:], one.groups.names) for one in first]
+        del first
+        previous = checkpoints.FIRST
+        stream[30] = " ".join(stream[30].split()[::-1])
+        write_stream(tmp_path / "posts", stream, "a")
+        for t, one in enumerate(run(tmp_path / "posts", tmp_path / "results")):
+            old, counts, names = held[t]
+            new = one.file.attrs
+            assert (one.counts[:] != counts).nnz == 0 and one.groups.names == names
+            assert new["digest"] != old["digest"] and new["batch"] == storage.digest_of(
+                tmp_path / "results" / "batches" / f"{t}.h5", "batch"
+            )
+            assert (new["batch"] == old["batch"]) == (t > 0) and (new["previous"] == old["previous"]) == (t == 0)
+            assert new["previous"] == previous
+            previous = new["digest"]
+
+    def test_features_without_shingles_are_what_they_were(self, tmp_path, stream):
+        """No attribute and no array more; in memory there are no files of earlier batches, so nothing is grouped."""
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", stream, "a")
+        made = run(tmp_path / "posts", tmp_path / "results")
+        plain = features.follow(readers.read("documents", [tmp_path / "posts"]))
+        known = readers.read("documents", [tmp_path / "posts"], {"duplicates": True})
+        assert known.shingles is not None and plain.groups is None
+        assert features.follow(known).file.attrs["digest"] == plain.file.attrs["digest"]
+        assert set(made[0].file.attrs) - set(plain.file.attrs) == {"batch", "previous"}
+        assert set(made[0].file) - set(plain.file) == {"duplicates"}
+        assert features.follow(known, made[0]).groups is None
 
     def test_appended_or_at_once_gives_the_same_files(self, tmp_path, stream, rng):
         more = [text_of(rng) for _ in range(50)]
@@ -199,7 +250,7 @@ class TestChain:
         run(tmp_path / "whole", tmp_path / "once")
         assert (tmp_path / "appended" / "batches" / "0.h5").stat().st_mtime_ns == kept
         names = sorted(path.relative_to(tmp_path / "once") for path in (tmp_path / "once").rglob("*.h5"))
-        assert len([name for name in names if name.parent.name == "duplicates"]) == 5
+        assert len([name for name in names if name.parent.name == "features"]) == 5
         for name in names:
             assert (tmp_path / "once" / name).read_bytes() == (tmp_path / "appended" / name).read_bytes(), name
 
@@ -214,7 +265,7 @@ class TestChain:
         assert pairs[0, 1] < 0.8 < min(pairs[0, 2], pairs[1, 2])
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", texts, "a")
-        found = run(tmp_path / "posts", tmp_path / "results")
+        found = [one.groups for one in run(tmp_path / "posts", tmp_path / "results")]
         assert found[1].own()[2] == "a42"  # as it was decided then
         assert [found[2].own()[5], found[2].own()[20]] == ["a2", "a2"]
         assert found[2].names[found[2].starts[1] + 2] == "a2"  # from now on
@@ -223,30 +274,62 @@ class TestChain:
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
         run(tmp_path / "posts", tmp_path / "results")
-        batches, made = tmp_path / "results" / "batches", tmp_path / "results" / "duplicates"
+        batches, made, output = (tmp_path / "results" / name for name in ("batches", "features", "x.h5"))
         with pytest.raises(DataError, match=r"1\.h5 is of timestep 1; expected timestep 0, after nothing"):
-            duplicates.advance(tmp_path / "x.h5", batches / "1.h5")
-        with pytest.raises(DataError, match=r"0\.h5 was made with a window of 4; expected one of 2"):
-            duplicates.advance(tmp_path / "x.h5", batches / "1.h5", made / "0.h5", 2)
+            features.advance(output, batches / "1.h5")
         (batches / "0.h5").rename(tmp_path / "0.h5")
         with pytest.raises(StorageError, match=r"0\.h5 is missing"):
-            duplicates.advance(tmp_path / "x.h5", batches / "1.h5", made / "0.h5")
+            features.advance(output, batches / "1.h5", made / "0.h5")
+        whole = readers.read("documents", [tmp_path / "posts"], {"duplicates": True})
+        docs.write(batches / "0.h5", whole, "batch", t=0, sha256="")
+        with pytest.raises(DataError, match=r"features/0\.h5 is of other batches; expected those in .*batches; delete"):
+            features.advance(output, batches / "1.h5", made / "0.h5")
         plain = readers.read("documents", [tmp_path / "posts"])
         docs.write(batches / "0.h5", plain, "batch", t=0, sha256="")
         with pytest.raises(DataError, match=r"0\.h5 has no shingles; .*options.duplicates"):
-            duplicates.advance(tmp_path / "x.h5", batches / "0.h5")
+            features.advance(output, batches / "1.h5", made / "0.h5")
+        features.advance(tmp_path / "plain.h5", batches / "0.h5")
+        with pytest.raises(DataError, match=r"plain\.h5 has no near-duplicates, .*batches/1\.h5 shingles; .*; delete"):
+            features.advance(output, batches / "1.h5", tmp_path / "plain.h5")
+        assert not output.exists()
+
+    @pytest.mark.parametrize(
+        ("change", "error", "reason"),
+        [
+            (lambda group: group.attrs.modify("window", 2), DataError, "with a window of 2; expected one of 4; delete"),
+            (lambda group: group.attrs.pop("window"), StorageError, "is damaged"),
+            (lambda group: group.pop("names"), StorageError, "is damaged"),
+            (lambda group: group.pop("born"), StorageError, "is damaged"),
+            (lambda group: group["starts"].write_direct(np.array([0, 39])), StorageError, "differ in number"),
+            (lambda group: group["starts"].write_direct(np.array([1, 40])), StorageError, "differ in number"),
+        ],
+    )
+    def test_changed_groups_are_refused(self, tmp_path, stream, change, error, reason):
+        (tmp_path / "posts").mkdir()
+        write_stream(tmp_path / "posts", stream, "a")
+        run(tmp_path / "posts", tmp_path / "results")
+        made = tmp_path / "results" / "features" / "0.h5"
+        with h5py.File(made, "r+") as file:
+            change(file["duplicates"])
+            reseal(file)
+        with pytest.raises(error, match=rf"features/0\.h5 .*{reason}"):
+            features.advance(tmp_path / "x.h5", tmp_path / "results" / "batches" / "1.h5", made)
         assert not (tmp_path / "x.h5").exists()
 
     def test_command(self, tmp_path, stream, capsys):
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", stream, "a")
         run(tmp_path / "posts", tmp_path / "results")
-        batch, output = tmp_path / "results" / "batches" / "0.h5", tmp_path / "0.h5"
-        assert main(["step", "duplicates", str(output), str(batch)]) == 0
-        assert "of 40 documents 2 repeat one of their timestep" in capsys.readouterr().out
-        assert output.read_bytes() == (tmp_path / "results" / "duplicates" / "0.h5").read_bytes()
-        assert main(["step", "duplicates", str(output), str(batch), "--window", "-1"]) == 1
-        assert "--window is -1; expected a number of timesteps from 0" in capsys.readouterr().err
+        batches, made = tmp_path / "results" / "batches", tmp_path / "results" / "features"
+        assert main(["step", "features", str(tmp_path / "0.h5"), str(batches / "0.h5")]) == 0
+        assert main(["step", "features", str(tmp_path / "1.h5"), str(batches / "1.h5"), str(tmp_path / "0.h5")]) == 0
+        said = capsys.readouterr().out.splitlines()
+        assert said == [
+            "odl features: of 40 documents 2 repeat one of their timestep and 0 one before it",
+            "odl features: of 40 documents 0 repeat one of their timestep and 2 one before it",
+        ]
+        for t in range(2):
+            assert (tmp_path / f"{t}.h5").read_bytes() == (made / f"{t}.h5").read_bytes()
 
 
 @pytest.mark.workflow
@@ -256,16 +339,15 @@ def test_the_workflow_runs_new_timesteps_only(tmp_path):
     config["corpora"]["mine"]["options"]["duplicates"] = True
     study.configure(config)
     study.write("a.jsonl", documents(0, 200))
-    groups = [study.stream / "duplicates" / f"{t}.h5" for t in range(3)]
-    first = study.run(study.target(groups[1]))
-    steps = {f"{rule} {t}" for rule in ("batch", "duplicates") for t in range(2)}
+    made = [study.stream / "features" / f"{t}.h5" for t in range(3)]
+    first = study.run(study.target(made[1]))
+    steps = {f"{rule} {t}" for rule in ("batch", "features") for t in range(2)}
     assert first.names("t") == {"read", "index"} | steps
-    before = [path.read_bytes() for path in groups[:2]]
+    before = [path.read_bytes() for path in made[:2]]
     study.write("b.jsonl", documents(200, 240))
-    assert study.run(study.target(groups[2])).names("t") == {"read", "index", "batch 2", "duplicates 2"}
-    assert [path.read_bytes() for path in groups[:2]] == before
-    planned = study.run("-n").names("t")
-    assert not planned & {f"duplicates {t}" for t in range(3)} and "features 2" in planned
+    assert study.run(study.target(made[2])).names("t") == {"read", "index", "batch 2", "features 2"}
+    assert [path.read_bytes() for path in made[:2]] == before and features.read(made[2]).groups.t == 2
+    assert not study.run("-n").names("t") & {f"features {t}" for t in range(3)}
 
 
 @pytest.mark.corpora

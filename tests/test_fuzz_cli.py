@@ -24,7 +24,7 @@ COMMANDS = {
     "init": ["out/n", "{mine.jsonl}"],
     "index": ["{documents.h5}", "out/i.tsv", "out/o.h5", "--seed", "0", "--stream", json.dumps(STREAM)],
     "batch": ["{documents.h5}", "{order.h5}", "out/b.h5", "--t", "1"],
-    "features": ["out/f.h5", "{b1.h5}", "{f0.h5}"],
+    "features": ["out/f.h5", "{twins/batches/1.h5}", "{twins/0.h5}"],
     "update": ["{f1.h5}", "--state", "out/s.h5", "--scores", "out/c.h5", "--timings", "out/t.tsv", "--run", RUN,
                "--previous", "{dual_averaging/0.h5}"],
     "score": ["{f1.h5}", "out/p.h5", "--rows", "0:512", "--previous", "{dual_averaging/0.h5}", "--run", RUN],
@@ -45,7 +45,6 @@ COMMANDS = {
     "page": ["out/p.html", "{plan.json}", "{tables}", "{figures}"],
     "alerts": ["{f1.h5}", "{dual_averaging/scores/1.h5}", "{dual_averaging/1.h5}", "out/a.h5", "--run", RUN,
                "--known", "{dual_averaging/0.h5}", "--previous", f"{{{WATCHED}/0.h5}}"],
-    "duplicates": ["out/d.h5", "{twins/batches/0.h5}"],
     "new": ["{watched}"],
     "explain": ["{watched}", "d01"],
     "mute": ["{watched}", "d01"],
@@ -82,7 +81,8 @@ def world(tmp_path_factory):
         ["index", root / "twins/d.h5", root / "twins/i.tsv", root / "twins/o.h5", "--seed", "0", "--stream",
          json.dumps(STREAM)],
         ["batch", root / "twins/d.h5", root / "twins/o.h5", root / "twins/batches/0.h5", "--t", "0"],
-        ["duplicates", root / "twins/0.h5", root / "twins/batches/0.h5"],
+        ["batch", root / "twins/d.h5", root / "twins/o.h5", root / "twins/batches/1.h5", "--t", "1"],
+        ["features", root / "twins/0.h5", root / "twins/batches/0.h5"],
     ]  # fmt: skip
     for words in made:
         status, said = call(*words)

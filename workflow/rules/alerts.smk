@@ -1,6 +1,5 @@
 # Alerts: one job a timestep turns the scores of one run into items, topics and reasons (docs/alerts.md).
 # REQUIRED INPUTS: features/{t}.h5, batches/{t}.h5, {run}/k{k}/scores/{t}.h5, {t-1}.h5, {t}.h5, alerts/{t-1}.h5
-# duplicates/{t}.h5 where the corpus is read for near-duplicates
 # OUTPUTS: {run}/k{k}/alerts/{t}.h5, of the run that `alerts` names and the seed of the report
 # new.html, or new-{corpus}.html where there are several streams: the page about them
 
@@ -13,7 +12,6 @@ rule alerts:
         state=RUN + "/{t}.h5",
         known=before(RUN + "/{t}.h5"),
         previous=before(RUN + "/alerts/{t}.h5"),
-        duplicates=where(ANY_DUPLICATES, duplicates_of),
         corpus=where(ANY_BY_ALL, last_features),
     output:
         alerts=RUN + "/alerts/{t}.h5",
@@ -32,7 +30,6 @@ rule alerts:
         optional=options(
             known="--known",
             previous="--previous",
-            duplicates="--duplicates",
             corpus="--corpus-features",
         ),
     shell:

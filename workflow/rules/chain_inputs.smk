@@ -138,18 +138,6 @@ def kernels_of(name):
     return code(name)
 
 
-ANY_DUPLICATES = any(
-    entry.get("options", {}).get("duplicates") for entry in config["corpora"].values()
-)
-
-
-def duplicates_of(wildcards):
-    """The near-duplicates of a timestep, of corpora that are read for them."""
-    if not config["corpora"][wildcards.corpus]["options"].get("duplicates"):
-        return []
-    return f"{stream_of(wildcards)}/duplicates/{wildcards.t}.h5"
-
-
 # Old checkpoints are deleted, and somebody needs them until then.
 DROPPED = config["checkpoints"]["keep"] and study.alerts_of(config)
 

@@ -1,6 +1,6 @@
-# Features: one chain of vocabulary, counts and document frequencies per corpus and seed; one of near-duplicates.
-# REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5, duplicates/{t-1}.h5
-# OUTPUTS: features/{t}.h5, features/benchmarks/{t}.tsv, duplicates/{t}.h5
+# Features: one chain of vocabulary, counts and document frequencies per corpus and seed, with near-duplicates.
+# REQUIRED INPUTS: batches/{t}.h5, features/{t-1}.h5; batches before, where they are read for near-duplicates
+# OUTPUTS: features/{t}.h5, features/benchmarks/{t}.tsv
 
 
 rule features:
@@ -23,23 +23,3 @@ rule features:
         buckets=config["features"].get("hash_terms", 0),
     shell:
         "odl step features {output.features:q} {input.batch:q} {input.previous:q} --max-terms {params.most:q} --hash-terms {params.buckets:q} --costs {output.costs:q} > {log:q} 2>&1"
-
-
-# Of corpora with options.duplicates; the batches of the timesteps before, which it reads as well, are there by then.
-rule duplicates:
-    input:
-        batch=STREAM + "/batches/{t}.h5",
-        previous=before(STREAM + "/duplicates/{t}.h5"),
-    output:
-        STREAM + "/duplicates/{t}.h5",
-    log:
-        ROOT + "/logs/{corpus}/seed{seed}/duplicates/{t}.log",
-    group:
-        block("duplicates")
-    resources:
-        mem_mb=memory(100),
-        runtime=minutes(0.1),
-    params:
-        code=code("duplicates"),
-    shell:
-        "odl step duplicates {output:q} {input.batch:q} {input.previous:q} > {log:q} 2>&1"

@@ -124,18 +124,6 @@ def alert_files(wildcards):
     return [path for corpus in config["streams"] for path in alerts_of_stream(corpus)]
 
 
-def near_duplicates(wildcards):
-    """The ends of the chains of the streams that ask for them."""
-    return [
-        f"{stream_of(chain)}/duplicates/{len(index(chain)) - 1}.h5"
-        for name in config["streams"]
-        if config["corpora"][name]["options"].get("duplicates")
-        for chain in (
-            SimpleNamespace(corpus=name, seed=seed) for seed in config["seeds"]
-        )
-    ]
-
-
 def shown():
     """Report settings under the names that the figures use."""
     settings = config["report"]

@@ -8,7 +8,7 @@ from odl.commands.declare import COMMANDS, STEPS
 
 __all__ = ["COMMANDS", "PIPELINE", "STEPS", "asking", "completing", "pages", "results", "runs", "streams", "upkeep"]
 PIPELINE = (  # the steps in the order in which a study takes them
-    *("download", "read", "index", "batch", "features", "duplicates", "compile", "score", "update", "ranks", "rank"),
+    *("download", "read", "index", "batch", "features", "compile", "score", "update", "ranks", "rank"),
     *("baselines", "topics", "emerging", "alerts", "newpage", "evaluate", "regret", "plan", "summarise", "regrets"),
     *("figures", "measure", "experiment", "page", "schema"),
 )

@@ -139,7 +139,6 @@ def rank(args):
     argument("--known", help="checkpoint of the timestep before"),
     argument("--previous", help="alerts of the timestep before"),
     argument("--batch", help="batch of the timestep, for the sources of its documents"),
-    argument("--duplicates", help="near-duplicates of the timestep; by default documents of nearly the same words are"),
     CHAIN[2],
     argument("--settings", type=parse_map, default={}, help="JSON: budget, level, window, ..."),
 )
@@ -149,7 +148,6 @@ def alerts(args):
     _check_run(args.run)
     arguments.check_map(args.settings, "--settings", arguments.ALERTS, optional=True)
     files = {"known": args.known, "previous": args.previous, "batch": args.batch, "whole": args.corpus_features}
-    files["duplicates"] = args.duplicates
     chain = {"run": runs.parse(args.run), "settings": args.settings, **files}
     alerts.follow(args.features, args.scores, args.state, args.output, **chain)
 

@@ -1,4 +1,4 @@
-"""The commands that make a stream: files of a corpus, documents, batches, features, near-duplicates."""
+"""The commands that make a stream: files of a corpus, documents, batches, features."""
 
 import os
 
@@ -90,9 +90,9 @@ def batch(args):
 
 
 @step(
-    "continue the chain of vocabulary and frequencies",
+    "continue the chain of vocabulary, frequencies, near-duplicates",
     argument("output"),
-    argument("batch"),
+    argument("batch", help="those before it lie beside it"),
     argument("previous", nargs="?"),
     argument("--max-terms", type=int, default=0, help="terms known after a batch; others leave (default: 0, all stay)"),
     argument("--hash-terms", type=int, default=0, help="hash words to so many buckets (default: 0, a column a word)"),
@@ -101,23 +101,9 @@ def features(args):
     from odl.stream import features
 
     cut = features.advance(args.output, args.batch, args.previous, args.max_terms, args.hash_terms)
+    made = features.read(args.output)
     if args.max_terms or args.hash_terms:
-        print(f"odl features: {features.read(args.output).sentence()}")
-    if cut is not None:
-        print(f"odl features: {cut.sentence()}")
-
-
-@step(
-    "group the near-duplicates of one timestep and of those before it",
-    argument("output"),
-    argument("batch", help="those before it lie beside it"),
-    argument("previous", nargs="?", help="groups of the timestep before"),
-    argument("--window", type=int, default=4, help="compare with so many timesteps before (default: 4)"),
-)
-def duplicates(args):
-    from odl.alerts import duplicates
-
-    if args.window < 0:
-        raise ParameterError(f"--window is {args.window}", "a number of timesteps from 0", "correct it")
-    groups = duplicates.advance(args.output, args.batch, args.previous, args.window)
-    print(f"odl duplicates: {groups.sentence()}")
+        print(f"odl features: {made.sentence()}")
+    for part in (cut, made.groups):
+        if part is not None:
+            print(f"odl features: {part.sentence()}")

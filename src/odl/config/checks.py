@@ -8,7 +8,7 @@ from odl.config.runs import atoms_of
 from odl.config.schema import check_map
 from odl.errors import ConfigError, ParameterError
 
-RESERVED = ("baselines", "batches", "duplicates", "features")  # folders beside the runs
+RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 
 
 def check_config(config, schema):

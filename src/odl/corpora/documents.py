@@ -55,7 +55,7 @@ def read(sources, options):
         whatever the files are called), ``times`` of texts (see `odl.corpora.texts`), ``tokens`` (see
         `odl.corpora.text`; for texts only), ``clean`` (which of `odl.corpora.cleaning.CLEANERS` go over the texts
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
-        ``duplicates`` (store the shingles of texts, by which `odl.alerts.duplicates` tells near-duplicates; default
+        ``duplicates`` (store the shingles of texts, by which `odl.stream.duplicates` tells near-duplicates; default
         false), ``vectors`` (an encoder of the cleaned texts, see `odl.corpora.encoder`; default null).
 
     Returns

@@ -21,7 +21,7 @@ import odl
 from odl.errors import CheckpointError
 from odl.files import digests, rows, storage
 
-FIRST = "0" * 64  # digest before the first checkpoint
+FIRST = digests.FIRST
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from odl.errors import changed
 PIECE = 1 << 16  # entries of a piece
 MOST = 1000  # pieces of an array: an attribute holds 64 KiB
 SIZE = 32  # bytes of a digest
+FIRST = "0" * 64  # in place of the digest of a file before the first of a chain
 
 
 def step_of(shape):

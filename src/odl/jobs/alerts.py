@@ -7,7 +7,6 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.alerts import candidates, clusters, periods, reasons
-from odl.alerts import duplicates as near
 from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import moved, nothing
 from odl.alerts.settings import Settings, room
@@ -38,7 +37,6 @@ def follow(
     known=None,
     previous=None,
     batch=None,
-    duplicates=None,
     whole=None,
 ):
     """Continue the chain of alerts by one period.
@@ -58,8 +56,6 @@ def follow(
         The period before; none for timestep 0.
     batch : path-like, optional
         Batch of the timestep, for the sources of its documents.
-    duplicates : path-like, optional
-        Near-duplicates of the timestep; without, documents with nearly the same words are.
     whole : path-like, optional
         Last features of the stream, for ``idf: corpus``.
 
@@ -80,7 +76,7 @@ def follow(
     counts = data.counts[:]
     words = shares.with_data(counts, shares.entries(novelty.shares(learner, current, P, found)[0], counts))
     words = words.astype(np.float32)
-    first, repeats = _groups(duplicates, data, Q)
+    first, repeats = _groups(data, Q)
     record = _calibrated(data, found, carried, first, words, chosen)
     rows = np.flatnonzero(first == np.arange(len(first)))
     record.facts["repeats"] = int(repeats[rows].sum())
@@ -108,15 +104,12 @@ def follow(
     ))  # fmt: skip
 
 
-def _groups(path, data, Q):
+def _groups(data, Q):
     """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
-    if path is None:
+    if data.groups is None:
         return clusters.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
-    groups = near.read(path)
-    names, born = groups.own(), groups.born[groups.starts[-2] :, 0]
-    if groups.t != data.t or len(names) != len(data.ids):
-        raise DataError(f"{path} is of other documents than the features", "both of one timestep", "make it again")
     rows = {}
+    names, born = data.groups.own(), data.groups.born[data.groups.starts[-2] :, 0]
     return np.array([rows.setdefault(name, row) for row, name in enumerate(names)], dtype=np.int64), born < data.t
 
 

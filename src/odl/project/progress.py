@@ -14,7 +14,7 @@ LAST = "pages"  # also a rule that is none of the workflow's
 STAGES = {  # title -> rules
     "reading": ("download", "share", "read"),
     "compiling": ("kernels",),
-    "batches": ("index", "batch", "features", "duplicates"),
+    "batches": ("index", "batch", "features"),
     "learning": ("score", "update", "update_over_ranks", "baselines"),
     "topics": ("topics",),
     "alerts": ("alerts",),
@@ -209,9 +209,8 @@ class Progress:
         """Jobs of timesteps become known with the index."""
         if self.steps and stage.first:
             chains = dict(stage.first)
-            if stage.title == "batches":  # of each stream a batch and its features, and near-duplicates where asked for
-                rules = {"batch", "features", *(key[0] for key in chains)}
-                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in rules}
+            if stage.title == "batches":  # of each stream a batch and its features
+                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in ("batch", "features")}
             known = sum(self.steps - first for first in chains.values())
             stage.expected = max(stage.expected, known + (stage.title == "batches" and self.indexed))
 

@@ -190,7 +190,9 @@ def window(folder, t):
 
 
 def write(file, cut):
-    """Store in the features of a timestep what the next ones need, and what was taken out."""
+    """Store in the features of a timestep what the next ones need, and what was taken out; of None nothing."""
+    if cut is None:
+        return
     group = file.create_group("boilerplate")
     storage.write_array(group, "keys", cut.own.keys)
     storage.write_array(group, "counts", cut.own.counts)

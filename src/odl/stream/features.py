@@ -1,10 +1,9 @@
 """Vocabulary, document frequencies and labels over a stream, with nothing taken from the future.
 
-A chain of files, one per timestep, holds term counts under global term ids (given in order of first
-appearance, never changed) with the document frequencies *before* the timestep. What is small is read
-when a file is opened, documents by ranges of rows; all rows are a slice. With a bound on the vocabulary
-a file holds the terms still known, and their ids (`odl.stream.terms`); where words are hashed, columns are buckets
-(`odl.stream.buckets`).
+A chain of files, one per timestep, holds term counts under global term ids (given in order of first appearance, never
+changed) with the document frequencies *before* the timestep. What is small is read when a file is opened, documents by
+ranges of rows; all rows are a slice. With a bound on the vocabulary a file holds the terms still known, and their ids
+(`odl.stream.terms`); where words are hashed, columns are buckets (`odl.stream.buckets`).
 """
 
 import os
@@ -17,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from odl.errors import DataError, StorageError
+from odl.files import digests, rows, storage
 from odl.files import documents as docs
-from odl.files import rows, storage
-from odl.stream import boilerplate, buckets, dense, labels
+from odl.stream import boilerplate, buckets, dense, duplicates, labels
 from odl.stream import terms as known_terms
 from odl.stream.counts import Counts
 from odl.stream.weighting import Weighed, Weighting
@@ -63,6 +62,8 @@ class Features:
         As in `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
         What the documents mean, centred by the past (`odl.stream.dense`); None where the stream has no vectors.
+    groups : odl.stream.duplicates.Groups, or None
+        Near-duplicates; None where the corpus is read without ``duplicates``.
 
     Examples
     --------
@@ -127,7 +128,7 @@ class Features:
     def _read(self, load, *arguments):
         try:
             return load(self.file, *arguments)
-        except (OSError, ValueError) as error:
+        except (LookupError, OSError, TypeError, ValueError) as error:
             raise storage.damaged(self.file.filename, error) from error
 
     @cached_property
@@ -171,6 +172,10 @@ class Features:
     def vector_mean(self) -> np.ndarray:
         total = self._read(storage.read_array, "vector_total", "f") if self.t else dense.total(self.raw_vectors)
         return total / max(1, self.n_before if self.t else len(self.raw_vectors))
+
+    @cached_property
+    def groups(self) -> duplicates.Groups | None:
+        return self._read(duplicates.read) if "duplicates" in self.file else None
 
     def frequencies_after(self) -> np.ndarray:
         """Return the document frequencies including this batch."""
@@ -258,7 +263,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0):
     -------
     odl.stream.boilerplate.Cut or None
         What boilerplate took out, where the corpus is read for it; the features of the timesteps before have to lie
-        beside the output.
+        beside the output, and their batches beside the batch where it is read for near-duplicates.
 
     Raises
     ------
@@ -274,12 +279,16 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0):
             raise DataError(given, expected, "pass the batch that follows")
         known = known_terms.known(before, max_terms, hash_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
+        groups = duplicates.decide(batch, before)
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
         used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
         columns = np.zeros(len(words), dtype=np.int32)
         columns[used] = known.columns([word for word, left in zip(words, used.tolist(), strict=True) if left])
         seen, dominant = before.seen_after() if before else (set(), set())
         sizes = {"t": wanted, "n_before": before.n_before + before.counts.shape[0] if before else 0}
+        if "shingles" in batch or "passages" in batch:  # decided by more of the past than the features before hold
+            past = before.file.attrs["digest"] if before else digests.FIRST
+            sizes |= {"batch": batch.attrs["digest"], "previous": past}
         with storage.writing(output, "features", **sizes, **known.attributes) as file:
             known.write_counts(file, counts, columns, words, cut)
             known.write(file)
@@ -291,8 +300,8 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0):
             labels.write(file, batch, seen, dominant)
             for name in ("times", "topics"):
                 rows.copy_array(batch, file, name)
-            if cut is not None:
-                boilerplate.write(file, cut)
+            boilerplate.write(file, cut)
+            duplicates.write(file, groups)
             dense.advance(file, batch, before)
     return cut
 
@@ -306,7 +315,7 @@ def follow(
 ) -> Features:
     """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
 
-    Boilerplate stays: it is told by files of the timesteps before.
+    Boilerplate stays, and near-duplicates are not grouped: both are told by files of the timesteps before.
 
     Parameters
     ----------
@@ -335,6 +344,7 @@ def follow(
     """
     with tempfile.TemporaryDirectory() as folder:
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
-        docs.write(source, replace(documents, passages=None), "batch", t=previous.t + 1 if previous else 0)
+        alone = replace(documents, passages=None, shingles=None)
+        docs.write(source, alone, "batch", t=previous.t + 1 if previous else 0)
         advance(output, source, previous, max_terms, hash_terms)
         return read(output)

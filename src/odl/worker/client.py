@@ -14,7 +14,7 @@ import os
 import sys
 
 # Jobs of a timestep or of a run. Others are few, take long or start programs, and run in a process of their own.
-STREAM = ("index", "batch", "features", "duplicates")
+STREAM = ("index", "batch", "features")
 LEARNING = ("score", "update", "topics", "alerts", "baselines")
 RESULTS = ("evaluate", "emerging", "plan", "summarise", "regrets")
 PAGES = ("figures", "page", "newpage")  # at the end of a run: what they import, no job after them needs

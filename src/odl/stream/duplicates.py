@@ -1,4 +1,4 @@
-"""Near-duplicates of a stream as a chain of files, one a timestep: which documents are one item.
+"""Near-duplicates of a stream, a part of the chain of features: which documents are one item.
 
 Two documents are near-duplicates if the Jaccard index of their shingles is `ALIKE` or more. A group holds what is
 connected by such pairs among the documents of a timestep and of some timesteps before it; so no two groups of a
@@ -19,7 +19,6 @@ import numpy as np
 from odl.errors import DataError
 from odl.files import rows, storage
 
-KIND = "duplicates"
 ALIKE = 0.8
 BANDS, ROWS = 24, 4
 LIKELY = 0.6  # estimated index from which a pair is looked at; five standard deviations below ALIKE
@@ -62,118 +61,126 @@ class Groups:
         return f"of {first} documents {inside} repeat one of their timestep and {before} one before it"
 
 
-def write(path, groups, window):
-    """Write the groups of a timestep with those of the documents that the next ones are compared with."""
-    with storage.writing(path, KIND, t=groups.t, window=window, alike=ALIKE) as file:
-        storage.write_array(file, "starts", groups.starts)
-        storage.write_strings(file, "names", groups.names)
-        storage.write_array(file, "born", groups.born)
-
-
-def read(path, window=None):
-    """Read what `write` wrote.
-
-    Raises
-    ------
-    StorageError
-        If the file is missing, damaged or of another kind.
-    DataError
-        If it was made with another window than that given.
-    """
-    with storage.reading(path, KIND) as file:
-        found = Groups(
-            t=int(file.attrs["t"]),
-            starts=storage.read_array(file, "starts", "i"),
-            names=storage.read_strings(file, "names"),
-            born=storage.read_array(file, "born", "i", ndim=2),
-        )
-        held = int(file.attrs["window"])
-        ends = found.starts[[0, -1]].tolist() if len(found.starts) > 1 else []
-        if (
-            ends != [0, len(found.names)]
-            or found.born.shape != (len(found.names), 2)
-            or (np.diff(found.starts) < 0).any()
-        ):
-            raise ValueError("documents and groups differ in number")
-    if window is not None and held != window:
-        raise DataError(f"{path} was made with a window of {held}", f"one of {window}", f"delete {path} and run again")
-    return found
-
-
-def advance(output, batch, previous=None, window=WINDOW):
-    """Group the documents of one timestep with each other and with those of the timesteps before.
+def decide(batch, before):
+    """Group the documents of a batch with each other and with those of the timesteps before.
 
     Parameters
     ----------
-    output : path-like
-        Written: the groups.
-    batch : path-like
-        The batch; those before it lie beside it, as ``{t}.h5``.
-    previous : path-like, optional
-        What was written for the timestep before; none for timestep 0.
-    window : int
-        Timesteps before that documents are compared with.
+    batch : h5py.File
+        An open batch; those before it lie beside it, as ``{t}.h5``.
+    before : odl.stream.features.Features or None
+        Features of the timestep before; none for timestep 0.
 
     Returns
     -------
-    Groups
+    Groups or None
+        Of the documents that the next timestep is compared with, those of the batch last. None where the corpus is read
+        without ``duplicates``.
 
     Raises
     ------
     DataError
-        If the batch is not the one that follows, or was read without ``duplicates: true``.
+        If the batches or the features before were made without near-duplicates, or are others.
     """
-    before = read(previous, window) if previous else None
-    wanted = before.t + 1 if before else 0
-    ids, own, t = _read_batch(batch)
-    if t != wanted:
-        expected = f"timestep {wanted}, after {previous or 'nothing'}"
-        raise DataError(f"{batch} is of timestep {t}", expected, "pass the batch that follows")
-    kept = _last(before, window)
-    n_steps = len(kept.starts) - 1
-    paths = storage.earlier(os.path.dirname(os.path.abspath(batch)), t, n_steps) if n_steps else []
-    parts = [_read_batch(path)[1] for path in paths]
-    if [len(part) for part in parts] != np.diff(kept.starts).tolist():
-        raise DataError(f"{previous} is of other batches", "the batches it was made from", f"delete {previous}")
-    names = [*kept.names, *ids]
-    born = np.concatenate([kept.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])])
+    if "shingles" not in batch:
+        return None
+    t, own, known = int(batch.attrs["t"]), _sets(batch), _known(batch, before)
+    ids = storage.read_strings(batch, "ids")
+    sets = [*_earlier_sets(batch, before, known), *own]
+    names = [*known.names, *ids]
+    born = np.concatenate([known.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])])
     firsts = {}
-    roots = np.array([firsts.setdefault(name, row) for row, name in enumerate(kept.names)], dtype=np.int64)
-    roots = connect([one for part in parts for one in part] + own, roots)
+    roots = np.array([firsts.setdefault(name, row) for row, name in enumerate(known.names)], dtype=np.int64)
+    roots = connect(sets, roots).tolist()
     oldest = {}  # root -> birth and name of the oldest group that it joins
-    for row, root in enumerate(roots.tolist()):
-        held = (*born[row].tolist(), names[row])
-        oldest[root] = min(oldest.get(root, held), held)
-    found = [oldest[root] for root in roots.tolist()]
-    starts = np.append(kept.starts, len(names))
-    names, born = [name for *_, name in found], np.array([birth for *birth, _ in found], dtype=np.int64).reshape(-1, 2)
-    groups = Groups(t, starts, names, born)
-    write(output, _last(groups, max(window, 1)), window)
-    return groups
+    for row, root in enumerate(roots):
+        group = (*born[row].tolist(), names[row])
+        oldest[root] = min(oldest.get(root, group), group)
+    groups = [oldest[root] for root in roots]
+    starts = np.append(known.starts, len(names))[-WINDOW - 1 :]
+    born = np.array([birth for *birth, _ in groups], dtype=np.int64).reshape(-1, 2)
+    first = starts[0]
+    return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:])
 
 
-def _read_batch(path):
-    """Return ids and sets of shingles of a batch, and its timestep."""
-    with storage.reading(path, "batch") as file:
-        if "shingles" not in file:
-            given, todo = f"{path} has no shingles", "set options.duplicates of the corpus to true"
-            raise DataError(given, "a batch of a corpus read for near-duplicates", todo)
-        matrix, sets = rows.Matrix(file, "shingles"), []
-        for _, part in matrix.parts():
-            sets += np.split(part.indices, part.indptr[1:-1])
-        ids = storage.read_strings(file, "ids")
-        if len(ids) != len(sets):
-            raise ValueError(f"{len(sets)} sets of shingles for {len(ids)} documents")
-        return ids, sets, int(file.attrs["t"])
-
-
-def _last(groups, n_steps):
-    """Return the groups of the last timesteps, of which there may be fewer."""
-    if groups is None:
+def _known(batch, before):
+    """Return the groups of the timesteps before."""
+    if before is None:
         return Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64))
-    place = max(0, len(groups.starts) - 1 - n_steps)
-    first = groups.starts[place]
-    return Groups(groups.t, groups.starts[place:] - first, groups.names[first:], groups.born[first:])
+    if before.groups is None:
+        path = before.file.filename
+        given, todo = f"{path} has no near-duplicates, {batch.filename} shingles", f"delete {os.path.dirname(path)}"
+        raise DataError(given, "features of batches with shingles", f"{todo} and run the same command again")
+    return before.groups
+
+
+def _earlier_sets(batch, before, known):
+    """Return the sets of shingles of the documents whose groups are known."""
+    n_documents, found = np.diff(known.starts).tolist(), []
+    folder = os.path.dirname(os.path.abspath(batch.filename))
+    for path in storage.earlier(folder, known.t + 1, len(n_documents)):
+        with storage.reading(path, "batch") as file:
+            found.append(_sets(file))
+    if [len(sets) for sets in found] != n_documents:
+        given, todo = f"{before.file.filename} is of other batches", f"delete {before.file.filename}"
+        raise DataError(given, f"those in {folder}", f"{todo} and run the same command again")
+    return [one for sets in found for one in sets]
+
+
+def _sets(batch):
+    """Return the set of shingles of each document of an open batch."""
+    if "shingles" not in batch:
+        given, todo = f"{batch.filename} has no shingles", "set options.duplicates of the corpus to true"
+        raise DataError(given, "a batch of a corpus read for near-duplicates", todo)
+    matrix, sets = rows.Matrix(batch, "shingles"), []
+    for _, part in matrix.parts():
+        sets += np.split(part.indices, part.indptr[1:-1])
+    if len(sets) != int(batch["ids"].attrs["length"]):
+        raise ValueError("the shingles do not fit the documents")
+    return sets
+
+
+def write(file, groups):
+    """Store in the features of a timestep its groups and those that the next ones need; of None nothing."""
+    if groups is None:
+        return
+    group = file.create_group("duplicates")
+    group.attrs["window"], group.attrs["alike"] = WINDOW, ALIKE
+    storage.write_array(group, "starts", groups.starts)
+    storage.write_strings(group, "names", groups.names)
+    storage.write_array(group, "born", groups.born)
+
+
+def read(file):
+    """Load the groups of the features of a timestep.
+
+    Raises
+    ------
+    ValueError
+        If they do not fit together.
+    DataError
+        If they were made with another window.
+    """
+    group = file["duplicates"]
+    groups = Groups(
+        t=int(file.attrs["t"]),
+        starts=storage.read_array(group, "starts", "i"),
+        names=storage.read_strings(group, "names"),
+        born=storage.read_array(group, "born", "i", ndim=2),
+    )
+    n_documents, window = np.diff(groups.starts), int(group.attrs["window"])
+    if (
+        not len(n_documents)
+        or n_documents.min() < 0
+        or n_documents[-1] != int(file["ids"].attrs["length"])
+        or groups.starts[[0, -1]].tolist() != [0, len(groups.names)]
+        or groups.born.shape != (len(groups.names), 2)
+    ):
+        raise ValueError("documents and groups of near-duplicates differ in number")
+    if window != WINDOW:
+        given = f"{file.filename} was made with a window of {window}"
+        raise DataError(given, f"one of {WINDOW}", f"delete {file.filename} and run again")
+    return groups
 
 
 def connect(sets, roots=()):
@@ -194,6 +201,8 @@ def connect(sets, roots=()):
     n_old = len(roots)
     roots = np.append(np.asarray(roots, dtype=np.int64), np.arange(n_old, len(sets), dtype=np.int64))
     filled = np.flatnonzero([len(one) > 0 for one in sets])
+    if len(filled):
+        filled = filled[share_enough([sets[row] for row in filled])]
     if not len(filled):
         return roots
     signatures = sign([sets[row] for row in filled])
@@ -228,6 +237,19 @@ def _connect_bucket(members, filled, sets, signatures, roots, n_old):
                     others, at = others[at:][roots[documents[others[at:]]] != low], 0
 
 
+def share_enough(sets):
+    """Return which sets, none of them empty, share so many shingles with all others that one may be alike.
+
+    Shingles are counted by their last bits, so some more are let through, never fewer; nearly all others need no
+    signature then.
+    """
+    flat = np.concatenate(sets)
+    places = flat & np.int32(min((1 << (len(flat).bit_length() + 1)) - 1, np.iinfo(np.int32).max))
+    shared = np.bincount(places)[places] > 1
+    lengths = np.array([len(one) for one in sets])
+    return np.add.reduceat(shared, np.cumsum(lengths) - lengths, dtype=np.int64) / lengths >= ALIKE
+
+
 def sign(sets):
     """Return the MinHash signatures of sets that are not empty, n × (BANDS ROWS)."""
     flat = np.concatenate(sets).astype(np.uint64)
@@ -246,7 +268,7 @@ def jaccard(one: np.ndarray, other: np.ndarray) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from odl.alerts.duplicates import jaccard
+    >>> from odl.stream.duplicates import jaccard
     >>> jaccard(np.array([1, 2, 3]), np.array([2, 3, 4]))
     0.5
     """

@@ -63,7 +63,11 @@ REFUSED = {
     "times before the year 1 and after 9999 in UTC": (
         lambda at: jsonl(
             at / "a.jsonl",
-            [{**POSTS[0], "time": "0001-01-01T00:00:00+05:00"}, *POSTS, {**POSTS[0], "time": "9999-12-31T23:59:59-05:00"}],
+            [
+                {**POSTS[0], "time": "0001-01-01T00:00:00+05:00"},
+                *POSTS,
+                {**POSTS[0], "time": "9999-12-31T23:59:59-05:00"},
+            ],
         ),
         "document 1: the time '0001-01-01T00:00:00.05:00' is outside the years 1 to 9999 in UTC; .*--time",
     ),

@@ -70,7 +70,9 @@ def _as_pandas(frame, text):
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     except ImportError as error:  # polars asks pyarrow
         given = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
-        raise ParameterError(given, "one that converts to pandas", "install what is missing, or pass one of pandas") from error
+        raise ParameterError(
+            given, "one that converts to pandas", "install what is missing, or pass one of pandas"
+        ) from error
     if isinstance(frame, list | tuple) or getattr(frame, "ndim", None) == 1:
         frame = pd.DataFrame({text: frame})
     if not isinstance(frame, pd.DataFrame):

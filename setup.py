@@ -17,7 +17,8 @@ from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).parent
 SHARED = ("workflow", "config/config.yaml", "data/corpora.csv", "profiles")
-LIBRARIES = sorted((HERE / os.environ["ODL_LIBRARIES"]).glob("*.so")) if os.environ.get("ODL_LIBRARIES") else []
+FOUND = (HERE / os.environ["ODL_LIBRARIES"]).glob("*.so") if os.environ.get("ODL_LIBRARIES") else []
+LIBRARIES = sorted(path for path in FOUND if Path(f"{path}.sha256").exists())  # without its digest none is loaded
 if os.environ.get("ODL_LIBRARIES") and not LIBRARIES:
     sys.exit("setup.py: no library in ODL_LIBRARIES; expected those of 'odl step compile --libraries'; make them first")
 
@@ -43,6 +44,7 @@ class BuildWithWorkflow(build_py):
         for library in LIBRARIES:
             libraries.mkdir(exist_ok=True)
             shutil.copy(library, libraries)
+            shutil.copy(f"{library}.sha256", libraries)
 
 
 class WheelOfPlatform(bdist_wheel):

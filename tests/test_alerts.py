@@ -121,3 +121,12 @@ def test_titles_are_one_line_without_lines_drawn_of_signs():
         text.heading("scipy.fft:\n=======\nDiscrete\x1b ======= transforms") == "scipy.fft: Discrete\\u001b transforms"
     )
     assert text.heading("-----") == "-----" and text.heading("a == b ... c") == "a == b ... c"
+
+
+@pytest.mark.parametrize("sign", [*"=+-@\t\r", *"＝＋－＠"])
+def test_cells_that_a_spreadsheet_would_run_begin_with_an_apostrophe(sign):
+    for cell in (f"{sign}x", f"  {sign}x" if sign.strip() else f"{sign} x", f"'{sign}x"):
+        assert text.guarded(cell).startswith("'") and text.unguarded(text.guarded(cell)) == cell
+    assert text.guarded(f"x;{sign}x") == f"x;'{sign}x"
+    for plain in ("a=b", "a - b", "it's", "'a'", "2026-01-05", "", -1.5, None):
+        assert text.guarded(plain) == plain

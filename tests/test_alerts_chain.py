@@ -1,8 +1,10 @@
 """Alerts of a made stream: budget, topics and their states, names, reasons that add up, feedback, what is refused."""
 
 import contextlib
+import csv
 import errno
 import fcntl
+import io
 import json
 import multiprocessing
 import re
@@ -218,6 +220,19 @@ class TestStream:
         lines = [json.loads(line) for line in show.as_jsonl(watch, watch.periods).splitlines()]
         assert {line["version"] for line in lines} == {1} and lines[0]["period"] == 3
         assert len(lines) == sum(len(period.alerts) for period in watch.periods)
+
+    def test_a_spreadsheet_runs_nothing_of_what_the_stream_says(self, watch):
+        (period,) = [period for period in watch.periods if period.t == 6]
+        first, second = period.alerts[:2]
+        first = replace(first, id="=1+1", title='=HYPERLINK("x")', source="-a.jsonl", members=("=1+1", "@b"), tail=-0.5)
+        second = replace(second, title="free;=1+1", topic_name=("+a", "b"), reasons=())
+        text = show.as_csv(watch, [replace(period, alerts=(first, second))])
+        one, two = csv.DictReader(io.StringIO(text))
+        assert (one["id"], one["title"], one["source"]) == ("'=1+1", '\'=HYPERLINK("x")', "'-a.jsonl")
+        assert one["members"] == "'=1+1\t'@b" and one["tail"] == "-0.5" and float(one["score"]) == first.score
+        assert two["title"] == "free;'=1+1" and two["topic_name"] == "'+a b" and two["id"] == second.id
+        plain = show.as_csv(watch, [period])
+        assert "'" not in plain and len(plain.splitlines()) == 1 + len(period.alerts)
 
 
 def test_near_duplicates_of_the_stream(made, tmp_path):
@@ -485,6 +500,16 @@ class TestFeedback:
         assert {alert.id for alert in watch.periods[3].alerts} - {first.id} <= {
             alert.id for alert in muted.periods[3].alerts
         }
+
+    def test_a_spreadsheet_runs_nothing_of_what_is_said(self, tmp_path):
+        said = [feedback.Entry(what, "muted", note=what) for what in ("=1+1", "'=1+1", "-a;@b", "it's -1", "'a'")]
+        for entry in said:
+            feedback.add(tmp_path, entry)
+        assert list(feedback.read(tmp_path)) == said
+        cells = [line.split(",") for line in (tmp_path / feedback.FILE).read_text().splitlines()[1:]]
+        assert [what for what, *_ in cells] == ["'=1+1", "''=1+1", "'-a;'@b", "it's -1", "'a'"]
+        (tmp_path / feedback.FILE).write_text("what,verdict\n=1+1,known\n")
+        assert feedback.read(tmp_path) == (feedback.Entry("=1+1", "known"),)
 
     @pytest.mark.parametrize(
         ("text", "reason"),

@@ -60,6 +60,17 @@ REFUSED = {
         lambda at: jsonl(at / "a.jsonl", [{**row, "time": row["time"] if row["id"] % 7 else None} for row in POSTS]),
         "9 of 60 rows have nothing in the column 'time'; .*--time ''",
     ),
+    "times before the year 1 and after 9999 in UTC": (
+        lambda at: jsonl(
+            at / "a.jsonl",
+            [
+                {**POSTS[0], "time": "0001-01-01T00:00:00+05:00"},
+                *POSTS,
+                {**POSTS[0], "time": "9999-12-31T23:59:59-05:00"},
+            ],
+        ),
+        "document 1: the time '0001-01-01T00:00:00.05:00' is outside the years 1 to 9999 in UTC; .*--time",
+    ),
     "a line of 64 MiB": (
         lambda at: jsonl(at / "a.jsonl", [POSTS[0], {**POSTS[1], "text": "wort " * 13_500_000}]),
         r"a\.jsonl line 2 has 67108864 characters or more",

@@ -201,6 +201,18 @@ def test_own_files_are_found_or_refused(tmp_path):
         config.sources_of(settings, "mine", [], "data")
 
 
+def test_names_that_no_configuration_or_snakemake_takes_are_refused(tmp_path):
+    settings = {"corpora": {"mine": {"reader": "documents", "sources": [str(tmp_path)]}}}
+    (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).write_text("")
+    with pytest.raises(ConfigError, match=r"the name of .*/caf\\xe9\.jsonl is not UTF-8; expected .*; rename it"):
+        config.sources_of(settings, "mine", [], "data")
+    for name in ("a{t}.jsonl", "{ corpus }/a", "a{t,\\d+}", "a{t,[0-9]{4}}"):
+        config.refuse_names(["café.jsonl", name])
+        with pytest.raises(ConfigError, match="which Snakemake takes for a wildcard"):
+            config.refuse_names(["café.jsonl", name], wildcards=True)
+    config.refuse_names(["a{}.jsonl", "a{b-c}", "a{t", "t}"], wildcards=True)
+
+
 def test_a_folder_that_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
     def listdir(folder):
         raise PermissionError(13, "Permission denied", folder)

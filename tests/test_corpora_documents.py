@@ -213,6 +213,8 @@ def test_many_parquet_rows_come_in_order(tmp_path):
         (891820800123, 891820800123),
         (100000000000, 100000000000),
         (99999999999, 99999999999000),
+        ("0001-01-01T00:00:00Z", "0001-01-01"),
+        ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999"),
         (None, NO_TIME),
         ("", NO_TIME),
         (float("nan"), NO_TIME),
@@ -224,7 +226,11 @@ def test_times(value, expected):
 
 
 @pytest.mark.parametrize(
-    "value", ["yesterday", "1998-13", "06.04.1998", 12, 0, 10**14, "99999999", True, [1998], "0000"]
+    "value",
+    [
+        *("yesterday", "1998-13", "06.04.1998", 12, 0, 10**14, "99999999", True, [1998], "0000"),
+        *("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", 1 - 10**14),
+    ],
 )
 def test_wrong_times(value):
     with pytest.raises(ValueError, match="the time"):

@@ -176,6 +176,53 @@ def test_what_cannot_be_is_refused_in_one_sentence(options, columns, message):
     assert not hasattr(stream, "detector_")
 
 
+def test_frames_of_others_and_lists_are_taken(rng):
+    import pyarrow
+
+    given = frame(rng, n=30)
+    given["time"] = given["time"].astype("datetime64[ms]")
+    expected = TextNovelty(n_atoms=8).update(given)
+    assert TextNovelty(n_atoms=8).update(pyarrow.Table.from_pandas(given)).equals(expected)
+    written = given["text"].tolist()
+    for same in (written, tuple(written), given["text"], np.array(written)):
+        found = TextNovelty(n_atoms=8, text="body").update(same)
+        assert found["id"].tolist() == list(range(30)) and found["score"].equals(expected["score"])
+
+
+def test_frames_of_polars_are_taken(rng):
+    polars, given = pytest.importorskip("polars"), frame(rng, n=30)
+    found = TextNovelty(n_atoms=8).update(polars.DataFrame(given.to_dict("list")))
+    assert found.equals(TextNovelty(n_atoms=8).update(given))
+
+
+class Unconverted:
+    """What polars does without pyarrow."""
+
+    def to_pandas(self):
+        raise ModuleNotFoundError("pyarrow is required")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("oil tanker", "a str as the frame; expected a data frame of pandas or polars, or a list of texts; pass e.g."),
+        (7, "a int as the frame"),
+        (None, "a NoneType as the frame"),
+        (iter(["oil"]), "a list_iterator as the frame"),
+        (np.array([["oil"]]), "a ndarray as the frame"),
+        ([["oil", "tanker"]], "document 0 of the frame: the text is a list"),
+        ([], "a frame without documents"),
+        (Unconverted(), "pyarrow is required"),
+    ],
+)
+def test_what_is_no_frame_is_refused_in_one_sentence(given, message):
+    stream = TextNovelty()
+    stream.update(["oil tanker", "oil refinery"] * 3)
+    for call in (TextNovelty().update, stream.judge):
+        with pytest.raises(OdlError, match=message):
+            call(given)
+
+
 def test_before_and_after(rng):
     stream = TextNovelty(n_atoms=8)
     for method in (stream.judge, stream.explain):

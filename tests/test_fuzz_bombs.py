@@ -20,11 +20,12 @@ import yaml
 from conftest import ROOT
 
 from odl import config, corpora, trees
-from odl.corpora import arxiv_cs, checks, lung, matlab, reuters21578
+from odl.corpora import arxiv_cs, checks, feeds, lung, matlab, reuters21578
 from odl.corpora.text import token_options
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.experiments import patches
 from odl.files import digests, storage
+from odl.project import look
 
 
 @pytest.fixture
@@ -126,6 +127,45 @@ def test_blank_lines_without_end(tmp_path, monkeypatch):
     (tmp_path / "c.jsonl").write_bytes(b'{"text": "wheat grain"}\n \n\n' * 20)
     monkeypatch.setattr(checks, "BLANK_LINES", 30)
     assert len(corpora.read("documents", [tmp_path / "c.jsonl"])) == 20
+
+
+@pytest.mark.parametrize("piece", ["<a/>", "<a>", "<a> </a>\n", "&nbsp;", "<item/>", "<category/>"])
+def test_a_feed_of_tags_without_text(tmp_path, piece):
+    """587 MB of them kept the reader busy for longer than 100 s."""
+    (tmp_path / "a.xml").write_text("<rss><item><title>wheat grain</title>" + piece * (3 << 19))
+    begin = time.process_time()
+    said = "a.xml has 1,048,576 tags and entities more than characters of text up to line"
+    refused(said, corpora.read, "documents", [tmp_path / "a.xml"])
+    refused(said, look.look, [str(tmp_path / "a.xml")], {})
+    assert time.process_time() - begin < 20
+
+
+def test_an_item_of_many_pieces_is_read_in_linear_time(tmp_path):
+    pieces = "<category>wheat</category>" * 400_000
+    (tmp_path / "a.xml").write_text(f"<rss><item><title>grain</title>{pieces}</item></rss>")
+    begin = time.process_time()
+    with open(tmp_path / "a.xml", "rb") as file:
+        assert [row["category"] for _, row in feeds.rows(file, "a.xml")] == [["wheat"]]
+    assert time.process_time() - begin < 20
+
+
+def wide(path, n):
+    names = ["text", *(f"c{number}" for number in range(1, n))]
+    if path.suffix == ".jsonl":
+        path.write_text(json.dumps(dict.fromkeys(names, "wheat grain")) + "\n")
+    else:
+        path.write_text(",".join(names) + "\n" + ",".join(["wheat grain"] * n) + "\n")
+    return path
+
+
+def test_tables_of_many_columns_are_read_in_linear_time_or_refused(tmp_path):
+    begin = time.process_time()
+    for name in ("a.csv", "a.jsonl"):
+        path = wide(tmp_path / name, 1_000_000)
+        refused("line . has 1000000 columns; expected at most 65536", corpora.read, "documents", [path])
+        refused("line . has 1000000 columns; expected at most 65536", look.look, [str(path)], {})
+        assert len(corpora.read("documents", [wide(tmp_path / name, 65_536)])) == 1
+    assert time.process_time() - begin < 20
 
 
 def test_an_xz_bomb_and_one_that_asks_for_memory(tmp_path, narrow):

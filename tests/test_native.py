@@ -16,6 +16,7 @@ from conftest import ROOT
 
 from odl import learners
 from odl.config import sources
+from odl.errors import ConfigError, StorageError
 from odl.kernels import native, passing, reach, shared
 
 CODE = """
@@ -79,7 +80,9 @@ class TestShipped:
         for folder in (libraries, cache):
             folder.mkdir()
         for name in reach.names():
-            shutil.copy(ahead.build(name), libraries)
+            path = ahead.build(name)
+            shutil.copy(path, libraries)
+            shutil.copy(native.beside(path), libraries)
         return {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache), "CC": str(tmp_path / "missing")}
 
     def test_the_first_call_compiles_nothing(self, installed):
@@ -93,8 +96,9 @@ class TestShipped:
 
     def test_one_that_does_not_load_or_is_of_other_sources_is_made_again(self, installed):
         libraries = f"{installed['PYTHONPATH']}/odl/kernels/libraries"
-        with open(f"{libraries}/{os.path.basename(native.library('columns'))}", "wb") as file:
-            file.write(b"of another machine")
+        other = Path(libraries, os.path.basename(native.library("columns")))
+        other.write_bytes(b"of another machine")
+        Path(native.beside(other)).write_text(native.digest_of(other))
         with open(f"{installed['PYTHONPATH']}/odl/kernels/grams.py", "a") as file:
             file.write("# edited")
         code = (
@@ -109,6 +113,86 @@ class TestShipped:
         assert done.returncode == 0, done.stderr
         made = [name for name in os.listdir(installed["NUMBA_CACHE_DIR"]) if name.endswith(".so")]
         assert sorted(name.partition("-")[0] for name in made) == ["columns", "grams"]
+
+
+@pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
+class TestDamaged:
+    """A library is loaded as it was made, or not at all."""
+
+    @pytest.fixture
+    def path(self, tmp_path, monkeypatch):
+        """A library and its digest in a folder of their own, which is the cache."""
+        from odl.jobs import compile as ahead
+
+        made = ahead.build("columns")
+        for file in (made, native.beside(made)):
+            shutil.copy(file, tmp_path)
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+        return Path(native.library("columns"))
+
+    def test_every_flipped_bit_is_refused(self, path, rng):
+        assert native.loaded("columns") is not None
+        native._open.cache_clear()
+        for file in [path] * 150 + [Path(native.beside(path))] * 50:
+            whole = file.read_bytes()
+            bit = int(rng.integers(8 * len(whole)))
+            flipped = bytearray(whole)
+            flipped[bit // 8] ^= 1 << bit % 8
+            file.write_bytes(flipped)
+            with pytest.raises(StorageError, match=r"\.so was changed after it was written; .*; delete .*\.so and run"):
+                native.loaded("columns")
+            file.write_bytes(whole)
+        assert native.loaded("columns") is not None
+        native._open.cache_clear()
+
+    def test_it_is_named_ends_what_needs_it_and_is_made_again(self, path):
+        from odl.jobs import compile as ahead
+
+        path.write_bytes(path.read_bytes() + b"\0")
+        n_libraries, wrong = native.verify()
+        assert [str(path) in sentence for sentence in wrong] == [True] and n_libraries >= 1
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        function = next(iter(reach.declared("columns")))
+        code = f"from odl.kernels import native; native.Kernels('columns').{function}"
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode and "was changed after it was written" in done.stderr.splitlines()[-1]
+        said = []
+        assert ahead.build_all(["columns"], said.append) == []
+        assert said[0] == f"{path} was changed after it was written: it is made again" and native.sound(path)
+        assert native.verify()[1] == []
+
+    def test_without_its_digest_it_is_not_there(self, path):
+        os.unlink(native.beside(path))
+        assert native.loaded("columns") is None and not native.ready("columns")
+
+    def test_a_folder_or_library_that_others_may_write_is_refused(self, path, tmp_path):
+        def refused(cache):
+            native._cache.cache_clear()
+            native._open.cache_clear()
+            with pytest.raises(ConfigError, match=f"others may write {cache}, where .*; say chmod -R go-w {cache}, or"):
+                native.loaded("columns")
+
+        tmp_path.chmod(0o777)
+        refused(tmp_path)
+        tmp_path.chmod(0o1777)
+        native._cache.cache_clear()
+        assert native.loaded("columns") is not None
+        path.chmod(0o666)
+        refused(path)
+        path.chmod(0o644)
+        if os.geteuid() == 0:
+            for place in (path, tmp_path):
+                os.chown(place, 12345, 0)
+                refused(place)
+                os.chown(place, 0, 0)
+            os.chown(tmp_path, 0, 12345)
+            tmp_path.chmod(0o775)
+            refused(tmp_path)
+            os.chown(tmp_path, 0, 0)  # the group of its owner alone
+        native._cache.cache_clear()
+        native._open.cache_clear()
+        tmp_path.chmod(0o700)
+        assert native.loaded("columns") is not None
 
 
 TWO_FILES = {
@@ -308,6 +392,7 @@ def test_several_at_a_time_are_made_by_as_many_processes(tmp_path, capfd):
     names = ["elastic", "grams", "prices"]
     assert ahead.build_all(names, saying.say, tmp_path, at_once=2) == []
     assert {name.partition("-")[0] for name in os.listdir(tmp_path)} == set(names)
+    assert len(list(tmp_path.glob("*.so"))) == len(list(tmp_path.glob("*.so.sha256"))) == 3
     lines = capfd.readouterr().out.splitlines()
     assert {f"now: kernels {name}, library {k} of 3" for k, name in enumerate(names, 1)} <= set(lines)
     assert ahead.build_all(names, saying.say, tmp_path, at_once=2) == []
@@ -350,6 +435,7 @@ class TestOneBuild:
                 file.write(f"{name}\n")
             time.sleep(0.5)
             (tmp_path / name).touch()
+            (tmp_path / f"{name}.sha256").write_text(native.digest_of(tmp_path / name))
             return name
 
         for name in LIBRARIES:

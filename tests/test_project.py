@@ -441,6 +441,23 @@ class TestInit:
         assert cli.main(["init", str(tmp_path / "n")]) == 1
         assert "no files are named" in capsys.readouterr().err and not (tmp_path / "n").exists()
 
+    @pytest.mark.parametrize(
+        ("name", "said"), [(b"caf\xe9.jsonl", r"caf\xe9.jsonl is not UTF-8"), (b"a{t}.jsonl", "a{t}.jsonl holds {t}")]
+    )
+    def test_names_that_a_run_could_not_take_are_refused(self, tmp_path, capfd, name, said):
+        row = {"text": "wheat grain harvest"}
+        jsonl(tmp_path / "posts" / "a.jsonl", [row] * 2)
+        assert cli.main(["init", str(tmp_path / "good"), str(tmp_path / "posts" / "*.jsonl")]) == 0
+        (tmp_path / "posts" / "a.jsonl").rename(tmp_path / "posts" / os.fsdecode(name))
+        assert cli.main(["init", str(tmp_path / "mine"), str(tmp_path / "posts")]) == 1
+        assert f"odl init: the name of ../posts/{said}" in capfd.readouterr().err
+        assert not (tmp_path / "mine").exists()
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["run", str(tmp_path / "good")])
+        printed = capfd.readouterr().err
+        assert ended.value.code and f"odl: the name of ../posts/{said}" in printed and printed.count("\n") == 1
+        assert not (tmp_path / "good" / "results").exists()
+
 
 class TestExpand:
     def test_what_is_said_comes_first(self):

@@ -26,6 +26,7 @@ def installed(tmp_path_factory):
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(base), str(ROOT)]
     (base / "libraries").mkdir()
     (base / "libraries" / "exact-linux.so").write_bytes(b"\0GLIBC_2.29\0GLIBC_2.5\0")
+    (base / "libraries" / "exact-linux.so.sha256").write_text("its digest")
     given = {**os.environ, "ODL_LIBRARIES": str(base / "libraries")}
     subprocess.run([*build[:-2], str(base / "platform"), build[-1]], capture_output=True, timeout=300, env=given)
     done = subprocess.run(build, capture_output=True, text=True, timeout=300)
@@ -42,7 +43,8 @@ def installed(tmp_path_factory):
     (platform,) = (base / "platform").glob("*-py3-none-*.whl")
     assert re.search(r"-manylinux_2_29_\w+\.whl" if sys.platform == "linux" else r"-(?!any)\w+\.whl", platform.name)
     with zipfile.ZipFile(platform) as archive:
-        assert {*archive.namelist()} >= {"odl/kernels/libraries/exact-linux.so", "odl/share/workflow/Snakefile"}
+        libraries = {f"odl/kernels/libraries/exact-linux.so{end}" for end in ("", ".sha256")}
+        assert {*archive.namelist()} >= libraries | {"odl/share/workflow/Snakefile"}
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(base / "env")], check=True)
     site = next((base / "env").glob("lib/python*/site-packages"))
     with zipfile.ZipFile(wheel) as archive:

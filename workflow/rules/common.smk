@@ -38,6 +38,7 @@ try:
         name: study.sources_of(config, name, REGISTRY, "data")
         for name in study.corpora_of(config)
     }
+    study.refuse_names(sum(CORPUS_FILES.values(), []), wildcards=True)
 except study.ConfigError as error:
     sys.exit(f"odl: {error}")
 

@@ -11,7 +11,7 @@ from odl.alerts.model import NONE, VERDICTS
 from odl.errors import DataError, ParameterError
 from odl.files import atomic, listing
 from odl.files.documents import NO_TIME
-from odl.files.text import visible
+from odl.files.text import guarded, unguarded, visible
 
 FILE = listing.FEEDBACK[0]
 COLUMNS = ("what", "verdict", "until", "note")
@@ -96,7 +96,7 @@ def read(folder):
                 raise DataError(given, ", ".join(COLUMNS), "correct its first line")
             entries = []
             for row in table:
-                values = {name: " ".join((row.get(name) or "").split()) for name in COLUMNS}
+                values = {name: unguarded(" ".join((row.get(name) or "").split())) for name in COLUMNS}
                 if any(values.values()):
                     entries.append(check_entry(Entry(**values), f"{path} line {table.line_num}"))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -121,7 +121,7 @@ def add(folder, entry):
         with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
-            writer.writerows(entries)
+            writer.writerows(map(guarded, entry) for entry in entries)
     return path
 
 

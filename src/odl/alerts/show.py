@@ -11,6 +11,7 @@ from odl.alerts.feedback import Verdicts
 from odl.alerts.model import NONE, VERSION
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
+from odl.files.text import guarded
 
 WIDTH = 110
 WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has
@@ -115,9 +116,9 @@ def as_jsonl(watch, periods):
 
 
 def as_csv(watch, periods):
-    """Return the alerts as a table; lists are separated by spaces, ids by tabs."""
+    """Return the alerts as a table, its text `guarded`; lists are separated by spaces, ids by tabs."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for period in periods:
         for alert in period.alerts:
@@ -125,7 +126,7 @@ def as_csv(watch, periods):
             row |= {"source": alert.source, "line": alert.line or "", "members": "\t".join(alert.members)}
             row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in alert.reasons)
             row["nearest"] = " ".join(alert.nearest[0].words) if alert.nearest else ""
-            writer.writerow(row)
+            writer.writerow({name: guarded(row[name]) for name in COLUMNS})
     return text.getvalue().rstrip("\n")
 
 

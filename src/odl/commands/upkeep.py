@@ -6,19 +6,22 @@ from odl.commands.declare import argument, command, step
 
 
 @command(
-    "hold every file of a study to its digests",
+    "hold every file of a study, and the compiled kernels, to their digests",
     argument("folder", help="results/STUDY"),
     more="It names each file that is damaged, with what to delete, and ends with status 1 if there is one.",
     examples=("odl verify results/default", "odl verify news/results/news"),
 )
 def verify(args):
     from odl.files import verify
+    from odl.kernels import native
 
     n_files, wrong = verify.verify(args.folder)
+    n_libraries, damaged = native.verify()
+    wrong += damaged
     for sentence in wrong:
         print(sentence)
     fits = f"{len(wrong)} of which {'do' if len(wrong) > 1 else 'does'} not fit" if wrong else "all of which fit"
-    print(f"odl verify: {n_files} files, {fits}")
+    print(f"odl verify: {n_files} files and {n_libraries} libraries of kernels, {fits}")
     if wrong:
         sys.exit(1)
 

@@ -5,7 +5,7 @@ and tables that it imports).
 """
 
 from odl.config.checks import check_config, check_each_once
-from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, sources_of
+from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, refuse_names, sources_of
 from odl.config.defaults import merge
 from odl.config.ending import drop_timers
 from odl.config.runs import (
@@ -50,6 +50,7 @@ __all__ = [
     "order_seed",
     "plan",
     "read_index",
+    "refuse_names",
     "regret_of",
     "run_of",
     "shard_of",

@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+import re
 from pathlib import Path
 
 from odl.errors import ConfigError
 from odl.files import listing
 
 HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
+
+WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")  # in a name of a file, where Snakemake puts something else
 
 
 def corpora_of(config):
@@ -43,7 +46,7 @@ def sources_of(config, corpus, registry, data):
     Raises
     ------
     ConfigError
-        If a source of the user's does not exist, or a folder of them cannot be read.
+        If a source of the user's does not exist, a folder of them cannot be read, or the name of a file is not UTF-8.
     """
     settings = config["corpora"][corpus]
     if settings["reader"] != "documents":
@@ -64,7 +67,31 @@ def sources_of(config, corpus, registry, data):
         files += [path if path == source else str(Path(path)) for _, path in found]
     if not files:
         raise ConfigError(f"corpora.{corpus}.sources holds no files", f"some of {listing.endings()}", "add files")
+    refuse_names(files)
     return files
+
+
+def refuse_names(paths, wildcards=False):
+    """Refuse files whose names are not UTF-8, as those of configurations and tables are.
+
+    Parameters
+    ----------
+    paths : list of str
+    wildcards : bool
+        Refuse names that Snakemake takes for patterns as well.
+
+    Raises
+    ------
+    ConfigError
+        Naming the first.
+    """
+    for path in paths:
+        if not path.isascii() and path != path.encode("utf-8", "replace").decode("utf-8"):
+            shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            raise ConfigError(f"the name of {shown} is not UTF-8", "names in UTF-8", "rename it")
+        if wildcards and WILDCARD.search(path):
+            given = f"the name of {path} holds {WILDCARD.search(path)[0]}, which Snakemake takes for a wildcard"
+            raise ConfigError(given, "names without such braces", "rename it")
 
 
 def contents_of(paths):

@@ -14,6 +14,7 @@ FETCH = "download it again, or put the right file there"
 FLOOR, RATIO = 1 << 28, 200  # a packed file may make 256 MiB, and beyond that so many times its size
 LONGEST_LINE = 1 << 26  # characters
 BLANK_LINES = 1 << 20  # beside one for each line that is not blank
+COLUMNS = 1 << 16  # of a table
 XZ_MEMORY = 1 << 28  # bytes that unpacking xz may need; its highest preset needs 65 MiB
 
 

@@ -1,7 +1,8 @@
 """Feeds: the items of an RSS (0.9 to 2.0) or Atom file.
 
 Read by expat, an item at a time. Entities that a file declares are refused, so that a few of them cannot stand for a
-text of any length; those of HTML, which feeds use without declaring them, are known.
+text of any length; those of HTML, which feeds use without declaring them, are known. A feed
+that is mostly tags and entities without text (`MARKUP`) is refused: it would keep the parser busy for nothing.
 """
 
 from html import entities
@@ -18,6 +19,7 @@ ROLES = {
 CATEGORY = "category"
 CATEGORIES = {CATEGORY, "subject"}  # the latter of Dublin Core
 BLOCK = 1 << 16
+MARKUP = 1 << 20  # tags and entities beside one for each character of text
 
 
 def rows(file, path):
@@ -48,7 +50,7 @@ class _Items:
 
     def __init__(self, path):
         self.path, self.found, self.item, self.role, self.depth = path, [], None, None, 0
-        self.number, self.size, self.root = 0, 0, ""
+        self.number, self.size, self.root, self.markup = 0, 0, "", -MARKUP
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.UseForeignDTD(True)  # an entity that is not declared is skipped, not an error
@@ -68,6 +70,7 @@ class _Items:
         return found
 
     def _start(self, name, attributes):
+        self._mark()
         self.depth += 1
         bare = name.rpartition(" ")[2].lower()
         if self.depth == 1:
@@ -79,7 +82,7 @@ class _Items:
         elif self.item is not None and self.depth == self.inner + 1:
             self.role = ROLES.get(bare)
             if bare == "link" and "href" in attributes and attributes.get("rel", "alternate") == "alternate":
-                self.item.setdefault("url", attributes["href"])
+                self.item.setdefault("url", [attributes["href"]])
             if bare in CATEGORIES:
                 self.role = CATEGORY
                 self._text("\n" + attributes.get("label", attributes.get("term", "")))
@@ -97,17 +100,26 @@ class _Items:
             self.role = None
         self.depth -= 1
 
+    def _mark(self):
+        self.markup += 1
+        if self.markup > 0:
+            line = self.parser.CurrentLineNumber
+            given = f"{self.path} has {MARKUP:,} tags and entities more than characters of text up to line {line}"
+            raise DataError(given, "a feed with texts", "remove it")
+
     def _text(self, text):
+        self.markup -= 0 if text.isspace() else len(text)
         if self.role is None:
             return
         self.size += len(text)
         if self.size > checks.LONGEST_LINE:
             raise DataError(f"{self.path} holds an item of more than {checks.LONGEST_LINE >> 20} Mi characters",
                             "news", "remove it")  # fmt: skip
-        self.item[self.role] = self.item.get(self.role, "") + text
+        self.item.setdefault(self.role, []).append(text)
 
     def _skipped(self, name, is_parameter):
         if not is_parameter:
+            self._mark()
             self._text(entities.html5.get(f"{name};", " "))
 
     def _refuse(self, name, *_):
@@ -115,7 +127,7 @@ class _Items:
 
 
 def _row(item):
-    clean = {role: text.strip() for role, text in item.items()}
+    clean = {role: "".join(texts).strip() for role, texts in item.items()}
     title = clean.get("title", "")
     row = {"title": title, "text": "\n".join([title, clean.get("content") or clean.get("summary", "")])}
     row["time"] = clean.get("time") or clean.get("later") or None

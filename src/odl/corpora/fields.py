@@ -13,6 +13,7 @@ from odl.files.documents import NO_TIME
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_COUNT = np.iinfo(np.int32).max
 LARGEST_SECONDS, LARGEST_MILLISECONDS = 10**11, 10**14
+BEGIN, END = -62_135_596_800_000, 253_402_300_800_000  # milliseconds of the years 1 to 9999 in UTC
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})(?P<clock>[ T,]+\d.*)?")
@@ -136,7 +137,8 @@ def parse_time(value, dates=None):
 
     Strings are ISO 8601 (also with slashes, 2026/04/03), as in mail (RFC 2822), or a day, month and year in numbers,
     such as 25.12.2026 14:30; without a zone they are taken as UTC. Numbers, also in strings: 4 digits are a year,
-    8 a day (YYYYMMDD), from 9 digits on they are seconds since 1970, from 12 milliseconds.
+    8 a day (YYYYMMDD), from 9 digits on they are seconds since 1970, from 12 milliseconds. In UTC a time lies in the
+    years 1 to 9999.
 
     Parameters
     ----------
@@ -150,8 +152,6 @@ def parse_time(value, dates=None):
         value = value.strip()
     if not isinstance(value, bool) and isinstance(value, str | int | float) and NUMBER.fullmatch(str(value)):
         moment = _from_digits(str(value))
-        if isinstance(moment, int):
-            return moment
     elif isinstance(value, datetime):
         moment = value
     elif isinstance(value, date):
@@ -160,9 +160,12 @@ def parse_time(value, dates=None):
         moment = _from_text(value, dates)
     else:
         raise ValueError(f"the time {value!r} is neither a date nor a number of seconds")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - EPOCH) // timedelta(milliseconds=1)
+    if not isinstance(moment, int):
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment = (moment - EPOCH) // timedelta(milliseconds=1)
+    if not BEGIN <= moment < END:
+        raise ValueError(f"the time {str(value)!r} is outside the years 1 to 9999 in UTC")
+    return moment
 
 
 def _from_text(text, dates):

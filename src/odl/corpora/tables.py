@@ -5,10 +5,11 @@ import io
 import json
 import os
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 
 from odl.corpora import feeds, mail, parquet, texts
-from odl.corpora.checks import LONGEST_LINE, lines, unpacked
+from odl.corpora.checks import COLUMNS, LONGEST_LINE, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import clean
 from odl.errors import ConfigError, DataError
@@ -97,9 +98,12 @@ def rows(path, form=Form(), name=None):
     """
     empty = True
     try:
-        for place_and_row in _rows(path, form, name or os.path.basename(path)):
+        for place, row in _rows(path, form, name or os.path.basename(path)):
             empty = False
-            yield place_and_row
+            if len(row) > COLUMNS:
+                given = f"{path} {place} has {len(row)} columns"
+                raise DataError(given, f"at most {COLUMNS}", "leave out those that documents do not need")
+            yield place, row
     except UnicodeDecodeError as error:
         raise _located(path, form.encoding, error) from error
     except (OSError, EOFError, zlib.error) as error:
@@ -204,8 +208,8 @@ def delimiter_of(columns):
 
 
 def _header(path, fields):
-    double = next((name for name in fields if fields.count(name) > 1), None)
-    if double is not None:
+    if len(set(fields)) < len(fields):
+        double = Counter(fields).most_common(1)[0][0]
         raise DataError(f"{path} has two columns {double!r}", "different names in its first line", "rename one")
     return fields
 

@@ -13,7 +13,8 @@ def read_frame(frame, text, time=None, id=None):
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame : pandas.DataFrame, list of str, or what has ``to_pandas``
+        Texts alone are the column of the texts.
     text : str
         Column of the texts.
     time, id : str, optional
@@ -21,6 +22,7 @@ def read_frame(frame, text, time=None, id=None):
 
     Returns
     -------
+    index : pandas.Index
     ids : list
         The index of the frame where there are none.
     times : ndarray of int64 or None
@@ -30,9 +32,9 @@ def read_frame(frame, text, time=None, id=None):
     Raises
     ------
     ParameterError
-        If a column or a value is missing, naming the document.
+        If it is no frame, or a column or a value is missing, naming the document.
     """
-    names = {}
+    frame, names = _as_pandas(frame, text), {}
     for name, wanted in {"text": text, "time": time, "id": id}.items():
         if wanted in frame.columns or (wanted is None and name in frame.columns):
             names[name] = name if wanted is None else wanted
@@ -57,7 +59,26 @@ def read_frame(frame, text, time=None, id=None):
             raise ParameterError(given, expected, "correct or drop it") from error
     if not texts:
         raise ParameterError("a frame without documents", "at least one", "pass documents")
-    return ids, np.array(times, dtype=np.int64) if "time" in values else None, texts
+    return frame.index, ids, np.array(times, dtype=np.int64) if "time" in values else None, texts
+
+
+def _as_pandas(frame, text):
+    """Return a frame of pandas: of another library, by its own conversion; of texts alone, their column."""
+    import pandas as pd
+
+    try:
+        frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    except ImportError as error:  # polars asks pyarrow
+        given = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
+        raise ParameterError(
+            given, "one that converts to pandas", "install what is missing, or pass one of pandas"
+        ) from error
+    if isinstance(frame, list | tuple) or getattr(frame, "ndim", None) == 1:
+        frame = pd.DataFrame({text: frame})
+    if not isinstance(frame, pd.DataFrame):
+        given, todo = f"a {type(frame).__name__} as the frame", f"pass e.g. pandas.DataFrame({{{text!r}: texts}})"
+        raise ParameterError(given, "a data frame of pandas or polars, or a list of texts", todo)
+    return frame
 
 
 def batches(times, n_documents, period=None, initial=0):
@@ -88,12 +109,12 @@ def batches(times, n_documents, period=None, initial=0):
     return np.split(order, cuts[cuts >= initial])
 
 
-def table(frame, ids, times, parts):
+def table(index, ids, times, parts):
     """Return what was found, as a data frame in the order and with the index of the one that was passed.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    index : pandas.Index
     ids : list
     times : ndarray or None
     parts : list of dict
@@ -102,7 +123,7 @@ def table(frame, ids, times, parts):
     import pandas as pd
 
     found = pd.concat([pd.DataFrame(part) for part in parts]).sort_values("row").drop(columns="row")
-    found.index = frame.index
+    found.index = index
     found.insert(0, "id", ids)
     if times is not None:
         found.insert(1, "time", times)

@@ -116,12 +116,13 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.min_df = min_df
         self.n_reasons = n_reasons
 
-    def update(self, frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    def update(self, frame: Any) -> "pandas.DataFrame":
         """Score documents by those before them, then learn them, batch by batch.
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas.DataFrame or list of str
+            Frames of polars or pyarrow are converted to pandas; of a list, the texts are all that is known.
 
         Returns
         -------
@@ -140,17 +141,17 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         [[0.0, nan], [0.0, nan], [1.0, 1.0]]
         """
         self._check()
-        ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
+        index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
         initial = 0 if hasattr(self, "detector_") else self.initial
         batches = frames.batches(times, len(texts), self.period, initial)
-        return frames.table(frame, ids, times, [self._step(batch, texts) for batch in batches])
+        return frames.table(index, ids, times, [self._step(batch, texts) for batch in batches])
 
-    def judge(self, frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    def judge(self, frame: Any) -> "pandas.DataFrame":
         """Score documents as one batch by what was learned so far, and learn nothing; the frame is as of `update`.
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas.DataFrame or list of str
 
         Returns
         -------
@@ -167,10 +168,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         self._check()
-        ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
+        index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
         P, words, counts = self._weighed(texts)
         found = self._found(np.arange(len(texts)), P, words, counts)[0]
-        return frames.table(frame, ids, times, [found])
+        return frames.table(index, ids, times, [found])
 
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3

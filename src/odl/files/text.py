@@ -8,6 +8,11 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
 
 
+# Where a spreadsheet would begin a formula: at the start of a cell, or of what another separator would make one.
+FORMULA = r"(?='*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]))"
+CELL = r"(?:^|(?<=[;\t\r\n]))"
+
+
 def visible(text):
     """Spell control characters as ``\\u001b``, for whatever a person or a terminal reads (also inside JSON)."""
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
@@ -16,3 +21,13 @@ def visible(text):
 def heading(text):
     """Return a title as it is shown: `visible`, in one line, without lines that are drawn of signs."""
     return visible(" ".join(DRAWN.sub(" ", text).split()) or text)
+
+
+def guarded(value):
+    """Return a cell that no spreadsheet runs: text that it could take for a formula after an apostrophe."""
+    return re.sub(CELL + FORMULA, "'", value) if isinstance(value, str) else value
+
+
+def unguarded(cell):
+    """Return the text that `guarded` made a cell of."""
+    return re.sub(f"{CELL}'{FORMULA}", "", cell)

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 
 from odl.config import sources
-from odl.errors import OdlError
+from odl.errors import OdlError, StorageError
 from odl.files import saying, storage
 from odl.kernels import native, passing, reach
 
@@ -89,8 +89,10 @@ def build_all(names, say, folder=None, at_once=1):
     """
 
     def ready(name):
-        return os.path.exists(native.library(name, folder)) if folder else native.ready(name)
+        return native.sound(native.library(name, folder)) if folder else native.ready(name)
 
+    for name in names:
+        _remove_damaged(native.library(name, folder), say)
     names = [name for name in names if not ready(name)]
     makers = min(at_once, len(names))
     if makers > 1:  # each goes through all of them and leaves out what another has, as jobs side by side do
@@ -110,6 +112,16 @@ def build_all(names, say, folder=None, at_once=1):
                     if not build(name, folder):
                         failed.append(name)
     return failed
+
+
+def _remove_damaged(path, say):
+    """Remove a library that is not what was made, so that it is made again."""
+    try:
+        native.sound(path)
+    except StorageError as error:
+        say(f"{error.given}: it is made again")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def build_for_wheel(folder, say, at_once=1):
@@ -159,7 +171,7 @@ def build(name, folder=None):
         Path of the library; None where no C compiler works.
     """
     path, compiler = native.library(name, folder), _compiler()
-    if os.path.exists(path):
+    if native.sound(path):
         return path
     if not compiler:
         return None
@@ -173,6 +185,8 @@ def build(name, folder=None):
             subprocess.run(command, check=True, capture_output=True)
             for function in reach.declared(name):
                 passing.bind(ctypes.CDLL(made), name, function)
+            with storage.replacing(native.beside(path)) as digest, open(digest, "w", encoding="ascii") as file:
+                file.write(native.digest_of(made))
     except (subprocess.CalledProcessError, OSError, AttributeError):
         return None
     return path

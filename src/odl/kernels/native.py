@@ -6,6 +6,9 @@ into the shared library of its file, which ctypes loads at once. A library belon
 that its own reaches (its name holds their digest), so an edit makes it useless rather than stale; without it, or where
 ``ODL_NATIVE=0``, the same functions run through numba. A wheel for one platform has libraries in `SHIPPED`: one that
 loads is used before any other, one that does not (an older C library) is made again as if it were not there.
+
+A library is held to the digest beside it, once a process, before it is loaded: without one it counts as not there, and
+one that does not fit is refused. So is a folder of libraries that others may write (`odl.kernels.trusted`).
 """
 
 import ctypes
@@ -15,7 +18,8 @@ import importlib
 import os
 import platform
 
-from odl.kernels import passing, reach
+from odl.errors import StorageError, changed
+from odl.kernels import passing, reach, trusted
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "libraries")  # filled by setup.py, and there only in such a wheel
 
@@ -24,8 +28,57 @@ def library(name, folder=None):
     """Return where the library of a file of kernels is or would be: beside numba's own cache of that file."""
     state = reach.digest(name) + reach.digest("shared") + passing.WAY
     digest = hashlib.sha256(state.encode()).hexdigest()
-    folder = folder or os.environ.get("NUMBA_CACHE_DIR") or os.path.join(os.path.dirname(__file__), "__pycache__")
+    folder = folder or _cache(os.environ.get("NUMBA_CACHE_DIR"))
     return os.path.join(folder, f"{name}-{platform.system()}-{platform.machine()}-{digest[:16]}.so".lower())
+
+
+@functools.cache
+def _cache(named):
+    """Return the folder of what is compiled here, numba's cache and libraries; refuse one that others may write."""
+    folder = named or os.path.join(os.path.dirname(__file__), "__pycache__")
+    trusted.check(folder)
+    return folder
+
+
+def beside(path):
+    """Return where the digest of a library is."""
+    return f"{path}.sha256"
+
+
+def digest_of(path):
+    """Return what stands in the digest of a library."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() + "\n"
+
+
+def sound(path):
+    """Tell whether a library is there with its digest.
+
+    Raises
+    ------
+    StorageError
+        If it does not fit.
+    """
+    try:
+        with open(beside(path), "rb") as file:
+            written = file.read()
+        found = digest_of(path)
+    except OSError:
+        return False
+    if found.encode() != written:
+        raise changed(path)
+    return True
+
+
+def verify():
+    """Return the number of libraries here, of odl as it is now, and a sentence for each that does not fit."""
+    n_libraries, wrong = 0, []
+    for path in [path for name in reach.names() for path in (library(name, SHIPPED), library(name))]:
+        try:
+            n_libraries += sound(path)
+        except StorageError as error:
+            n_libraries, wrong = n_libraries + 1, [*wrong, str(error)]
+    return n_libraries, wrong
 
 
 def loaded(name):
@@ -40,7 +93,7 @@ def loaded(name):
 
 def ready(name):
     """Tell whether a file of kernels has a library here: one that was made, or a shipped one that loads."""
-    return os.path.exists(library(name)) or loaded(name) is not None
+    return sound(library(name)) or loaded(name) is not None
 
 
 class Kernels:
@@ -50,6 +103,7 @@ class Kernels:
         self._name = name
 
     def __getattr__(self, function):
+        _cache(os.environ.get("NUMBA_CACHE_DIR"))  # what numba keeps there is code as well
         found = self._library(function) if function in reach.declared(self._name) else None
         if found is None:
             found = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
@@ -68,4 +122,9 @@ class Kernels:
 
 @functools.cache
 def _open(path):
+    if os.path.dirname(path) != SHIPPED:  # which is a part of odl
+        trusted.check(path)
+        trusted.check(beside(path))
+    if not sound(path):
+        raise FileNotFoundError(path)
     return ctypes.CDLL(path)

@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from odl.config import places, project
+from odl.config.corpora import refuse_names
+from odl.corpora.tables import find_files
 from odl.errors import ConfigError
 from odl.files import storage
 from odl.project.look import look
@@ -63,6 +65,8 @@ def init(folder, sources, given, force=False):
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
     found = look(list(sources) or [str(folder)], given)
+    files = find_files(found.sources, found.options.get("kind"))
+    refuse_names([_from(folder, path) for _, path in files], wildcards=True)  # Snakemake runs what is written
     lines = text(found, project.name_of(folder.resolve().name), folder)
     _write(folder, {FILE: lines, SNAKEFILE: WORKFLOW, PROFILE: places.PROFILE.read_text(encoding="utf-8")})
     return found

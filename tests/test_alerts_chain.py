@@ -280,10 +280,30 @@ class TestCalibration:
             recent = np.append(recent, record.score)[-2000:]
         assert abs(np.mean(np.concatenate(batches) <= 0.1) - 0.1) < 0.01
 
-    @pytest.mark.parametrize(("count", "total", "before", "past"), [(5, 70, 3, 210), (20, 700, 30, 2100), (1, 7, 3, 7)])
-    def test_growth_is_the_tail_of_a_binomial(self, count, total, before, past):
+    def test_growth_is_the_tail_of_a_binomial(self, rng):
+        """Also where a term of the sum is no number of the machine: a topic that collapses."""
+        cases = [(5, 70, 3, 210), (20, 700, 30, 2100), (1, 7, 3, 7), (5, 2000, 1200, 2000), (1, 1, 1, 1)]
+        cases += [(10**6, 10**6, 1, 10**6), (1, 10**6, 10**6, 10**6), (1, 1, 1, 10**7), (1, 10**7, 1, 1)]
+        for total, past in np.exp(rng.uniform(0, 14, (1500, 2))).astype(int).tolist():
+            part, rate = rng.random(2) ** rng.integers(1, 7, 2)
+            count, before = 1 + int(part * (total - 1)), 1 + int(rate * (past - 1))
+            cases += [(count, total, before, past), (1 + int(rate * (total - 1)), total, before, past)]
+        found = np.array([candidates.growth_chance(*case) for case in cases])
+        count, total, before, past = np.array(cases).T
         expected = binom.sf(count - 1, count + before, total / (total + past))
-        assert np.isclose(candidates.growth_chance(count, total, before, past), expected, rtol=1e-10)
+        assert np.allclose(found, expected, rtol=1e-8, atol=1e-290) and found.max() <= 1.0
+        growth = Settings().growth
+        assert np.array_equal(found <= growth, expected <= growth) and 200 < (found <= growth).sum() < len(cases) - 200
+
+    def test_a_topic_that_collapses_does_not_grow(self):
+        assert candidates.growth_chance(5, 2000, 1200, 2000) == 1.0
+
+    def test_a_window_within_the_warm_up_is_refused(self):
+        """No more scores are kept than the window holds, so that the warm-up would never end."""
+        for given in ({"window": 200}, {"warm_up": 2001}, {"window": 5, "warm_up": 6}):
+            with pytest.raises(ParameterError, match=r"alerts: window is \d+ and warm_up \d+.*raise window or lower"):
+                Settings(**given)
+        assert Settings(window=300).window == Settings(window=1, warm_up=1).warm_up * 300
 
     def test_a_budget_is_a_number_or_a_share(self):
         assert [room(20, 5), room(0.07, 100), room(0.001, 10)] == [20, 7, 1]
@@ -305,6 +325,13 @@ class TestClusters:
             owner = clusters.alike(cosines, least)
             same = owner[:, None] == owner
             assert np.array_equal(same, expected[:, None] == expected) and (owner <= np.arange(40)).all()
+
+    def test_an_item_joins_by_the_ratio_of_cosine_to_reach(self):
+        """The rule of docs/alerts.md: a topic that reaches far is not joined for a cosine that is usual for it."""
+        reach = np.array([0.2, 0.6, 0.3])
+        cosines = np.array([[0.5, 0.55, 0.4], [0.3, 0.61, 0.2], [0.5, 0.7, 0.4], [0.19, 0.59, 0.29], [0.2, 0.6, 0.3]])
+        assert candidates.joined(cosines, reach).tolist() == [0, 0, 0, -1, 0]
+        assert candidates.joined(cosines, reach[::-1]).tolist() == [1, 1, 2, 2, 2]
 
     def test_near_duplicates(self, rng, monkeypatch):
         Q = np.repeat(rng.random((10, 30)), 3, axis=0)[rng.permutation(30)] + 0.001 * rng.random((30, 30))

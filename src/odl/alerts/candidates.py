@@ -96,13 +96,20 @@ def growth_chance(count, total, before, total_before):
     if not (count and before and total_before):
         return 1.0
     share, n = total / (total + total_before), count + before
-    part = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(before + 1)
-    part = math.exp(part + count * math.log(share) + before * math.log1p(-share))
+    if count > n * share:
+        return min(_upper_tail(count, n, share), 1.0)
+    return 1.0 - _upper_tail(before + 1, n, total_before / (total + total_before))
+
+
+def _upper_tail(count, n, share):
+    """Return P(X >= count) of a binomial X whose mean is below `count`, so that no term exceeds the first."""
+    part = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
+    part = math.exp(part + count * math.log(share) + (n - count) * math.log1p(-share))
     chance = 0.0
     for number in range(count, n + 1):
         chance += part
         part *= (n - number) / (number + 1) * share / (1.0 - share)
-    return min(chance, 1.0)
+    return chance
 
 
 class _Births(NamedTuple):
@@ -241,14 +248,17 @@ def _named(memory, vocabulary, settings):
 
 
 def _nearest(Q, sums, reach):
-    """Return the topic that each item is most like, relative to its reach; -1 where none reaches."""
+    """Return the topic that each item joins (`joined`)."""
     near = np.full(Q.shape[0], -1)
     if not sums.shape[0]:
         return near
     columns = sparse.csc_array(item_rows.unit(sums.astype(np.float64)).T)
     for first in range(0, Q.shape[0], BLOCK):
-        cosines = sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray()
-        best = np.argmax(cosines / reach, axis=1)
-        values = cosines[np.arange(len(best)), best]
-        near[first : first + BLOCK] = np.where(values >= reach[best], best, -1)
+        near[first : first + BLOCK] = joined(sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray(), reach)
     return near
+
+
+def joined(cosines, reach):
+    """Return the topic of the largest ratio of cosine to reach for each item (row); -1 where the ratio is below 1."""
+    best = np.argmax(cosines / reach, axis=1)
+    return np.where(cosines[np.arange(len(best)), best] >= reach[best], best, -1)

@@ -21,7 +21,7 @@ class Settings:
     level : float
         Largest tail probability of an alert: a period with less that is new has fewer alerts than the budget.
     window : int
-        Scores before the period that its scores are compared with.
+        Scores before the period that its scores are compared with, at least `warm_up`: no more are kept.
     warm_up : int
         Fewer scores than this before a period: it has no alerts.
     pool : int
@@ -47,7 +47,7 @@ class Settings:
     Raises
     ------
     ParameterError
-        If one is outside its domain.
+        If one is outside its domain, or the window ends before the warm-up does.
     """
 
     budget: float = 20
@@ -75,6 +75,9 @@ class Settings:
             if not 0 < getattr(self, name) <= 1:
                 raise _domain(name, getattr(self, name), "a number above 0 and at most 1")
         check_budget(self.budget)
+        if self.window < self.warm_up:
+            given = f"alerts: window is {self.window} and warm_up {self.warm_up}, so that no period has alerts"
+            raise ParameterError(given, "a window of at least warm_up scores", "raise window or lower warm_up")
 
 
 def check_budget(budget):

@@ -262,7 +262,7 @@ def _check_regret(config, algorithms):
 
 
 def _check_alerts(config):
-    """Refuse alerts of what is not run, or a budget that is neither a number of items nor a share."""
+    """Refuse alerts of what is not run or never has any, or a budget that is neither a number of items nor a share."""
     settings = config["alerts"]
     if settings["run"]:
         _check_runs(config, "alerts.run", [settings["run"]])
@@ -276,6 +276,9 @@ def _check_alerts(config):
     if settings["budget"] > 1 and settings["budget"] != int(settings["budget"]):
         given = f"alerts.budget is {settings['budget']}"
         raise ConfigError(given, "a whole number of items, or a share below 1", "correct it")
+    if settings["window"] < settings["warm_up"]:
+        given = f"alerts.window is {settings['window']} and alerts.warm_up {settings['warm_up']}"
+        raise ConfigError(f"{given}: no period has alerts", "a window of at least warm_up", "raise it or lower warm_up")
 
 
 def _check_emerging(config):

@@ -1,0 +1,170 @@
+"""Which topic an item joins: members of topics by the rule of `odl.alerts.candidates.joined`, and by two others.
+
+    ODL_MIRROR=... python benchmarks/members.py [--streams posts tdt2] [--seeds 0 1 2] [--documents 500] [--output FILE]
+
+`posts` are those of benchmarks/newsposts.py, cleaned as `odl init` does; the other streams are those of
+config/quality.yaml. The learner is `levels`, alerts have their default settings, a batch has so many documents. The label
+of a topic is that of most of its items in its first period. Of the items of later periods: how many joined a topic,
+how many of these have its label (precision), how many of those that have a topic's label joined such a topic (recall).
+About 40 CPU seconds for a stream and seed.
+"""
+
+import argparse
+import os
+import tempfile
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import levels
+import newsposts
+import numpy as np
+
+from odl import corpora
+from odl.alerts import candidates
+from odl.alerts.memory import nothing
+from odl.files import tables
+from odl.jobs import alerts, runs, update
+from odl.stream import features
+
+RAW = {"columns": {"time": "sent", "text": "message", "id": "name"}, "min_words": 5}
+RAW["clean"] = ["headers", "encoded", "quotes", "signatures"]
+ENTRY = {"held_back": 0.5, "first": 1, "last": 24}
+FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
+
+
+def most_similar(cosines, reach, only_reached):
+    """Return the topic of the largest cosine for each item, of all topics or of those that reach it; -1 for none."""
+    best = np.argmax(np.where(cosines >= reach, cosines, -1.0) if only_reached else cosines, axis=1)
+    return np.where(cosines[np.arange(len(best)), best] >= reach[best], best, -1)
+
+
+RULES = {
+    "largest ratio of cosine to reach": candidates.joined,
+    "most similar topic, if it reaches the item": partial(most_similar, only_reached=False),
+    "most similar of those that reach it": partial(most_similar, only_reached=True),
+}
+
+
+def stream(name, seed, size):
+    """Return the batches of a stream, and of each kind of label those of the documents by id (None: no label)."""
+    if name == "posts":
+        return raw(seed, size)
+    held = levels.stream(name, seed).cut(size)
+    documents = held.made_of[0]
+    rows = {name: row for row, name in enumerate(documents.ids)}
+    batches = [documents.select([rows[name] for name in batch.ids]) for batch in held.batches]
+    return batches, {"topic": {key: next(iter(documents.topics[row]), None) for key, row in rows.items()}}
+
+
+def raw(seed, size):
+    """Return raw posts with topic entry in batches, and their groups and threads."""
+    posts = newsposts.entering(newsposts.read(Path(os.environ["ODL_MIRROR"])), seed, size, ENTRY)
+    with tempfile.TemporaryDirectory() as place:
+        newsposts.write(path := f"{place}/posts.jsonl", posts)
+        documents = corpora.read("documents", [path], RAW)
+    batches = [
+        documents.select(range(at, min(at + size, len(documents.ids)))) for at in range(0, len(documents.ids), size)
+    ]
+    groups = {post.id: post.group for post in posts}
+    return batches, {"group": groups, "thread": {post.id: thread(post.text) for post in posts}}
+
+
+def thread(text):
+    """Return the subject of a post without its "Re:"; None without one."""
+    lines = text.partition("\n\n")[0].splitlines()
+    subject = (
+        next((line.partition(":")[2] for line in lines if line.lower().startswith("subject:")), "").strip().lower()
+    )
+    while subject.startswith("re:"):
+        subject = subject[3:].strip()
+    return subject or None
+
+
+def periods(name, seed, batches):
+    """Return what `candidates.advance` is called with, period by period: no rule changes it."""
+    learner = {"algorithm": "levels"}
+    run = runs.parse(
+        {"corpus": name, "seed": seed, "run": "levels", "atoms": 1, "learner": learner, "features": FEATURES}
+    )
+    calls, advance, past = [], candidates.advance, None
+
+    def noted(memory, *arguments):
+        calls.append(arguments)
+        return advance(memory, *arguments)
+
+    with tempfile.TemporaryDirectory() as place:
+        for t, batch in enumerate(batches):
+            data, state, scores, output = (f"{place}/{t}.{part}" for part in ("features", "h5", "scores", "alerts"))
+            known, previous = (f"{place}/{t - 1}.{part}" if t else None for part in ("h5", "alerts"))
+            past = features.follow(batch, past, data)
+            update.update(data, state, scores, f"{place}/timings.tsv", run=run, previous=known)
+            candidates.advance = noted
+            try:
+                alerts.follow(data, scores, state, output, run=run, known=known, previous=previous)
+            finally:
+                candidates.advance = advance
+    return calls
+
+
+def assigned(calls, rule):
+    """Return (ids, topics) of the items of every period under a rule."""
+    usual, candidates.joined = candidates.joined, rule
+    try:
+        memory, found = nothing(calls[0][-1]), []
+        for arguments in calls:
+            memory, changed = candidates.advance(memory, *arguments)
+            found.append((arguments[4], changed.topic.tolist()))
+    finally:
+        candidates.joined = usual
+    return found
+
+
+def judged(found, labels):
+    """Return topics, items that joined one, and their precision and recall.
+
+    Parameters
+    ----------
+    found : list of (list of str, list of int)
+        Ids of the items of every period, and numbers of their topics, 0 for none.
+    labels : dict of str to str
+    """
+    label, joined, right, due = {}, 0, 0, 0
+    for ids, topics in found:
+        names, first = [labels[name] for name in ids], {}
+        known = set(label.values())
+        for name, number in zip(names, topics, strict=True):
+            if name is None:
+                continue
+            due += name in known
+            if number in label:
+                joined, right = joined + 1, right + (label[number] == name)
+            elif number:
+                first.setdefault(number, Counter())[name] += 1
+        label |= {number: min(counts, key=lambda name: (-counts[name], name)) for number, counts in first.items()}
+    share = {"precision": right / joined if joined else float("nan"), "recall": right / due if due else float("nan")}
+    return {"topics": len(label), "joined": joined, "right": right, **share}
+
+
+def main():
+    """Measure streams and write the table."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--streams", nargs="+", default=["posts", "tdt2"])
+    words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    words.add_argument("--documents", type=int, default=500)
+    words.add_argument("--output", default="members.tsv")
+    given, rows = words.parse_args(), []
+    for name in given.streams:
+        for seed in given.seeds:
+            batches, kinds = stream(name, seed, given.documents)
+            calls = periods(name, seed, batches)
+            for rule, join in RULES.items():
+                found = assigned(calls, join)
+                for kind, labels in kinds.items():
+                    rows.append({"stream": name, "seed": seed, "label": kind, "rule": rule, **judged(found, labels)})
+                    print(*rows[-1].values(), sep="\t", flush=True)
+    tables.write_table(given.output, rows)
+
+
+if __name__ == "__main__":
+    main()

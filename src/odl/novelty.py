@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy import sparse
 
 from odl.learners import likeness
 from odl.learners.base import Learner, Scores, State
+from odl.learners.matrices import leading
 
 EMPTY_SCORE = 1.0  # a document without a known term is unexplained: the largest score
 ROUNDING = 1e-12  # parts of a score below this are none
@@ -208,11 +208,7 @@ def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[i
     >>> novelty.top_terms(csc_array([[0.2, 0.0], [0.8, 0.5], [0.0, 0.5]]))
     [[(1, 0.8), (0, 0.2)], [(1, 0.5), (2, 0.5)]]
     """
-    ends = dictionary.indptr.tolist()
-    atoms = np.repeat(np.arange(dictionary.shape[1]), np.diff(dictionary.indptr))
-    order = np.lexsort((dictionary.indices[: ends[-1]], -dictionary.data[: ends[-1]], atoms))  # all atoms at once
-    pairs = list(zip(dictionary.indices[order].tolist(), dictionary.data[order].tolist(), strict=True))
-    return [pairs[first : min(first + most, last)] for first, last in pairwise(ends)]
+    return leading(dictionary, most)
 
 
 def shares(learner: Learner, state: State, P: sparse.csr_array, found: Novelty) -> tuple[sparse.csr_array, np.ndarray]:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from odl import novelty
 from odl.learners.base import Learner, State
-from odl.learners.matrices import widen
+from odl.learners.matrices import leading, widen
 
 
 class Atom(NamedTuple):
@@ -152,18 +152,10 @@ def nearest(P, A, most):
     """Return, for each document, up to `most` pairs of atom and cosine, nearest first; none without a common word."""
     sizes = np.sqrt(np.asarray(A.multiply(A).sum(axis=0))).ravel()
     lengths = np.sqrt(np.asarray(P.multiply(P).sum(axis=1))).ravel()
-    products = sparse.csr_array(P @ A)
-    rows, atoms = np.repeat(np.arange(P.shape[0]), np.diff(products.indptr)), products.indices
-    cosines = products.data / np.maximum(lengths[rows] * sizes[atoms], 1e-300)
-    order = np.lexsort((atoms, -cosines, rows))
-    first = products.indptr[:-1]
-    order = order[np.arange(len(order)) - first[rows] < most]  # of each row, which are sorted as they were stored
-    pairs = zip(rows[order].tolist(), atoms[order].tolist(), cosines[order].tolist(), strict=True)
-    lists = [[] for _ in range(P.shape[0])]
-    for row, atom, cosine in pairs:
-        if cosine > 0:
-            lists[row].append((atom, cosine))
-    return lists
+    cosines = sparse.csr_array(P @ A)
+    lengths = np.repeat(lengths, np.diff(cosines.indptr))
+    cosines.data /= np.maximum(lengths * sizes[cosines.indices], 1e-300)
+    return [[pair for pair in pairs if pair[1] > 0] for pairs in leading(cosines, most)]
 
 
 def lead(words, row, shared, most=5):

@@ -54,7 +54,8 @@ def drop_encoded(text: str) -> str:
     rest = [line if len(line) < SHORTEST_WORD else _drop_words(line) for line in lines] if wide else lines
     framed = any(start in text for start in STARTS)
     changed = wide and any(map(is_not, rest, lines))
-    kinds = [kind for kind, signs in KINDS if changed or any(any(map(sign.match, lines)) for sign in signs)]
+    signed = lines if changed else list(filter(SIGN.match, lines))
+    kinds = [kind for kind, signs in KINDS if changed or any(any(map(sign.match, signed)) for sign in signs)]
     if not (changed or framed or kinds):
         return text
     drop = [False] * len(lines)
@@ -100,6 +101,7 @@ def _is_hex(line):
 
 
 KINDS = ((_is_uu, (UU,)), (_is_dense, (DENSE,)), (_is_hex, (HEX, HEX_WORD)))  # with what a line of each begins with
+SIGN = re.compile("|".join(sign.pattern for _, signs in KINDS for sign in signs))  # any of these
 
 
 def _mark_runs(lines, rest, drop, kind):

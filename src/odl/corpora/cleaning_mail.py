@@ -122,7 +122,8 @@ def drop_quotes(text: str) -> str:
     'Here the sun shines.'
     """
     lines = text.split("\n")
-    end = next((at for at, line in enumerate(lines) if len(line) <= LONGEST and ORIGINAL.match(line)), len(lines))
+    dashed = (at for at, line in enumerate(lines) if "--" in line and len(line) <= LONGEST and ORIGINAL.match(line))
+    end = next(dashed, len(lines))
     kinds = [_kind(line) for line in lines[:end]]
     kept, below, adjacent = [], False, False  # is the next line that is not blank, the very next line, dropped?
     for at in range(end - 1, -1, -1):
@@ -147,14 +148,15 @@ QUOTES = ("quoted", "marked", "addressed")
 def _kind(line):
     if not line or line.isspace():
         return "blank"
-    if QUOTED.match(line):
+    arrow, colon = ">" in line, line.rstrip().endswith(":")  # without which most patterns need no look
+    if arrow and QUOTED.match(line):
         return "quoted"
     if MARKED.match(line):
         return "marked"
     if len(line) <= LONGEST:
-        if ARTICLE.match(line) or ADDRESSED.search(line):
+        if (arrow and ARTICLE.match(line)) or (colon and ADDRESSED.search(line)):
             return "addressed"
-        if WROTE.search(line):
+        if colon and WROTE.search(line):
             return "wrote"
         if DATED.match(line):
             return "dated"
@@ -177,21 +179,25 @@ def drop_signatures(text: str) -> str:
     'The rocket lifts.'
     """
     lines = text.split("\n")
-    end, at, filled, gaps, blank, contact = len(lines), len(lines) - 1, 0, 0, 0, False
+    end, at, filled, gaps, blank = len(lines), len(lines) - 1, 0, 0, 0
     while at >= 0 and filled <= MOST_LINES:
         line = lines[at]
         if line and not line.isspace():
             if len(line) > LONGEST:
                 break
             cut = bool(DASHES.match(line) or CLOSING.match(line) or DEVICE.match(line))
-            compact = gaps == 0 and (DASH_LINE.match(line) or (contact and RULE.match(line)))
+            compact = gaps == 0 and (DASH_LINE.match(line) or (RULE.match(line) and _has_contact(lines[at + 1 : end])))
             if cut or compact:
-                end, filled, gaps, contact = at, 0, 0, False
+                end, filled, gaps = at, 0, 0
             else:
-                filled, gaps, contact = filled + 1, gaps + blank, contact or bool(CONTACT.search(line))
+                filled, gaps = filled + 1, gaps + blank
             blank = 0
         else:
             blank = int(filled > 0)
         at -= 1
     rest = lines[:end]
     return "\n".join(rest) if any(line and not line.isspace() for line in rest) else text
+
+
+def _has_contact(lines):
+    return any(map(CONTACT.search, lines))

@@ -7,6 +7,7 @@ themselves are stored, four bytes a word: a signature of as many bytes would onl
 import hashlib
 import re
 from array import array
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -43,7 +44,9 @@ class Shingler:
         pieces = pieces_of(text.lower())
         words = np.fromiter(map(self.numbers.__getitem__, pieces), dtype=np.uint64, count=len(pieces))
         if (words == NOT_ONE).any():
-            words = np.array([_number(word) for piece in pieces for word in _words(piece)], dtype=np.uint64)
+            pairs = zip(pieces, words.tolist(), strict=True)
+            each = [[one] if one != NOT_ONE else map(_number, _words(piece)) for piece, one in pairs]
+            words = np.array(list(chain.from_iterable(each)), dtype=np.uint64)
         if not len(words):
             return np.empty(0, dtype=np.int32)
         n_shingles, size = max(1, len(words) - WORDS + 1), min(WORDS, len(words))
@@ -51,7 +54,8 @@ class Shingler:
         for place in range(size):
             keys = keys * FACTOR + words[place : place + n_shingles]
         keys = (keys ^ (keys >> np.uint64(31))) * MIXER
-        return np.unique((keys >> np.uint64(32)) % np.uint64(SHINGLES)).astype(np.int32)
+        found = np.sort((keys >> np.uint64(32)) % np.uint64(SHINGLES))
+        return found[np.append(True, found[1:] != found[:-1])].astype(np.int32)
 
     def matrix(self):
         """Return the sets as rows of a matrix of ones; its columns are all shingles there can be."""
@@ -61,11 +65,15 @@ class Shingler:
 
 
 def _words(piece):
-    return WORD.findall(piece.decode("utf-8", "surrogatepass"))
+    """Return the words of a piece, as UTF-8; one of ASCII, where texts are cut at all else, is a word."""
+    if piece.isascii():
+        return [piece]
+    return [word.encode() for word in WORD.findall(piece.decode("utf-8", "surrogatepass"))]
 
 
 def _number(word):
-    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
+    """Return the number of a word, which is UTF-8."""
+    return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
 
 
 def _number_of(piece):

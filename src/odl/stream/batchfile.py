@@ -1,6 +1,7 @@
 """The file of one timestep's documents, written from the file of the corpus a run of documents at a time."""
 
 import os
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,17 @@ from odl.files.documents import NO_TIME
 from odl.stream import batching
 
 SPAN = 4 * rows.PART  # rows of the corpus held at a time, of which a batch may need a few only
+STRINGS = ("ids", "titles", "files", "topics", "urls")
+
+
+class Whole(NamedTuple):
+    """What a batch needs of all documents of a corpus: its words, and where the line of each document ends."""
+
+    vocabulary: list
+    ends: dict
+
+
+_known = {}  # digest of a corpus -> Whole: read once for all batches that a process cuts, however many
 
 
 def cut(source, order, output, t):
@@ -50,23 +62,26 @@ def write(source, order, output, t):
         counts = rows.Matrix(file, "counts")
         if order.min() < 0 or order.max() >= counts.shape[0]:
             raise ValueError(f"it has {counts.shape[0]} documents, and row {order.max()} is asked for")
-        columns, words = _columns(counts, order, storage.read_strings(file, "vocabulary"))
+        whole = _whole(file)
+        held = list(picked(counts, order)) if len(order) <= rows.PART else None
+        columns, words = _columns(held or picked(counts, order), counts.shape[1], whole.vocabulary)
         digests, times = (_picked(storage.dataset_of(file, name, "iu"), order) for name in ("digests", "times"))
         with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
             shape = (len(order), len(words))
             parts = (
                 sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], len(words)))
-                for part in picked(counts, order)
+                for part in held or picked(counts, order)
             )
             rows.write_csr(batch, "counts", parts, shape, np.int32, folder)
             storage.write_strings(batch, "vocabulary", words)
-            for name in ("ids", "titles", "files", "topics"):
-                _write_strings(storage.dataset_of(file, name, "u"), order, batch, name)
-            if "urls" in file:
-                _write_strings(storage.dataset_of(file, "urls", "u"), order, batch, "urls", optional=True)
+            for name, ends in whole.ends.items():
+                _write_strings(storage.dataset_of(file, name, "u"), ends, order, batch, name)
             storage.write_array(batch, "times", times)
             if "removed" in file:
-                docs.write_removed(batch, {name: taken[order] for name, taken in docs.read_removed(file).items()})
+                taken = {
+                    name: storage.dataset_of(file["removed"], name, "i") for name in storage.names_in(file, "removed")
+                }
+                docs.write_removed(batch, {name: _picked(held, order) for name, held in taken.items()})
             if "shingles" in file:
                 shingles = rows.Matrix(file, "shingles")
                 shape = (len(order), shingles.shape[1])
@@ -104,13 +119,26 @@ def picked(matrix, order):
         yield whole if len(parts) == 1 else whole[np.argsort(np.concatenate(places))]
 
 
-def _columns(counts, order, vocabulary):
+def _whole(file):
+    """Return what every batch needs of the open file of a corpus."""
+    digest = file.attrs["digest"]
+    if digest not in _known:
+        ends = {}
+        for name in (name for name in STRINGS if name in file):
+            block = storage.read_array(file, name, "u")
+            ends[name] = np.append(np.flatnonzero(block == ord("\n")), len(block))
+        _known.clear()
+        _known[digest] = Whole(storage.read_strings(file, "vocabulary"), ends)
+    return _known[digest]
+
+
+def _columns(parts, n_terms, vocabulary):
     """Return the batch's column of each term of the corpus, and the batch's words by spelling."""
-    occurs = np.zeros(counts.shape[1], dtype=bool)
-    for part in picked(counts, order):
+    occurs = np.zeros(n_terms, dtype=bool)
+    for part in parts:
         occurs[part.indices] = True
     used = np.array(sorted(np.flatnonzero(occurs).tolist(), key=vocabulary.__getitem__), dtype=np.int64)
-    columns = np.zeros(counts.shape[1], dtype=np.int32)
+    columns = np.zeros(n_terms, dtype=np.int32)
     columns[used] = np.arange(len(used))
     return columns, [vocabulary[term] for term in used]
 
@@ -121,15 +149,15 @@ def _picked(dataset, order):
     return dataset[low : int(order.max()) + 1][order - low]
 
 
-def _write_strings(source, order, file, name, optional=False):
-    """Copy some of the strings of one file to another, as bytes; where `optional`, not those that are all empty."""
-    block = source[:]
-    ends = np.append(np.flatnonzero(block == ord("\n")), len(block))
-    starts = np.append(0, ends[:-1] + 1)[order]
-    ends = ends[order]
+def _write_strings(source, ends, order, file, name):
+    """Copy some of the strings of one file to another, as bytes; addresses that are all empty stay away."""
+    starts, ends = np.where(order > 0, ends[order - 1] + 1, 0), ends[order]
     length = int((ends - starts).sum()) + len(order) - 1
-    if optional and length == len(order) - 1:
+    if name == "urls" and length == len(order) - 1:
         return
+    first = int(starts.min())
+    block = source[first : int(ends.max())]
+    starts, ends = starts - first, ends - first
 
     def parts():
         for first in range(0, len(order), rows.PART):

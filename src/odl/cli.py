@@ -202,7 +202,7 @@ def _run(args):
         sys.stdout.flush()
     except OdlError as error:
         _say(f"odl {args.command}: {error}")
-        return 1
+        return error.status
     except KeyboardInterrupt:
         return 130
     except MemoryError as error:

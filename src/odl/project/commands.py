@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 
 from odl.errors import ConfigError
 
@@ -34,12 +33,17 @@ def add(subparsers):
         "run",
         help="run a folder that odl init wrote",
         description="Read, score and learn what is new; what was done before is not done again.",
-        epilog="examples:\n  odl run news\n  odl run news -- --cores 4",
+        epilog="examples:\n  odl run news\n  odl run news --dry-run\n  odl run news --wait 600",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     two.set_defaults(function=run)
     two.add_argument("folder")
-    two.add_argument("options", nargs="*", default=[], metavar="-- OPTION", help="options of Snakemake, after --")
+    two.add_argument("--dry-run", "-n", action="store_true", help="say what would be done, and why; do nothing")
+    two.add_argument("--again", action="store_true", help="do again what another version of odl made")
+    two.add_argument("--check", action="store_true", help="read and verify every file, whatever is remembered of it")
+    two.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="wait for another run of the folder")
+    two.add_argument("--cores", type=int, metavar="N", help="processes that read files at a time (default: all cores)")
+    two.add_argument("options", nargs="*", default=[], help=argparse.SUPPRESS)  # of Snakemake, in versions before
 
 
 def init(args):
@@ -70,8 +74,9 @@ def init(args):
 def run(args):
     from odl.project import run as running
 
-    if not os.path.isfile(os.path.join(args.folder, "Snakefile")):
-        raise ConfigError(f"{args.folder} holds no Snakefile", "a folder that odl init wrote", "run odl init first")
-    status = running.run(args.folder, args.options)
-    if status:
-        sys.exit(status)
+    if args.options:
+        given = f"{' '.join(args.options)} behind `odl run {args.folder}`"
+        todo = f"type: odl run {args.folder} --help, or `odl init --snakemake` for a folder that Snakemake drives"
+        raise ConfigError(given, "options of `odl run`, which no longer runs Snakemake", todo)
+    options = {"again": args.again, "check": args.check, "dry": args.dry_run, "wait": args.wait, "cores": args.cores}
+    print(running.run(args.folder, **options))

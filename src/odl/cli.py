@@ -203,8 +203,8 @@ def _run(args):
     except OdlError as error:
         _say(f"odl {args.command}: {error}")
         return error.status
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as error:
+        return getattr(error, "status", 130)
     except MemoryError as error:
         reason = " ".join(str(error).split()) or "no more could be had"
         _say(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents")

@@ -49,11 +49,13 @@ class Loop:
         Whether reasons are only told.
     cores : int
         Processes that read files at a time.
+    check : callable
+        Called before each step; what it raises ends the run.
     """
 
-    def __init__(self, folder, ledger, shown=None, again=False, dry=False, cores=1):
+    def __init__(self, folder, ledger, shown=None, again=False, dry=False, cores=1, check=lambda: None):
         self.folder, self.ledger, self.shown, self.again, self.dry = folder, ledger, shown, again, dry
-        self.cores = cores
+        self.cores, self.check = cores, check
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
         self.learned, self.prepared, self.saved, self.period = None, False, time.monotonic(), ""
 
@@ -136,6 +138,7 @@ class Loop:
 
     def step(self, name, t=None, **arguments):
         """Do a step, unless what it wrote is there and was made from what is there now."""
+        self.check()
         arguments = self._arguments(name, t, arguments)
         reason = self.reason(name, arguments)
         if not reason:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from odl.config import places, project
 from odl.engine import folder as folders
-from odl.engine import lock
+from odl.engine import lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError
@@ -51,12 +51,12 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         place = folders.opened()
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
-        with lock.alone(place.lock, wait):
-            return _run(place, named, began, again=again, check=check, dry=dry, cores=cores or _cores())
+        with stopping.heeding() as heed, lock.alone(place.lock, wait):
+            ledger, options = Ledger(place.ledger, check), {"again": again, "dry": dry, "cores": cores or _cores()}
+            return _run(place, ledger, named, began, check=heed.check, **options)
 
 
-def _run(place, named, began, *, check, dry, **options):
-    ledger = Ledger(place.ledger, check)
+def _run(place, ledger, named, began, *, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     loop = Loop(place, ledger, None if dry else shown, dry=dry, **options)
     saying.aloud(lambda line: None)

@@ -151,7 +151,9 @@ class TestVerify:
 
     def test_a_whole_study(self, study, capsys):
         assert cli.main(["verify", str(study)]) in (0, None)
-        assert re.fullmatch(r"odl verify: 9 files and \d+ libraries of kernels, all of which fit\n", capsys.readouterr().out)
+        assert re.fullmatch(
+            r"odl verify: 9 files and \d+ libraries of kernels, all of which fit\n", capsys.readouterr().out
+        )
 
     def test_a_changed_file_is_named(self, study, capsys):
         path = study / "c/seed0/features/1.h5"

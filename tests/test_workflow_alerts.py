@@ -97,7 +97,10 @@ def test_what_a_change_reruns(whole, tmp_path):
         ({"run": "da"}, "alerts.run names 'da'; expected one of ad"),
         ({"run": "ad", "atoms": 9}, "alerts.atoms is 9; expected one of 8"),
         ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected a whole number of items"),
-        ({"run": "ad", "window": 59}, "alerts.window is 59 and alerts.warm_up 60: no period has alerts; expected a window"),
+        (
+            {"run": "ad", "window": 59},
+            "alerts.window is 59 and alerts.warm_up 60: no period has alerts; expected a window",
+        ),
         ({"run": "ad", "level": 2}, "alerts.level is 2; expected a number above 0 at most 1"),
         ({"run": "ad", "bugdet": 2}, "did you mean 'budget'?"),
     ],

@@ -105,6 +105,7 @@ def _fill(parser, declared):
 def _fill_step(parser, declared):
     _fill(parser, declared)
     parser.add_argument("--costs", metavar="FILE", help="seconds and memory of this call to write, as a table")
+    parser.add_argument("--code", default="", help="stamp of the code, for the record of what is written")
 
 
 def _sentence(text):
@@ -196,7 +197,8 @@ def _run(args):
     from odl.errors import OdlError
 
     try:
-        args.function(args)
+        with _recording(args):
+            args.function(args)
         if getattr(args, "costs", None):
             from odl.jobs import costs
 
@@ -204,9 +206,9 @@ def _run(args):
         sys.stdout.flush()
     except OdlError as error:
         _say(f"odl {args.command}: {error}")
-        return 1
-    except KeyboardInterrupt:
-        return 130
+        return error.status
+    except KeyboardInterrupt as error:
+        return getattr(error, "status", 130)
     except MemoryError as error:
         reason = " ".join(str(error).split()) or "no more could be had"
         _say(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents")
@@ -222,6 +224,18 @@ def _run(args):
         _say(f"odl {args.command}: {reason}{where}; {expected}")
         return 1
     return 0
+
+
+def _recording(args):
+    """Write the record of a step into what it writes."""
+    import contextlib
+
+    if not hasattr(args, "code"):
+        return contextlib.nullcontext()
+    from odl.commands import recording
+    from odl.files import made
+
+    return made.recording(recording.record(args))
 
 
 def _say(sentence):

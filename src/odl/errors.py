@@ -24,6 +24,8 @@ class OdlError(Exception):
     the file a.txt is empty; expected one document a line; write documents into it.
     """
 
+    status = 1  # that a command ends with
+
     def __init__(self, given: str, expected: str, todo: str) -> None:
         given, expected, todo = (
             _one_line(text, most) for text, most in zip((given, expected, todo), LONGEST.values(), strict=True)
@@ -118,6 +120,19 @@ class CheckpointError(StorageError):
     >>> issubclass(CheckpointError, StorageError)
     True
     """
+
+
+class BusyError(OdlError):
+    """Another run has the folder.
+
+    Examples
+    --------
+    >>> from odl.errors import BusyError
+    >>> BusyError("news is run by process 12", "one run a folder", "wait for it").status
+    75
+    """
+
+    status = 75  # EX_TEMPFAIL: the same command may do later
 
 
 class ParameterError(OdlError, ValueError):

@@ -33,7 +33,7 @@ rule alerts:
             corpus="--corpus-features",
         ),
     shell:
-        "odl step alerts {input.features:q} {input.scores:q} {input.state:q} {output.alerts:q} --batch {input.batch:q}"
+        "odl step alerts --code {params.code:q} {input.features:q} {input.scores:q} {input.state:q} {output.alerts:q} --batch {input.batch:q}"
         " {params.optional:q} --run {params.run:q} --settings {params.settings:q}"
         " --costs {output.costs:q} > {log:q} 2>&1"
 
@@ -73,6 +73,6 @@ rule newpage:
         folder=lambda wildcards, input: os.path.dirname(input.alerts[0]),
         home=lambda wildcards: SAID,
         optional=options(seeds="--seeds"),
-        study=ROOT + "/report.html",
+        study=["--study", ROOT + "/report.html"] if not OWN else [],
     shell:
-        "odl step newpage {output:q} {params.folder:q} --home {params.home:q} --study {params.study:q} {params.optional:q} > {log:q} 2>&1"
+        "odl step newpage --code {params.code:q} {output:q} {params.folder:q} --home {params.home:q} {params.study:q} {params.optional:q} > {log:q} 2>&1"

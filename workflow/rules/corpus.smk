@@ -46,7 +46,7 @@ rule share:
         sources=lambda wildcards: config["corpora"][wildcards.corpus]["sources"],
         ends=lambda wildcards, input: [input[0], input[-1]],
     shell:
-        "odl step read documents {output:q} --source {params.sources:q} --options {params.options:q}"
+        "odl step read --code {params.code:q} documents {output:q} --source {params.sources:q} --options {params.options:q}"
         " --files {params.ends:q} > {log:q} 2>&1"
 
 
@@ -82,7 +82,7 @@ rule read:
             ["--shares", *input.sources] if shared(wildcards.corpus) else []
         ),
     shell:
-        "odl step read {params.reader:q} {output.documents:q} --source {params.sources:q} --options {params.options:q}"
+        "odl step read --code {params.code:q} {params.reader:q} {output.documents:q} --source {params.sources:q} --options {params.options:q}"
         " {params.shares:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
@@ -107,7 +107,7 @@ checkpoint index:
             }
         ),
     shell:
-        "odl step index {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"
+        "odl step index --code {params.code:q} {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"
         " --stream {params.stream:q} --made {params.made:q} 2> >(tee {log:q} >&2)"
 
 
@@ -130,4 +130,4 @@ rule batch:
         code=code("batch"),
         sha256=row("sha256"),
     shell:
-        "odl step batch {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} > {log:q} 2>&1"
+        "odl step batch --code {params.code:q} {input.documents:q} {input.order:q} {output:q} --t {wildcards.t:q} --sha256 {params.sha256:q} > {log:q} 2>&1"

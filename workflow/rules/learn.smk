@@ -80,7 +80,7 @@ rule update:
             previous="--previous", shards="--shards", corpus="--corpus-features"
         ),
     shell:
-        "odl step update {input.features:q} --state {output.state:q} --scores {output.scores:q}"
+        "odl step update --code {params.code:q} {input.features:q} --state {output.state:q} --scores {output.scores:q}"
         " --timings {output.timings:q} {params.history:q} {params.optional:q}"
         " --run {params.run:q} --costs {output.costs:q} > {log:q} 2>&1"
 

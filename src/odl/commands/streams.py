@@ -82,6 +82,7 @@ def index(args):
     argument("order"),
     argument("output"),
     argument("--t", type=int, required=True),
+    argument("--sha256", default="", help="of its documents, as in the index, for the record"),
 )
 def batch(args):
     from odl.stream import batchfile

@@ -11,7 +11,10 @@ from odl.errors import ConfigError
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = "odl.yaml"
+VERIFIED = ".verified.json"  # of the results of odl run: what it has read
+DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
 OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
+KEEP = 20  # checkpoints of a stream: one in so many stays, and the last two
 LEARNER = "levels"  # unless `runs` names others: then the first of them
 STREAM = {
     "reader": "documents",
@@ -45,7 +48,7 @@ def expand(config):
     ConfigError
         If ``sources`` is missing or a key is unknown.
     """
-    given = {key: value for key, value in config.items() if key not in OWN}
+    given = {key: value for key, value in config.items() if key not in (*OWN, DRIVER)}
     name = str(given.get("study") or name_of(Path.cwd().name))
     if not config.get("sources"):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
@@ -64,7 +67,8 @@ def expand(config):
         "runs": runs,
         "baselines": {"enabled": False},
         "evaluate": {"bootstrap": 0},
-        "emerging": {"runs": [run]},
+        "emerging": {"enabled": False},
+        "checkpoints": {"keep": KEEP},
         "alerts": {"run": run, "atoms": shown},
         "report": {"runs": runs, "run": run, "atoms": shown, "seed": 0},
     }
@@ -76,7 +80,12 @@ def expand(config):
 def checked(config):
     """Return `expand` of a configuration, or end in one sentence: what Snakefiles call, whose errors are pages."""
     try:
-        return expand(config)
+        whole = expand(config)
+        root = Path(str(whole.get("results", "results")), str(whole["study"]))
+        if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
+            given, todo = f"{root} is made by odl run", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
+            raise ConfigError(given, "one driver a folder", todo)
+        return whole
     except ConfigError as error:
         sys.exit(f"odl: {error}")
 

@@ -5,10 +5,14 @@ imported by its name while a program runs (one learner of many, one reader) is n
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
+import json
 import re
 from pathlib import Path
+
+from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
 # Statements as they stand in a file; to parse the package takes ten times as long (half a second of every run).
@@ -87,13 +91,70 @@ def closure(*names):
 
 @functools.cache
 def digest(*names):
-    """Return a digest of the bytes of all files that importing some files loads."""
+    """Return the stamp of the code of all files that importing some files loads: of what it means (`_meaning_of`)."""
     joined = hashlib.sha256()
     for name in sorted(closure(*names)):
-        joined.update(f"{name}\0".encode() + _digest_of(name))
+        joined.update(f"{name}\0{_stamps().of(name)}".encode())
     return joined.hexdigest()[:16]
 
 
+class Stamps:
+    """Digests of what files of the package mean; those of files that stay are kept from run to run.
+
+    Parameters
+    ----------
+    path : Path
+        Where they are kept, if it can be written.
+    """
+
+    def __init__(self, path):
+        self.path = path
+        try:
+            self.known = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self.known = {}
+
+    def of(self, name):
+        """Return the digest of a file; one that is not known yet is parsed and kept."""
+        path = PACKAGE / f"{name}.py"
+        facts = path.stat()
+        state = [facts.st_size, facts.st_mtime_ns]
+        entry = self.known.get(name)
+        if not isinstance(entry, list) or entry[1:] != state:
+            entry = self.known[name] = [meaning(path.read_text(encoding="utf-8")), *state]
+            with contextlib.suppress(OSError), replacing(self.path) as temporary:
+                Path(temporary).write_text(json.dumps(self.known), encoding="utf-8")
+        return entry[0]
+
+
 @functools.cache
-def _digest_of(name):
-    return hashlib.sha256((PACKAGE / f"{name}.py").read_bytes()).digest()
+def _stamps():
+    return Stamps(PACKAGE / "__pycache__" / "stamps.json")
+
+
+def meaning(text):
+    """Return a digest of what a program means: of its syntax tree without comments, docstrings and positions."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and _is_text(body[0]):
+            body[0].value = ast.Constant(None)
+    return hashlib.sha256(repr(_plain(tree)).encode()).hexdigest()[:16]
+
+
+def _is_text(statement):
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _plain(node):
+    """Return a syntax tree as tuples; fields without a value are left out, as versions of Python add such."""
+    if isinstance(node, list):
+        return [_plain(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = [(name, _plain(value)) for name, value in ast.iter_fields(node) if value not in (None, [])]
+    return type(node).__name__, fields

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError, OdlError, StorageError
-from odl.files import digests
+from odl.files import digests, made
 from odl.files.atomic import replacing
 
 FORMAT = 2
@@ -53,8 +53,7 @@ def writing(path, kind, **attributes):
                 for name, value in attributes.items():
                     file.attrs[name] = value
                 yield file
-                if "digest" not in file.attrs:
-                    digests.seal(file)
+                made.finish(file, file.attrs.get("digest") or digests.seal(file))
         finally:
             if sink.failed:  # what HDF5 says of it, if anything, follows from it
                 raise sink.failed

@@ -64,7 +64,7 @@ def verify(folder: str | os.PathLike) -> tuple[int, list[str]]:
     for path in paths:
         try:
             if path.suffix == ".h5":
-                found[path] = _content(path)
+                found[path] = content(path)
             else:
                 read = read_json if path.suffix == ".json" else read_cells
                 read(path, _made_with(path, Path(folder)))
@@ -92,10 +92,10 @@ def _made_with(path, folder):
     return folder.joinpath(*inner[:2]) if inner[0] == "experiments" and len(inner) > 2 else path
 
 
-def _content(path):
-    """Return the attributes of a file of which everything was verified, and the digests of agents it names."""
+def content(path, arrays=True):
+    """Return the attributes of a file, verified (its arrays too, unless told), and the digests of agents it names."""
     with storage.reading(path, storage.kind_of(path)) as file:
-        for name, item in digests.items(file):
+        for name, item in digests.items(file) if arrays else ():
             if not isinstance(item, h5py.Group):
                 storage.dataset_of(file, name).verify()
         attributes = dict(file.attrs)

@@ -15,6 +15,7 @@ from odl.evaluation.scores import read_parts
 from odl.files import agentfiles, storage
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
+from odl.jobs.update import Learned
 from odl.learners import shares
 from odl.learners.matrices import widen
 from odl.stream.weighting import Weighed
@@ -38,6 +39,7 @@ def follow(
     previous=None,
     batch=None,
     whole=None,
+    learned=None,
 ):
     """Continue the chain of alerts by one period.
 
@@ -58,6 +60,8 @@ def follow(
         Batch of the timestep, for the sources of its documents.
     whole : path-like, optional
         Last features of the stream, for ``idf: corpus``.
+    learned : odl.jobs.update.Learned, optional
+        What scores, state and features hold, where it is at hand.
 
     Raises
     ------
@@ -65,12 +69,9 @@ def follow(
         If a file is missing, damaged, or of another timestep or run.
     """
     chosen = Settings(**(settings or {}))
-    learner, step = run.learner, runs.open_timestep(source, run, known, whole)
-    data, P, current = step.data, step.P[:], step.state
-    after = agentfiles.read_whole(state, run.chain, data.t)
-    if current is None:
-        current = learner.fit_terms(learners.resume(learner, after, P.shape[1], run.atoms, state), P.shape[1])
-    found = _novelty(scores, data, after.codes)
+    learner = run.learner
+    step, P, current, found, after = learned or _read(source, scores, state, run, known, whole)
+    data = step.data
     carried = _before(previous, run, chosen, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
     counts = data.counts[:]
@@ -102,6 +103,17 @@ def follow(
         data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], opened,
         documents, linked, data.terms,
     ))  # fmt: skip
+
+
+def _read(source, scores, state, run, known, whole):
+    """Return what `odl.jobs.update` had in memory, from what it wrote."""
+    step = runs.open_timestep(source, run, known, whole)
+    data, P, current = step.data, step.P[:], step.state
+    after = agentfiles.read_whole(state, run.chain, data.t)
+    if current is None:
+        resumed = learners.resume(run.learner, after, P.shape[1], run.atoms, state)
+        current = run.learner.fit_terms(resumed, P.shape[1])
+    return Learned(step, P, current, _novelty(scores, data, after.codes), after)
 
 
 def _groups(data, Q):

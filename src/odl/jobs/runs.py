@@ -106,7 +106,7 @@ def open_documents(source, run, corpus_features=None):
     return Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
 
 
-def open_timestep(source, run, previous=None, corpus_features=None):
+def open_timestep(source, run, previous=None, corpus_features=None, before=None):
     """Open the documents of a timestep and the state of the checkpoint before.
 
     Parameters
@@ -115,6 +115,8 @@ def open_timestep(source, run, previous=None, corpus_features=None):
         As in `open_documents`.
     previous : path-like, optional
         Checkpoint of the timestep before; none for timestep 0.
+    before : odl.files.checkpoints.Checkpoint, optional
+        What that holds, where it is at hand.
 
     Returns
     -------
@@ -125,7 +127,7 @@ def open_timestep(source, run, previous=None, corpus_features=None):
     if previous is None:
         return step
     options = {"by_document": learner.by_document, "codes": False}
-    before = agentfiles.read_whole(previous, run.chain, step.data.t - 1, **options)
+    before = before or agentfiles.read_whole(previous, run.chain, step.data.t - 1, **options)
     places, n_terms = places_of(before.terms, step.data, previous), step.P.shape[1]
     state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
     state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)

@@ -3,6 +3,8 @@
 import json
 import sys
 import time
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +14,7 @@ from odl.errors import DataError, ParameterError
 from odl.evaluation import scores
 from odl.files import checkpoints, storage
 from odl.files.tables import write_table
-from odl.jobs.runs import open_timestep
+from odl.jobs import runs
 from odl.jobs.shards import gather
 from odl.learners.batches import InMemory
 from odl.learners.matrices import moved
@@ -22,15 +24,51 @@ from odl.stream.weighting import Weighed
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
 
 
-def update(source, state, score_file, timings, *, run, previous=None, history=None, corpus_features=None, shards=()):
+class Learned(NamedTuple):
+    """A timestep that was learned, for the steps that follow it in the same process.
+
+    Attributes
+    ----------
+    step : odl.jobs.runs.Timestep
+        Its documents.
+    P : csr_array
+        The same, weighed; None where they were scored in shards.
+    state : odl.learners.State
+        That they were scored with.
+    novelty : odl.novelty.Novelty
+    after : odl.files.checkpoints.Checkpoint
+    """
+
+    step: runs.Timestep
+    P: sparse.csr_array | None
+    state: learners.State
+    novelty: novelty.Novelty
+    after: checkpoints.Checkpoint
+
+
+def update(
+    source,
+    state,
+    score_file,
+    timings=None,
+    *,
+    run,
+    previous=None,
+    history=None,
+    corpus_features=None,
+    shards=(),
+    before=None,
+):
     """Score one timestep and learn from it; timestep 0 initialises the dictionary.
 
     Parameters
     ----------
     source : path-like
         Features of the timestep.
-    state, score_file, timings : path-like
-        Written: checkpoint, scores and CPU seconds.
+    state, score_file : path-like
+        Written: checkpoint and scores.
+    timings : path-like, optional
+        Written: CPU seconds.
     run : odl.jobs.runs.Run
     previous : path-like, optional
         Checkpoint of the timestep before; none for timestep 0.
@@ -40,9 +78,15 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
         Last features of the stream, for ``idf: corpus``.
     shards : sequence of path-like
         What `odl.jobs.shards.score` wrote of the batch, in order; the timestep is then learned without holding it.
+    before : odl.files.checkpoints.Checkpoint, optional
+        What `previous` holds, where it is at hand.
+
+    Returns
+    -------
+    Learned
     """
     begin = time.process_time()
-    learner, step = run.learner, open_timestep(source, run, previous, corpus_features)
+    learner, step = run.learner, runs.open_timestep(source, run, previous, corpus_features, before)
     data, P, current = step.data, step.P, step.state
     past = _past(step, history, run)
     if previous and "numba" in sys.modules:
@@ -67,11 +111,13 @@ def update(source, state, score_file, timings, *, run, previous=None, history=No
         data.t, run.chain, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, step.previous,
         features=str(data.file.attrs["digest"]), terms=data.terms,
     )  # fmt: skip
-    checkpoints.write(state, checkpoint)
+    checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
     write_scores(score_file, data, batch, found, current.dictionary, after.dictionary, run)
     phases = {"start": started - start, "score": spent + scored - started, "learn": learned - scored}
     phases["job"] = spent + time.process_time() - begin
-    write_timings(timings, phases, P.shape[0])
+    if timings:
+        write_timings(timings, phases, P.shape[0])
+    return Learned(step, None if shards else P, current, found, checkpoint)
 
 
 def write_scores(path, data, batch, found, before, after, run):

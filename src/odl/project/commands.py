@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 
 from odl.errors import ConfigError
 
@@ -31,16 +30,22 @@ def add(subparsers):
     one.add_argument("--stop-words", metavar="LANGUAGE", help="language whose frequent words are left out, or none")
     one.add_argument("--only", action="store_true", help="read the files that are named, and none that come later")
     one.add_argument("--force", action="store_true", help="replace what an earlier odl init wrote")
+    one.add_argument("--snakemake", action="store_true", help="write a Snakefile: for a cluster, in place of odl run")
     two = subparsers.add_parser(
         "run",
         help="run a folder that odl init wrote",
         description="Read, score and learn what is new; what was done before is not done again.",
-        epilog="examples:\n  odl run news\n  odl run news -- --cores 4",
+        epilog="examples:\n  odl run news\n  odl run news --dry-run\n  odl run news --wait 600",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     two.set_defaults(function=run)
     two.add_argument("folder")
-    two.add_argument("options", nargs="*", default=[], metavar="-- OPTION", help="options of Snakemake, after --")
+    two.add_argument("--dry-run", "-n", action="store_true", help="say what would be done, and why; do nothing")
+    two.add_argument("--again", action="store_true", help="do again what another version of odl made")
+    two.add_argument("--check", action="store_true", help="read and verify every file, whatever is remembered of it")
+    two.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="wait for another run of the folder")
+    two.add_argument("--cores", type=int, metavar="N", help="processes that read files at a time (default: all cores)")
+    two.add_argument("options", nargs="*", default=[], help=argparse.SUPPRESS)  # of Snakemake, in versions before
 
 
 def init(args):
@@ -61,20 +66,20 @@ def init(args):
         "period",
     )
     given = {name: getattr(args, name) for name in (*names, "stop_words", "only")}
-    found = writing.init(args.folder, args.sources, given, args.force)
+    found = writing.init(args.folder, args.sources, given, args.force, args.snakemake)
     print(f"{found.n_documents:,} documents" + (f", {found.span}" if found.span else ""))
     for what, why in found.said:
         print(f"  {what.replace('_', ' '):<10}{why}")
-    print(f"wrote {os.path.join(args.folder, writing.FILE)}; now: odl run {args.folder}")
+    then = f"cd {args.folder} && snakemake --cores 2" if args.snakemake else f"odl run {args.folder}"
+    print(f"wrote {os.path.join(args.folder, writing.FILE)}; now: {then}")
 
 
 def run(args):
-    from odl.project import init as writing
     from odl.project import run as running
 
-    for name in (writing.FILE, writing.SNAKEFILE):
-        if not os.path.isfile(os.path.join(args.folder, name)):
-            raise ConfigError(f"{args.folder} holds no {name}", "a folder that odl init wrote", "run odl init first")
-    status = running.run(args.folder, args.options)
-    if status:
-        sys.exit(status)
+    if args.options:
+        given = f"{' '.join(args.options)} behind `odl run {args.folder}`"
+        todo = f"type: odl run {args.folder} --help, or `odl init --snakemake` for a folder that Snakemake drives"
+        raise ConfigError(given, "options of `odl run`, which no longer runs Snakemake", todo)
+    options = {"again": args.again, "check": args.check, "dry": args.dry_run, "wait": args.wait, "cores": args.cores}
+    print(running.run(args.folder, **options))

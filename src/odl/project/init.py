@@ -13,7 +13,7 @@ from odl.files import storage
 from odl.project.look import look
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
-WORKFLOW = """# Written by `odl init`. `odl run .` and `snakemake --cores 8` in this folder do the same.
+WORKFLOW = """# Written by `odl init --snakemake`. Run it with `snakemake --cores 8` in this folder.
 from odl.config import drop_timers, project
 
 
@@ -39,8 +39,8 @@ onerror:
 """
 
 
-def init(folder, sources, given, force=False):
-    """Look at documents and write a folder that `odl run` and Snakemake run.
+def init(folder, sources, given, force=False, snakemake=False):
+    """Look at documents and write a folder that `odl run` runs, or Snakemake.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ def init(folder, sources, given, force=False):
         As in `odl.project.look.look`.
     force : bool
         Replace what is written there already.
+    snakemake : bool
+        Whether Snakemake is to run the folder, as on a cluster.
 
     Returns
     -------
@@ -66,9 +68,12 @@ def init(folder, sources, given, force=False):
         raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
     found = look(list(sources) or [str(folder)], given)
     files = find_files(found.sources, found.options.get("kind"))
-    refuse_names([_from(folder, path) for _, path in files], wildcards=True)  # Snakemake runs what is written
-    lines = text(found, project.name_of(folder.resolve().name), folder)
-    _write(folder, {FILE: lines, SNAKEFILE: WORKFLOW, PROFILE: places.PROFILE.read_text(encoding="utf-8")})
+    refuse_names([_from(folder, path) for _, path in files], wildcards=snakemake)
+    contents = {FILE: text(found, project.name_of(folder.resolve().name), folder)}
+    if snakemake:
+        contents[FILE] += f"{project.DRIVER}: snakemake\n"
+        contents |= {SNAKEFILE: WORKFLOW, PROFILE: places.PROFILE.read_text(encoding="utf-8")}
+    _write(folder, contents)
     return found
 
 

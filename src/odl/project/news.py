@@ -9,14 +9,10 @@ import glob
 import hashlib
 import os
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from odl.config import project
 from odl.errors import StorageError
-from odl.files import documents as docs
-from odl.files import storage
 from odl.project import sources
 
 FILE, KIND = ".last-run.h5", "run"
@@ -33,8 +29,8 @@ class Noted(NamedTuple):
         Of all that was read of them; 0 for one that was left out.
     """
 
-    keys: np.ndarray
-    contents: np.ndarray
+    keys: Any
+    contents: Any
 
 
 def sentence(folder, documents):
@@ -47,6 +43,8 @@ def sentence(folder, documents):
     documents : path-like
         documents.h5 of the run.
     """
+    import numpy as np
+
     try:
         now = _read(documents)
     except StorageError:
@@ -66,7 +64,7 @@ def sentence(folder, documents):
 
 def _new(contents):
     """Return in words how many documents are new, of which those without contents were left out."""
-    n, n_short = len(contents), int(np.count_nonzero(contents == 0))
+    n, n_short = len(contents), int((contents == 0).sum())
     return f"{n:,} new document{'s' * (n != 1)}" + (f" ({n_short:,} of them too short, left out)" if n_short else "")
 
 
@@ -78,6 +76,8 @@ def keep(folder, documents):
     folder, documents : path-like
         As for `sentence`.
     """
+    from odl.files import storage
+
     with contextlib.suppress(StorageError, OSError):
         now = _read(documents)
         with storage.writing(os.path.join(folder, FILE), KIND) as file:
@@ -107,6 +107,11 @@ def _placed(folder, source):
 
 def _read(documents):
     """Return what is to be noted of documents."""
+    import numpy as np
+
+    from odl.files import documents as docs
+    from odl.files import storage
+
     with storage.reading(documents, "documents") as file:
         ids, dropped = storage.read_strings(file, "ids"), docs.read_dropped(file)
         contents = storage.read_array(file, "digests", "u", ndim=2)[:, :8].copy().view("<u8")[:, 0]
@@ -117,5 +122,7 @@ def _read(documents):
 
 
 def _noted(folder):
+    from odl.files import storage
+
     with storage.reading(os.path.join(folder, FILE), KIND) as file:
         return Noted(*(storage.read_array(file, name, "u") for name in Noted._fields))

@@ -102,8 +102,8 @@ class Progress:
             self._count(stage)
         self.draw()
 
-    def finished(self, job):
-        """A job has ended well."""
+    def finished(self, job, note=""):
+        """A job has ended well; `note` is what its log would say."""
         if job not in self.jobs:
             return
         rule, wildcards, output, log = self.jobs.pop(job)
@@ -115,9 +115,9 @@ class Progress:
             for one in self.stages.values():
                 self._count(one)
         elif rule == "read":
-            stage.note = _line(log, first=True).removeprefix("odl read: ")
+            stage.note = note or _line(log, first=True).removeprefix("odl read: ")
         elif "t" in wildcards:
-            stage.note = period_of(log, wildcards["t"]) or stage.note
+            stage.note = dates_in(note) or period_of(log, wildcards["t"]) or stage.note
         over = self._is_over(stage) and stage.title not in ("compiling", LAST, *self.printed)
         if over and not self.live:
             self._print(stage)
@@ -234,9 +234,15 @@ def period_of(log, t):
     """Return the period of a timestep, which the log of its batch tells, from the log of any of its jobs."""
     for path in log:
         place = re.sub(r"(/seed\d+)/.*$", rf"\1/batches/{int(t)}.log", path)
-        if found := re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", _line([place])):
-            return found[0]
+        if found := dates_in(_line([place])):
+            return found
     return f"timestep {t}"
+
+
+def dates_in(text):
+    """Return the day, or the first and the last one, that a text names; "" where it names none."""
+    found = re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", text)
+    return found[0] if found else ""
 
 
 def duration(seconds):

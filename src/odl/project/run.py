@@ -1,129 +1,145 @@
-"""Drives Snakemake in a person's folder, shows how far it is, and ends with what there is to read."""
+"""Runs a person's folder, shows how far it is, and ends with what is new."""
 
 import contextlib
 import os
-import shlex
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from odl.config import places, project
+from odl.engine import folder as folders
+from odl.engine import lock, stopping
+from odl.engine.ledger import Ledger
+from odl.engine.loop import Loop
 from odl.errors import ConfigError
+from odl.files import saying
 from odl.project import news
-
-PLAIN = ("-n", "--dry-run", "--dryrun", "-h", "--help", "--lint", "--unlock", "--summary", "--dag", "--rulegraph",
-         "--list-rules", "--logger", "--report", "--delete-all-output", "--version")  # fmt: skip
-REFUSED = "__main__.py: error: "  # what argparse begins with where an option is none of Snakemake's
+from odl.project.progress import Progress, duration
 
 
-def run(folder, options):
-    """Run the workflow of a folder.
+def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
+    """Run what is new in a folder.
 
     Parameters
     ----------
     folder : path-like
         Written by `odl.project.init`.
-    options : list of str
-        Of Snakemake.
+    again : bool
+        Do again what another version of the code made.
+    check : bool
+        Read and verify every file, whatever was remembered of it.
+    dry : bool
+        Only say what would be done, and why.
+    wait : float
+        Seconds to wait for another run of the folder.
+    cores : int, optional
+        Processes that read files at a time; by default as many as there are cores.
 
     Returns
     -------
-    int
-        The exit status.
+    str
+        What to tell: what is new, or what would be done.
+
+    Raises
+    ------
+    OdlError
+        If the folder, its configuration or a file is wrong; `BusyError` if another run has it.
     """
-    given = project.read(folder)
-    name = given.get("study") or project.name_of(Path(folder).resolve().name)  # as Snakemake has it there
-    config = project.expand({**given, "study": name})
-    command = [sys.executable, "-m", "odl.project.engine", *options]
-    if any(option.split("=")[0] in PLAIN for option in options):
-        return subprocess.run(command, cwd=folder).returncode
-    if wrong := places.unwritable(Path(folder, str(config.get("results", "results")), config["study"])):
-        raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
-    began = time.monotonic()
-    with tempfile.TemporaryFile() as heard:
-        status, stopped = _wait([*command, "--logger", "odl"], folder, heard)
-        heard.seek(0)
-        printed = heard.read().decode("utf-8", "replace")
-    again = shlex.join(["odl", "run", str(folder), *(["--", *options] if options else [])])
-    if stopped:
-        print(f"odl run: stopped; what was finished is kept, and `{again}` goes on from there", file=sys.stderr)
-        return 130
-    if status:
-        _explain(printed)
-    if status < 0:
-        unlock = shlex.join(["odl", "run", str(folder), "--", "--unlock"])
-        ended = f"Snakemake was ended by signal {-status}"
-        print(f"odl run: {ended}; `{unlock}`, and `{again}` goes on from there", file=sys.stderr)
-    if status:
-        return status if status > 0 else 128 - status
-    for line in dict.fromkeys(line for line in printed.splitlines() if line.startswith("odl ")):
-        print(line, file=sys.stderr)
-    print(ending(Path(folder), config, time.monotonic() - began))
-    news.keep(folder, _documents(Path(folder), config))
-    return 0
+    began, named = time.monotonic(), os.fspath(folder)
+    if project.read(folder).get("driver") == "snakemake":
+        given = f"{folder} is driven by Snakemake (driver in {project.FILE})"
+        raise ConfigError(given, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {_cores()}")
+    with contextlib.chdir(folder):
+        place = folders.opened()
+        if wrong := places.unwritable(place.names["root"]):
+            raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
+        with stopping.heeding() as heed, lock.alone(place.lock, wait):
+            ledger, options = Ledger(place.ledger, check), {"again": again, "dry": dry, "cores": cores or _cores()}
+            return _run(place, ledger, named, began, check=heed.check, **options)
 
 
-def ending(folder, config, seconds):
-    """Return what a run ends with: what is new, and the page to open."""
+def _run(place, ledger, named, began, *, dry, **options):
+    shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
+    loop = Loop(place, ledger, None if dry else shown, dry=dry, **options)
+    saying.aloud(lambda line: None)
+    try:
+        loop.run()
+        if dry:
+            return _plan(loop)
+        shown.close()
+        told = _ending(place, ledger)
+    except KeyboardInterrupt:
+        shown.stopped = True
+        print(f"odl run: stopped; what was finished is kept, and `odl run {named}` goes on from there", file=sys.stderr)
+        raise
+    finally:
+        if not shown.closed:
+            shown.close()
+        loop.write_costs()
+        ledger.save()
+    lines = [told.replace("odl explain FOLDER", f"odl explain {named}"), *_documents(place, ledger, named)]
+    lines += _outdated(loop, named)
+    ledger.save()
+    page = os.path.join(named, "new.html")
+    done = f"done in {duration(time.monotonic() - began)}" if loop.done else "nothing has changed since the last run"
+    return "\n".join([*lines, f"{done}; open {page}"])
+
+
+def _ending(place, ledger):
+    """Return what is new; it follows from what the page is made from, and is kept with it."""
+    key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
+    if (held := ledger.told.get("ending")) and held[:2] == key:
+        return held[2]
     from odl.alerts import read, show
-    from odl.project.progress import duration
     from odl.stream import losses
 
-    watch, documents = read.alerts_of(folder), _documents(folder, config)
-    shown = show.as_text(watch, show.since(watch)).replace("odl explain FOLDER", f"odl explain {folder}")
-    stream, report = documents.parent, documents.parents[1] / "report.html"
-    cleaned = losses.sentence(documents, stream / f"seed{config['seeds'][0]}" / "features")
-    corpus = config["corpora"][config["streams"][0]]
-    said = [cleaned, news.sentence(folder, documents), news.unread(folder, corpus)]
-    done = f"done in {duration(seconds)}; open {folder / 'new.html'} (how it was learned: {report})"
-    return "\n".join([shown, "", *filter(None, said), done])
+    watch = read.alerts_of(".")
+    stream = Path(place.names["root"], place.names["corpus"])
+    cleaned = losses.sentence(stream / "documents.h5", place.folder_of("features"))
+    text = "\n".join([show.as_text(watch, show.since(watch)), "", *filter(None, [cleaned])])
+    ledger.tell("ending", [*key, text])
+    return text
 
 
-def _documents(folder, config):
-    """Return where a run puts the documents that it read."""
-    return folder / config.get("results", "results") / config["study"] / config["streams"][0] / "documents.h5"
+def _documents(place, ledger, named):
+    """Return how many documents are new since the last run that ended well, and which files beside are not read."""
+    path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
+    key, noted = ledger.digest(path), ledger.told.get("documents", ["", ""])
+    if key != noted[0] or not os.path.exists(news.FILE):
+        from odl.files import documents
+
+        said, count = news.sentence(".", path), documents.count(path)
+        news.keep(".", path)
+        ledger.tell("documents", [key, f"0 new documents since the run before; {count:,} in all"])
+    else:
+        said = noted[1]
+    return [
+        said,
+        *filter(None, [news.unread(".", place.stream).replace(project.FILE, os.path.join(named, project.FILE))]),
+    ]
 
 
-def _wait(command, folder, heard):
-    """Run Snakemake, whose words go to `heard` and whose progress to our error stream; (status, was it stopped?)."""
-    progress = os.dup(2)
-    stopped = False
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            stdout=heard,
-            stderr=heard,
-            env={**os.environ, "ODL_PROGRESS": str(progress), "ODL_FROM": os.getcwd(), "PYTHONUNBUFFERED": "1"},
-            pass_fds=(progress,),
-        )
-    finally:
-        os.close(progress)
-    try:
-        while True:
-            try:
-                return process.wait(), stopped
-            except KeyboardInterrupt:  # Snakemake heard it as well, and ends its jobs
-                if stopped:
-                    process.kill()
-                stopped = True
-    finally:
-        if process.poll() is None:  # we are ended ourselves
-            with contextlib.suppress(OSError):
-                process.send_signal(signal.SIGTERM)
-            process.wait()
+def _outdated(loop, named):
+    """Return what another version of the code made, in a sentence."""
+    if not loop.outdated:
+        return []
+    parts = ", ".join(f"{name} of {len(steps)}" if len(steps) > 1 else name for name, steps in loop.outdated.items())
+    return [f"made by another version of odl, and kept: {parts}; `odl run {named} --again` makes it anew"]
 
 
-def _explain(printed):
-    """Say in a few lines why Snakemake ended badly, where the progress has not said it."""
-    lines = [line for line in printed.splitlines() if line.strip() and not line.startswith("Using workflow specific")]
-    refused = [line.partition(REFUSED)[2] for line in lines if line.startswith(REFUSED)]
-    if refused:
-        print(f"odl run: Snakemake says: {refused[-1]}; `snakemake --help` lists its options", file=sys.stderr)
-        return
-    own = [line for line in lines if line.startswith("odl")]
-    for line in own or lines[-8:]:
-        print(line, file=sys.stderr)
+def _plan(loop):
+    """Return what would be done, a line for each step and reason."""
+    if not loop.done:
+        return "nothing to do: all results are up to date"
+    lines, groups = ["would be done:"], {}
+    for one in loop.done:
+        groups.setdefault(one.step, []).append(one)
+    for name, steps in groups.items():
+        times = [one.t for one in steps if one.t is not None]
+        span = f" {times[0]}" if len(times) == 1 else f" {times[0]} to {times[-1]}" if times else ""
+        lines.append(f"  {name}{span}: {steps[0].reason}")
+    return "\n".join(lines)
+
+
+def _cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

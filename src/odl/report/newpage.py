@@ -3,7 +3,7 @@
 import os
 
 from odl.alerts import feedback, read
-from odl.files import storage
+from odl.files import made, storage
 from odl.files.text import visible
 from odl.report import newcharts, newhealth, newparts, newscript, newseeds, page
 from odl.report.newtext import dates, plural
@@ -51,7 +51,7 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
     agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(text(watch, others, link, agreed, taken))
+        file.write(made.page(text(watch, others, link, agreed, taken)))
 
 
 def other_budgets(watch):

@@ -18,6 +18,7 @@ import numpy as np
 
 from odl.errors import DataError, ParameterError, StorageError
 from odl.files import documents as docs
+from odl.files import made as made_from
 from odl.files import storage
 from odl.files.documents import NO_TIME
 from odl.files.tables import write_table
@@ -254,14 +255,15 @@ def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, 
     parts = split(rows, times, files, topics, entry=entry, seed=seed, **batches)
     sums = [fingerprint(digests[part]) for part in parts]
     _warn_of_late_documents(made, sums)
-    with storage.writing(output, "order") as file:
-        storage.write_array(file, "rows", np.concatenate(parts))
-        storage.write_array(file, "starts", np.cumsum([0] + [len(part) for part in parts]))
     lines = [
         {"t": t, "documents": len(part), "first": ids[part[0]], "last": ids[part[-1]], "sha256": digest}
         for t, (part, digest) in enumerate(zip(parts, sums, strict=True))
     ]
     write_table(table, lines)
+    made_from.note(storage.sha256_of(table))
+    with storage.writing(output, "order") as file:
+        storage.write_array(file, "rows", np.concatenate(parts))
+        storage.write_array(file, "starts", np.cumsum([0] + [len(part) for part in parts]))
 
 
 def _warn_of_late_documents(made, sums):

@@ -1,0 +1,120 @@
+"""The steps of a stream: which files each reads and writes, and which settings it depends on.
+
+A rule of the workflow and the loop of `odl run` give a step its arguments under these names; `odl step NAME` has the
+same. What is listed as read or as a setting stands in the record of what the step writes (`odl.files.made`).
+"""
+
+from typing import NamedTuple
+
+from odl.files import made
+
+CORPUS = "{root}/{corpus}"
+STREAM = CORPUS + "/seed{seed}"
+RUN = STREAM + "/{run}/k{k}"
+
+
+class Step(NamedTuple):
+    """One step.
+
+    Attributes
+    ----------
+    reads : dict
+        Argument to the pattern of the file or files that it names; those of the timestep before say ``{before}``.
+    writes : dict
+        Argument to the pattern of the file, in the order in which they are finished; the last holds the record that
+        tells whether all are fresh.
+    settings : tuple of str
+        Arguments that are no files.
+    untraced : tuple of str
+        Of `reads`, those whose content others stand for: the part of documents that a batch takes has a digest of its
+        own, and what came before a checkpoint is in its digest.
+    """
+
+    reads: dict
+    writes: dict
+    settings: tuple
+    untraced: tuple = ()
+
+
+STEPS = {
+    "share": Step({"sources": ""}, {"output": CORPUS + "/shares/{share}.h5"}, ("options",)),
+    "read": Step(
+        {"sources": "", "shares": CORPUS + "/shares/{share}.h5"},
+        {"output": CORPUS + "/documents.h5"},
+        ("reader", "options"),
+    ),
+    "index": Step(
+        {"documents": CORPUS + "/documents.h5"},
+        {"table": STREAM + "/index.tsv", "order": STREAM + "/order.h5"},
+        ("seed", "stream"),
+    ),
+    "batch": Step(
+        {"documents": CORPUS + "/documents.h5", "order": STREAM + "/order.h5"},
+        {"output": STREAM + "/batches/{t}.h5"},
+        ("t", "sha256"),
+        untraced=("documents", "order"),
+    ),
+    "features": Step(
+        {"batch": STREAM + "/batches/{t}.h5", "previous": STREAM + "/features/{before}.h5"},
+        {"output": STREAM + "/features/{t}.h5"},
+        ("max_terms", "hash_terms"),
+    ),
+    "update": Step(
+        {
+            "features": STREAM + "/features/{t}.h5",
+            "previous": RUN + "/{before}.h5",
+            "corpus_features": STREAM + "/features/{last}.h5",
+        },
+        {"state": RUN + "/{t}.h5", "scores": RUN + "/scores/{t}.h5"},
+        ("run",),
+    ),
+    "alerts": Step(
+        {
+            "features": STREAM + "/features/{t}.h5",
+            "batch": STREAM + "/batches/{t}.h5",
+            "scores": RUN + "/scores/{t}.h5",
+            "state": RUN + "/{t}.h5",
+            "known": RUN + "/{before}.h5",
+            "previous": RUN + "/alerts/{before}.h5",
+            "corpus_features": STREAM + "/features/{last}.h5",
+        },
+        {"output": RUN + "/alerts/{t}.h5"},
+        ("run", "settings"),
+    ),
+    "newpage": Step(
+        {"alerts": RUN + "/alerts/{t}.h5", "feedback": "feedback.csv", "seeds": ""},
+        {"output": "new.html"},
+        (),
+    ),
+}
+
+
+def record_of(name, arguments, digest_of):
+    """Return the record of a step with these arguments.
+
+    Parameters
+    ----------
+    name : str
+    arguments : dict
+        Of the step: paths, settings, ``code`` (the stamp of its code; "" where nobody said it).
+    digest_of : callable
+        Of a path the digest of its content. An argument may be a path, or several, of which one digest is made; a
+        person's files come as (name, path), since documents are named after them.
+
+    Returns
+    -------
+    dict
+    """
+    step = STEPS[name]
+    traced = [role for role in step.reads if role not in step.untraced and arguments.get(role)]
+    settings = {key: arguments[key] for key in step.settings}
+    inputs = {role: _joint(arguments[role], digest_of) for role in traced}
+    return {"step": name, "code": arguments.get("code") or "", "settings": settings, "inputs": inputs}
+
+
+def _joint(paths, digest_of):
+    """Return the digest of a file, or one of several with their names."""
+    if isinstance(paths, str):
+        return digest_of(paths)
+    named = [path if isinstance(path, tuple) else ("", path) for path in paths]
+    return made.joint([f"{name}\0{digest_of(path)}" for name, path in named])

@@ -1,0 +1,144 @@
+"""A person's folder as the loop takes it: its configuration checked, its one chain, its files."""
+
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from odl import config as study
+from odl.config import places, project, sources
+from odl.config.steps import STEPS
+from odl.errors import ConfigError
+from odl.files import listing
+
+ONLY = "the stream, run and seed of `odl run`"
+ALONE = "for several use Snakemake: odl init FOLDER SOURCES --snakemake"
+
+
+class Folder(NamedTuple):
+    """What is run in a folder.
+
+    Attributes
+    ----------
+    config : dict
+        The whole configuration.
+    names : dict
+        root, corpus, seed, run, k: what the patterns of files are filled with (`odl.config.steps`).
+    chain : dict
+        Settings of the run.
+    registry : dict
+        Of the schema: what the steps' code is.
+    """
+
+    config: dict
+    names: dict
+    chain: dict
+    registry: dict
+
+    @property
+    def stream(self):
+        """Settings of the one stream."""
+        return self.config["corpora"][self.names["corpus"]]
+
+    @property
+    def ledger(self):
+        """The file of what was verified."""
+        return os.path.join(self.names["root"], project.VERIFIED)
+
+    @property
+    def lock(self):
+        """The file of the lock."""
+        return os.path.join(self.names["root"], ".lock")
+
+    def path(self, pattern, t=None):
+        """Return the path of a pattern; "" of the timestep before the first."""
+        if t == 0 and "{before}" in pattern:
+            return ""
+        more = {} if t is None else {"t": t, "before": t - 1}
+        return pattern.format(**self.names, **more)
+
+    def folder_of(self, step, role="output"):
+        """Return the folder of a file of every timestep."""
+        return os.path.dirname(self.path(STEPS[step].writes[role], 1))
+
+    def code(self, step, shared=False):
+        """Return the stamp of the code of a step; `shared`: of files that are read in shares."""
+        more = []
+        if step in ("update", "alerts"):
+            more = [f"learners/{self.algorithm}"]
+        elif step in ("share", "read"):
+            more = ["corpora/documents", *(["corpora/shares"] if shared else [])]
+        return sources.digest(*self.registry["stages"]["read" if step == "share" else step], *more)
+
+    @property
+    def algorithm(self):
+        """The learner of the run."""
+        return self.chain["learner"]["algorithm"]
+
+
+def opened(folder="."):
+    """Read and check the configuration of a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        That holds odl.yaml; it has to be the working folder, since sources are named from there.
+
+    Returns
+    -------
+    Folder
+
+    Raises
+    ------
+    ConfigError
+        If something in it is wrong, or needs more than one chain.
+    """
+    import yaml
+
+    said = project.read(folder)
+    config = project.expand({**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))})
+    with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
+        config = study.merge(config, yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    schema = study.load_schema(places.SCHEMAS / "config.schema.json")
+    study.check_config(config, schema)
+    _check_alone(config)
+    run, k, seed = study.alerts_of(config)
+    corpus = config["streams"][0]
+    names = {
+        "root": f"{config['results']}/{config['study']}",
+        "corpus": corpus,
+        "seed": study.order_seed(config, corpus, seed),
+        "run": run,
+        "k": k,
+    }
+    chain = study.run_of(config, run, corpus=corpus, seed=seed, run=run, atoms=k)
+    return Folder(config, names, json.loads(json.dumps(chain)), schema["registry"])
+
+
+def _check_alone(config):
+    """Refuse what needs more than the steps of one chain."""
+    asked = {
+        "streams": len(config["streams"]) > 1,
+        "runs": len(config["runs"]) > 1,
+        "seeds": len(config["seeds"]) > 1,
+        "ranks": bool(config["ranks"]),
+        "baselines": config["baselines"]["enabled"],
+        "regret": config["regret"]["enabled"],
+        "experiments": bool(config["experiments"]),
+        "alerts.run": not study.alerts_of(config),
+    }
+    for key, more in asked.items():
+        if more:
+            raise ConfigError(f"{project.FILE} sets {key}", ONLY, ALONE)
+    if config["corpora"][config["streams"][0]]["reader"] != "documents":
+        raise ConfigError(f"{project.FILE} names a reader", "one's own documents", ALONE)
+
+
+def files_of(folder):
+    """Return the (name, path) of the files of the sources, and their shares: name -> files; none where read at once."""
+    paths = study.sources_of(folder.config, folder.names["corpus"], [], "data")
+    names = {}
+    for source in folder.stream["sources"]:
+        for name, path in listing.expand(source, folder.stream["options"].get("kind")) or ():
+            names[path if path == source else str(Path(path))] = name
+    return [(names[path], path) for path in paths], study.shares_of(paths)

@@ -1,0 +1,162 @@
+"""What the files of a folder hold and were made from, read once and remembered by size, time and inode."""
+
+import contextlib
+import hashlib
+import json
+import os
+from typing import NamedTuple
+
+from odl.errors import OdlError
+from odl.files import made
+from odl.files.atomic import replacing
+
+FORM = 1  # of the file that this is kept in
+
+
+class Entry(NamedTuple):
+    """What is known of a file.
+
+    Attributes
+    ----------
+    digest : str
+        Of its content.
+    origin : str
+        Digest of the record of what it was made from, without the stamp of the code; "" without a record.
+    code : str
+        That stamp.
+    beside : list of str
+        Digests of the files that its step finished before it.
+    """
+
+    digest: str
+    origin: str = ""
+    code: str = ""
+    beside: tuple = ()
+
+
+def entry_of(digest, record=None):
+    """Return the entry of a file with this content and record."""
+    if not record:
+        return Entry(digest)
+    return Entry(digest, origin_of(record), str(record.get("code", "")), tuple(record.get("beside", ())))
+
+
+def origin_of(record):
+    """Return the digest of what a record says of step, settings and inputs."""
+    return made.joint([made.text_of({key: record.get(key) for key in ("step", "settings", "inputs")})])
+
+
+class Ledger:
+    """What is known of the files of a folder.
+
+    Parameters
+    ----------
+    path : path-like
+        Where it is kept; whatever is wrong with that file, all is read again.
+    check : bool
+        Whether every file is read and verified, whatever is remembered.
+    """
+
+    def __init__(self, path, check=False):
+        self.path, self.known, self.told, self.check = os.fspath(path), {}, {}, check
+        self.changed = False
+        with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+            with open(self.path, encoding="utf-8") as file:
+                held = json.load(file)
+            if held["form"] == FORM:
+                self.known, self.told = held["files"], held["told"]
+
+    def entry(self, path):
+        """Return the entry of a file; None where it is not there, or is damaged."""
+        try:
+            state = _state(path)
+        except OSError:
+            return None
+        held = self.known.get(path)
+        if held is not None and held[0] == state and not self.check:
+            return Entry(*held[1])
+        try:
+            entry = read(path, self.check)
+        except (OdlError, OSError):
+            return None
+        self._keep(path, state, entry)
+        return entry
+
+    def put(self, path, digest, record=None):
+        """Take note of a file that was just written."""
+        self._keep(path, _state(path), entry_of(digest, record))
+
+    def _keep(self, path, state, entry):
+        if self.known.get(path) != [state, list(entry)]:
+            self.known[path], self.changed = [state, list(entry)], True
+
+    def tell(self, name, value):
+        """Keep a text that follows from files; `told` gives it back."""
+        if self.told.get(name) != value:
+            self.told[name], self.changed = value, True
+
+    def digest(self, path):
+        """Return the digest of the content of a file; None where it is not there."""
+        entry = self.entry(path)
+        return entry and entry.digest
+
+    def forget(self, path):
+        """Delete a file, and what is known of it."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        self.changed = self.known.pop(path, None) is not None or self.changed
+
+    def save(self):
+        """Write what is known, of files that are there."""
+        if not self.changed:
+            return
+        held = {"form": FORM, "files": self.known, "told": self.told}
+        with replacing(self.path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            json.dump(held, file, separators=(",", ":"))
+        self.changed = False
+
+
+def _state(path):
+    facts = os.stat(path)
+    return [facts.st_size, facts.st_mtime_ns, facts.st_ino]
+
+
+def read(path, whole=False):
+    """Return the entry of a file from the file itself.
+
+    Parameters
+    ----------
+    path : path-like
+    whole : bool
+        Whether all that an HDF5 file holds is verified, not its names and attributes alone.
+
+    Raises
+    ------
+    StorageError
+        If an HDF5 file is damaged.
+    OSError
+        If a file cannot be read.
+    """
+    if path.endswith(".h5"):
+        from odl.files import verify
+
+        attributes = verify.content(path, arrays=whole)
+        return entry_of(str(attributes["digest"]), made.of_attributes(attributes))
+    if path.endswith(".html"):
+        with open(path, encoding="utf-8") as file:
+            return entry_of(*made.of_page(file.read()))
+    with open(path, "rb") as file:
+        return Entry(hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def record_in(path):
+    """Return the record that a file holds, None where it holds none."""
+    try:
+        if path.endswith(".html"):
+            with open(path, encoding="utf-8") as file:
+                return made.of_page(file.read())[1]
+        from odl.files import verify
+
+        return made.of_attributes(verify.content(path, arrays=False))
+    except (OdlError, OSError, ValueError):
+        return None

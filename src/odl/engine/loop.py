@@ -1,0 +1,282 @@
+"""The loop of `odl run`: every step of a stream in its order, made again when what it was made from changed."""
+
+import contextlib
+import os
+import time
+from typing import NamedTuple
+
+from odl import config as study
+from odl.config.steps import STEPS, record_of
+from odl.engine import forking, steps
+from odl.engine.folder import files_of
+from odl.engine.ledger import origin_of, record_in
+from odl.files import made, tables
+
+OF_TIMESTEP = ("batch", "features", "update", "alerts")
+SAVED = 20.0  # seconds between two writings of what was verified
+
+
+class Made(NamedTuple):
+    """A step that was done, or would be.
+
+    Attributes
+    ----------
+    step : str
+    t : int or None
+    reason : str
+    cpu : float
+        Seconds.
+    """
+
+    step: str
+    t: int | None
+    reason: str
+    cpu: float = 0.0
+
+
+class Loop:
+    """The steps of one folder.
+
+    Parameters
+    ----------
+    folder : odl.engine.folder.Folder
+        The working folder.
+    ledger : odl.engine.ledger.Ledger
+    shown : odl.project.progress.Progress or None
+    again : bool
+        Whether another version of a step's code is a reason to do it again.
+    dry : bool
+        Whether reasons are only told.
+    cores : int
+        Processes that read files at a time.
+    check : callable
+        Called before each step; what it raises ends the run.
+    """
+
+    def __init__(self, folder, ledger, shown=None, again=False, dry=False, cores=1, check=lambda: None):
+        self.folder, self.ledger, self.shown, self.again, self.dry = folder, ledger, shown, again, dry
+        self.cores, self.check = cores, check
+        self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
+        self.learned, self.prepared, self.saved, self.period = None, False, time.monotonic(), ""
+
+    def run(self):
+        """Do what is to be done; return the number of timesteps."""
+        self.read()
+        stream, seed = self.folder.stream, self.folder.names["seed"]
+        settings = {key: stream[key] for key in ("batches", "protocol", "topic_entry", "ties")}
+        self.step("index", seed=seed, stream=settings, made=self.folder.folder_of("batch"))
+        rows = self.rows()
+        self.expect(rows)
+        whole = self.folder.chain["features"]["idf"] == "corpus"
+        self.last = self.folder.path(STEPS["features"].writes["output"], len(rows) - 1) if whole else ""
+        for t, row in enumerate(rows) if whole else ():
+            self.count(t, row)
+        for t, row in enumerate(rows):
+            self.timestep(t, row, counted=whole)
+        self.clear(len(rows))
+        self.page(len(rows))
+        return len(rows)
+
+    def read(self):
+        """Read a person's files, those that came by themselves."""
+        files, shares = files_of(self.folder)
+        name_of = {path: name for name, path in files}
+        stream, pattern = self.folder.stream, STEPS["share"].writes["output"]
+        common = {"reader": stream["reader"], "options": stream["options"], "named": stream["sources"]}
+        each = [
+            {"sources": [(name_of[path], path) for path in members], **common}
+            | {"output": self.folder.path(pattern.replace("{share}", share))}
+            for share, members in shares.items()
+        ]
+        if not self.dry and self.cores > 1:
+            self._read_at_once(each)
+        for arguments in each:
+            self.step("share", **arguments)
+        paths = [arguments["output"] for arguments in each]
+        self.step("read", **({"shares": paths} if paths else {"sources": files}), **common)
+
+    def _read_at_once(self, each):
+        """Read shares in processes of their own; what one of them could not do is done, and said, afterwards."""
+        each = [self._arguments("share", None, arguments) for arguments in each]
+        each = [arguments for arguments in each if self.reason("share", arguments)]
+        tasks = [(arguments, record_of("share", arguments, self._digest)) for arguments in each]
+        if len(tasks) > 1:
+            forking.each(_share, tasks, self.cores)
+
+    def rows(self):
+        """Return the rows of the index as it lies there; none where a dry run has none."""
+        path = self.folder.path(STEPS["index"].writes["table"])
+        return study.read_index(path) if os.path.exists(path) or not self.dry else []
+
+    def count(self, t, row):
+        """Do what comes before learning in a timestep."""
+        features = self.folder.config["features"]
+        self.step("batch", t, sha256=row["sha256"])
+        most, buckets = features.get("max_terms", 0), features.get("hash_terms", 0)
+        self.step("features", t, max_terms=most, hash_terms=buckets)
+
+    def timestep(self, t, row, counted=False):
+        """Do the steps of a timestep."""
+        if not counted:
+            self.count(t, row)
+        run = self.folder.chain
+        self.step("update", t, run=run, corpus_features=self.last, history=self.folder.folder_of("features"))
+        settings = {name: self.folder.config["alerts"][name] for name in self.folder.registry["alerts"]}
+        self.step("alerts", t, run=run, corpus_features=self.last, settings=settings)
+        self.prune(t)
+        if time.monotonic() - self.saved > SAVED:
+            self.ledger.save()
+            self.saved = time.monotonic()
+
+    def page(self, n):
+        """Write the page about what is new."""
+        pattern, said = STEPS["newpage"].reads["alerts"], STEPS["newpage"].reads["feedback"]
+        alerts = [self.folder.path(pattern, t) for t in range(n)]
+        feedback = said if os.path.exists(said) else ""
+        folder = self.folder.folder_of("alerts")
+        self.step("newpage", alerts=alerts, feedback=feedback, folder=folder, home=".")
+
+    def step(self, name, t=None, **arguments):
+        """Do a step, unless what it wrote is there and was made from what is there now."""
+        self.check()
+        arguments = self._arguments(name, t, arguments)
+        reason = self.reason(name, arguments)
+        if not reason:
+            return
+        if self.dry:
+            self.done.append(Made(name, t, reason))
+            for role in STEPS[name].writes:
+                self.absent[arguments[role]] = ""
+            return
+        self.make(name, t, arguments, reason)
+
+    def _arguments(self, name, t, arguments):
+        step = STEPS[name]
+        files = {
+            role: self.folder.path(pattern, t)
+            for role, pattern in (step.reads | step.writes).items()
+            if role not in arguments and pattern and "{last}" not in pattern and "{share}" not in pattern
+        }
+        if name not in self.codes:
+            self.codes[name] = self.folder.code(name, name == "share" or bool(arguments.get("shares")))
+        return {**files, **arguments, "t": t, "code": self.codes[name]}
+
+    def reason(self, name, arguments):
+        """Return why a step is to be done, "" if it is not."""
+        step = STEPS[name]
+        *others, last = (arguments[role] for role in step.writes)
+        expected, entry = record_of(name, arguments, self._digest), self.ledger.entry(last)
+        if entry is None:
+            return f"{last} is {'damaged' if os.path.exists(last) else 'not there'}"
+        if entry.origin != origin_of(expected):
+            return self._difference(last, expected)
+        if self.again and entry.code != arguments["code"]:
+            return f"its code is of another version ({entry.code or 'none'}, now {arguments['code']})"
+        for path, digest in zip(others, entry.beside, strict=False):
+            held = self.ledger.digest(path)
+            if held is None and name == "update":  # deleted by `prune`; learned again where it is needed
+                self.absent[path] = digest
+            elif held != digest:
+                return f"{path} is {'not there' if held is None else 'another one'}"
+        if entry.code != arguments["code"]:
+            self.outdated.setdefault(name, []).append(arguments["t"])
+        return ""
+
+    def _digest(self, path):
+        return self.ledger.digest(path) or self.absent.get(path, "")
+
+    @staticmethod
+    def _difference(path, expected):
+        """Return what differs between the record of a file and the one it would have."""
+        record = record_in(path)
+        if not record:
+            return f"{path} does not say what it was made from"
+        for kind, word in (("inputs", "came anew"), ("settings", "was set anew")):
+            before, now = record.get(kind) or {}, expected[kind]
+            changed = sorted(key for key in {*before, *now} if before.get(key) != now.get(key))
+            if changed:
+                return f"{', '.join(changed)} {word}"
+        return f"{path} is of another step"
+
+    def make(self, name, t, arguments, reason):
+        """Do a step, and take note of what it wrote."""
+        began = time.process_time()
+        more = self._at_hand(name, t)
+        record = record_of(name, arguments, self._digest)
+        job = (name, t)
+        if self.shown:
+            self.shown.started(job, name, {} if t is None else {"t": str(t)})
+        with made.recording(record) as outputs:
+            result = steps.FUNCTIONS[name](arguments, **more)
+        for role, digest in zip(STEPS[name].writes, outputs, strict=True):
+            beside = outputs[: list(STEPS[name].writes).index(role)]
+            self.ledger.put(arguments[role], digest, {**record, "beside": beside})
+        if name == "update":
+            self.learned = t, result
+        self.period = result if name == "batch" else self.period
+        if self.shown:
+            self.shown.finished(job, result if name == "read" else self.period)
+        self.done.append(Made(name, t, reason, time.process_time() - began))
+
+    def _at_hand(self, name, t):
+        """Return what the steps before left in memory for a step; see to it that the checkpoints it reads are there."""
+        if name not in ("update", "alerts"):
+            return {}
+        if not self.prepared:
+            steps.prepare(self.folder.algorithm, lambda line: None)
+            self.prepared = True
+        learned_t, learned = self.learned or (None, None)
+        if name == "alerts":
+            for needed in (t - 1, t):
+                self.restore(needed)
+            learned_t, learned = self.learned or (None, None)
+            return {"learned": learned} if learned_t == t else {}
+        self.restore(t - 1)
+        learned_t, learned = self.learned or (None, None)
+        return {"before": learned.after} if t and learned_t == t - 1 else {}
+
+    def restore(self, t):
+        """Learn again up to a checkpoint that was deleted to save space: the same bytes."""
+        missing = t
+        while missing >= 0 and not os.path.exists(self.folder.path(STEPS["update"].writes["state"], missing)):
+            missing -= 1
+        for each in range(missing + 1, t + 1):
+            run, history = self.folder.chain, self.folder.folder_of("features")
+            arguments = self._arguments("update", each, {"run": run, "corpus_features": self.last, "history": history})
+            self.make("update", each, arguments, "its checkpoint is needed")
+
+    def prune(self, t):
+        """Delete the checkpoints before a timestep but every `keep`-th."""
+        from odl.files import checkpoints
+
+        keep = self.folder.config["checkpoints"]["keep"]
+        state = self.folder.path(STEPS["update"].writes["state"], t)
+        if self.done and self.done[-1].t == t and keep and not self.dry:
+            checkpoints.prune(state, keep)
+
+    def clear(self, n):
+        """Delete what an earlier, longer stream left behind."""
+        for name in OF_TIMESTEP if not self.dry else ():
+            for role in STEPS[name].writes:
+                folder = self.folder.folder_of(name, role)
+                for file in os.listdir(folder) if os.path.isdir(folder) else ():
+                    stem, suffix = os.path.splitext(file)
+                    if suffix == ".h5" and stem.isdecimal() and int(stem) >= n:
+                        self.ledger.forget(os.path.join(folder, file))
+
+    def expect(self, rows):
+        """Tell the progress how much there may be."""
+        if self.shown:
+            self.shown.steps = len(rows)
+
+    def write_costs(self):
+        """Write what the steps of this run took, one table a run."""
+        if self.done and not self.dry:
+            rows = [{"step": one.step, "t": one.t, "cpu_s": one.cpu, "reason": one.reason} for one in self.done]
+            with contextlib.suppress(OSError):
+                tables.write_table(os.path.join(self.folder.names["root"], "run.tsv"), rows)
+
+
+def _share(arguments, record):
+    with made.recording(record):
+        steps.share(arguments)

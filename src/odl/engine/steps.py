@@ -1,0 +1,110 @@
+"""The functions of the steps, by the names of their arguments (`odl.config.steps`)."""
+
+from odl.errors import ParameterError
+
+
+def share(arguments):
+    """Read some of a person's files."""
+    from odl.corpora import shares
+
+    files = [path for _, path in arguments["sources"]]
+    found = shares.write(arguments["output"], arguments["named"], arguments["options"], files[0], files[-1])
+    return f"{len(found)} documents"
+
+
+def read(arguments):
+    """Read all files, or join the shares."""
+    from odl import corpora
+    from odl.corpora import shares
+    from odl.files import documents
+
+    if arguments.get("shares"):
+        found = shares.join(arguments["output"], arguments["shares"], arguments["named"], arguments["options"])
+        shares.forget(arguments["shares"])
+    else:
+        found = corpora.read(arguments["reader"], arguments["named"], arguments["options"])
+        documents.write(arguments["output"], found, reader=arguments["reader"])
+    return "; ".join([f"{len(found)} documents, {len(found.vocabulary)} terms", *found.notes])
+
+
+def index(arguments):
+    """Cut the stream into batches."""
+    from odl.stream import batching
+
+    named = {name: arguments[name] for name in ("seed", "made")}
+    batching.index(arguments["documents"], arguments["table"], arguments["order"], **named, **arguments["stream"])
+    return ""
+
+
+def batch(arguments):
+    """Write the documents of one timestep."""
+    from odl.stream import batchfile
+
+    return batchfile.cut(arguments["documents"], arguments["order"], arguments["output"], arguments["t"])
+
+
+def features(arguments):
+    """Continue the chain of vocabulary and frequencies."""
+    from odl.stream import features
+
+    names = ("output", "batch", "previous", "max_terms", "hash_terms")
+    features.advance(*(arguments[name] or None if name == "previous" else arguments[name] for name in names))
+    return ""
+
+
+def update(arguments, before=None):
+    """Score one timestep and learn from it; return what that leaves in memory."""
+    from odl.jobs import runs, update
+
+    names = ("previous", "history", "corpus_features")
+    return update.update(
+        *(arguments[name] for name in ("features", "state", "scores")),
+        run=runs.parse(arguments["run"]),
+        **{name: arguments.get(name) or None for name in names},
+        before=before,
+    )
+
+
+def alerts(arguments, learned=None):
+    """Continue the chain of items, topics and reasons."""
+    from odl.jobs import alerts, runs
+
+    files = {name: arguments.get(name) or None for name in ("known", "previous", "batch")}
+    alerts.follow(
+        *(arguments[name] for name in ("features", "scores", "state", "output")),
+        run=runs.parse(arguments["run"]),
+        settings=arguments["settings"],
+        whole=arguments.get("corpus_features") or None,
+        **files,
+        learned=learned,
+    )
+    return ""
+
+
+def newpage(arguments):
+    """Write the page about what is new."""
+    from odl.report import newpage
+
+    newpage.write(arguments["output"], arguments["folder"], home=arguments["home"])
+    return ""
+
+
+FUNCTIONS = {function.__name__: function for function in (share, read, index, batch, features, update, alerts, newpage)}
+
+
+def prepare(algorithm, say):
+    """Compile the kernels of a learner where their library is missing.
+
+    Raises
+    ------
+    ParameterError
+        If the learner is none.
+    """
+    from odl import learners
+    from odl.jobs import compile as ahead
+    from odl.jobs import update
+
+    if algorithm not in learners.LEARNERS:
+        raise ParameterError(f"algorithm is {algorithm!r}", f"one of {', '.join(learners.LEARNERS)}", "correct it")
+    if list(ahead.build_all(ahead.needed([algorithm]), say)):
+        update.warm_up(algorithm)

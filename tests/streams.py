@@ -1,0 +1,57 @@
+"""A small stream of a person's own: files of posts by week, and the folder that `odl init` writes for them."""
+
+import json
+import random
+import shutil
+from datetime import datetime, timedelta
+
+from odl.cli import main
+
+WORDS = {
+    "grain": "wheat grain harvest farmer crop maize export silo tonnes acre barley field tractor seed soil",
+    "oil": "crude barrel tanker refinery opec pipeline cargo port gulf drill diesel well platform rig fuel",
+    "space": "satellite rocket orbit launch payload mission crew engine pad capsule lander probe moon comet booster",
+}
+N = 60  # posts of a week
+SETTINGS = "alerts: {warm_up: 50, budget: 5}\n"
+
+
+def post(week, number, topic):
+    """Return one post of a week."""
+    draw, own = random.Random(1000 * week + number), WORDS[topic].split()
+    moment = datetime(2026, 1, 5) + timedelta(days=7 * week, hours=2 * number)
+    text = " ".join(draw.choice(own) for _ in range(14))
+    return {"id": f"w{week}-{number}", "time": moment.isoformat(), "text": f"{text} {draw.choice('abcdefgh')}word"}
+
+
+def write(folder, week, topics=("grain", "oil"), n=N, suffix=""):
+    """Write the file of a week, with a topic after the other; return its path."""
+    path = folder / "posts" / f"{week:02d}{suffix}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    rows = [post(week, number, topics[number % len(topics)]) for number in range(n)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def begin(folder, weeks=5, more=SETTINGS):
+    """Write some weeks, the last with a new topic, and the folder that they are run in; return it."""
+    for week in range(weeks):
+        write(folder, week, ("grain", "oil", "space") if week == weeks - 1 else ("grain", "oil"))
+    assert main(["init", str(folder / "news"), f"{folder}/posts/*.jsonl", "--period", "week"]) == 0
+    configuration = folder / "news" / "odl.yaml"
+    configuration.write_text(configuration.read_text().replace("initial: ", "initial: ") + more)
+    return folder / "news"
+
+
+def copy(folder, place):
+    """Return a copy of the news, and of the posts beside them, elsewhere."""
+    shutil.copytree(folder.parent / "posts", place / "posts")
+    shutil.copytree(folder, place / "news")
+    return place / "news"
+
+
+def contents(folder):
+    """Return name -> bytes of what a folder holds, without what says how or when it came."""
+    own = (".lock", ".verified.json", "run.tsv")
+    names = (path for path in folder.rglob("*") if path.is_file() and path.name not in own)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in names}

@@ -1,0 +1,346 @@
+"""The loop of odl run: what is done again, and when; what is left by kills, locks and damage; the bytes of Snakemake."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import streams
+
+from odl.cli import main
+from odl.config import sources
+from odl.engine import forking, lock
+from odl.errors import BusyError
+from odl.files import made
+from odl.files.tables import read_cells
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A folder that was run."""
+    folder = streams.begin(tmp_path_factory.mktemp("first"))
+    assert main(["run", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def news(first, tmp_path):
+    return streams.copy(first, tmp_path)
+
+
+def done(folder, *words, status=0):
+    """Run a folder; return the steps that were done, as "step t"."""
+    table = folder / "results" / "news" / "run.tsv"
+    table.unlink(missing_ok=True)
+    assert main(["run", str(folder), *words]) == status
+    rows = read_cells(table)[1] if table.exists() else []
+    return [f"{row[0]} {row[1]}".strip() for row in rows]
+
+
+def chain(folder, part, t):
+    places = {"state": "levels/k*/{t}.h5", "scores": "levels/k*/scores/{t}.h5", "alerts": "levels/k*/alerts/{t}.h5"}
+    pattern = places.get(part, part + "/{t}.h5").format(t=t)
+    (path,) = (folder / "results" / "news" / "news" / "seed0").glob(pattern)
+    return path
+
+
+class TestFresh:
+    """A file is made again when and only when what it was made from has changed."""
+
+    def test_nothing_is_done_twice(self, news, capsys):
+        assert done(news) == []
+        assert "nothing has changed since the last run" in capsys.readouterr().out
+
+    def test_times_and_places_do_not_matter(self, news, tmp_path):
+        for path in news.parent.rglob("*"):
+            os.utime(path, (1, 1) if path.suffix == ".jsonl" else (2_000_000_000, 2_000_000_000))
+        assert done(news) == []
+        (tmp_path / "elsewhere").mkdir()
+        assert done(streams.copy(news, tmp_path / "elsewhere")) == []
+        (news / "results" / "news" / ".verified.json").unlink()
+        assert done(news) == []
+
+    @pytest.mark.parametrize(
+        ("part", "steps"),
+        [
+            ("batches", ["batch 2"]),
+            ("features", ["features 2"]),
+            ("scores", ["update 2"]),
+            ("alerts", ["alerts 2"]),
+        ],
+    )
+    def test_a_deleted_file_comes_back_alone(self, news, part, steps):
+        path = chain(news, part, 2)
+        before = path.read_bytes()
+        path.unlink()
+        assert done(news) == steps and path.read_bytes() == before
+
+    def test_files_of_the_whole_stream_come_back_alone(self, news):
+        for name, steps in (("documents.h5", ["read"]), ("seed0/index.tsv", ["index"]), ("seed0/order.h5", ["index"])):
+            (news / "results" / "news" / "news" / name).unlink()
+            assert done(news) == steps
+        (news / "new.html").unlink()
+        assert done(news) == ["newpage"]
+
+    def test_a_damaged_file_is_made_again(self, news):
+        path = chain(news, "features", 3)
+        before = path.read_bytes()
+        flipped = bytearray(before)
+        flipped[before.index(b"n_before") + 1] ^= 1
+        path.write_bytes(flipped)
+        assert done(news) == ["features 3"] and path.read_bytes() == before
+
+    def test_a_file_of_another_stream_is_made_again(self, news):
+        path = chain(news, "scores", 3)
+        before = path.read_bytes()
+        shutil.copy(chain(news, "scores", 2), path)
+        assert done(news) == ["update 3"] and path.read_bytes() == before
+
+    def test_a_week_more(self, news):
+        before = streams.contents(news)
+        streams.write(news.parent, 5)
+        steps = done(news)
+        assert steps == [
+            "read",
+            "index",
+            *(f"{step} 5" for step in ("batch", "features", "update", "alerts")),
+            "newpage",
+        ]
+        after = streams.contents(news)
+        assert {name for name in before if re.search(r"/[0-4]\.h5$", name)} and not [
+            name for name in before if re.search(r"/[0-4]\.h5$", name) and after[name] != before[name]
+        ]
+
+    def test_at_once_or_appended_gives_the_same_bytes(self, news, tmp_path):
+        streams.write(news.parent, 5)
+        done(news)
+        (tmp_path / "once").mkdir()
+        other = streams.copy(news, tmp_path / "once")
+        shutil.rmtree(other / "results")
+        done(other)
+        assert streams.contents(other) == streams.contents(news)
+
+    def test_what_comes_out_the_same_goes_no_further(self, news):
+        """A file written anew with the same posts is read, and nothing else is done."""
+        path = news.parent / "posts" / "03.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(dict(reversed(row.items()))) + "\n" for row in rows))
+        assert done(news) == ["read"]
+
+    def test_an_edited_post_changes_its_week_and_what_follows(self, news):
+        path = news.parent / "posts" / "03.jsonl"
+        path.write_text(path.read_text().replace("wheat", "spelt", 1))
+        steps = done(news)
+        assert steps[:3] == ["read", "index", "batch 3"] and "batch 4" not in steps
+        assert {"update 3", "alerts 3", "update 4"} <= {*steps} and "update 2" not in steps
+
+    def test_a_setting_changes_what_reads_it(self, news):
+        path = news / "odl.yaml"
+        path.write_text(path.read_text().replace("budget: 5", "budget: 4"))
+        assert {step.split()[0] for step in done(news)} == {"alerts", "newpage"}
+        (news / "feedback.csv").write_text("what,verdict,until,note\nw3-1,known,,\n")
+        assert done(news) == ["newpage"]
+
+    def test_a_shorter_stream_leaves_nothing_of_the_longer_one(self, news):
+        (news.parent / "posts" / "04.jsonl").unlink()
+        done(news)
+        assert not [name for name in streams.contents(news) if re.search(r"/[4-9]\.h5$", name)]
+
+    def test_a_dry_run_says_what_and_why(self, news, capsys):
+        assert main(["run", str(news), "--dry-run"]) == 0
+        assert "nothing to do" in capsys.readouterr().out
+        streams.write(news.parent, 5)
+        before = streams.contents(news)
+        assert main(["run", str(news), "-n"]) == 0
+        assert "  read: sources came anew" in capsys.readouterr().out and streams.contents(news) == before
+
+    def test_everything_is_read_where_asked(self, news):
+        """A flip that size, time and inode do not tell of is seen by --check alone."""
+        assert done(news) == []
+        path = chain(news, "features", 1)
+        facts, before = path.stat(), path.read_bytes()
+        with open(path, "r+b") as file:
+            file.seek(before.index(b"n_before") + 1)
+            file.write(b"x")
+        os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        assert done(news) == []
+        assert done(news, "--check") == ["features 1"] and path.read_bytes() == before
+
+
+class TestCode:
+    """New code alone starts nothing; what it would do is said, and done when asked for."""
+
+    def test_it_is_said_and_done_when_asked(self, news, monkeypatch, capsys):
+        real = sources.digest
+        monkeypatch.setattr(sources, "digest", lambda *names: real(*names)[:8] + "other" * ("jobs/alerts" in names))
+        capsys.readouterr()
+        assert done(news) == []
+        told = capsys.readouterr().out
+        assert re.search(r"made by another version of odl, and kept: .*alerts of 5.* --again", told)
+        steps = done(news, "--again")
+        assert {step.split()[0] for step in steps} == {
+            "read",
+            "index",
+            "batch",
+            "features",
+            "update",
+            "alerts",
+            "newpage",
+        }
+        assert "another version" not in capsys.readouterr().out and done(news) == []
+
+    @pytest.mark.parametrize(
+        "text", ["def f(x):\n    '''Other.'''\n    return x + 1  # more\n", "\n\ndef f(x): return x + 1"]
+    )
+    def test_comments_and_docstrings_mean_nothing(self, text):
+        meaning = sources.meaning("def f(x):\n    '''One.'''\n    return x + 1\n")
+        assert (sources.meaning(text) == meaning) == ("'''" in text) or "'''" not in text
+        assert sources.meaning(text.replace("+ 1", "+ 2")) != sources.meaning(text)
+        assert sources.meaning("x = 'a'") != sources.meaning("x = 'b'")
+
+
+class TestCheckpoints:
+    """Checkpoints that were deleted to save space are learned again, to the same bytes."""
+
+    def test_thinned(self, tmp_path):
+        whole = streams.begin(tmp_path, 7, streams.SETTINGS + "checkpoints: {keep: 0}\n")
+        done(whole)
+        kept = {path.name for path in chain(whole, "state", 1).parent.glob("*.h5")}
+        assert kept == {f"{t}.h5" for t in range(6)}  # the first holds two weeks
+        states = {name: held for name, held in streams.contents(whole).items() if re.search(r"k\d+/\d\.h5$", name)}
+        path = whole / "odl.yaml"
+        path.write_text(path.read_text().replace("keep: 0", "keep: 3"))
+        streams.write(tmp_path, 7)
+        done(whole)
+        assert {path.name for path in chain(whole, "state", 0).parent.glob("*.h5")} == {"0.h5", "3.h5", "5.h5", "6.h5"}
+        assert done(whole) == []
+        path.write_text(path.read_text().replace("budget: 5", "budget: 4"))  # alerts read them all
+        steps = done(whole)
+        assert {"update 1", "alerts 1", "alerts 6"} <= {*steps}
+        after = streams.contents(whole)
+        assert all(after[name] == held for name, held in states.items() if name in after)
+
+
+class TestOneRun:
+    """One run a folder."""
+
+    def test_the_second_says_who_runs(self, news, capsys):
+        with lock.alone(news / "results" / "news" / ".lock"):
+            assert main(["run", str(news)]) == 75
+            said = capsys.readouterr().err
+            assert re.search(
+                rf"odl run: .* is run by process {os.getpid()} since .*; expected one run a folder; .*--wait", said
+            )
+        assert main(["run", str(news)]) == 0
+
+    def test_it_waits_as_long_as_it_is_told(self, tmp_path):
+        held = subprocess.Popen(
+            [sys.executable, "-c", "import sys, time\nfrom odl.engine import lock\n"
+             "with lock.alone(sys.argv[1]):\n    print('has it', flush=True)\n    time.sleep(float(sys.argv[2]))",
+             str(tmp_path / ".lock"), "1.0"],
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+        held.stdout.readline()
+        with pytest.raises(BusyError, match=f"process {held.pid}"), lock.alone(tmp_path / ".lock", wait=0.2):
+            pass
+        with lock.alone(tmp_path / ".lock", wait=30):
+            assert held.wait() == 0
+
+    def test_a_killed_process_has_no_lock(self, tmp_path):
+        held = subprocess.Popen(
+            [sys.executable, "-c", "import sys, time\nfrom odl.engine import lock\n"
+             "with lock.alone(sys.argv[1]):\n    print('has it', flush=True)\n    time.sleep(60)", str(tmp_path / ".lock")],
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+        held.stdout.readline()
+        held.kill()
+        held.wait()
+        with lock.alone(tmp_path / ".lock"):
+            pass
+
+
+def start(folder):
+    return subprocess.Popen(
+        [sys.executable, "-m", "odl", "run", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+class TestStrikes:
+    """Kills and signals at random moments: the next run ends with the same bytes."""
+
+    @pytest.mark.parametrize("number", range(4))
+    def test_a_few(self, first, tmp_path, number):
+        strike(first, tmp_path, number)
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("number", range(4, 304))
+    def test_many(self, first, tmp_path, number):
+        strike(first, tmp_path, number)
+
+    def test_what_a_person_stops_is_said(self, first, tmp_path):
+        folder = streams.copy(first, tmp_path)
+        shutil.rmtree(folder / "results")
+        process = start(folder)
+        while not list((folder / "results").rglob("features/0.h5")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 130 and "stopped; what was finished is kept" in said and "Traceback" not in said
+
+
+def strike(first, place, number):
+    """Strike a run once at a random moment, run it again, and compare."""
+    draw = random.Random(number)
+    folder = streams.copy(first, place)
+    shutil.rmtree(folder / "results")
+    (folder / "new.html").unlink()
+    signals = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+    process, struck = start(folder), signals[number % 3]
+    time.sleep(draw.uniform(0.2, 3.0))
+    process.send_signal(struck)
+    began = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert time.monotonic() - began < 20 and "Traceback" not in said
+    if struck != signal.SIGKILL:
+        assert process.returncode in (0, 130, 143)
+    assert main(["run", str(folder)]) == 0
+    assert streams.contents(folder) == streams.contents(first)
+    assert not [path for path in folder.rglob("*.part")]
+
+
+class TestRecords:
+    """What a file says it was made from."""
+
+    def test_a_page(self):
+        with made.recording({"step": "newpage", "inputs": {"a": "-->"}}) as outputs:
+            text = made.page("<html></html>\n")
+        assert made.of_page(text) == (outputs[0], {"step": "newpage", "inputs": {"a": "-->"}, "beside": []})
+        assert text.count("-->") == 1
+        assert made.of_page(text.replace("<html>", "<body>"))[1] is None
+        assert made.of_page("<html></html>\n") == (outputs[0], None)
+
+    def test_a_flip_in_the_record_is_seen(self, news, capsys):
+        path = chain(news, "scores", 2)
+        content = bytearray(path.read_bytes())
+        content[content.index(b'"step":"update"') + 9] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(SystemExit):
+            main(["verify", str(news / "results" / "news")])
+        assert "scores/2.h5 was changed after it was written" in capsys.readouterr().out
+
+
+class TestForking:
+    def test_all_is_done_and_what_fails_stays_in_its_process(self, tmp_path):
+        def work(number):
+            if number == 3:
+                raise ValueError(number)
+            (tmp_path / str(number)).touch()
+
+        forking.each(work, [(number,) for number in range(6)], 2)
+        assert {path.name for path in tmp_path.iterdir()} == {"0", "1", "2", "4"}

@@ -11,7 +11,7 @@ from odl.project.look import look
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
 WORKFLOW = """# Written by `odl init`. `odl run .` and `snakemake --cores 8` in this folder do the same.
-from odl.config import drop_timers, project
+from odl.config import project
 
 
 configfile: "odl.yaml"
@@ -25,14 +25,6 @@ module odl:
 
 
 use rule * from odl
-
-
-onsuccess:
-    drop_timers()
-
-
-onerror:
-    drop_timers()
 """
 
 

@@ -36,7 +36,7 @@ def run(folder, options):
     given = project.read(folder)
     name = given.get("study") or project.name_of(Path(folder).resolve().name)  # as Snakemake has it there
     config = project.expand({**given, "study": name})
-    command = [sys.executable, "-m", "odl.project.engine", *options]
+    command = [sys.executable, "-m", "snakemake", *options]
     if any(option.split("=")[0] in PLAIN for option in options):
         return subprocess.run(command, cwd=folder).returncode
     if wrong := places.unwritable(Path(folder, str(config.get("results", "results")), config["study"])):

@@ -128,10 +128,7 @@ class Run:
         return False
 
     def jobs(self):
-        """Return (shell, odl process or None, rule) of each running job, oldest first.
-
-        A job that Snakemake handed to the worker has no shell: the process that does it stands for both.
-        """
+        """Return (shell, odl process or None, rule) of each running job, oldest first."""
         found = []
         try:
             shells = sorted(psutil.Process(self.process.pid).children(), key=lambda child: child.create_time())
@@ -149,16 +146,6 @@ class Run:
             if words[1:2] == ["-c"] and len(text) == 2:
                 name = text[1].split()[0]
                 found.append((shell, inner[0] if inner else None, RULES.get(name, name)))
-        return found + [(process, process, rule) for process, rule in self.forked()]
-
-    def forked(self):
-        """Return (process, rule) of each child of the run's worker: those do what the jobs' own processes wait for."""
-        found = []
-        for process in marked(self.mark):
-            with contextlib.suppress(psutil.Error):
-                first, _, name = process.name().partition(" ")
-                if (first, name == "worker") == ("odl", False) and name:
-                    found.append((process, RULES.get(name, name)))
         return found
 
     def phase(self):
@@ -183,7 +170,7 @@ class Run:
 
         def found():
             victim[:] = [(job[0 if target == "rule" else 1], job[2]) for job in self.jobs()]
-            victim[:] = self.forked() * (target == "child") + [entry for entry in victim if entry[0] is not None]
+            victim[:] = [entry for entry in victim if entry[0] is not None]
             return bool(victim)
 
         while self.wait(found):

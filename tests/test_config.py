@@ -4,7 +4,6 @@ import contextlib
 import copy
 import hashlib
 import os
-import subprocess
 import sys
 
 import pytest
@@ -248,27 +247,3 @@ def test_a_learner_without_an_entry_is_told_what_to_run():
     settings = {"algorithm": "zzzz"}
     with pytest.raises(config.ConfigError, match="if it is new, run `odl step schema --write`"):
         config.check_map({**DEFAULT, "learners": {**DEFAULT["learners"], "new": settings}}, SCHEMA)
-
-
-DEEP = """
-import asyncio, sys
-from odl import config
-config.deepen()
-async def update(t):
-    if t:
-        await job(t - 1)
-async def job(t):
-    await update(t)
-asyncio.run(update(int(sys.argv[1])))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the stack of a process does not grow")
-@pytest.mark.parametrize("limit, depth", [("-S", 40_000), ("-H", 6_000)])
-def test_a_chain_may_be_walked_from_its_end(limit, depth):
-    """With the usual stack, and where it may not grow: there less deep, but in no segmentation fault."""
-    words = ["bash", "-c", f'ulimit {limit} -s 8192 && exec "$@"', "bash", sys.executable, "-c", DEEP]
-    assert subprocess.run([*words, str(depth)], capture_output=True).returncode == 0
-    if limit == "-H":
-        ended = subprocess.run([*words, "40000"], capture_output=True, text=True)
-        assert ended.returncode == 1 and "RecursionError" in ended.stderr

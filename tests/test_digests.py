@@ -1,6 +1,7 @@
 """A file whose bytes changed is refused, or every value read of it is what was written."""
 
 import random
+import re
 import shutil
 
 import fuzz_world

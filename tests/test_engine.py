@@ -1,4 +1,4 @@
-"""The loop of odl run: what is done again, and when; what is left by kills, locks and damage; the bytes of Snakemake."""
+"""The loop of odl run: what is done again, and when; what kills, locks and damage leave; the bytes of Snakemake."""
 
 import json
 import os
@@ -255,7 +255,8 @@ class TestOneRun:
     def test_a_killed_process_has_no_lock(self, tmp_path):
         held = subprocess.Popen(
             [sys.executable, "-c", "import sys, time\nfrom odl.engine import lock\n"
-             "with lock.alone(sys.argv[1]):\n    print('has it', flush=True)\n    time.sleep(60)", str(tmp_path / ".lock")],
+             "with lock.alone(sys.argv[1]):\n    print('has it', flush=True)\n    time.sleep(60)",
+             str(tmp_path / ".lock")],
             stdout=subprocess.PIPE,
         )  # fmt: skip
         held.stdout.readline()
@@ -311,7 +312,7 @@ def strike(first, place, number):
         assert process.returncode in (0, 130, 143)
     assert main(["run", str(folder)]) == 0
     assert streams.contents(folder) == streams.contents(first)
-    assert not [path for path in folder.rglob("*.part")]
+    assert not list(folder.rglob("*.part"))
 
 
 class TestRecords:

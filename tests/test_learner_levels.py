@@ -1,9 +1,7 @@
 """The learner with two levels: its budget, its groups against a slow twin, order within a batch."""
 
-from dataclasses import replace
-
-
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest

@@ -1,12 +1,9 @@
 """The real Snakefile: one study from documents to report, and what runs again when settings or sources change."""
 
-import contextlib
 import os
-import time
 import zipfile
 
 import numpy as np
-import psutil
 import pytest
 from called import odl
 from workflows import SHOWN, chain, h5_attributes
@@ -51,9 +48,8 @@ def test_nothing_to_be_done_after_a_run(fresh):
 
 def test_jobs_have_the_threads_of_their_rule(fresh, study):
     found = fresh[0].threads()
-    assert [entry["command"] for entry in found].count("worker") == 1
     rules = {rule.removesuffix("_baselines") for rule in fresh[1].names()} - {"kernels", "tables"}
-    assert {entry["command"] for entry in found} == rules | {"compile", "summarise", "worker"}
+    assert {entry["command"] for entry in found} == rules | {"compile", "summarise"}
     for entry in found:
         assert set(entry["threads"].values()) == {"1"}, entry
     last = study.checkpoint("pg", 3)
@@ -65,37 +61,20 @@ def test_jobs_have_the_threads_of_their_rule(fresh, study):
     assert last.read_bytes() == whole
 
 
-def test_no_worker_is_left_after_a_run_and_none_is_begun_by_looking(fresh, study):
-    """The jobs of the run were children of one worker; a dry run and a run with nothing to do have none."""
+def test_a_job_says_what_it_took_and_looking_begins_none(fresh, study):
     for arguments in (("-n", "--forceall"), ("--list-rules",), ()):
         begun = len(study.threads())
         study.run(*arguments)
         assert len(study.threads()) == begun
     target = study.checkpoint("da", 3)
     whole = target.read_bytes()
-    for switch, more in (("0", ["update"]), ("1", ["worker", "update"])):
-        target.unlink()
-        begun = len(study.threads())
-        study.run(study.target(target), ODL_WORKER=switch)
-        assert [entry["command"] for entry in study.threads()[begun:]] == more
-        assert target.read_bytes() == whole
-        costs = (target.parent / "benchmarks" / "3.tsv").read_text().splitlines()
-        row = dict(zip(*(line.split("\t") for line in costs), strict=True))
-        assert 20 < float(row["max_rss"]) < 1000 and 0 < float(row["cpu_time"]) < 60
-    end = time.monotonic() + 20
-    while (left := workers(study.folder)) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert not left
-
-
-def workers(folder):
-    """Return the workers that were begun in a folder and have not ended."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.name() == "odl worker" and process.cwd() == str(folder):
-                found.append(process)
-    return found
+    target.unlink()
+    study.run(study.target(target))
+    assert [entry["command"] for entry in study.threads()[begun:]] == ["update"]
+    assert target.read_bytes() == whole
+    costs = (target.parent / "benchmarks" / "3.tsv").read_text().splitlines()
+    row = dict(zip(*(line.split("\t") for line in costs), strict=True))
+    assert 20 < float(row["max_rss"]) < 1000 and 0 < float(row["cpu_time"]) < 60
 
 
 class TestChangedSettings:

@@ -34,22 +34,10 @@ called = [i for i, name in enumerate(sys.orig_argv) if os.path.basename(name) ==
 if called:
     held = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     study = os.path.dirname(os.path.dirname(__file__))
-
-    def note(command):
-        threads = {key: os.environ.get(key) for key in held}
-        with open(os.path.join(study, "threads.jsonl"), "a") as file:
-            file.write(json.dumps({"command": command, "threads": threads}) + "\\n")
-
-    def hook(event, args):  # jobs that Snakemake hands to the worker begin no Python
-        if event == "open" and os.getpid() not in noted and sys.argv[1:2] == ["step"]:
-            noted.add(os.getpid())
-            note(sys.argv[2])
-
     command = [word for word in sys.orig_argv[called[0] + 1 :] if word != "step"][0]
-    note(command)
-    if command == "worker":
-        noted = {os.getpid()}
-        sys.addaudithook(hook)
+    threads = {key: os.environ.get(key) for key in held}
+    with open(os.path.join(study, "threads.jsonl"), "a") as file:
+        file.write(json.dumps({"command": command, "threads": threads}) + "\\n")
 """
 
 

@@ -4,9 +4,7 @@ import os
 import sys
 import time
 
-from odl.worker import client
-
-# Everything else is imported where it is used: a job that the worker of its run does needs none of it here.
+# Everything else is imported where it is used: a step needs little of it.
 
 TITLE = "What is new in a stream of documents, and why."
 MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
@@ -64,15 +62,13 @@ def _parser():
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl", **listed)
-    project.add(subparsers)
+    project.add(subparsers, completing.folders)
     for name, declared in COMMANDS.items():
         _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
     lines = [TITLE, ""]
-    for inner in subparsers.choices.values():
-        completing.prepare(inner)
-    for action in subparsers._choices_actions:
-        example = subparsers.choices[action.dest].epilog.partition("\n  ")[2].partition("\n")[0]
-        lines += [f"  {action.dest:<12}{action.help}", f"{'':14}$ {example}"]
+    for name, help in {**project.HELP, **{name: declared.help for name, declared in COMMANDS.items()}}.items():
+        example = subparsers.choices[name].epilog.partition("\n  ")[2].partition("\n")[0]
+        lines += [f"  {name:<12}{help}", f"{'':14}$ {example}"]
     parser.description, parser.epilog = "\n".join(lines), MORE
     _add_steps(_new(subparsers.add_parser, "step", usage="odl step NAME ...", help="what rules of the workflow run"))
     return parser
@@ -94,12 +90,16 @@ def _add_steps(parser):
 
 def _fill(parser, declared):
     """Give a parser what is declared of a command or step."""
+    from odl.commands import completing
+
     parser.set_defaults(function=declared.function)
     parser.description = "\n\n".join(filter(None, [_sentence(declared.help), declared.more]))
     if declared.examples:
         parser.epilog = "examples:\n" + "\n".join(f"  {line}" for line in declared.examples)
     for flags, options in declared.arguments:
-        parser.add_argument(*flags, **options)
+        action = parser.add_argument(*flags, **options)
+        if action.dest == "folder":
+            action.completer = completing.folders
 
 
 def _fill_step(parser, declared):
@@ -155,12 +155,6 @@ def _after(words, unknown):
 
 def main(words=None):
     """Run one subcommand; return the exit status."""
-    if words is None:
-        if sys.argv[1:2] == [client.COMMAND]:
-            return _serve(sys.argv[2:])
-        status = client.ask(sys.argv[1:])
-        if status is not None:
-            return status
     args = _parsed(sys.argv[1:] if words is None else words)
     if args is None:
         return 2
@@ -170,17 +164,6 @@ def main(words=None):
     if os.environ.get("ODL_COSTS"):
         print(f"odl {args.command}: {time.process_time():.3f} CPU s, {_peak():.1f} MB at most", file=sys.stderr)
     return status
-
-
-def _serve(words):
-    """Be the worker of a run: `odl.worker.client` begins it, nobody types it."""
-    from odl.worker import server
-
-    if len(words) != 1 or not words[0].isdigit():
-        print("odl worker: begun by the first job of a run; expected the number of a socket.", file=sys.stderr)
-        return 2
-    server.serve(int(words[0]), main)
-    return 0
 
 
 def _peak():

@@ -63,8 +63,6 @@ rule newpage:
         ROOT + "/logs/new{of}.log",
     wildcard_constraints:
         of=f"(?:{'|'.join(map(re.escape, NEWS))})",
-    group:
-        bundle("results")
     resources:
         mem_mb=memory(20),
         runtime=minutes(0.1),

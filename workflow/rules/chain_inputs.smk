@@ -142,7 +142,6 @@ def kernels_of(name):
 DROPPED = config["checkpoints"]["keep"] and study.alerts_of(config)
 
 
-@quick
 def alerts_before(wildcards):
     """Where old checkpoints are deleted: the alerts that need the one which an update deletes."""
     chain = wildcards.run, int(wildcards.k), int(wildcards.seed)

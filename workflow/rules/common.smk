@@ -1,7 +1,6 @@
 # What all rules share: the checked configuration, the paths, the sources a result depends on.
 import csv
 import functools
-import inspect
 import json
 import re
 from pathlib import Path
@@ -10,8 +9,6 @@ from types import SimpleNamespace
 import odl.config as study
 import yaml
 from odl.config import places, sources
-
-study.deepen()
 
 # Beside the workflow, by a path that stays and is the same in every run; only of what came over a network there is none.
 REGISTRY_FILE = (
@@ -117,23 +114,6 @@ def stream_of(wildcards):
     """Folder of the batches and features of a seed; one folder serves all seeds if nothing is drawn."""
     seed = study.order_seed(config, wildcards.corpus, wildcards.seed)
     return f"{ROOT}/{wildcards.corpus}/seed{seed}"
-
-
-def quick(function):
-    """Keep the parameters of a function with it, where Snakemake looks before it asks `inspect`.
-
-    It does so two or three times a call, which is a sixth of the time that a plan takes.
-    """
-    function.__signature__ = inspect.signature(function)
-    function._overwrite_params = function.__signature__.parameters
-    return function
-
-
-def quicken():
-    """The same for all inputs and params."""
-    for made in workflow.rules:
-        for function in filter(inspect.isfunction, (*made.input, *made.params)):
-            quick(function)
 
 
 def where(needed, found):

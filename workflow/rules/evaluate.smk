@@ -15,8 +15,6 @@ rule evaluate:
         summary=RUN + "/summary.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/evaluate.log",
-    group:
-        bundle("evaluation")
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),
@@ -45,8 +43,6 @@ rule plan:
         ROOT + "/plan.json",
     log:
         ROOT + "/logs/plan.log",
-    group:
-        bundle("results")
     resources:
         mem_mb=memory(10),
         runtime=minutes(0),
@@ -67,8 +63,6 @@ rule tables:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
     log:
         ROOT + "/logs/tables.log",
-    group:
-        bundle("results")
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),

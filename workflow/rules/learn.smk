@@ -11,8 +11,6 @@ rule kernels:
         touch(ROOT + "/kernels/{algorithm}.done"),
     log:
         ROOT + "/logs/kernels/{algorithm}.log",
-    group:
-        bundle("kernels")
     resources:
         mem_mb=memory(0, base=1000),
         runtime=minutes(0, base=5),
@@ -95,8 +93,6 @@ rule baselines:
         costs=STREAM + "/baselines/benchmarks/{t}.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/baselines/{t}.log",
-    group:
-        bundle("baselines")
     resources:
         mem_mb=memory(40),
         runtime=minutes(1, times=compared_with),

@@ -47,8 +47,6 @@ rule regrets:
         ROOT + "/tables/regret.tsv",
     log:
         ROOT + "/logs/regret.log",
-    group:
-        bundle("results")
     resources:
         mem_mb=memory(10),
         runtime=minutes(0),

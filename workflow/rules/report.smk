@@ -38,8 +38,6 @@ rule figures:
         HELD,
     log:
         ROOT + "/logs/figures.log",
-    group:
-        bundle("results")
     resources:
         mem_mb=memory(20, base=1000),
         runtime=minutes(0.1, base=5),
@@ -69,8 +67,6 @@ rule page:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
     log:
         ROOT + "/logs/page.log",
-    group:
-        bundle("results")
     resources:
         mem_mb=memory(20),
         runtime=minutes(0.1),

@@ -18,51 +18,27 @@ def memory(per_mb, base=BASE_MB, times=lambda wildcards: 1):
 
     `times` says how many files of that size a job reads, where it finds those of the timesteps before by itself.
     """
-    return quick(
-        lambda wildcards, input, attempt: 2 ** (attempt - 1)
-        * int(base + per_mb * times(wildcards) * megabytes(input))
+    return lambda wildcards, input, attempt: 2 ** (attempt - 1) * int(
+        base + per_mb * times(wildcards) * megabytes(input)
     )
 
 
 def minutes(per_mb, base=BASE_MINUTES, times=lambda wildcards: 1):
     """Minutes from the size of the input files."""
-    return quick(
-        lambda wildcards, input: int(
-            base + per_mb * times(wildcards) * megabytes(input)
-        )
+    return lambda wildcards, input: int(
+        base + per_mb * times(wildcards) * megabytes(input)
     )
 
 
-def bundle(name):
-    """Group of jobs that may be submitted together; none where nothing is submitted, or `block` is 0.
+def block(name, unless=None):
+    """Group of a job of a chain: those of `block` timesteps in a row are submitted as one (bundles: profiles/slurm).
 
-    Snakemake checks groups in a time that grows with the square of the jobs, wherever they run.
+    None where nothing is submitted: Snakemake checks groups in a time that grows with the square of the jobs.
     """
 
-    @quick
     def group(wildcards):
-        if workflow.local_exec:
-            return ungrouped()
-        return name
-
-    return group if config["block"] else None
-
-
-def block(name, unless=None):
-    """Group of a job of a chain: those of `block` timesteps in a row are submitted as one."""
-
-    @quick
-    def group(wildcards):
-        if workflow.local_exec:
-            return ungrouped()
-        if unless and unless(wildcards):
+        if workflow.local_exec or (unless and unless(wildcards)):
             return None
         return f"{name}-{int(wildcards.t) // config['block']}"
 
     return group if config["block"] else None
-
-
-def ungrouped():
-    """No group, and nobody is asked again: Snakemake asks every job five times, as long as it hears of none."""
-    for made in workflow.rules:
-        made.group = None

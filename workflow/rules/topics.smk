@@ -38,8 +38,6 @@ rule emerging:
         RUN + "/emerging.tsv",
     log:
         ROOT + "/logs/{corpus}/seed{seed}/{run}/k{k}/emerging.log",
-    group:
-        bundle("evaluation")
     resources:
         mem_mb=memory(10),
         runtime=minutes(0.1),

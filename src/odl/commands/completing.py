@@ -23,13 +23,6 @@ def completion(args):
     print(argcomplete.shellcode(["odl"], shell=args.shell))
 
 
-def prepare(parser):
-    """Complete the folder of a command by what can be asked about."""
-    for action in parser._actions:
-        if action.dest == "folder":
-            action.completer = folders
-
-
 def complete(parser):
     """Answer the shell that asks, and end."""
     import argcomplete

@@ -1,7 +1,6 @@
 """What a job took, by the kernel's own count: the columns of Snakemake's benchmark files.
 
-Snakemake looks at the processes that it started twice a second at most. A job that the worker of its run forked
-(`odl.worker`) is none of them, and one shorter than that has no figures at all.
+Snakemake looks at the processes that it started twice a second at most: a job shorter than that has no figures.
 """
 
 import os

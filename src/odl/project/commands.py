@@ -5,18 +5,20 @@ import os
 
 from odl.errors import ConfigError
 
+HELP = {"init": "look at your documents and write a folder to run", "run": "run a folder that odl init wrote"}
 
-def add(subparsers):
-    """Add the commands to the parser of ``odl``."""
+
+def add(subparsers, completer):
+    """Add the commands to the parser of ``odl``; `completer` names folders for a shell."""
     one = subparsers.add_parser(
         "init",
-        help="look at your documents and write a folder to run",
+        help=HELP["init"],
         description="Look at your documents, say what was understood, and write FOLDER/odl.yaml.",
         epilog="examples:\n  odl init news posts/*.jsonl\n  odl init mail archive.mbox --period month",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     one.set_defaults(function=init)
-    one.add_argument("folder", help="folder to write, made if it is not there")
+    one.add_argument("folder", help="folder to write, made if it is not there").completer = completer
     sources = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
     one.add_argument("sources", nargs="*", default=[], help=sources)
     for role in ("id", "time", "text", "title", "url", "topics"):
@@ -33,13 +35,13 @@ def add(subparsers):
     one.add_argument("--snakemake", action="store_true", help="write a Snakefile: for a cluster, in place of odl run")
     two = subparsers.add_parser(
         "run",
-        help="run a folder that odl init wrote",
+        help=HELP["run"],
         description="Read, score and learn what is new; what was done before is not done again.",
         epilog="examples:\n  odl run news\n  odl run news --dry-run\n  odl run news --wait 600",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     two.set_defaults(function=run)
-    two.add_argument("folder")
+    two.add_argument("folder").completer = completer
     two.add_argument("--dry-run", "-n", action="store_true", help="say what would be done, and why; do nothing")
     two.add_argument("--again", action="store_true", help="do again what another version of odl made")
     two.add_argument("--check", action="store_true", help="read and verify every file, whatever is remembered of it")

@@ -13,8 +13,8 @@ from odl.files import storage
 from odl.project.look import look
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
-WORKFLOW = """# Written by `odl init --snakemake`. Run it with `snakemake --cores 8` in this folder.
-from odl.config import drop_timers, project
+WORKFLOW = """# Written by `odl init --snakemake`: run it by `snakemake --cores 8` in this folder.
+from odl.config import project
 
 
 configfile: "odl.yaml"
@@ -28,14 +28,6 @@ module odl:
 
 
 use rule * from odl
-
-
-onsuccess:
-    drop_timers()
-
-
-onerror:
-    drop_timers()
 """
 
 

@@ -13,6 +13,7 @@ WORKFLOW = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT /
 DOCUMENTED = {"_asdict", "_exit", "_fields", "_make", "_replace"}  # of named tuples and of os
 # Settings of the whole process, which Snakemake and other libraries share with us.
 PROCESS = {"gc.freeze", "gc.set_threshold", "resource.setrlimit", "sys.setrecursionlimit", "threading.enumerate"}
+HOOKS = {"sys.unraisablehook"}  # which Python's documentation says to set
 # Numba's compiler, where libraries are built; scikit-learn's, until they are gone.
 EXCEPTIONS = {
     "src/odl/kernels/compiled.py": {"_nrt"},
@@ -92,7 +93,7 @@ def refused(tree, known=frozenset(), names=()):
         elif isinstance(node, ast.Attribute):
             if private(node.attr) and root_of(node) not in ("self", "cls", "super") and node.attr not in known:
                 yield node.attr
-            if not isinstance(node.ctx, ast.Load) and root_of(node) in theirs:
+            if not isinstance(node.ctx, ast.Load) and root_of(node) in theirs and code(node) not in HOOKS:
                 yield code(node)
             if isinstance(node.ctx, ast.Load) and code(node) in PROCESS:
                 yield code(node)

@@ -89,13 +89,13 @@ def test_what_is_missing_is_named_and_no_more(capsys):
         assert capsys.readouterr().err.endswith("required: folder\n")
 
 
-def test_options_of_snakemake_without_the_dashes_before_them(capsys):
+def test_options_of_snakemake_are_answered_with_what_to_type(capsys):
+    assert cli.main(["run", "my news", "--", "--unlock"]) == 1
+    said = capsys.readouterr().err
+    assert "no longer runs Snakemake; type: odl run my news --help, or `odl init --snakemake`" in said
     with pytest.raises(SystemExit):
-        cli.main(["run", "my news", "--cores", "2"])
-    assert capsys.readouterr().err.endswith("odl run 'my news' -- --cores 2\n")
-    with pytest.raises(SystemExit):
-        cli.main(["new", "news", "--cores", "2"])
-    assert "Snakemake" not in capsys.readouterr().err
+        cli.main(["run", "my news", "--unlock"])
+    assert "unrecognized arguments: --unlock" in capsys.readouterr().err
 
 
 def test_help_needs_the_standard_library_only():

@@ -44,11 +44,11 @@ ROOMS = {
     "experiments": BOTH | {"evaluation", "alerts", "report"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "arguments": {"errors"},
-    "commands": BOTH | {"arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
+    "commands": BOTH | {"engine", "arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
     "registry": BOTH | {"arguments", "report", "experiments"},
-    "project": {"alerts", "errors", "config", "files", "corpora", "stream"},
-    "worker": set(),
-    "cli": {"__init__", "errors", "arguments", "commands", "jobs", "project", "worker"},
+    "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
+    "project": {"engine", "alerts", "errors", "config", "files", "corpora", "stream"},
+    "cli": {"__init__", "errors", "arguments", "commands", "files", "jobs", "project"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms
@@ -189,7 +189,7 @@ class TestSources:
 
     def test_a_digest_changes_with_any_file(self, tmp_path, monkeypatch):
         def digests():
-            for cached in (sources.imports, sources.digest, sources._digest_of):
+            for cached in (sources.imports, sources.digest, sources._stamps):
                 cached.cache_clear()
             return [sources.digest("jobs/update"), sources.digest("stream/batching")]
 
@@ -199,6 +199,9 @@ class TestSources:
             update, index = digests()
             with open(tmp_path / "odl" / "novelty.py", "a") as file:
                 file.write("# edited\n")
+            assert digests() == [update, index]
+            with open(tmp_path / "odl" / "novelty.py", "a") as file:
+                file.write("EDITED = True\n")
             changed = digests()
             assert changed[0] != update and changed[1] == index
         finally:

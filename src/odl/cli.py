@@ -141,16 +141,8 @@ def _parsed(words):
     if args.command == "init" and not any(word.startswith("-") for word in unknown):
         args.sources, unknown = [*args.sources, *unknown], []  # files behind an option, which argparse leaves over
     if unknown:
-        hint = f"; options of Snakemake follow after --: {_after(words, unknown)}" if args.command == "run" else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     return args
-
-
-def _after(words, unknown):
-    """Return `odl run FOLDER` with the options that it does not know behind `--`."""
-    import shlex
-
-    return shlex.join(["odl", *(word for word in words if word not in (*unknown, "--")), "--", *unknown])
 
 
 def main(words=None):

@@ -2,4 +2,8 @@
 include: "workflow/Snakefile"
 
 
-workflow.default_target = "all"  # not taken over from a file that is included
+# The default target of a file that is included is not taken over.
+rule default:
+    default_target: True
+    input:
+        rules.all.input,

@@ -5,7 +5,8 @@
 `posts` are those of benchmarks/newsposts.py, cleaned as `odl init` does; the other streams are those of
 config/quality.yaml. The learner is `levels`, alerts have their default settings, a batch has so many documents. The
 label of a topic is that of most of its items in its first period. Of the items of later periods: how many joined a
-topic, how many of these have its label (precision), how many of those that have a topic's label joined such a topic (recall).
+topic, how many of these have its label (precision), how many of those that have a topic's label joined such a topic
+(recall).
 About 40 CPU seconds for a stream and seed.
 """
 

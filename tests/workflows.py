@@ -51,7 +51,7 @@ class Result(NamedTuple):
     def names(self, *wildcards):
         """Return the jobs, without the target, as ``rule value value`` of these wildcards where a rule has them."""
         found = [(rule, [held[name] for name in wildcards if name in held]) for rule, held in self.jobs]
-        return {" ".join([rule, *values]) for rule, values in found if rule != "all"}
+        return {" ".join([rule, *values]) for rule, values in found if rule not in ("all", "default")}
 
 
 def link_or_copy(source, target):

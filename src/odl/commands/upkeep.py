@@ -6,7 +6,7 @@ from odl.commands.declare import argument, command, step
 
 
 @command(
-    "hold the files of a study, and the compiled kernels, to their digests",
+    "hold the files of a study and the kernels to their digests",
     argument("folder", help="results/STUDY"),
     more="It names each file that is damaged, with what to delete, and ends with status 1 if there is one.",
     examples=("odl verify results/default", "odl verify news/results/news"),

@@ -329,7 +329,8 @@ class TestChain:
             "odl features: of 40 documents 0 repeat one of their timestep and 2 one before it",
         ]
         for t in range(2):
-            assert (tmp_path / f"{t}.h5").read_bytes() == (made / f"{t}.h5").read_bytes()
+            digests = {storage.digest_of(folder / f"{t}.h5", "features") for folder in (tmp_path, made)}
+            assert len(digests) == 1  # a step that a rule or a person runs writes a record besides
 
 
 @pytest.mark.workflow

@@ -98,7 +98,7 @@ def test_what_a_change_reruns(whole, tmp_path):
         ({"run": "ad", "atoms": 9}, "alerts.atoms is 9; expected one of 8"),
         ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected a whole number of items"),
         (
-            {"run": "ad", "window": 59},
+            {"run": "ad", "window": 59, "warm_up": 60},
             "alerts.window is 59 and alerts.warm_up 60: no period has alerts; expected a window",
         ),
         ({"run": "ad", "level": 2}, "alerts.level is 2; expected a number above 0 at most 1"),

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -83,10 +84,14 @@ def write(folder, week, topics, n=40):
     (folder / "posts" / f"{week:02d}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def made(folder):
-    """Return name -> time of change of what was made of each timestep."""
-    root = folder / "news" / "results" / "news" / "news"
-    return {path.relative_to(root): path.stat().st_mtime_ns for path in root.rglob("*.h5") if path.stem.isdecimal()}
+def contents(folder):
+    """Return name -> bytes of what a folder holds, without what says how it was run."""
+    names = (path for path in folder.rglob("*") if path.is_file() and ".snakemake" not in path.parts)
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in names}
+    return {name: held for name, held in found.items() if not re.search(OWN, name)}
+
+
+OWN = r"(^|/)(odl\.yaml|\.lock|\.verified\.json|\.last-run\.h5|run\.tsv)$"
 
 
 def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
@@ -94,38 +99,89 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
         write(tmp_path, week, ["grain", "oil"])
     said = run(installed, tmp_path, "odl", "init", "news", *sorted((tmp_path / "posts").glob("*.jsonl")))
     assert "column 'body'" in said and "by week, about 40 documents each; 3 after the first" in said
-    said = run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
+    said = run(installed, tmp_path, "odl", "run", "news")
     assert "open news/new.html" in said and "80 documents were scored before this period" in said
-    assert "160 new documents: no run before this one is on record\n" in said and "not read" not in said
-    assert len(said.splitlines()) < 40
-    assert (tmp_path / "news" / "results" / "news" / "report.html").exists()
-    assert (tmp_path / "news" / "new.html").exists()
+    assert "160 new documents: no run before this one is on record" in said and len(said.splitlines()) < 40
     assert {path.name for path in tmp_path.iterdir()} == {"posts", "news"}
-    before = made(tmp_path)
+    assert {path.name for path in (tmp_path / "news").iterdir()} == {".last-run.h5", "new.html", "odl.yaml", "results"}
+    before = contents(tmp_path / "news")
 
     write(tmp_path, 4, ["grain", "space"])
-    said = run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
-    assert "40 new documents since the run before; 200 in all\n" in said
-    after = made(tmp_path)
-    assert {name for name in after if after[name] != before.get(name)} == {name for name in after if name.stem == "4"}
-    assert len(after) > len(before)
-
     said = run(installed, tmp_path, "odl", "run", "news")
-    assert "nothing new" in said and "0 new documents since the run before; 200 in all\n" in said
-    assert "Nothing to be done" in run(installed, tmp_path / "news", "snakemake", "--cores", "2")
+    assert "40 new documents since the run before; 200 in all" in said
+    after = contents(tmp_path / "news")
+    made = {name for name in after if re.search(r"/\d+\.h5$", name) and after[name] != before.get(name)}
+    assert made and all(name.endswith("/4.h5") for name in made)
+    said = run(installed, tmp_path, "odl", "run", "news")
+    assert "0 new documents since the run before; 200 in all" in said and "nothing has changed" in said
 
     with open(tmp_path / "posts" / "05.jsonl", "w") as file:
         file.write('{"key": "x", "created": "soon", "body": "late"}\n')
-    for _ in range(2):  # the second has to say it too: the documents of before are gone
+    for _ in range(2):
         said = run(installed, tmp_path, "odl", "run", "news", status=1)
-        assert said.count("05.jsonl line 1: the time 'soon' is not ISO 8601") == 1
-        assert "log: news/results/news/logs/" in said and "Traceback" not in said and "RuleException" not in said
+        assert said.count("05.jsonl line 1: the time 'soon' is not ISO 8601") == 1 and "Traceback" not in said
+    assert contents(tmp_path / "news") == after
 
     lines = (tmp_path / "news" / "odl.yaml").read_text()
     (tmp_path / "news" / "odl.yaml").write_text(lines.replace("../posts/*.jsonl", "'../posts/0[0-4].jsonl'"))
-    said = run(installed, tmp_path, "odl", "run", "news", "--", "--cores", "2")
+    said = run(installed, tmp_path, "odl", "run", "news")
     assert "0 new documents since the run before; 200 in all\n" in said
     assert "not read: posts/05.jsonl, of the same kind beside the sources of news/odl.yaml\n" in said
+
+
+def test_snakemake_makes_the_same_files(installed, tmp_path):
+    """Every file that odl run makes is made by Snakemake too, to the same bytes; each driver knows its folders."""
+    for week in range(4):
+        write(tmp_path, week, ["grain", "oil"] if week < 3 else ["grain", "space"])
+    for place, more in (("loop", []), ("rules", ["--snakemake"])):
+        (tmp_path / place).mkdir()
+        run(installed, tmp_path / place, "odl", "init", "news", "../posts/*.jsonl", *more)
+    run(installed, tmp_path / "loop", "odl", "run", "news")
+    run(installed, tmp_path / "rules" / "news", "snakemake", "--cores", "2")
+    ours, theirs = contents(tmp_path / "loop" / "news"), contents(tmp_path / "rules" / "news")
+    assert len(ours) > 15 and "new.html" in ours
+    assert ours == {name: theirs.get(name) for name in ours}
+    said = run(installed, tmp_path / "rules", "odl", "run", "news", status=1)
+    assert re.search(r"news is driven by Snakemake \(driver in odl.yaml\); .* type: cd news && snakemake --cores", said)
+    shutil.copy(tmp_path / "rules" / "news" / "Snakefile", tmp_path / "loop" / "news")
+    said = run(installed, tmp_path / "loop" / "news", "snakemake", "--cores", "1", status=1)
+    assert "results/news is made by odl run; expected one driver a folder; type odl run" in said
+
+
+def test_a_snakefile_of_the_version_before_works(installed, tmp_path):
+    write(tmp_path, 0, ["grain", "oil"])
+    write(tmp_path, 1, ["grain", "oil"])
+    write(tmp_path, 2, ["grain", "oil"])
+    run(installed, tmp_path, "odl", "init", "news", "posts/*.jsonl")
+    (tmp_path / "news" / "Snakefile").write_text(BEFORE)
+    run(installed, tmp_path / "news", "snakemake", "--cores", "2")
+    assert (tmp_path / "news" / "new.html").exists()
+    assert "open news/new.html" in run(installed, tmp_path, "odl", "run", "news")
+
+
+BEFORE = """from odl.config import drop_timers, project
+
+
+configfile: "odl.yaml"
+
+
+module odl:
+    snakefile:
+        project.SNAKEFILE
+    config:
+        project.checked(config)
+
+
+use rule * from odl
+
+
+onsuccess:
+    drop_timers()
+
+
+onerror:
+    drop_timers()
+"""
 
 
 @pytest.mark.parametrize(
@@ -140,7 +196,7 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
 )
 def test_snakemake_by_itself_says_what_is_wrong_in_one_sentence(installed, tmp_path, line, sentence):
     write(tmp_path, 0, ["grain", "oil"])
-    run(installed, tmp_path, "odl", "init", "news", "posts/00.jsonl")
+    run(installed, tmp_path, "odl", "init", "news", "posts/00.jsonl", "--snakemake")
     kept = (tmp_path / "news" / "odl.yaml").read_text().splitlines()
     kept = [old for old in kept if old.partition(":")[0] != line.partition(":")[0]]
     (tmp_path / "news" / "odl.yaml").write_text("\n".join([*kept, line, ""]))

@@ -235,9 +235,9 @@ class Study:
         assert running and reached(), (self.folder / "killed.log").read_text()[-3000:]
 
     def edit(self, module):
-        """Append a comment to a file of the package."""
+        """Append a statement to a file of the package."""
         with open(self.folder / "src" / "odl" / module, "a") as file:
-            file.write("# edited\n")
+            file.write("EDITED = True\n")
 
     def record_threads(self):
         """Let every process of the package note the threads it was given, at its start."""

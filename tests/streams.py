@@ -13,7 +13,7 @@ WORDS = {
     "space": "satellite rocket orbit launch payload mission crew engine pad capsule lander probe moon comet booster",
 }
 N = 60  # posts of a week
-SETTINGS = "alerts: {warm_up: 50, budget: 5}\n"
+SETTINGS = "alerts: {warm_up: 50, budget: 5}\ncheckpoints: {keep: 0}\n"
 
 
 def post(week, number, topic):

@@ -209,7 +209,7 @@ class TestCheckpoints:
     """Checkpoints that were deleted to save space are learned again, to the same bytes."""
 
     def test_thinned(self, tmp_path):
-        whole = streams.begin(tmp_path, 7, streams.SETTINGS + "checkpoints: {keep: 0}\n")
+        whole = streams.begin(tmp_path, 7)
         done(whole)
         kept = {path.name for path in chain(whole, "state", 1).parent.glob("*.h5")}
         assert kept == {f"{t}.h5" for t in range(6)}  # the first holds two weeks

@@ -98,7 +98,7 @@ def opened(folder="."):
     said = project.read(folder)
     config = project.expand({**said, "study": said.get("study") or project.name_of(os.path.basename(os.getcwd()))})
     with open(places.HOME / "config" / "config.yaml", encoding="utf-8") as file:
-        config = study.merge(config, yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        config = study.merge(config, yaml.safe_load(file))
     schema = study.load_schema(places.SCHEMAS / "config.schema.json")
     study.check_config(config, schema)
     _check_alone(config)

@@ -77,8 +77,13 @@ def init(args):
 
 
 def run(args):
+    from odl.config import project
     from odl.project import run as running
 
+    if not os.path.isfile(os.path.join(args.folder, project.FILE)):
+        raise ConfigError(
+            f"{args.folder} holds no {project.FILE}", "a folder that odl init wrote", "run odl init first"
+        )
     if args.options:
         given = f"{' '.join(args.options)} behind `odl run {args.folder}`"
         todo = f"type: odl run {args.folder} --help, or `odl init --snakemake` for a folder that Snakemake drives"

@@ -55,7 +55,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         with stopping.heeding() as heed, lock.alone(place.lock, wait):
             ledger, options = Ledger(place.ledger, check), {"again": again, "dry": dry, "cores": cores or _cores()}
-            return _run(place, ledger, named, began, check=heed.check, **options)
+            *lines, last = _run(place, ledger, named, began, check=heed.check, **options)
+    return "\n".join([*lines, *filter(None, [news.unread(folder, place.stream)]), last])
 
 
 def _run(place, ledger, named, began, *, dry, **options):
@@ -65,7 +66,7 @@ def _run(place, ledger, named, began, *, dry, **options):
     try:
         loop.run()
         if dry:
-            return _plan(loop)
+            return [_plan(loop)]
         shown.close()
         told = _ending(place, ledger)
     except KeyboardInterrupt:
@@ -77,12 +78,12 @@ def _run(place, ledger, named, began, *, dry, **options):
             shown.close()
         loop.write_costs()
         ledger.save()
-    lines = [told.replace("odl explain FOLDER", f"odl explain {named}"), *_documents(place, ledger, named)]
+    lines = [told.replace("odl explain FOLDER", f"odl explain {named}"), _documents(place, ledger)]
     lines += _outdated(loop, named)
     ledger.save()
     page = os.path.join(named, "new.html")
     done = f"done in {duration(time.monotonic() - began)}" if loop.done else "nothing has changed since the last run"
-    return "\n".join([*lines, f"{done}; open {page}"])
+    return [*lines, f"{done}; open {page}"]
 
 
 def _ending(place, ledger):
@@ -101,8 +102,8 @@ def _ending(place, ledger):
     return text
 
 
-def _documents(place, ledger, named):
-    """Return how many documents are new since the last run that ended well, and which files beside are not read."""
+def _documents(place, ledger):
+    """Return how many documents are new since the last run that ended well."""
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     key, noted = ledger.digest(path), ledger.told.get("documents", ["", ""])
     if key != noted[0] or not os.path.exists(news.FILE):
@@ -113,10 +114,7 @@ def _documents(place, ledger, named):
         ledger.tell("documents", [key, f"0 new documents since the run before; {count:,} in all"])
     else:
         said = noted[1]
-    return [
-        said,
-        *filter(None, [news.unread(".", place.stream).replace(project.FILE, os.path.join(named, project.FILE))]),
-    ]
+    return said
 
 
 def _outdated(loop, named):

@@ -83,6 +83,9 @@ def decide(batch, before):
         If the batches or the features before were made without near-duplicates, or are others.
     """
     if "shingles" not in batch:
+        if before is not None and before.groups is not None:
+            given, todo = f"{batch.filename} has no shingles", "set options.duplicates of the corpus to true"
+            raise DataError(given, "a batch of a corpus read for near-duplicates, as before", todo)
         return None
     t, own, known = int(batch.attrs["t"]), _sets(batch), _known(batch, before)
     ids = storage.read_strings(batch, "ids")

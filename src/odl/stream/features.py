@@ -243,7 +243,7 @@ def read(path: str | os.PathLike) -> Features:
         return Features(rows.opened(path))
 
 
-def advance(output, source, previous=None, max_terms=0, hash_terms=0):
+def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=False):
     """Continue the feature chain by one batch, a run of documents at a time.
 
     Parameters
@@ -258,6 +258,8 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0):
         Most terms known after a batch; 0: all. Those too many leave before the next one (`odl.stream.terms.staying`).
     hash_terms : int
         Buckets that words are hashed to (`odl.stream.buckets`); 0: a column a word.
+    alone : bool
+        Whether the batches before have no files, so that near-duplicates cannot be told.
 
     Returns
     -------
@@ -279,7 +281,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0):
             raise DataError(given, expected, "pass the batch that follows")
         known = known_terms.known(before, max_terms, hash_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
-        groups = duplicates.decide(batch, before)
+        groups = None if alone else duplicates.decide(batch, before)
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
         used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
         columns = np.zeros(len(words), dtype=np.int32)
@@ -346,5 +348,5 @@ def follow(
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
         alone = replace(documents, passages=None, shingles=None)
         docs.write(source, alone, "batch", t=previous.t + 1 if previous else 0)
-        advance(output, source, previous, max_terms, hash_terms)
+        advance(output, source, previous, max_terms, hash_terms, alone=True)
         return read(output)

@@ -1,6 +1,7 @@
 """A file whose bytes changed is refused, or every value read of it is what was written."""
 
 import random
+import re
 import shutil
 
 import fuzz_world
@@ -151,7 +152,9 @@ class TestVerify:
 
     def test_a_whole_study(self, study, capsys):
         assert cli.main(["verify", str(study)]) in (0, None)
-        assert re.fullmatch(r"odl verify: 9 files and \d+ libraries of kernels, all of which fit\n", capsys.readouterr().out)
+        assert re.fullmatch(
+            r"odl verify: 9 files and \d+ libraries of kernels, all of which fit\n", capsys.readouterr().out
+        )
 
     def test_a_changed_file_is_named(self, study, capsys):
         path = study / "c/seed0/features/1.h5"

@@ -8,7 +8,7 @@ from odl.commands.declare import argument, command, step
 @command(
     "hold every file of a study to its digests",
     argument("folder", help="results/STUDY"),
-    more="Compiled kernels as well. It names each that is damaged and what to delete, and ends with status 1 if any is.",
+    more="Compiled kernels too. It names what is damaged and what to delete, and ends with status 1 if there is any.",
     examples=("odl verify results/default", "odl verify news/results/news"),
 )
 def verify(args):

@@ -6,9 +6,9 @@ from odl.commands.declare import argument, command, step
 
 
 @command(
-    "hold the files of a study and the kernels to their digests",
+    "hold every file of a study to its digests",
     argument("folder", help="results/STUDY"),
-    more="It names each file that is damaged, with what to delete, and ends with status 1 if there is one.",
+    more="Compiled kernels too. It names what is damaged and what to delete, and ends with status 1 if there is any.",
     examples=("odl verify results/default", "odl verify news/results/news"),
 )
 def verify(args):

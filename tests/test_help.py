@@ -89,7 +89,10 @@ def test_what_is_missing_is_named_and_no_more(capsys):
         assert capsys.readouterr().err.endswith("required: folder\n")
 
 
-def test_options_of_snakemake_are_answered_with_what_to_type(capsys):
+def test_options_of_snakemake_are_answered_with_what_to_type(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my news").mkdir()
+    (tmp_path / "my news" / "odl.yaml").touch()
     assert cli.main(["run", "my news", "--", "--unlock"]) == 1
     said = capsys.readouterr().err
     assert "no longer runs Snakemake; type: odl run my news --help, or `odl init --snakemake`" in said

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.sparse.linalg import norm
 
-from odl.alerts import calibration
+from odl.alerts import calibration, reasons
 from odl.errors import ParameterError
 from odl.files import text
 
@@ -121,3 +123,19 @@ def test_titles_are_one_line_without_lines_drawn_of_signs():
         text.heading("scipy.fft:\n=======\nDiscrete\x1b ======= transforms") == "scipy.fft: Discrete\\u001b transforms"
     )
     assert text.heading("-----") == "-----" and text.heading("a == b ... c") == "a == b ... c"
+
+
+def test_nearest_atoms_are_those_of_sorting_all_of_them(rng):
+    P = sparse.random_array((50, 20), density=0.2, rng=rng, format="csr")
+    A = sparse.random_array((20, 30), density=0.2, rng=rng, format="csc")
+    A = sparse.csc_array(sparse.hstack([A, A[:, ::-1], sparse.csc_array((20, 3))], format="csc"))  # each atom twice
+    A.data = np.where(np.arange(A.nnz) % 7 == 0, -A.data, A.data)
+    products, sizes, lengths = (P @ A).toarray(), norm(A, axis=0), norm(P, axis=1)
+    for most in (1, 2, 5):
+        near = reasons.nearest(P, A, most)
+        assert any(near) and not all(len(pairs) == most for pairs in near)
+        for row, pairs in enumerate(near):
+            cosines = products[row] / np.maximum(lengths[row] * sizes, 1e-300)
+            best = [int(atom) for atom in np.lexsort((np.arange(63), -cosines)) if cosines[atom] > 0][:most]
+            assert [atom for atom, _ in pairs] == best
+            np.testing.assert_allclose([cosine for _, cosine in pairs], cosines[best], rtol=1e-12)

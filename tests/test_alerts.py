@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.sparse.linalg import norm
 
-from odl.alerts import calibration
+from odl.alerts import calibration, reasons
 from odl.errors import ParameterError
 from odl.files import text
 
@@ -130,3 +132,19 @@ def test_cells_that_a_spreadsheet_would_run_begin_with_an_apostrophe(sign):
     assert text.guarded(f"x;{sign}x") == f"x;'{sign}x"
     for plain in ("a=b", "a - b", "it's", "'a'", "2026-01-05", "", -1.5, None):
         assert text.guarded(plain) == plain
+
+
+def test_nearest_atoms_are_those_of_sorting_all_of_them(rng):
+    P = sparse.random_array((50, 20), density=0.2, rng=rng, format="csr")
+    A = sparse.random_array((20, 30), density=0.2, rng=rng, format="csc")
+    A = sparse.csc_array(sparse.hstack([A, A[:, ::-1], sparse.csc_array((20, 3))], format="csc"))  # each atom twice
+    A.data = np.where(np.arange(A.nnz) % 7 == 0, -A.data, A.data)
+    products, sizes, lengths = (P @ A).toarray(), norm(A, axis=0), norm(P, axis=1)
+    for most in (1, 2, 5):
+        near = reasons.nearest(P, A, most)
+        assert any(near) and not all(len(pairs) == most for pairs in near)
+        for row, pairs in enumerate(near):
+            cosines = products[row] / np.maximum(lengths[row] * sizes, 1e-300)
+            best = [int(atom) for atom in np.lexsort((np.arange(63), -cosines)) if cosines[atom] > 0][:most]
+            assert [atom for atom, _ in pairs] == best
+            np.testing.assert_allclose([cosine for _, cosine in pairs], cosines[best], rtol=1e-12)

@@ -1,10 +1,11 @@
 """Batches and features that are written a run of documents at a time have the bytes of those written at once."""
 
+import h5py
 import numpy as np
 import pytest
 from studies import batch_of
 
-from odl.errors import DataError
+from odl.errors import DataError, StorageError
 from odl.files import documents, rows
 from odl.files.documents import Documents
 from odl.stream import batchfile, batching, features
@@ -65,3 +66,29 @@ def test_a_batch_without_words(tmp_path):
     batchfile.write(tmp_path / "documents.h5", np.array([1, 0]), tmp_path / "batch.h5", 0)
     found = documents.read(tmp_path / "batch.h5", "batch")
     assert found.ids == ["y", "x"] and found.counts.shape == (2, 0) and found.titles == ["", ""]
+
+
+def test_a_batch_costs_what_its_own_documents_do(rng, tmp_path):
+    """Of other documents nothing is read once a batch was cut: damage among them is met where they are asked for."""
+    path = tmp_path / "documents.h5"
+    found = batch_of(rng, 0, 6000, ["harvest", "merger"])
+    found.titles[:] = [f"{title} {rng.random()} {rng.random()}" for title in found.titles]
+    documents.write(path, found, reader="documents")
+    first, last = np.arange(50), np.arange(5900, 5950)
+    batchfile.write(path, first, tmp_path / "before.h5", 0)
+    with h5py.File(path, "r+") as file:
+        file["titles"][-20_000:] = ord("x")
+        file["vocabulary"][-1] = ord("x")
+    batchfile.write(path, first, tmp_path / "after.h5", 0)
+    assert (tmp_path / "after.h5").read_bytes() == (tmp_path / "before.h5").read_bytes()
+    with pytest.raises(StorageError, match="titles"):
+        batchfile.write(path, last, tmp_path / "last.h5", 0)
+
+
+def test_another_corpus_under_the_same_name(corpus, rng, tmp_path):
+    batchfile.write(tmp_path / "documents.h5", np.arange(5), tmp_path / "0.h5", 0)
+    other = batch_of(rng, 1, 30, ["strike"])
+    documents.write(tmp_path / "documents.h5", other, reader="documents")
+    batchfile.write(tmp_path / "documents.h5", np.arange(30), tmp_path / "1.h5", 1)
+    again = documents.read(tmp_path / "1.h5", "batch")
+    assert (again.ids, again.titles, again.vocabulary) == (other.ids, other.titles, other.vocabulary)

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from odl import corpora as readers
 from odl.cli import main
+from odl.corpora import cleaning_encoded as encoded
+from odl.corpora import cleaning_mail as mail
 from odl.corpora.cleaning import CLEANERS, chosen_cleaners
 from odl.corpora.cleaning_encoded import drop_encoded
 from odl.corpora.cleaning_html import drop_html
@@ -358,3 +360,88 @@ def test_raw_20_newsgroups(corpora):
     assert 6500 < n_changed["quotes"] < 8000 and 4000 < n_changed["signatures"] < 6000
     assert 30 < n_changed["encoded"] < 100 and n_changed["html"] < 20
     assert not left
+
+
+SPACES = "".join(filter(str.isspace, map(chr, range(0x3001)))).replace("\n", "")
+PIECES = [
+    *(
+        "> ",
+        "|",
+        ":",
+        "}",
+        "On 5 May",
+        "In article <a@b>",
+        "Ann wrote",
+        "a@b.c",
+        "says",
+        "schrieb",
+        " -- ",
+        "--",
+        "x",
+        "-",
+    ),
+    *("_____", "Cheers,", "Sent from my x", "www.x.y", "555-123-4567", "tel 5", "Lima", "0a1b" * 9, "0a 1b " * 8, "\r"),
+    *(UU.split("\n")[0], BASE64.split("\n")[0], "-- Original Message --", "M", *SPACES),
+]
+lines = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+
+
+def kind_by_all_patterns(line):
+    """What a line is, each pattern asked."""
+    if not line.strip():
+        return "blank"
+    short = len(line) <= mail.LONGEST
+    asked = {
+        "quoted": mail.QUOTED.match(line),
+        "marked": mail.MARKED.match(line),
+        "addressed": short and (mail.ARTICLE.match(line) or mail.ADDRESSED.search(line)),
+        "wrote": short and mail.WROTE.search(line),
+        "dated": short and mail.DATED.match(line),
+    }
+    return next((kind for kind, found in asked.items() if found), "other")
+
+
+def signature_by_all_patterns(text):
+    """A text without its signature, each line looked at for what a contact has."""
+    lines = text.split("\n")
+    end, at, filled, gaps, blank, contact = len(lines), len(lines) - 1, 0, 0, 0, False
+    while at >= 0 and filled <= mail.MOST_LINES:
+        line = lines[at]
+        if line.strip():
+            if len(line) > mail.LONGEST:
+                break
+            cut = mail.DASHES.match(line) or mail.CLOSING.match(line) or mail.DEVICE.match(line)
+            if cut or (gaps == 0 and (mail.DASH_LINE.match(line) or (contact and mail.RULE.match(line)))):
+                end, filled, gaps, contact = at, 0, 0, False
+            else:
+                filled, gaps, contact = filled + 1, gaps + blank, contact or bool(mail.CONTACT.search(line))
+            blank = 0
+        else:
+            blank = int(filled > 0)
+        at -= 1
+    return "\n".join(lines[:end]) if any(map(str.strip, lines[:end])) else text
+
+
+@settings(max_examples=600, deadline=None)
+@given(line=lines)
+def test_a_pattern_that_is_not_asked_would_not_have_fitted(line):
+    assert mail._kind(line) == kind_by_all_patterns(line)
+    signs = [sign for _, kind in encoded.KINDS for sign in kind]
+    assert bool(encoded.SIGN.match(line)) == any(sign.match(line) for sign in signs)
+
+
+@settings(max_examples=600, deadline=None)
+@given(text=st.lists(lines, max_size=9).map("\n".join))
+def test_signatures_are_those_of_asking_every_line_for_a_contact(text):
+    assert drop_signatures(text) == signature_by_all_patterns(text)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_any_white_space_may_follow_a_colon(space):
+    assert mail._kind(f"Ann wrote:{space}") == "wrote" and mail._kind(f"a@b.c writes:{space}{space}") == "addressed"
+
+
+def test_only_a_rule_with_a_contact_below_it_begins_a_signature():
+    assert drop_signatures("Rain.\n_____\nAnn\na@b.c") == "Rain."
+    for text in ("Rain.\n_____\nAnn", "Rain, a@b.c.\n_____\nAnn", "_____\nAnn\n--\na@b.c"):
+        assert drop_signatures(text) == signature_by_all_patterns(text) == text.removesuffix("\n--\na@b.c")

@@ -1,6 +1,7 @@
 """One contract for every learner, and each rule against its equation written down densely."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -286,3 +287,27 @@ def test_oiadmm_is_a_plain_function(P, rng):
         A, dual = oiadmm_step(batch, X, A, dual, 30.0, 0.01)
         state = learner.learn(state, batch, X)
     assert (state.dictionary != A).nnz == 0 and (dual != state.arrays["dual"]).nnz == 0 and dual.nnz
+
+
+def sorted_first(matrix, most):
+    """What `matrices.leading` gives, by sorting everything."""
+    lists = []
+    for first, last in pairwise(matrix.indptr.tolist()):
+        pairs = zip(matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True)
+        lists.append(sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:most])
+    return lists
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 40])
+def test_leading_entries_are_those_of_sorting(rng, most):
+    for n_rows, density in ((1, 0.0), (0, 0.5), (60, 0.3), (7, 1.0)):
+        matrix = sparse.random_array((n_rows, 30), density=density, rng=rng, format="csr")
+        matrix.data = np.round(matrix.data * 5) - 2  # ties, zeros and less
+        assert matrices.leading(matrix, most) == sorted_first(matrix, most)
+        order = np.concatenate([rng.permutation(np.arange(*span)) for span in pairwise(matrix.indptr)] or [[]])
+        order = order.astype(np.int64)
+        parts = np.append(matrix.data[order], 9.0), np.append(matrix.indices[order], 0), matrix.indptr  # one too many
+        shuffled = sparse.csr_array((n_rows, 30))
+        shuffled.data, shuffled.indices, shuffled.indptr = parts
+        assert matrices.leading(shuffled, most) == sorted_first(matrix, most)
+        assert matrices.leading(matrix.T, most) == sorted_first(matrix, most)

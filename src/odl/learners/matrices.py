@@ -77,10 +77,11 @@ def leading(matrix, most):
     """
     ends = matrix.indptr
     rows, values = np.flatnonzero(np.diff(ends)), matrix.data[: ends[-1]].astype(np.float64)
-    of_row, lists = np.repeat(np.arange(len(rows)), np.diff(ends)[rows]), [[] for _ in range(len(ends) - 1)]
+    sizes, lists = np.diff(ends)[rows], [[] for _ in range(len(ends) - 1)]
+    of_row = np.repeat(np.arange(len(rows)), sizes)
     for _ in range(most if len(rows) else 0):
         best = np.maximum.reduceat(values, ends[rows])
-        at = np.flatnonzero((values == best[of_row]) & (values > -np.inf))
+        at = np.flatnonzero((values == np.repeat(best, sizes)) & (values > -np.inf))
         at = at[np.lexsort((matrix.indices[at], of_row[at]))]
         at = at[np.unique(of_row[at], return_index=True)[1]]
         pairs = zip(matrix.indices[at].tolist(), values[at].tolist(), strict=True)

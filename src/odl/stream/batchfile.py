@@ -63,14 +63,14 @@ def write(source, order, output, t):
         if order.min() < 0 or order.max() >= counts.shape[0]:
             raise ValueError(f"it has {counts.shape[0]} documents, and row {order.max()} is asked for")
         whole = _whole(file)
-        held = list(picked(counts, order)) if len(order) <= rows.PART else None
-        columns, words = _columns(held or picked(counts, order), counts.shape[1], whole.vocabulary)
+        small = list(picked(counts, order)) if len(order) <= rows.PART else None  # else it is read twice
+        columns, words = _columns(small or picked(counts, order), counts.shape[1], whole.vocabulary)
         digests, times = (_picked(storage.dataset_of(file, name, "iu"), order) for name in ("digests", "times"))
         with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
             shape = (len(order), len(words))
             parts = (
                 sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], len(words)))
-                for part in held or picked(counts, order)
+                for part in small or picked(counts, order)
             )
             rows.write_csr(batch, "counts", parts, shape, np.int32, folder)
             storage.write_strings(batch, "vocabulary", words)
@@ -78,10 +78,10 @@ def write(source, order, output, t):
                 _write_strings(storage.dataset_of(file, name, "u"), ends, order, batch, name)
             storage.write_array(batch, "times", times)
             if "removed" in file:
-                taken = {
-                    name: storage.dataset_of(file["removed"], name, "i") for name in storage.names_in(file, "removed")
-                }
-                docs.write_removed(batch, {name: _picked(held, order) for name, held in taken.items()})
+                group, names = file["removed"], storage.names_in(file, "removed")
+                docs.write_removed(
+                    batch, {name: _picked(storage.dataset_of(group, name, "i"), order) for name in names}
+                )
             if "shingles" in file:
                 shingles = rows.Matrix(file, "shingles")
                 shape = (len(order), shingles.shape[1])

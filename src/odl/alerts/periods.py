@@ -8,7 +8,7 @@ from scipy import sparse
 
 from odl.alerts.memory import Memory
 from odl.errors import StorageError
-from odl.files import checkpoints, storage
+from odl.files import checkpoints, digests, storage
 
 KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
@@ -146,6 +146,11 @@ def write(path, record, carried):
     record : Record
     carried : Carried
         Its `digest` is that of the file before.
+
+    Returns
+    -------
+    str
+        Digest of the file.
     """
     attributes = {**record.run, "t": record.t, "settings": json.dumps(record.settings, sort_keys=True)}
     with storage.writing(path, KIND, **attributes, **record.facts, previous=carried.digest) as file:
@@ -155,6 +160,7 @@ def write(path, record, carried):
         changes = {name: getattr(record, name) for name in CHANGES}
         storage.write_strings(file, "topics", [json.dumps(changes, ensure_ascii=False)])
         _write_memory(file.create_group("memory"), carried)
+        return digests.seal(file)
 
 
 def _write_memory(group, carried):

@@ -101,7 +101,7 @@ def batch(args):
 def features(args):
     from odl.stream import features
 
-    cut = features.advance(args.output, args.batch, args.previous, args.max_terms, args.hash_terms)
+    cut = features.advance(args.output, args.batch, args.previous, args.max_terms, args.hash_terms).cut
     made = features.read(args.output)
     if args.max_terms or args.hash_terms:
         print(f"odl features: {made.sentence()}")

@@ -59,7 +59,7 @@ class Ledger:
 
     def __init__(self, path, check=False):
         self.path, self.known, self.told, self.check = os.fspath(path), {}, {}, check
-        self.changed = False
+        self.changed, self.unsynced = False, set()
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             with open(self.path, encoding="utf-8") as file:
                 held = json.load(file)
@@ -76,7 +76,7 @@ class Ledger:
         if held is not None and held[0] == state and not self.check:
             return Entry(*held[1])
         try:
-            entry = read(path, self.check)
+            entry = read(path)
         except (OdlError, OSError):
             return None
         self._keep(path, state, entry)
@@ -89,6 +89,7 @@ class Ledger:
     def _keep(self, path, state, entry):
         if self.known.get(path) != [state, list(entry)]:
             self.known[path], self.changed = [state, list(entry)], True
+            self.unsynced.add(path)
 
     def tell(self, name, value):
         """Keep a text that follows from files; `told` gives it back."""
@@ -107,12 +108,17 @@ class Ledger:
         self.changed = self.known.pop(path, None) is not None or self.changed
 
     def save(self):
-        """Write what is known, of files that are there."""
+        """Write what is known, of files that are there; after a power loss none is trusted that the disk has not."""
         if not self.changed:
             return
+        for path in self.unsynced:
+            _sync(path)
+        self.unsynced.clear()
         held = {"form": FORM, "files": self.known, "told": self.told}
         with replacing(self.path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             json.dump(held, file, separators=(",", ":"))
+            file.flush()
+            os.fsync(file.fileno())
         self.changed = False
 
 
@@ -121,14 +127,22 @@ def _state(path):
     return [facts.st_size, facts.st_mtime_ns, facts.st_ino]
 
 
-def read(path, whole=False):
-    """Return the entry of a file from the file itself.
+def _sync(path):
+    """Wait until a file is on the disk."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read(path):
+    """Return the entry of a file from the file itself, verified as a whole.
 
     Parameters
     ----------
     path : path-like
-    whole : bool
-        Whether all that an HDF5 file holds is verified, not its names and attributes alone.
 
     Raises
     ------
@@ -140,7 +154,7 @@ def read(path, whole=False):
     if path.endswith(".h5"):
         from odl.files import verify
 
-        attributes = verify.content(path, arrays=whole)
+        attributes = verify.content(path)
         return entry_of(str(attributes["digest"]), made.of_attributes(attributes))
     if path.endswith(".html"):
         with open(path, encoding="utf-8") as file:

@@ -10,7 +10,7 @@ from odl.config.steps import STEPS, record_of
 from odl.engine import forking, steps
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, record_in
-from odl.files import made, tables
+from odl.files import digests, made, tables
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
 SAVED = 20.0  # seconds between two writings of what was verified
@@ -57,10 +57,14 @@ class Loop:
         self.folder, self.ledger, self.shown, self.again, self.dry = folder, ledger, shown, again, dry
         self.cores, self.check = cores, check
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
-        self.learned, self.prepared, self.saved, self.period = None, False, time.monotonic(), ""
+        self.left, self.prepared, self.saved, self.period = {}, False, time.monotonic(), ""
 
     def run(self):
         """Do what is to be done; return the number of timesteps."""
+        with digests.remembering():
+            return self._run()
+
+    def _run(self):
         self.read()
         stream, seed = self.folder.stream, self.folder.names["seed"]
         settings = {key: stream[key] for key in ("batches", "protocol", "topic_entry", "ties")}
@@ -211,8 +215,8 @@ class Loop:
         for role, digest in zip(STEPS[name].writes, outputs, strict=True):
             beside = outputs[: list(STEPS[name].writes).index(role)]
             self.ledger.put(arguments[role], digest, {**record, "beside": beside})
-        if name == "update":
-            self.learned = t, result
+        if name in ("features", "update", "alerts"):
+            self.left[name] = t, result
         self.period = result if name == "batch" else self.period
         if self.shown:
             self.shown.finished(job, result if name == "read" else self.period)
@@ -220,20 +224,24 @@ class Loop:
 
     def _at_hand(self, name, t):
         """Return what the steps before left in memory for a step; see to it that the checkpoints it reads are there."""
+        if name == "features":
+            return {"previous": self._of("features", t - 1)}
         if name not in ("update", "alerts"):
             return {}
         if not self.prepared:
             steps.prepare(self.folder.algorithm, lambda line: None)
             self.prepared = True
-        learned_t, learned = self.learned or (None, None)
+        for needed in (t - 1, t) if name == "alerts" else (t - 1,):
+            self.restore(needed)
         if name == "alerts":
-            for needed in (t - 1, t):
-                self.restore(needed)
-            learned_t, learned = self.learned or (None, None)
-            return {"learned": learned} if learned_t == t else {}
-        self.restore(t - 1)
-        learned_t, learned = self.learned or (None, None)
-        return {"before": learned.after} if t and learned_t == t - 1 else {}
+            return {"learned": self._of("update", t), "carried": self._of("alerts", t - 1)}
+        before = self._of("update", t - 1)
+        return {"data": self._of("features", t), "before": before and before.after}
+
+    def _of(self, name, t):
+        """Return what a step of a timestep left in memory, None where it was not done just now."""
+        done, result = self.left.get(name, (None, None))
+        return result if done == t else None
 
     def restore(self, t):
         """Learn again up to a checkpoint that was deleted to save space: the same bytes."""

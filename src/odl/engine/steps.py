@@ -43,42 +43,41 @@ def batch(arguments):
     return batchfile.cut(arguments["documents"], arguments["order"], arguments["output"], arguments["t"])
 
 
-def features(arguments):
-    """Continue the chain of vocabulary and frequencies."""
+def features(arguments, previous=None):
+    """Continue the chain of vocabulary and frequencies; return the features, open."""
     from odl.stream import features
 
-    names = ("output", "batch", "previous", "max_terms", "hash_terms")
-    features.advance(*(arguments[name] or None if name == "previous" else arguments[name] for name in names))
-    return ""
+    paths = arguments["output"], arguments["batch"], previous or arguments["previous"] or None
+    return features.advance(*paths, arguments["max_terms"], arguments["hash_terms"]).opened(arguments["output"])
 
 
-def update(arguments, before=None):
+def update(arguments, data=None, before=None):
     """Score one timestep and learn from it; return what that leaves in memory."""
     from odl.jobs import runs, update
 
     names = ("previous", "history", "corpus_features")
     return update.update(
-        *(arguments[name] for name in ("features", "state", "scores")),
+        *(data or arguments["features"], arguments["state"], arguments["scores"]),
         run=runs.parse(arguments["run"]),
         **{name: arguments.get(name) or None for name in names},
         before=before,
     )
 
 
-def alerts(arguments, learned=None):
-    """Continue the chain of items, topics and reasons."""
+def alerts(arguments, learned=None, carried=None):
+    """Continue the chain of items, topics and reasons; return what the next period goes on from."""
     from odl.jobs import alerts, runs
 
     files = {name: arguments.get(name) or None for name in ("known", "previous", "batch")}
-    alerts.follow(
+    return alerts.follow(
         *(arguments[name] for name in ("features", "scores", "state", "output")),
         run=runs.parse(arguments["run"]),
         settings=arguments["settings"],
         whole=arguments.get("corpus_features") or None,
         **files,
         learned=learned,
+        carried=carried,
     )
-    return ""
 
 
 def newpage(arguments):

@@ -133,7 +133,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
     missing : list of list of (int, float)
         Their unexplained terms.
     top_atoms : list of list of (int, float)
-        Top terms of each atom after learning.
+        Top terms of each atom after learning; none of those that are not told.
     atom_use : ndarray
         Sum of the codes of each atom over the batch.
     vocabulary : list of str

@@ -25,7 +25,8 @@ from odl.files import digests, made
 from odl.files.atomic import replacing
 
 FORMAT = 2
-COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}  # level 4: 5 % smaller, half as slow again
+VERSION = ("v110", "v110")  # of HDF5's layout: an array of one chunk needs no index of 2 KiB
 PACKED = 1100  # gzip makes at most 1032 bytes of one
 SMALL = 1 << 24  # bytes that are read without looking at how many are stored
 CACHE = 1 << 20  # bytes that an open array keeps unpacked: one chunk; HDF5 itself keeps eight times as much
@@ -47,7 +48,7 @@ def writing(path, kind, **attributes):
     """
     with replacing(path) as temporary, _uninterrupted(), _Sink(temporary, "w+") as sink:
         try:
-            with h5py.File(sink, "w", rdcc_nbytes=CACHE) as file:
+            with h5py.File(sink, "w", rdcc_nbytes=CACHE, libver=VERSION) as file:
                 file.attrs["kind"] = kind
                 file.attrs["format"] = FORMAT
                 for name, value in attributes.items():
@@ -57,6 +58,7 @@ def writing(path, kind, **attributes):
         finally:
             if sink.failed:  # what HDF5 says of it, if anything, follows from it
                 raise sink.failed
+    digests.remember(path)
 
 
 @contextmanager
@@ -169,10 +171,10 @@ def damaged(path, error, expected="a whole file"):
     return StorageError(given, expected, f"delete {path} and run the same command again")
 
 
-def write_array(group, name, values, **options):
-    """Store an array, compressed where that is possible."""
+def write_array(group, name, values, packed=True):
+    """Store an array, compressed where that is possible and `packed`."""
     values = np.asarray(values)
-    dataset = group.create_dataset(name, data=values, **(COMPRESSION if values.size else {}), **options)
+    dataset = group.create_dataset(name, data=values, **(COMPRESSION if packed and values.size else {}))
     digests.mark(dataset, values)
 
 
@@ -227,14 +229,14 @@ def names_in(group, name):
     return list(held)
 
 
-def write_csr(group, name, matrix):
+def write_csr(group, name, matrix, packed=True):
     """Store a sparse matrix by rows, indices sorted, so that equal matrices give equal bytes."""
     matrix = sparse.csr_array(matrix)
     if not matrix.has_sorted_indices:
         matrix = matrix.sorted_indices()
     inner = group.create_group(name)
     inner.attrs["shape"] = np.asarray(matrix.shape, dtype=np.int64)
-    write_array(inner, "data", matrix.data)
+    write_array(inner, "data", matrix.data, packed)
     write_array(inner, "indices", matrix.indices.astype(np.int32))
     write_array(inner, "indptr", matrix.indptr.astype(np.int64))
 

@@ -40,6 +40,7 @@ def follow(
     batch=None,
     whole=None,
     learned=None,
+    carried=None,
 ):
     """Continue the chain of alerts by one period.
 
@@ -62,6 +63,13 @@ def follow(
         Last features of the stream, for ``idf: corpus``.
     learned : odl.jobs.update.Learned, optional
         What scores, state and features hold, where it is at hand.
+    carried : odl.alerts.periods.Carried, optional
+        What `previous` holds, where it is at hand.
+
+    Returns
+    -------
+    odl.alerts.periods.Carried
+        What the next period goes on from.
 
     Raises
     ------
@@ -72,7 +80,7 @@ def follow(
     learner = run.learner
     step, P, current, found, after = learned or _read(source, scores, state, run, known, whole)
     data = step.data
-    carried = _before(previous, run, chosen, data.t)
+    carried = carried or _before(previous, run, chosen, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
     counts = data.counts[:]
     words = shares.with_data(counts, shares.entries(novelty.shares(learner, current, P, found)[0], counts))
@@ -99,10 +107,11 @@ def follow(
     held = zip(memory.number.tolist(), linked.tolist(), strict=True)
     record.atoms = [(number, atom) for number, atom in held if atom >= 0]
     recent = carried.recent if data.t == 0 else np.append(carried.recent, found.score[~found.empty])
-    periods.write(output, record, periods.Carried(
+    after = periods.Carried(
         data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], opened,
         documents, linked, data.terms,
-    ))  # fmt: skip
+    )  # fmt: skip
+    return replace(after, digest=periods.write(output, record, after))
 
 
 def _read(source, scores, state, run, known, whole):

@@ -82,7 +82,7 @@ def open_documents(source, run, corpus_features=None):
 
     Parameters
     ----------
-    source : path-like
+    source : path-like or odl.stream.features.Features
         Features of the timestep.
     run : Run
     corpus_features : path-like, optional
@@ -98,7 +98,7 @@ def open_documents(source, run, corpus_features=None):
     DataError
         If the words of the features are hashed to another number of buckets than the run says.
     """
-    data = features.read(source)
+    data = source if isinstance(source, features.Features) else features.read(source)
     if data.hash_terms != run.hash_terms:
         given = f"{source} has hash_terms {data.hash_terms}, and run '{run.run}' has {run.hash_terms}"
         raise DataError(given, "one hash_terms along a chain", "name features and run of one configuration")

@@ -22,6 +22,7 @@ from odl.stream import features, terms
 from odl.stream.weighting import Weighed
 
 SHOWN = 20  # most novel documents of a timestep that are kept with their unexplained words
+ALL = 500  # atoms of a dictionary from which on words are kept only of those that a timestep used
 
 
 class Learned(NamedTuple):
@@ -63,7 +64,7 @@ def update(
 
     Parameters
     ----------
-    source : path-like
+    source : path-like or odl.stream.features.Features
         Features of the timestep.
     state, score_file : path-like
         Written: checkpoint and scores.
@@ -136,14 +137,15 @@ def write_scores(path, data, batch, found, before, after, run):
     """
     top = np.argsort(-found.score, kind="stable")[:SHOWN]
     documents, codes = batch.take(top)
+    use = _use(batch, after.shape[1])
     scores.write_scores(
         path,
         data,
         found,
         top=top,
         missing=novelty.unexplained(documents, before, codes, range(len(top))),
-        top_atoms=novelty.top_terms(after),
-        atom_use=_use(batch, after.shape[1]),
+        top_atoms=_top_atoms(after, use),
+        atom_use=use,
         vocabulary=data.vocabulary,
         algorithm=run.learner.algorithm,
         solver=getattr(run.learner, "solver", "own"),
@@ -156,6 +158,15 @@ def write_timings(path, phases, n_documents):
     """Write the CPU seconds of the phases of a job."""
     rows = [{"phase": phase, "cpu_s": f"{cpu:.6f}", "documents": n_documents} for phase, cpu in phases.items()]
     write_table(path, rows)
+
+
+def _top_atoms(A, use):
+    """Return the top terms of each atom; of a large dictionary none of those that were not used."""
+    told = np.flatnonzero(use) if A.shape[1] > ALL else np.arange(A.shape[1])
+    lists = [[] for _ in range(A.shape[1])]
+    for atom, pairs in zip(told.tolist(), novelty.top_terms(sparse.csc_array(A[:, told])), strict=True):
+        lists[atom] = pairs
+    return lists
 
 
 def _use(batch, n_atoms):

@@ -73,9 +73,11 @@ def decide(batch, before):
 
     Returns
     -------
-    Groups or None
+    groups : Groups or None
         Of the documents that the next timestep is compared with, those of the batch last. None where the corpus is read
         without ``duplicates``.
+    sets : list of ndarray
+        Shingles of these documents.
 
     Raises
     ------
@@ -86,10 +88,11 @@ def decide(batch, before):
         if before is not None and before.groups is not None:
             given, todo = f"{batch.filename} has no shingles", "set options.duplicates of the corpus to true"
             raise DataError(given, "a batch of a corpus read for near-duplicates, as before", todo)
-        return None
+        return None, []
     t, own, known = int(batch.attrs["t"]), _sets(batch), _known(batch, before)
     ids = storage.read_strings(batch, "ids")
-    sets = [*_earlier_sets(batch, before, known), *own]
+    earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, before, known)
+    sets = [*earlier, *own]
     names = [*known.names, *ids]
     born = np.concatenate([known.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])])
     firsts = {}
@@ -103,7 +106,7 @@ def decide(batch, before):
     starts = np.append(known.starts, len(names))[-WINDOW - 1 :]
     born = np.array([birth for *birth, _ in groups], dtype=np.int64).reshape(-1, 2)
     first = starts[0]
-    return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:])
+    return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:]), sets[first:]
 
 
 def _known(batch, before):

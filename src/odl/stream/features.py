@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,6 +86,7 @@ class Features:
         )
         self.counts = Counts(file, "counts")
         self.max_terms, self.hash_terms = (int(file.attrs.get(name, 0)) for name in ("max_terms", "hash_terms"))
+        self.sets: list[np.ndarray] = []  # as in `Advanced`, where it is at hand
         self.terms: Any = None
         self.last: Any = None
         self.n_numbered, self.n_left = self.counts.shape[1], 0
@@ -139,6 +140,11 @@ class Features:
     @cached_property
     def stored_words(self) -> list[str]:
         return self._read(storage.read_strings, "vocabulary")
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Column of each word; the timestep after goes on from it."""
+        return {word: number for number, word in enumerate(self.stored_words)}
 
     @cached_property
     def other_words(self) -> list[str]:
@@ -243,6 +249,33 @@ def read(path: str | os.PathLike) -> Features:
         return Features(rows.opened(path))
 
 
+class Advanced(NamedTuple):
+    """What one timestep more of the chain leaves in memory.
+
+    Attributes
+    ----------
+    cut : odl.stream.boilerplate.Cut or None
+        What boilerplate took out, where the corpus is read for it.
+    known : odl.stream.terms.Known or odl.stream.buckets.Buckets
+    sets : list of ndarray
+        Shingles of the documents that the next timestep is compared with.
+    """
+
+    cut: boilerplate.Cut | None
+    known: Any
+    sets: list
+
+    def opened(self, path):
+        """Return the features that were written, without reading again what is in memory."""
+        data = read(path)
+        if isinstance(self.known, known_terms.Known):
+            data.stored_words = self.known.vocabulary
+            if self.known.numbers is not None and not data.max_terms:
+                data.numbers = self.known.numbers
+        data.sets = self.sets
+        return data
+
+
 def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=False):
     """Continue the feature chain by one batch, a run of documents at a time.
 
@@ -263,9 +296,9 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
 
     Returns
     -------
-    odl.stream.boilerplate.Cut or None
-        What boilerplate took out, where the corpus is read for it; the features of the timesteps before have to lie
-        beside the output, and their batches beside the batch where it is read for near-duplicates.
+    Advanced
+        The features of the timesteps before have to lie beside the output where the corpus is read for boilerplate,
+        and their batches beside the batch where it is read for near-duplicates.
 
     Raises
     ------
@@ -281,7 +314,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             raise DataError(given, expected, "pass the batch that follows")
         known = known_terms.known(before, max_terms, hash_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
-        groups = None if alone else duplicates.decide(batch, before)
+        groups, sets = (None, []) if alone else duplicates.decide(batch, before)
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
         used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
         columns = np.zeros(len(words), dtype=np.int32)
@@ -305,7 +338,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             boilerplate.write(file, cut)
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
-    return cut
+    return Advanced(cut, known, sets)
 
 
 def follow(

@@ -107,9 +107,9 @@ def check_bound(most, before):
         raise DataError(given, "one bound along a stream", "delete the features and run again")
 
 
-def number_terms(words, vocabulary):
+def number_terms(words, vocabulary, ids=None):
     """Return the global ids of a batch's words; new ones are appended to the vocabulary, in the order given."""
-    ids = {word: number for number, word in enumerate(vocabulary)}
+    ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
     columns = np.empty(len(words), dtype=np.int32)
     # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
     for column, word in enumerate(words):
@@ -143,13 +143,15 @@ class Known:
     def __init__(self, before, max_terms):
         check_bound(max_terms, before)
         self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
-        self.vocabulary, self.frequencies = [], np.zeros(0, dtype=np.int64)
+        self.vocabulary, self.frequencies, self.numbers = [], np.zeros(0, dtype=np.int64), None
         self.terms, self.last, self.n_numbered = self.frequencies, self.frequencies, 0
         if before:
             self.vocabulary, self.frequencies = list(before.vocabulary), before.frequencies_after()
             self.n_initial = before.n_initial
         if before and max_terms:
             self._drop(before)
+        elif before:
+            self.numbers = before.numbers
 
     def _drop(self, before):
         """Let the terms leave that are too many."""
@@ -162,7 +164,7 @@ class Known:
 
     def columns(self, words):
         """Return the columns of a batch's words; those that are new get the next ids, in the order given."""
-        columns = number_terms(words, self.vocabulary)
+        columns = number_terms(words, self.vocabulary, self.numbers)
         more = len(self.vocabulary) - len(self.frequencies)
         self.frequencies = np.append(self.frequencies, np.zeros(more, dtype=np.int64))
         if self.max_terms:

@@ -22,7 +22,6 @@ from odl.errors import CheckpointError
 from odl.files import digests, rows, storage
 
 FIRST = digests.FIRST
-LONG = 1 << 14  # weights that are stored as they are
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,10 @@ def store(group, name, value, folder=None):
         rows.write_csr(group, name, value.parts(), value.shape, value.dtype, folder)
         group[name].attrs["layout"] = "csr"
     elif sparse.issparse(value):
-        # Weights learned from a stream hardly compress: gzip would take most of the time of writing them.
-        packed = value.dtype.kind != "f" or value.nnz < LONG
-        storage.write_csr(group, name, value.T.tocsr() if value.format == "csc" else value, packed)
+        if value.format == "csc":
+            storage.write_csr(group, name, value.T.tocsr())
+        else:
+            storage.write_csr(group, name, value)
         group[name].attrs["layout"] = value.format
     else:
         storage.write_array(group, name, value)

@@ -25,8 +25,7 @@ from odl.files import digests, made
 from odl.files.atomic import replacing
 
 FORMAT = 2
-COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}  # level 4: 5 % smaller, half as slow again
-VERSION = ("v110", "v110")  # of HDF5's layout: an array of one chunk needs no index of 2 KiB
+COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 PACKED = 1100  # gzip makes at most 1032 bytes of one
 SMALL = 1 << 24  # bytes that are read without looking at how many are stored
 CACHE = 1 << 20  # bytes that an open array keeps unpacked: one chunk; HDF5 itself keeps eight times as much
@@ -48,7 +47,7 @@ def writing(path, kind, **attributes):
     """
     with replacing(path) as temporary, _uninterrupted(), _Sink(temporary, "w+") as sink:
         try:
-            with h5py.File(sink, "w", rdcc_nbytes=CACHE, libver=VERSION) as file:
+            with h5py.File(sink, "w", rdcc_nbytes=CACHE) as file:
                 file.attrs["kind"] = kind
                 file.attrs["format"] = FORMAT
                 for name, value in attributes.items():
@@ -171,10 +170,10 @@ def damaged(path, error, expected="a whole file"):
     return StorageError(given, expected, f"delete {path} and run the same command again")
 
 
-def write_array(group, name, values, packed=True):
-    """Store an array, compressed where that is possible and `packed`."""
+def write_array(group, name, values, **options):
+    """Store an array, compressed where that is possible."""
     values = np.asarray(values)
-    dataset = group.create_dataset(name, data=values, **(COMPRESSION if packed and values.size else {}))
+    dataset = group.create_dataset(name, data=values, **(COMPRESSION if values.size else {}), **options)
     digests.mark(dataset, values)
 
 
@@ -229,14 +228,14 @@ def names_in(group, name):
     return list(held)
 
 
-def write_csr(group, name, matrix, packed=True):
+def write_csr(group, name, matrix):
     """Store a sparse matrix by rows, indices sorted, so that equal matrices give equal bytes."""
     matrix = sparse.csr_array(matrix)
     if not matrix.has_sorted_indices:
         matrix = matrix.sorted_indices()
     inner = group.create_group(name)
     inner.attrs["shape"] = np.asarray(matrix.shape, dtype=np.int64)
-    write_array(inner, "data", matrix.data, packed)
+    write_array(inner, "data", matrix.data)
     write_array(inner, "indices", matrix.indices.astype(np.int32))
     write_array(inner, "indptr", matrix.indptr.astype(np.int64))
 

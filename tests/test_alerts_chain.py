@@ -28,6 +28,7 @@ from scipy.stats import binom
 
 from odl import commands, learners
 from odl.alerts import candidates, clusters, explain, feedback, periods, read, show
+from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError

@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from odl.alerts import clusters, items, reasons
+from odl.alerts import items, reasons
 from odl.alerts.settings import Settings, check_budget, room
 from odl.config.project import LEARNER
 from odl.corpora import text
-from odl.detector import frames, rows
+from odl.detector import frames, repeats, rows
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.settings import LearnerSettings
 from odl.errors import ParameterError
@@ -43,7 +43,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         As of `NoveltyDetector`.
     budget : int or float, default=20
         Items of a batch that are alerts at most; below 1 a share of its items. An item is a document with its
-        near-duplicates in the batch. A share without a `level` is read as that level, its old meaning, and warns.
+        near-duplicates; what repeats one of the four batches before is none. A share without a `level` is read as that
+        level, its old meaning, and warns.
     level : float, optional
         Largest tail probability of an alert, 0.1 by default; at least 1 / (1 + `window`).
     window : int, default=2000
@@ -79,6 +80,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     frequencies_ : ndarray of int64
         Documents so far that hold each word.
     n_documents_ : int
+    repeats_ : odl.detector.repeats.Repeats
+        Near-duplicates of the last batches, told as by `odl init`.
 
     Examples
     --------
@@ -157,7 +160,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> import pandas as pd
         >>> from odl import TextNovelty
         >>> frame = pd.DataFrame({"day": ["2026-01-05", "2026-01-06", "2026-01-14"], "text": ["oil", "oil", "orbit"]})
-        >>> TextNovelty(time="day", period="week", initial=1).update(frame)[["batch", "tail", "score"]].round(2).values.tolist()
+        >>> found = TextNovelty(time="day", period="week", initial=1).update(frame)
+        >>> found[["batch", "tail", "score"]].round(2).values.tolist()
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
         chosen = self._check()
@@ -245,7 +249,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         own = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_}
-        self.detector_._save(path, {"text": own}, {"frequencies": self.frequencies_})
+        self.detector_._save(path, {"text": own}, {"frequencies": self.frequencies_, **self.repeats_.arrays()})
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
@@ -278,18 +282,23 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies",))
+        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies", *repeats.NAMES))
         frequencies = arrays["frequencies"]
         sound = isinstance(own, dict) and own.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
         sound = sound and isinstance(own["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_,)
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= own["n_documents"]
+        try:
+            again = repeats.Repeats.of(arrays, detector.n_batches_ - 1)
+        except ValueError:
+            sound = False
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
         n_documents = own.pop("n_documents")
         own = {"level": detector.level} | own  # where a version before wrote no level of its own
         stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **own)
         stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
+        stream.repeats_ = again
         return stream
 
     def _check(self):
@@ -336,11 +345,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
-        weights = {
-            (tf, norm): weigh(counts, *past, tf=tf, norm=norm, idf=self.idf, min_df=self.min_df)
-            for tf, norm in {(self.tf, self._learner().norm), ("log", "l2")}
-        }
-        return _Batch(weights[self.tf, self._learner().norm], weights["log", "l2"], counts, words, before, after)
+        weights = {"tf": self.tf, "idf": self.idf, "min_df": self.min_df, "norm": self._learner().norm}
+        again = getattr(self, "repeats_", repeats.Repeats()).after(texts)
+        return _Batch(weigh(counts, *past, **weights), counts, words, before, after, again)
 
     def _step(self, rows, texts, chosen):
         """Score and learn one batch; return its part of the table."""
@@ -357,7 +364,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if not first:
             self.detector_._learn(batch.P, self._learner(), found)
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words)}
-        self.frequencies_ = batch.after
+        self.frequencies_, self.repeats_ = batch.after, batch.repeats
         self.n_documents_ += len(rows)
         return part
 
@@ -366,26 +373,26 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         detector, model = self.detector_, self._learner()
         found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
         tail, waits = items.tails(found, detector.window_[: 0 if first else None], chosen.warm_up)
-        item = clusters.near_duplicates(batch.Q)
+        item, again = batch.repeats.groups.items()
         firsts = np.flatnonzero(item == np.arange(len(item)))
-        odd = firsts[(tail[firsts] <= chosen.level) & ~found.empty[firsts] & (not waits)]
+        odd = firsts[((tail <= chosen.level) & ~found.empty & ~again & (not waits))[firsts]]
         alert = np.zeros(len(rows), dtype=bool)
         alert[items.most_novel(odd, found.score)[: room(chosen.budget, len(firsts))]] = True
         part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": found.score}
         part |= {"tail": tail, "alert": alert}
         shares = items.word_shares(model, state, batch.P, found, batch.counts)
-        shared = items.shared_terms(batch.before, batch.Q, firsts)
+        shared = items.shared_terms(batch.before, batch.P, firsts)
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         return part, found
 
 
 class _Batch(NamedTuple):
-    """Texts as weights, those by which near-duplicates are told, counts; their words with frequencies in documents."""
+    """Texts as weights and counts; their words with frequencies in documents; what of them repeats others."""
 
     P: sparse.csr_array
-    Q: sparse.csr_array
     counts: sparse.csr_array
     words: list
     before: np.ndarray
     after: np.ndarray
+    repeats: repeats.Repeats

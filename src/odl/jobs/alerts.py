@@ -116,9 +116,7 @@ def _groups(data, Q):
     """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
     if data.groups is None:
         return clusters.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
-    rows = {}
-    names, born = data.groups.own(), data.groups.born[data.groups.starts[-2] :, 0]
-    return np.array([rows.setdefault(name, row) for row, name in enumerate(names)], dtype=np.int64), born < data.t
+    return data.groups.items()
 
 
 def _novelty(path, data, codes):

@@ -336,3 +336,33 @@ def test_before_and_after(rng):
         stream.set_params(learner="flat").update(frame(rng, "2026-02-05"))
     fresh = clone(stream.set_params(learner="levels", settings__nearest=3))
     assert not hasattr(fresh, "detector_") and fresh.settings == {"nearest": 3}
+
+
+def test_a_file_whose_near_duplicates_do_not_fit_is_refused(rng, tmp_path):
+    stream, path = TextNovelty(), tmp_path / "stream.h5"
+    stream.update(frame(rng))
+    stream.save(path)
+    point, again = checkpoints.read_checkpoint(path), stream.repeats_.arrays()
+    changes = {"shingles": again["shingles"][::-1].copy(), "shingle_ends": again["shingle_ends"][:-1]}
+    changes |= {"item_starts": np.array([0, 61]), "item_born": again["item_born"].astype(np.float64)}
+    for name, value in changes.items():
+        checkpoints.write(path, replace(point, arrays={**point.arrays, name: value}))
+        with pytest.raises(ParameterError, match=r"stream\.h5 has no words"):
+            TextNovelty.load(path)
+
+
+def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
+    """Within four batches, also beyond a file; then they are forgotten."""
+    stream = TextNovelty(folds=3, warm_up=60, level=0.5)
+    stream.update(frame(rng))
+    new = pd.DataFrame({"text": ["rocket orbit launch crew satellite pad", "aardvark barks at a zebra crossing"]})
+    assert stream.update(new)["alert"].all()
+    stream.save(tmp_path / "stream.h5")
+    stream = TextNovelty.load(tmp_path / "stream.h5")
+    for _ in range(3):
+        assert not stream.judge(new)["alert"].any()
+        stream.update(frame(rng, "2026-02-05"))
+    assert not stream.judge(new)["alert"].any() and not stream.repeats_.groups.items()[1].any()
+    stream.update(frame(rng, "2026-03-05"))
+    assert not stream.repeats_.after(new["text"]).groups.items()[1].any()
+    assert len(stream.repeats_.sets) == 240 and len(stream.repeats_.groups.starts) == 5

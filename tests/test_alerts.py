@@ -138,9 +138,9 @@ def test_nearest_atoms_are_those_of_sorting_all_of_them(rng):
     P = sparse.random_array((50, 20), density=0.2, rng=rng, format="csr")
     A = sparse.random_array((20, 30), density=0.2, rng=rng, format="csc")
     A = sparse.csc_array(sparse.hstack([A, A[:, ::-1], sparse.csc_array((20, 3))], format="csc"))  # each atom twice
-    A.data = np.where(np.arange(A.nnz) % 7 == 0, -A.data, A.data)
+    A.data = np.where(np.arange(A.nnz) % 3 == 0, -A.data, A.data)
     products, sizes, lengths = (P @ A).toarray(), norm(A, axis=0), norm(P, axis=1)
-    for most in (1, 2, 5):
+    for most in (1, 2, 40):
         near = reasons.nearest(P, A, most)
         assert any(near) and not all(len(pairs) == most for pairs in near)
         for row, pairs in enumerate(near):

@@ -28,6 +28,7 @@ from scipy.stats import binom
 
 from odl import commands, learners
 from odl.alerts import candidates, clusters, explain, feedback, periods, read, show
+from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError, ParameterError, StorageError
@@ -276,7 +277,7 @@ class TestCalibration:
         recent, n = rng.random(400), 200
         for _ in range(60):
             record.score, record.tail = rng.random(n), np.zeros(n)
-            batches.append(alerts.tail_probability(record.score, recent))
+            batches.append(tail_probability(record.score, recent))
             recent = np.append(recent, record.score)[-2000:]
         assert abs(np.mean(np.concatenate(batches) <= 0.1) - 0.1) < 0.01
 
@@ -303,7 +304,14 @@ class TestCalibration:
         for given in ({"window": 200}, {"warm_up": 2001}, {"window": 5, "warm_up": 6}):
             with pytest.raises(ParameterError, match=r"alerts: window is \d+ and warm_up \d+.*raise window or lower"):
                 Settings(**given)
-        assert Settings(window=300).window == Settings(window=1, warm_up=1).warm_up * 300
+        assert Settings(window=300).window == Settings(window=9, warm_up=1).warm_up * 300
+
+    def test_a_level_that_no_document_can_have_is_refused(self):
+        """Of n recent scores, the least tail probability is 1 / (1 + n)."""
+        for given in ({"level": 0.000499}, {"level": 0.0033, "window": 300}, {"window": 8, "warm_up": 1}):
+            with pytest.raises(ParameterError, match=r"level is \S+ with a window of \d+ scores.*at least 1/\d+"):
+                Settings(**given)
+        assert Settings(level=1 / 2001).level == Settings(level=1 / 301, window=300).level * 301 / 2001
 
     def test_a_budget_is_a_number_or_a_share(self):
         assert [room(20, 5), room(0.07, 100), room(0.001, 10)] == [20, 7, 1]

@@ -70,7 +70,7 @@ def test_new_topics_score_high(learner, rng):
 @pytest.mark.parametrize("learner", ALL)
 def test_saved_detectors_go_on_exactly(tmp_path, rng, learner):
     batches = [stream(rng)[0] for _ in range(3)]
-    whole = NoveltyDetector(learner, n_atoms=10, budget=0.2, window=150, batch_size=7)
+    whole = NoveltyDetector(learner, n_atoms=10, level=0.2, window=150, batch_size=7)
     whole.partial_fit(batches[0]).partial_fit(batches[1])
     whole.save(tmp_path / "detector.h5")
     loaded = NoveltyDetector.load(tmp_path / "detector.h5")
@@ -107,7 +107,9 @@ def test_a_file_without_scores_is_read(tmp_path, rng):
     point = checkpoints.read_checkpoint(path)
     arrays = {name: value for name, value in point.arrays.items() if name not in ("window", "pending", "names")}
     chain = {
-        name: value for name, value in point.chain.items() if name not in ("budget", "window", "folds", "batch_size")
+        name: value
+        for name, value in point.chain.items()
+        if name not in ("level", "budget", "window", "folds", "batch_size")
     }
     checkpoints.write(path, replace(point, arrays=arrays, chain=chain))
     loaded = NoveltyDetector.load(path)
@@ -180,8 +182,10 @@ def test_settings_are_checked(rng, tmp_path):
         ({"n_atoms": 2.5}, "n_atoms is 2.5"),
         ({"n_atoms": 0}, "n_atoms is 0"),
         ({"n_atoms": True}, "n_atoms is True"),
-        ({"budget": 0}, "budget is 0"),
-        ({"budget": 1.5}, "budget is 1.5"),
+        ({"level": 0}, "level is 0"),
+        ({"level": 1.5}, "level is 1.5"),
+        ({"window": 18}, "level is 0.05 with a window of 18 scores.*at least 1/19"),
+        ({"budget": 0.1, "level": 0.2}, "level is 0.2 and budget, its old name, 0.1"),
         ({"window": 0}, "window is 0"),
         ({"folds": -1}, "folds is -1"),
         ({"batch_size": "a"}, "batch_size is 'a'"),

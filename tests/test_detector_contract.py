@@ -1,4 +1,6 @@
-"""What every learner does behind the detector: it keeps its budget, gives reasons that add up, and can be searched."""
+"""What every learner does behind the detector: it keeps its level, gives reasons that add up, and can be searched."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from odl import NoveltyDetector, learners, novelty
 from odl.alerts.calibration import among, tail_probability
 from odl.detector.rows import scaled
 from odl.errors import ParameterError
+from odl.files import checkpoints
 from odl.learners.base import parameters
 
 # Settings under which a score is put together in another way than by default.
@@ -49,14 +52,14 @@ def fitted(learner, rng, settings=None, **options):
 
 @pytest.mark.parametrize("learner", ALL)
 @pytest.mark.parametrize("batches", [0, 4])
-def test_predict_keeps_the_budget(learner, batches, rng):
+def test_predict_keeps_the_level(learner, batches, rng):
     """After the first batch, which held-out parts calibrate, and once the scores of others do.
 
     In between the first steps of dual averaging move its scores by more than the window knows.
     """
     shares = []
     for seed in range(3):
-        detector = fitted(learner, rng, random_state=seed, budget=0.1)
+        detector = fitted(learner, rng, random_state=seed, level=0.1)
         for _ in range(batches):
             detector.partial_fit(batch(rng)[0])
         shares.append(detector.predict(batch(rng)[0]).mean())
@@ -84,17 +87,45 @@ def test_decisions_are_tail_probabilities_of_earlier_scores(learner, rng):
     decision = detector.decision_function(X)
     assert np.allclose(decision, np.log(0.05 / tail_probability(detector.score_samples(X), window)))
     assert np.array_equal(detector.predict(X), decision >= 0)
-    wider = detector.set_params(budget=0.5).predict(X)
+    wider = detector.set_params(level=0.5).predict(X)
     assert wider.sum() > (decision >= 0).sum() and np.all(wider >= (decision >= 0))
 
 
-def test_the_edge_of_the_budget_is_within(rng):
-    detector = fitted("adaptive", rng, budget=0.05)
+def test_the_edge_of_the_level_is_within(rng):
+    detector = fitted("adaptive", rng, level=0.05)
     X = batch(rng, new=True)[0]
     detector.window_ = np.concatenate([[2.0], np.zeros(38)])  # p = 2/40 for whatever is above 0
     assert np.array_equal(detector.decision_function(X), np.zeros(len(X))) and detector.predict(X).all()
     detector.window_ = np.concatenate([[2.0], np.zeros(37)])
     assert not detector.predict(X).any()
+
+
+def test_the_old_name_of_level_warns_and_works(rng, tmp_path):
+    X, new = batch(rng)[0], batch(rng, new=True)[0]
+    detector, old = fitted("levels", rng, level=0.2), NoveltyDetector("levels", budget=0.2)
+    detector.fit(X)
+    assert clone(old).get_params() == old.get_params() and old.budget == 0.2
+    with pytest.warns(FutureWarning, match="NoveltyDetector is called level: type level=0.2, not budget"):
+        old.fit(X)
+    with pytest.warns(FutureWarning):
+        assert np.array_equal(old.predict(new), detector.predict(new))
+    with pytest.warns(FutureWarning):
+        old.save(tmp_path / "detector.h5")
+    loaded = NoveltyDetector.load(tmp_path / "detector.h5")
+    assert loaded.level == 0.2 and loaded.budget is None
+    point = checkpoints.read_checkpoint(tmp_path / "detector.h5")
+    chain = {name: value for name, value in point.chain.items() if name != "level"} | {"budget": 0.3}
+    checkpoints.write(tmp_path / "before.h5", replace(point, chain=chain))
+    assert NoveltyDetector.load(tmp_path / "before.h5").get_params() == {**loaded.get_params(), "level": 0.3}
+
+
+def test_an_empty_document_is_never_novel(rng):
+    X = batch(rng)[0]
+    X[[5, 7]] = 0
+    detector = NoveltyDetector(level=0.3).fit(X)
+    assert len(detector.window_) == 238 and not NoveltyDetector(level=0.01).fit_predict(X)[[5, 7]].any()
+    assert detector.score_samples(X)[[5, 7]].tolist() == [1.0, 1.0] and not detector.predict(X)[[5, 7]].any()
+    assert detector.predict_one({}) == 0 and len(detector.partial_fit(X).window_) == 476
 
 
 @pytest.mark.parametrize("learner", ALL)
@@ -108,7 +139,7 @@ def test_the_first_batch_is_calibrated_by_parts_held_out(learner, rng):
         other = NoveltyDetector(learner, n_atoms=60, settings=settings, folds=0).fit(X[part != number])
         expected[part == number] = other.score_samples(X[part == number])
     assert np.array_equal(detector.window_, expected)
-    flags = clone(detector).set_params(budget=0.1).fit_predict(X)
+    flags = clone(detector).set_params(level=0.1).fit_predict(X)
     assert np.array_equal(flags, among(expected) <= 0.1) and flags.sum() <= 24
     silent = NoveltyDetector(learner, n_atoms=60, settings=settings, folds=0)
     assert not silent.fit_predict(X).any() and not len(silent.window_) and not silent.predict(X).any()
@@ -249,7 +280,7 @@ def test_grid_search_reaches_the_settings(learner, rng):
 
 @pytest.mark.parametrize("learner", ALL)
 def test_clones_have_the_same_parameters(learner):
-    detector = NoveltyDetector(learner, settings=quick(learner), budget=0.3)
+    detector = NoveltyDetector(learner, settings=quick(learner), level=0.3)
     copy = clone(detector)
     assert copy.get_params() == detector.get_params()
     assert copy.settings is not detector.settings

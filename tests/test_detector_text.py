@@ -1,20 +1,30 @@
 """TextNovelty gives the words, weights and scores of the workflow, from a data frame."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+import streams
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from odl import NoveltyDetector, TextNovelty, learners, novelty
-from odl.alerts import reasons
-from odl.alerts.calibration import among, tail_probability
+from odl.alerts import periods, reasons
+from odl.alerts.calibration import tail_probability
+from odl.alerts.settings import Settings, room
+from odl.cli import main
+from odl.config import project
+from odl.corpora.shingles import Shingler
 from odl.corpora.text import count_words
 from odl.errors import OdlError, ParameterError
+from odl.files import checkpoints
 from odl.files.documents import Documents
-from odl.stream import features
+from odl.stream import duplicates, features
 
+ALERTS = {"budget": 5, "level": 0.2, "warm_up": 50}
 TOPICS = [
     "crude oil tanker refinery barrel",
     "wheat grain harvest farmers export",
@@ -35,9 +45,9 @@ def frame(rng, start="2026-01-05", n=60, new=0):
 
 @pytest.mark.parametrize(("learner", "tf", "idf"), [("adaptive", "log", True), ("flat", "raw", False)])
 def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
-    """Feature files, their weights, and the learner, by hand."""
+    """Feature files, their weights, and the learner, by hand; alerts by level and budget."""
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
-    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1)
+    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1, folds=3, warm_up=60, level=0.05)
     model, state, previous, history = learners.make(learner), None, None, None
     for t, one in enumerate(frames):
         counts, vocabulary = count_words(one["text"])
@@ -53,7 +63,10 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
             expected = novelty.score(model, state, P)
             assert np.array_equal(found["score"], expected.score)
             assert np.array_equal(found["tail"], tail_probability(expected.score, history))
-            assert np.array_equal(found["alert"], found["tail"] <= 0.05)
+            groups = duplicates.connect([Shingler().of(text) for text in one["text"]])
+            rare = [row for row in np.unique(groups).tolist() if found["tail"][row] <= 0.05 and not expected.empty[row]]
+            assert found.index[found["alert"]].tolist() == sorted(rare) and len(rare) < 20
+            assert found["item"].tolist() == one["id"].iloc[groups].tolist()
             state = model.learn(state, P, expected.codes)
         history = stream.detector_.window_
         assert [*stream.detector_.words_] == previous.vocabulary
@@ -64,12 +77,97 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
 
 def test_the_first_batch_is_scored_but_flags_nothing(rng):
     one = frame(rng, new=3)
-    stream = TextNovelty(n_atoms=8)
+    stream = TextNovelty(folds=3, level=1.0, warm_up=1)
     found = stream.update(one)
-    assert not found["alert"].any() and (found["reasons"] == "").all() and (found["batch"] == 0).all()
-    assert np.array_equal(found["score"], stream.detector_.window_)
-    assert np.array_equal(found["tail"], among(found["score"]))
-    assert np.isnan(TextNovelty(folds=0).update(one)["score"]).all()
+    assert not found["alert"].any() and (found["tail"] == 1).all() and (found["batch"] == 0).all()
+    assert len(stream.detector_.window_) == 60
+
+
+def test_a_stream_warms_up_in_silence(rng):
+    stream = TextNovelty(warm_up=61, level=0.2)
+    parts = [stream.update(frame(rng, f"2026-0{month}-05", new=5 * (month == 4))) for month in (1, 2, 3, 4)]
+    assert [part["alert"].any() for part in parts] == [False, False, False, True]
+    assert [(part["tail"] == 1).all() for part in parts] == [True, True, True, False]
+    assert len(stream.detector_.window_) == 180
+
+
+def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
+    """The most novel items first; near-duplicates are one, and a document without a word is none."""
+    stream = TextNovelty(folds=3, warm_up=60, level=0.5)
+    stream.update(frame(rng))
+    new = frame(rng, "2026-02-05", new=9)
+    new.loc[[57, 58, 59], "text"] = ["rocket orbit launch", "Rocket: orbit, launch!", "7 9"]
+    assert stream.judge(new)["item"].tolist()[57:] == ["2026-02-05-57", "2026-02-05-57", "2026-02-05-59"]
+    score = {}
+    for budget, most in ((1000, 59), (4, 4), (1, 1), (0.1, 6), (0.01, 1)):
+        judged = stream.set_params(budget=budget).judge(new)
+        flagged = judged[judged["alert"]]
+        score[budget] = flagged["score"].min()
+        assert len(flagged) == most or (most == 59 and 6 < len(flagged) < 40)
+        assert flagged["tail"].max() <= 0.5 and not flagged.index.isin([58, 59]).any()
+    assert score[1] >= score[4] >= score[0.1] > score[1000]
+
+
+def test_the_old_meaning_of_budget_warns(rng, tmp_path):
+    """Below 1 and without a level it was the tail probability."""
+    first, new = frame(rng), frame(rng, "2026-02-05", new=9)
+    named = {"folds": 3, "warm_up": 60}
+    old, stream = TextNovelty(budget=0.3, **named), TextNovelty(budget=1000, level=0.3, **named)
+    with pytest.warns(FutureWarning, match="type level=0.3 for the tail probability"):
+        old.update(first)
+    stream.update(first)
+    with pytest.warns(FutureWarning):
+        found = old.update(new)
+    assert found.equals(stream.update(new)) and found["alert"].sum() > 5
+    assert clone(old).get_params() == old.get_params() and old.budget == 0.3 and old.level is None
+    share = TextNovelty(budget=0.3, level=0.1, **named)
+    share.update(first)  # a share of the items: warns no one
+    share.save(tmp_path / "stream.h5")
+    assert TextNovelty.load(tmp_path / "stream.h5").get_params() == share.get_params()
+
+
+def test_a_file_of_the_version_before_is_read(rng, tmp_path):
+    stream, path = TextNovelty(level=0.2), tmp_path / "stream.h5"
+    stream.update(frame(rng))
+    stream.save(path)
+    point = checkpoints.read_checkpoint(path)
+    own = {name: value for name, value in point.chain["text"].items() if name not in ("budget", "level", "warm_up")}
+    chain = {name: value for name, value in point.chain.items() if name != "level"} | {"budget": 0.2, "text": own}
+    checkpoints.write(path, replace(point, chain=chain))
+    loaded = TextNovelty.load(path)
+    assert (loaded.level, loaded.budget, loaded.warm_up) == (0.2, Settings.budget, Settings.warm_up)
+    new = frame(rng, "2026-02-05")
+    assert loaded.update(new).equals(stream.update(new))
+
+
+def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch):
+    """Scores, tail probabilities, items, what is within level and budget, and reasons, to the last bit."""
+    monkeypatch.chdir(tmp_path)
+    folder, path = streams.begin(tmp_path, weeks=6), tmp_path / "posts" / "05.jsonl"
+    last = [json.loads(line) for line in path.read_text().splitlines()]
+    last += [{**last[3], "id": "copy"}, {**last[0], "id": "empty", "text": "7 9"}]
+    last.append({**streams.post(4, 7, "oil"), "id": "again", "time": last[9]["time"]})
+    path.write_text("".join(json.dumps(row) + "\n" for row in last))
+    configuration = project.read(folder)
+    (folder / "odl.yaml").write_text(json.dumps({**configuration, "alerts": ALERTS}))
+    assert main(["run", str(folder)]) == 0
+    batches, tokens = configuration["batches"], configuration["options"]["tokens"]
+    stream = TextNovelty(period=batches["period"], initial=batches["initial"], tokens=tokens, n_reasons=12, **ALERTS)
+    posts = pd.concat([pd.read_json(path, lines=True, dtype=False) for path in sorted(tmp_path.glob("posts/*"))])
+    found = stream.update(posts.sort_values("time", kind="stable", ignore_index=True))
+    (alerts,) = folder.glob("results/*/*/seed0/*/*/alerts")
+    n_alerts = 0
+    for t, part in found.groupby("batch"):
+        record, part = periods.read(alerts / f"{t}.h5"), part.reset_index(drop=True)
+        assert np.array_equal(part["score"], record.score) and np.array_equal(part["tail"], record.tail)
+        assert part["item"].tolist() == part["id"][record.item].tolist()
+        odd = [item.row for item in record.pool if record.tail[item.row] <= ALERTS["level"]]
+        shown = odd[: room(ALERTS["budget"], len(np.unique(record.item)))]
+        assert part.index[part["alert"]].tolist() == sorted(shown)
+        assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.pool)
+        n_alerts += len(shown)
+    assert t == 4 and len(part) == 63 and n_alerts > 10 and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
+    assert part["id"][part["id"] != part["item"]].tolist() == ["copy"]
 
 
 def test_periods_are_batches(rng):
@@ -134,7 +232,9 @@ def test_explanations_add_up(rng):
 
 def test_a_saved_stream_goes_on(rng, tmp_path):
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
-    stream = TextNovelty(n_atoms=8, budget=0.1, tokens={"stop_words": None}, min_df=1, random_state=3)
+    stream = TextNovelty(
+        "adaptive", n_atoms=8, budget=7, level=0.1, tokens={"stop_words": None}, min_df=1, random_state=3
+    )
     for one in frames[:2]:
         stream.update(one)
     stream.save(tmp_path / "stream.h5")
@@ -163,7 +263,10 @@ def test_a_saved_stream_goes_on(rng, tmp_path):
         ({}, {"text": []}, "a frame without documents"),
         ({}, {"text": ["the of and"]}, "1 documents without a weight above 0"),
         ({"n_reasons": -1}, {"text": ["oil"]}, "n_reasons is -1"),
-        ({"budget": 2}, {"text": ["oil"]}, "budget is 2"),
+        ({"budget": 2.5}, {"text": ["oil"]}, "budget is 2.5"),
+        ({"level": 2}, {"text": ["oil"]}, "level is 2"),
+        ({"level": 1 / 2002}, {"text": ["oil"]}, "nothing can be an alert; expected a level of at least 1/2001"),
+        ({"window": 299}, {"text": ["oil"]}, "window is 299 and warm_up 300"),
         ({"tf": "sqrt"}, {"text": ["oil"]}, "tf is 'sqrt'"),
         ({"learner": "adaptiv"}, {"text": ["oil"]}, "did you mean 'adaptive'"),
         ({"tokens": {"stopwords": None}}, {"text": ["oil"]}, "stopwords"),
@@ -229,7 +332,37 @@ def test_before_and_after(rng):
         with pytest.raises(NotFittedError, match="call update"):
             method(frame(rng))
     stream.update(frame(rng))
-    with pytest.raises(ParameterError, match="adaptive, which learned so far"):
+    with pytest.raises(ParameterError, match="levels, which learned so far"):
         stream.set_params(learner="flat").update(frame(rng, "2026-02-05"))
-    fresh = clone(stream.set_params(learner="adaptive", settings__nearest=3))
+    fresh = clone(stream.set_params(learner="levels", settings__nearest=3))
     assert not hasattr(fresh, "detector_") and fresh.settings == {"nearest": 3}
+
+
+def test_a_file_whose_near_duplicates_do_not_fit_is_refused(rng, tmp_path):
+    stream, path = TextNovelty(), tmp_path / "stream.h5"
+    stream.update(frame(rng))
+    stream.save(path)
+    point, again = checkpoints.read_checkpoint(path), stream.repeats_.arrays()
+    changes = {"shingles": again["shingles"][::-1].copy(), "shingle_ends": again["shingle_ends"][:-1]}
+    changes |= {"item_starts": np.array([0, 61]), "item_born": again["item_born"].astype(np.float64)}
+    for name, value in changes.items():
+        checkpoints.write(path, replace(point, arrays={**point.arrays, name: value}))
+        with pytest.raises(ParameterError, match=r"stream\.h5 has no words"):
+            TextNovelty.load(path)
+
+
+def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
+    """Within four batches, also beyond a file; then they are forgotten."""
+    stream = TextNovelty(folds=3, warm_up=60, level=0.5)
+    stream.update(frame(rng))
+    new = pd.DataFrame({"text": ["rocket orbit launch crew satellite pad", "aardvark barks at a zebra crossing"]})
+    assert stream.update(new)["alert"].all()
+    stream.save(tmp_path / "stream.h5")
+    stream = TextNovelty.load(tmp_path / "stream.h5")
+    for _ in range(3):
+        assert not stream.judge(new)["alert"].any()
+        stream.update(frame(rng, "2026-02-05"))
+    assert not stream.judge(new)["alert"].any() and not stream.repeats_.groups.items()[1].any()
+    stream.update(frame(rng, "2026-03-05"))
+    assert not stream.repeats_.after(new["text"]).groups.items()[1].any()
+    assert len(stream.repeats_.sets) == 240 and len(stream.repeats_.groups.starts) == 5

@@ -101,6 +101,10 @@ def test_what_a_change_reruns(whole, tmp_path):
             {"run": "ad", "window": 59, "warm_up": 60},
             "alerts.window is 59 and alerts.warm_up 60: no period has alerts; expected a window",
         ),
+        (
+            {"run": "ad", "level": 0.0033, "window": 300},
+            "alerts.level is 0.0033 and alerts.window 300: nothing can be an alert; expected a level of at least 1/301",
+        ),
         ({"run": "ad", "level": 2}, "alerts.level is 2; expected a number above 0 at most 1"),
         ({"run": "ad", "bugdet": 2}, "did you mean 'budget'?"),
     ],

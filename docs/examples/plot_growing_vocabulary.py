@@ -32,7 +32,7 @@ def week_of_posts(week):
 # %%
 # Learn week by week, with room for 30 atoms.
 
-stream = TextNovelty(n_atoms=30)
+stream = TextNovelty("adaptive", n_atoms=30)
 rows = []
 for week in range(20):
     found = stream.update(week_of_posts(week))

@@ -23,7 +23,7 @@ topics = [
 ]
 draw = random.Random(0)
 past = [" ".join(draw.choices(topic.split(), k=12)) for topic in topics for _ in range(100)]
-stream = TextNovelty(n_atoms=50)
+stream = TextNovelty()
 stream.update(pd.DataFrame({"text": past}))
 
 post = "tanker aground near port: oil slick reaches reef, turtles and birds in the slick"

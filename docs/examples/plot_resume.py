@@ -24,7 +24,7 @@ batches = [rng.poisson(60 * topics[rng.integers(4 if t < 5 else 6, size=80)]) fo
 # %%
 # One detector runs through. The other is written to a file after each batch, forgotten, and read again.
 
-through, resumed = NoveltyDetector(n_atoms=40), NoveltyDetector(n_atoms=40)
+through, resumed = NoveltyDetector(), NoveltyDetector()
 steady, stopped = [], []
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "detector.h5"

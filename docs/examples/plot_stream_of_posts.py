@@ -35,9 +35,10 @@ posts = pd.DataFrame(posts)
 posts["time"] = pd.Timestamp("2026-01-05") + pd.to_timedelta(7 * (posts["week"] - 1), unit="D")
 
 # %%
-# A budget of 5 % is the share of known posts that may be flagged. The first week only calibrates.
+# An alert is among the ten most novel posts of its week, and one of the rarest 5 % by the weeks before. The first week
+# starts the dictionary, and nothing is flagged before 80 posts have scores.
 
-stream = TextNovelty(period="week", initial=40, budget=0.05)
+stream = TextNovelty(period="week", initial=40, warm_up=80, budget=10, level=0.05)
 found = stream.update(posts)
 print(found.loc[found["alert"], ["time", "score", "reasons"]].head())
 

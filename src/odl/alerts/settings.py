@@ -1,13 +1,14 @@
 """What the alerts of a stream are given, checked."""
 
 from dataclasses import dataclass, fields
+from numbers import Real
 
 import numpy as np
 
 from odl.errors import ParameterError
 
 LEAST = {"window": 1, "warm_up": 1, "pool": 1, "support": 2, "silence": 1, "past": 1, "topics": 1, "terms": 1}
-SHARES = ("level", "same", "reach", "growth")
+SHARES = ("same", "reach", "growth")
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Settings:
     budget : int or float
         Items that somebody will read in a period; below 1 a share of its items (at least one).
     level : float
-        Largest tail probability of an alert: a period with less that is new has fewer alerts than the budget.
+        Largest tail probability of an alert: a period with less that is new has fewer alerts than the budget. At least
+        1 / (1 + `window`), the least that a document can have.
     window : int
         Scores before the period that its scores are compared with, at least `warm_up`: no more are kept.
     warm_up : int
@@ -47,7 +49,7 @@ class Settings:
     Raises
     ------
     ParameterError
-        If one is outside its domain, or the window ends before the warm-up does.
+        If one is outside its domain, the window ends before the warm-up does, or no document can have the level.
     """
 
     budget: float = 20
@@ -78,6 +80,7 @@ class Settings:
         if self.window < self.warm_up:
             given = f"alerts: window is {self.window} and warm_up {self.warm_up}, so that no period has alerts"
             raise ParameterError(given, "a window of at least warm_up scores", "raise window or lower warm_up")
+        check_level(self.level, self.window)
 
 
 def check_budget(budget):
@@ -90,6 +93,20 @@ def check_budget(budget):
     number = isinstance(budget, int | float) and not isinstance(budget, bool)
     if not number or not (0 < budget < 1 or (budget >= 1 and budget == int(budget))):
         raise _domain("budget", budget, "items a period (1, 2, ...) or a share below 1")
+
+
+def check_level(level, window):
+    """Refuse a level that is no share, or that no document can have: tail probabilities are at least 1 / (1 + window).
+
+    Raises
+    ------
+    ParameterError
+    """
+    if not isinstance(level, Real) or isinstance(level, bool) or not 0 < level <= 1:
+        raise _domain("level", level, "a number above 0 and at most 1")
+    if level < 1 / (1 + window):
+        given = f"alerts: level is {level!r} with a window of {window} scores, so that nothing can be an alert"
+        raise ParameterError(given, f"a level of at least 1/{1 + window}", "raise level or window")
 
 
 def room(budget, n_items):

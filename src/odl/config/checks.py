@@ -262,7 +262,7 @@ def _check_regret(config, algorithms):
 
 
 def _check_alerts(config):
-    """Refuse alerts of what is not run or never has any, or a budget that is neither a number of items nor a share."""
+    """Refuse alerts of what is not run or that there never are, or a budget that is no number of items and no share."""
     settings = config["alerts"]
     if settings["run"]:
         _check_runs(config, "alerts.run", [settings["run"]])
@@ -279,6 +279,10 @@ def _check_alerts(config):
     if settings["window"] < settings["warm_up"]:
         given = f"alerts.window is {settings['window']} and alerts.warm_up {settings['warm_up']}"
         raise ConfigError(f"{given}: no period has alerts", "a window of at least warm_up", "raise it or lower warm_up")
+    if settings["level"] < 1 / (1 + settings["window"]):
+        given = f"alerts.level is {settings['level']} and alerts.window {settings['window']}"
+        expected = f"a level of at least 1/{1 + settings['window']}"
+        raise ConfigError(f"{given}: nothing can be an alert", expected, "raise one of them")
 
 
 def _check_emerging(config):

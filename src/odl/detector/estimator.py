@@ -8,7 +8,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils._set_output import _get_output_config
 
 from odl.alerts.calibration import among
-from odl.detector import rows
+from odl.alerts.settings import Settings
+from odl.config.project import LEARNER
+from odl.detector.mechanism import LEVEL
 from odl.detector.saved import Saved
 from odl.detector.single import OneByOne
 from odl.errors import ParameterError
@@ -17,7 +19,7 @@ from odl.prox.columns import MatrixLike
 
 
 class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Score documents by how badly a dictionary learned from the earlier ones explains them, and flag a share of them.
+    """Score documents by how badly a dictionary learned from the earlier ones explains them, and flag the rare ones.
 
     **High means novel** (scikit-learn's outlier detectors have it the other way round), and `predict` gives 1 for novel
     and 0 for known. With the L1 learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near
@@ -25,12 +27,12 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
 
     Parameters
     ----------
-    learner : str, default="adaptive"
-        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`.
+    learner : str, default="levels"
+        Algorithm that updates the dictionary, a name of `odl.learners.LEARNERS`; by default the one of `odl init`.
         "batch" and "batch_l2" keep all documents, in memory and in the file of `save`.
     n_atoms : int, default=100
         Atoms at most, at the start (see the learner's class for how it goes on). A first batch of fewer documents
-        gives a smaller dictionary, `n_atoms_`.
+        gives a smaller dictionary, `n_atoms_`. "levels" has as many as its `memory` holds.
     settings : dict, optional
         Hyper-parameters of the learner (see its class in `odl.learners`), e.g. ``{"gamma": 4.0}``. Each is a parameter
         of its own too: ``set_params(settings__gamma=4.0)``, or "settings__gamma" in the grid of a search.
@@ -38,8 +40,9 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         Whether later batches may have more columns (new terms are appended on the right).
     random_state : int, RandomState, Generator or None, default=0
         Seed of the documents that the dictionary starts from, or what to draw it from (None: numpy's own state).
-    budget : float, default=0.05
-        Share of known documents that may be flagged. May be changed at any time.
+    level : float, default=0.05
+        Largest tail probability of a novel document, so that at most this share of the known ones is flagged. At least
+        1 / (1 + `window`), the least that there is. May be changed at any time.
     window : int, default=2000
         Scores that a new one is compared with: those of the last documents, as they were before they were learned.
     folds : int, default=3
@@ -48,6 +51,8 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         nothing is flagged before the second batch has been scored. Costs folds - 1 times as much as the fit alone.
     batch_size : int, default=256
         Documents that `learn_one` gathers before it learns them.
+    budget : float, optional
+        Old name of `level`, which warns.
 
     Attributes
     ----------
@@ -70,11 +75,11 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
     Notes
     -----
     Input rows are non-negative weights (TF-IDF, counts) and are scaled to the learner's norm here. With known documents
-    that are exchangeable with those of the window, a share of at most `budget` of them is flagged
+    that are exchangeable with those of the window, a share of at most `level` of them is flagged
     (`odl.alerts.calibration.tail_probability`). They are not where the dictionary itself moves fast: the first steps
     of dual averaging raise all scores, and more is flagged for a batch or two. Scores that tie count against each
     other: where more than that share of the recent documents has the largest score, as may be with L1 learners, none
-    is flagged.
+    is flagged. An empty document is unexplained, has the score 1 and is never flagged.
     Source: ICASSP 2013, mechanism GENNVL.
 
     Examples
@@ -92,26 +97,28 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def __init__(
         self,
-        learner: str = "adaptive",
+        learner: str = LEARNER,
         n_atoms: int = 100,
         settings: dict[str, Any] | None = None,
         growing: bool = False,
         random_state: Any = 0,
         *,
-        budget: float = 0.05,
-        window: int = 2000,
+        level: float = LEVEL,
+        window: int = Settings.window,
         folds: int = 3,
         batch_size: int = 256,
+        budget: float | None = None,
     ) -> None:
         self.learner = learner
         self.n_atoms = n_atoms
         self.settings = settings
         self.growing = growing
         self.random_state = random_state
-        self.budget = budget
+        self.level = level
         self.window = window
         self.folds = folds
         self.batch_size = batch_size
+        self.budget = budget
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -188,12 +195,12 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         >>> from odl import NoveltyDetector
         >>> detector = NoveltyDetector(n_atoms=1).fit([[2, 1, 0], [2, 1, 0], [2, 1, 0], [1, 2, 0]])
         >>> detector.score_samples([[2, 1, 0], [0, 0, 1]]).round(2)
-        array([0.34, 1.  ])
+        array([0.23, 1.  ])
         """
         return self._judged(X)[1].score
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Return log(budget / p): at least 0 for what is novel within the budget, the larger the rarer.
+        """Return log(level / p): at least 0 for what is novel at this level, the larger the rarer.
 
         p is the share of the scores of the window, the document's own included, that are at least as large as that of
         the document (`odl.alerts.calibration.tail_probability`). Documents above all of the window tie;
@@ -216,9 +223,8 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         >>> (detector.decision_function(known[:1] + [0, 0, 0, 0, 9, 9, 9, 9]) > 0).item()
         True
         """
-        scores = self.score_samples(X)
-        rows.check_share("budget", self.budget)
-        return np.log(self.budget / self._tail(scores))
+        level = self._level()
+        return np.log(level / self._tail(self._judged(X)[1]))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Return 1 for each novel document, 0 for each known one: `decision_function` at least 0.
@@ -242,7 +248,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         return (self.decision_function(X) >= 0.0).astype(np.int64)
 
     def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and return 1 for the documents of the batch that the others of it explain worst, within the budget.
+        """Fit, and return 1 for the documents of the batch that the others of it explain worst: a share of `level`.
 
         Unlike `fit` and then `predict`, each document is judged by a dictionary that has not learned it: by the scores
         of the parts held out in turn (`folds`), each among all of them. Without folds nothing is novel.
@@ -262,10 +268,10 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         >>> from odl import NoveltyDetector
         >>> batch = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
         >>> batch[7] = [0, 0, 0, 0, 1, 2, 1, 1]
-        >>> NoveltyDetector("adaptive", budget=1 / 60).fit_predict(batch).nonzero()[0]
+        >>> NoveltyDetector(level=1 / 60).fit_predict(batch).nonzero()[0]
         array([7])
         """
-        return (among(self._fit(X)) <= self.budget).astype(np.int64)
+        return (among(self._fit(X)) <= self._level()).astype(np.int64)
 
     def transform(self, X: MatrixLike) -> Any:
         """Return the codes of the documents: the weight of each atom.

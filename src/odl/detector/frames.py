@@ -5,7 +5,7 @@ import numpy as np
 from odl.corpora import fields
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
-from odl.stream.batching import PERIODS
+from odl.stream import batching
 
 
 def read_frame(frame, text, time=None, id=None):
@@ -81,8 +81,8 @@ def _as_pandas(frame, text):
     return frame
 
 
-def batches(times, n_documents, period=None, initial=0):
-    """Return the rows of each batch, in the order of time.
+def batches(times, n_documents, period=None, initial=1):
+    """Return the rows of each batch, in the order of time, as `odl.stream.batching` cuts a stream.
 
     Parameters
     ----------
@@ -99,14 +99,10 @@ def batches(times, n_documents, period=None, initial=0):
             given = f"period={period!r} for a frame without times"
             raise ParameterError(given, "a column of times", "pass time=..., or period=None")
         return [np.arange(n_documents)]
-    order = np.argsort(times, kind="stable")
+    rows = batching.order([], times, 0, "source")
     if period is None:
-        return [order]
-    # Weeks of numpy start on Thursday 1970-01-01: move them to Monday.
-    stamps = times[order] + (3 * 86_400_000 if period == "week" else 0)
-    keys = stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]")
-    cuts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-    return np.split(order, cuts[cuts >= initial])
+        return [rows]
+    return batching.cut(rows, batching.periods_of(times[rows], period), initial)
 
 
 def table(index, ids, times, parts):
@@ -118,11 +114,12 @@ def table(index, ids, times, parts):
     ids : list
     times : ndarray or None
     parts : list of dict
-        Of each batch the columns; "row" is the place in the frame.
+        Of each batch the columns; "row" is the place in the frame, "item" that of another document.
     """
     import pandas as pd
 
     found = pd.concat([pd.DataFrame(part) for part in parts]).sort_values("row").drop(columns="row")
+    found["item"] = [ids[row] for row in found["item"]]
     found.index = index
     found.insert(0, "id", ids)
     if times is not None:

@@ -1,5 +1,6 @@
 """Score, explain, calibrate, learn: what an estimator does with rows of unit norm, whatever its face."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,16 +8,22 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from odl import novelty
-from odl.alerts import reasons
-from odl.alerts.calibration import tail_probability
+from odl.alerts import items, reasons
+from odl.alerts.settings import check_level
 from odl.detector import rows
 from odl.detector.settings import LearnerSettings
 from odl.errors import ParameterError
 from odl.prox.columns import MatrixLike
 
+LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.alerts.settings.Settings`
+
 
 class Mechanism(LearnerSettings):
     """State of a detector and its steps; the parameters are those of `odl.detector.NoveltyDetector`."""
+
+    level: float
+    budget: float | None
+    window: int
 
     @property
     def components_(self) -> sparse.csr_array:
@@ -55,9 +62,9 @@ class Mechanism(LearnerSettings):
         >>> detector = NoveltyDetector(n_atoms=1).fit([[2, 1, 0], [2, 1, 0], [2, 1, 0], [1, 2, 0]])
         >>> why = detector.explain([[2, 1, 1]], feature_names=["oil", "tanker", "orbit"])[0]
         >>> {word: round(share, 3) for word, share in why.words.items()}
-        {'oil': 0.237, 'orbit': 0.167, 'tanker': -0.009}
+        {'oil': 0.169, 'orbit': 0.167, 'tanker': -0.037}
         >>> round(sum(why.words.values()) + why.context, 3), round(why.score, 3)
-        (0.395, 0.395)
+        (0.298, 0.298)
         >>> why.atoms[0].number, round(why.atoms[0].cosine, 2)
         (0, 0.9)
         """
@@ -79,7 +86,19 @@ class Mechanism(LearnerSettings):
     def _check_parameters(self):
         for name, least in {"n_atoms": 1, "window": 1, "folds": 0, "batch_size": 1}.items():
             rows.check_whole(name, getattr(self, name), least)
-        rows.check_share("budget", self.budget)
+        self._level()
+
+    def _level(self):
+        """Return the level, checked; of its old name, with a warning."""
+        level = self.level if self.budget is None else self.budget
+        if self.level not in (LEVEL, level):
+            given = f"level is {self.level!r} and budget, its old name, {level!r}"
+            raise ParameterError(given, "one of the two", "leave budget out")
+        if self.budget is not None:
+            text = f"the tail probability of {type(self).__name__} is called level: type level={level!r}, not budget"
+            warnings.warn(text, FutureWarning, stacklevel=2)
+        check_level(level, self.window)
+        return level
 
     def _begin(self, P, model):
         """Learn the first dictionary and calibrate on the batch.
@@ -87,7 +106,7 @@ class Mechanism(LearnerSettings):
         Returns
         -------
         ndarray
-            Score of each document by a dictionary that has not learned it; nan where there is none.
+            Score of each document by a dictionary that has not learned it; nan without one, and of an empty document.
         """
         seed = rows.seed_of(self.random_state)
         state = self._start(P, model, seed)
@@ -112,7 +131,7 @@ class Mechanism(LearnerSettings):
         return model.with_room(state, int(self.n_atoms))
 
     def _held_out(self, P, model, seed):
-        """Score each part of a batch by a dictionary learned from the others; nan where there is none."""
+        """Score each part of a batch by a dictionary learned from the others; nan as in `_begin`."""
         scores = np.full(P.shape[0], np.nan)
         folds = min(self.folds, np.count_nonzero(np.diff(P.indptr)))
         part = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
@@ -122,7 +141,8 @@ class Mechanism(LearnerSettings):
                 state = self._start(P[~held], model, seed)
             except ParameterError:  # too few documents, e.g. for a tree of a given size: the batch itself was enough
                 continue
-            scores[held] = novelty.score(model, state, P[held]).score
+            found = novelty.score(model, state, P[held])
+            scores[held] = np.where(found.empty, np.nan, found.score)
         return scores
 
     def _model_as_fitted(self):
@@ -149,7 +169,7 @@ class Mechanism(LearnerSettings):
         self.state_ = state
         if model.needs_history:
             self.history_ = [*self.history_, P]
-        self.window_ = np.concatenate([self.window_, found.score])[-self.window :]
+        self.window_ = items.recent_after(self.window_, found, self.window)
         self.n_features_in_ = P.shape[1]
         self.n_batches_ += 1
 
@@ -163,8 +183,8 @@ class Mechanism(LearnerSettings):
         P = self._rows(X, model, reset=False)
         return P, self._scored(P, model)
 
-    def _tail(self, scores):
-        return tail_probability(scores, self.window_)
+    def _tail(self, found):
+        return items.tails(found, self.window_)[0]
 
     def _rows(self, X, model, reset):
         """Check the input and scale its rows to unit norm; a growing vocabulary may be wider than before."""

@@ -68,12 +68,6 @@ def check_whole(name, value, least):
         raise ParameterError(f"{name} is {value!r}", f"a whole number of at least {least}", f"correct {name}")
 
 
-def check_share(name, value):
-    """Refuse a parameter that is not a share."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < value <= 1:
-        raise ParameterError(f"{name} is {value!r}", "a share above 0 and up to 1", f"correct {name}, e.g. to 0.05")
-
-
 @contextmanager
 def named(parameters, todo):
     """Say in what the learner refuses which parameters of the detector it comes from."""

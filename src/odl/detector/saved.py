@@ -49,7 +49,7 @@ class Saved(Mechanism):
         """Write the file, with settings and arrays of whoever has the detector."""
         state, n_features = self.state_, self.n_features_in_
         chain = self.get_params(deep=False) | {"n_atoms": self.most_atoms_, "random_state": self.seed_} | settings
-        chain |= {"n_batches": self.n_batches_, "n_features": n_features}
+        chain |= {"level": self._level(), "budget": None, "n_batches": self.n_batches_, "n_features": n_features}
         past = [learners.widen(P, n_columns=n_features) for P in self.history_]
         arrays = state.arrays | ({"history": sparse.vstack(past, format="csr")} if past else {})
         arrays = {**arrays, "window": self.window_, "pending": self._matrix(self.pending_), **more}
@@ -83,8 +83,8 @@ class Saved(Mechanism):
         >>> from odl import NoveltyDetector
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = os.path.join(folder.name, "detector.h5")
-        >>> NoveltyDetector(budget=0.1).fit([[1, 2, 0], [0, 1, 2]]).save(path)
-        >>> NoveltyDetector.load(path).budget
+        >>> NoveltyDetector(level=0.1).fit([[1, 2, 0], [0, 1, 2]]).save(path)
+        >>> NoveltyDetector.load(path).level
         0.1
         """
         return cls._read(path)[0]
@@ -96,6 +96,8 @@ class Saved(Mechanism):
         chain, arrays = dict(point.chain), dict(point.arrays)
         if not {*OWN, "growing"} <= chain.keys():
             raise ParameterError(f"{path} is a checkpoint of a workflow", f"a file of {cls.__name__}.save", "load that")
+        if "level" not in chain and "budget" in chain:  # of a version before
+            chain["level"] = chain.pop("budget")
         own = {name: chain.pop(name) for name in OWN}
         extra_setting = chain.pop(setting, None)
         extra = {name: arrays.pop(name, None) for name in more}

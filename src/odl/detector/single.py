@@ -27,7 +27,6 @@ class OneByOne(Mechanism):
         Column of each word, where documents come as words and weights.
     """
 
-    budget: float
     batch_size: int
 
     def score_one(self, x: Mapping[str, float] | Sequence[float]) -> float:
@@ -56,7 +55,7 @@ class OneByOne(Mechanism):
         return float(self._scored_one(x).score[0])
 
     def predict_one(self, x: Mapping[str, float] | Sequence[float]) -> int:
-        """Return 1 if one document is novel within the budget, 0 if it is known or nothing was learned yet.
+        """Return 1 if one document is novel at the level, 0 if it is known or nothing was learned yet.
 
         Parameters
         ----------
@@ -72,8 +71,8 @@ class OneByOne(Mechanism):
         >>> NoveltyDetector().predict_one({"rocket": 1})
         0
         """
-        rows.check_share("budget", self.budget)
-        return int(hasattr(self, "state_") and self._tail(self._scored_one(x).score)[0] <= self.budget)
+        level = self._level()
+        return int(hasattr(self, "state_") and self._tail(self._scored_one(x))[0] <= level)
 
     def learn_one(self, x: Mapping[str, float] | Sequence[float]) -> Self:
         """Put one document to those that wait, and learn them once there are `batch_size`.

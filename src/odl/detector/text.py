@@ -1,19 +1,21 @@
 """TextNovelty: a data frame of texts in, scores, alerts and reasons out, with the stream's own words and weights."""
 
 import os
+import sys
+import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from odl import novelty
-from odl.alerts import reasons
-from odl.alerts.calibration import among
+from odl.alerts import items, reasons
+from odl.alerts.settings import Settings, check_budget, room
+from odl.config.project import LEARNER
 from odl.corpora import text
-from odl.detector import frames, rows
+from odl.detector import frames, repeats, rows
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.settings import LearnerSettings
 from odl.errors import ParameterError
@@ -24,29 +26,43 @@ from odl.stream.weighting import weigh
 if TYPE_CHECKING:
     import pandas
 
-OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "budget", "window", "folds")
-OF_TEXT = ("text", "time", "id", "period", "initial", "tokens", "tf", "idf", "min_df", "n_reasons")
+OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
+OF_ALERTS = ("budget", "level", "warm_up")
+OF_TEXT = (*OF_ALERTS, "text", "time", "id", "period", "initial", "tokens", "tf", "idf", "min_df", "n_reasons")
 
 
 class TextNovelty(LearnerSettings, BaseEstimator):
     """Find what is new in a stream of texts: `update` scores documents by the past, then learns them.
 
-    Words are split, numbered and weighed as in the workflow: the vocabulary grows, and a weight depends on the batches
-    before only. Give texts in the order in which they came, batch after batch.
+    It is the engine of `odl run` with its defaults: words, weights, batches, learner, tail probabilities, budget and
+    reasons are the same, and so are the numbers. Give texts in the order in which they came, batch after batch.
 
     Parameters
     ----------
-    learner, n_atoms, settings, random_state, budget, window, folds
+    learner, n_atoms, settings, random_state
         As of `NoveltyDetector`.
+    budget : int or float, default=20
+        Items of a batch that are alerts at most; below 1 a share of its items. An item is a document with its
+        near-duplicates; what repeats one of the four batches before is none. A share without a `level` is read as that
+        level, its old meaning, and warns.
+    level : float, optional
+        Largest tail probability of an alert, 0.1 by default; at least 1 / (1 + `window`).
+    window : int, default=2000
+        Scores before a batch that its scores are compared with.
+    warm_up : int, default=300
+        With fewer scores than this before a batch it has no alerts.
+    folds : int, default=0
+        By default the scores of the first batch calibrate nothing, as in `odl run`. From 2 on, the first batch is
+        scored in so many parts by dictionaries of the others (as `NoveltyDetector`), which fills the window.
     text : str, default="text"
         Column of the texts.
     time, id : str, optional
         Columns of times (as `odl.corpora.fields.parse_time` reads them) and ids; by default "time" and "id" where
         there are such columns. Without a time the order is that of the frame, without an id its index is taken.
     period : {"day", "week", "month", "year"}, optional
-        Calendar period (UTC) of one batch; by default each call is one batch. Pass whole periods.
+        Calendar period (UTC, weeks from Monday) of one batch; by default each call is one batch. Pass whole periods.
     initial : int, default=200
-        With a period, documents of the first batch at least.
+        With a period, documents of the first batch at least: whole periods until there are so many.
     tokens : dict, optional
         lowercase, pattern, stop_words, as `odl.corpora.text.token_options` has them.
     tf : {"log", "raw"}, default="log"
@@ -64,6 +80,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     frequencies_ : ndarray of int64
         Documents so far that hold each word.
     n_documents_ : int
+    repeats_ : odl.detector.repeats.Repeats
+        Near-duplicates of the last batches, told as by `odl init`.
 
     Examples
     --------
@@ -71,7 +89,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     >>> from odl import TextNovelty
     >>> old = pd.DataFrame({"text": ["tanker carries crude oil", "oil refinery closes", "crude oil falls"] * 20})
     >>> new = pd.DataFrame({"text": ["crude oil tanker", "rocket lifts satellite", "satellite reaches orbit"]})
-    >>> stream = TextNovelty(n_atoms=10)
+    >>> stream = TextNovelty(folds=3, warm_up=60)  # one batch of the past is all that calibrates
     >>> first = stream.update(old)  # nothing is flagged in the first batch
     >>> stream.update(new)[["alert", "reasons"]].values.tolist()[1]
     [True, 'satellite, lifts, rocket']
@@ -79,14 +97,16 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     def __init__(
         self,
-        learner: str = "adaptive",
+        learner: str = LEARNER,
         n_atoms: int = 500,
         settings: dict[str, Any] | None = None,
         random_state: Any = 0,
         *,
-        budget: float = 0.05,
-        window: int = 2000,
-        folds: int = 3,
+        budget: float = Settings.budget,
+        level: float | None = None,
+        window: int = Settings.window,
+        warm_up: int = Settings.warm_up,
+        folds: int = 0,
         text: str = "text",
         time: str | None = None,
         id: str | None = None,
@@ -103,7 +123,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.settings = settings
         self.random_state = random_state
         self.budget = budget
+        self.level = level
         self.window = window
+        self.warm_up = warm_up
         self.folds = folds
         self.text = text
         self.time = time
@@ -127,24 +149,26 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            Index of the frame; columns id, time (milliseconds since 1970, where there are times), batch, score, tail
-            (share of recent scores that are at least as large), alert (tail within the budget) and reasons (words with
-            the largest shares of the score; those that no other document has come last). In the first batch, documents
-            are scored in parts that are held out in turn, tail is among themselves, and nothing is flagged.
+            Index of the frame; columns id, time (milliseconds since 1970, where there are times), batch, item (id of
+            the first of its near-duplicates in the batch), score, tail (share of recent scores that are at least as
+            large), alert (an item with a tail of at most `level` and within the budget) and reasons (words with the
+            largest shares of the score; those that no other item has come last). The first batch is scored by the
+            dictionary that it started. There, and while the stream warms up, tail is 1 and nothing is an alert.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from odl import TextNovelty
         >>> frame = pd.DataFrame({"day": ["2026-01-05", "2026-01-06", "2026-01-14"], "text": ["oil", "oil", "orbit"]})
-        >>> TextNovelty(time="day", period="week", initial=1, folds=0).update(frame)[["batch", "score"]].values.tolist()
-        [[0.0, nan], [0.0, nan], [1.0, 1.0]]
+        >>> found = TextNovelty(time="day", period="week", initial=1).update(frame)
+        >>> found[["batch", "tail", "score"]].round(2).values.tolist()
+        [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
-        self._check()
+        chosen = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
-        initial = 0 if hasattr(self, "detector_") else self.initial
+        initial = 1 if hasattr(self, "detector_") else self.initial
         batches = frames.batches(times, len(texts), self.period, initial)
-        return frames.table(index, ids, times, [self._step(batch, texts) for batch in batches])
+        return frames.table(index, ids, times, [self._step(rows, texts, chosen) for rows in batches])
 
     def judge(self, frame: Any) -> "pandas.DataFrame":
         """Score documents as one batch by what was learned so far, and learn nothing; the frame is as of `update`.
@@ -167,11 +191,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         np.float64(1.0)
         """
         self._check_learned()
-        self._check()
+        chosen = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
-        P, words, counts = self._weighed(texts)
-        found = self._found(np.arange(len(texts)), P, words, counts)[0]
-        return frames.table(index, ids, times, [found])
+        part = self._found(np.arange(len(texts)), self._batch(texts), chosen)[0]
+        return frames.table(index, ids, times, [part])
 
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3
@@ -201,10 +224,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self._check()
         if isinstance(texts, str) or not all(isinstance(one, str) for one in texts):
             raise ParameterError("texts that are no list of texts", "a list of str", "pass e.g. the column of a frame")
-        P, words, _ = self._weighed(list(texts))
-        model, detector = self._learner(), self.detector_
-        found, state = detector._scored(P, model), model.fit_terms(detector.state_, P.shape[1])
-        return reasons.explain(model, state, P, found, words, n_words=n_words, n_atoms=n_atoms)
+        batch, model, detector = self._batch(list(texts)), self._learner(), self.detector_
+        found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
+        return reasons.explain(model, state, batch.P, found, batch.words, n_words=n_words, n_atoms=n_atoms)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write all that was learned, with vocabulary and frequencies, to an HDF5 file (nothing is pickled).
@@ -227,7 +249,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         own = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_}
-        self.detector_._save(path, {"text": own}, {"frequencies": self.frequencies_})
+        self.detector_._save(path, {"text": own}, {"frequencies": self.frequencies_, **self.repeats_.arrays()})
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
@@ -260,21 +282,27 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies",))
+        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies", *repeats.NAMES))
         frequencies = arrays["frequencies"]
-        sound = isinstance(own, dict) and own.keys() == {*OF_TEXT, "n_documents"}
+        sound = isinstance(own, dict) and own.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
         sound = sound and isinstance(own["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_,)
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= own["n_documents"]
+        try:
+            again = repeats.Repeats.of(arrays, detector.n_batches_ - 1)
+        except ValueError:
+            sound = False
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
         n_documents = own.pop("n_documents")
+        own = {"level": detector.level} | own  # where a version before wrote no level of its own
         stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **own)
         stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
+        stream.repeats_ = again
         return stream
 
     def _check(self):
-        """Refuse parameters that cannot be, and pass on to the detector what may be changed as it goes."""
+        """Refuse parameters that cannot be; return those of alerts, and pass on what may be changed as it goes."""
         for name, least in {"initial": 1, "min_df": 0, "n_reasons": 0}.items():
             rows.check_whole(name, getattr(self, name), least)
         if self.period is not None and self.period not in PERIODS:
@@ -282,10 +310,22 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
         if self.tf not in ("log", "raw"):
             raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
-        rows.check_share("budget", self.budget)
+        chosen = self._alerts()
         if hasattr(self, "detector_"):
-            held = ("learner", "settings", "budget", "window")  # `n_atoms` and the seed are of the first batch
-            self.detector_.set_params(**{name: getattr(self, name) for name in held})
+            held = ("learner", "settings", "window")  # `n_atoms` and the seed are of the first batch
+            self.detector_.set_params(**{name: getattr(self, name) for name in held}, level=chosen.level)
+        return chosen
+
+    def _alerts(self):
+        """Return budget, level, window and warm-up, checked; the old meaning of a budget with a warning."""
+        budget, level = self.budget, self.level
+        check_budget(budget)
+        if level is None and budget < 1:
+            text = f"a budget is items a period or a share of them: type level={budget!r} for the tail probability"
+            warnings.warn(text, FutureWarning, stacklevel=2)
+            budget, level = sys.maxsize, budget
+        level = Settings.level if level is None else level
+        return Settings(budget=budget, level=level, window=self.window, warm_up=self.warm_up)
 
     def _check_learned(self):
         if not hasattr(self, "detector_"):
@@ -294,56 +334,65 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def _learner(self):
         return self.detector_._model_as_fitted() if hasattr(self, "detector_") else self._model()
 
-    def _weighed(self, texts):
-        """Return texts as rows of unit norm, the words of all columns, and their counts."""
+    def _batch(self, texts):
+        """Return texts as a batch that follows what was learned."""
         counts, found = text.count_words(texts, self.tokens)
         words = [*self.detector_.words_] if hasattr(self, "detector_") else []
         columns = number_terms(found, words)
         counts = sparse.csr_array((counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words)))
-        counts = counts.sorted_indices()
+        counts, before = counts.sorted_indices(), np.zeros(len(words), dtype=np.int64)
         if hasattr(self, "detector_"):
-            frequencies, n_before = self.frequencies_, self.n_documents_
-            frequencies = np.pad(frequencies, (0, len(words) - len(frequencies)))
-        else:
-            frequencies, n_before = _after(np.zeros(0, dtype=np.int64), counts), len(texts)
-        options = {"tf": self.tf, "idf": self.idf, "min_df": self.min_df, "norm": self._learner().norm}
-        return weigh(counts, frequencies, n_before, **options), words, counts
+            before[: len(self.frequencies_)] = self.frequencies_
+        after = before + np.bincount(counts.indices, minlength=len(words))
+        past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
+        weights = {"tf": self.tf, "idf": self.idf, "min_df": self.min_df, "norm": self._learner().norm}
+        again = getattr(self, "repeats_", repeats.Repeats()).after(texts)
+        return _Batch(weigh(counts, *past, **weights), counts, words, before, after, again)
 
-    def _step(self, batch, texts):
+    def _step(self, rows, texts, chosen):
         """Score and learn one batch; return its part of the table."""
-        P, words, counts = self._weighed([texts[row] for row in batch])
-        if not hasattr(self, "detector_"):
-            detector = NoveltyDetector(growing=True, **{name: getattr(self, name) for name in OF_DETECTOR})
+        batch = self._batch([texts[row] for row in rows])
+        first = not hasattr(self, "detector_")
+        if first:
+            named = {name: getattr(self, name) for name in OF_DETECTOR}
+            detector = NoveltyDetector(growing=True, level=chosen.level, **named)
             detector._check_parameters()
-            score = detector._begin(P, detector._model())
-            detector.n_features_in_ = P.shape[1]
-            self.detector_, self.frequencies_, self.n_documents_ = detector, np.zeros(0, dtype=np.int64), 0
-            part = {"row": batch, "batch": 0, "score": score, "tail": among(score), "alert": np.zeros(len(batch), bool)}
-            part["reasons"] = [""] * len(batch)
-        else:
-            part, found = self._found(batch, P, words, counts)
-            self.detector_._learn(P, self._learner(), found)
-        self.detector_.words_ = {word: column for column, word in enumerate(words)}
-        self.frequencies_ = _after(self.frequencies_, counts)
-        self.n_documents_ += len(batch)
+            detector._begin(batch.P, detector._model())
+            detector.n_features_in_ = len(batch.words)
+            self.detector_, self.n_documents_ = detector, 0
+        part, found = self._found(rows, batch, chosen, first)
+        if not first:
+            self.detector_._learn(batch.P, self._learner(), found)
+        self.detector_.words_ = {word: column for column, word in enumerate(batch.words)}
+        self.frequencies_, self.repeats_ = batch.after, batch.repeats
+        self.n_documents_ += len(rows)
         return part
 
-    def _found(self, batch, P, words, counts):
-        """Return a batch's part of the table by what was learned before it, and its novelty."""
+    def _found(self, rows, batch, chosen, first=False):
+        """Return a batch's part of the table by what was learned before it (the first: after it), and its novelty."""
         detector, model = self.detector_, self._learner()
-        found = detector._scored(P, model)
-        shares, _ = novelty.shares(model, model.fit_terms(detector.state_, P.shape[1]), P, found)
-        shared = _after(self.frequencies_, counts) > 1
-        tail = detector._tail(found.score)
-        part = {"row": batch, "batch": detector.n_batches_, "score": found.score, "tail": tail}
-        part["alert"] = tail <= self.budget
-        terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(batch)))
-        part["reasons"] = [", ".join(words[term] for term in some) for some in terms]
+        found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
+        tail, waits = items.tails(found, detector.window_[: 0 if first else None], chosen.warm_up)
+        item, again = batch.repeats.groups.items()
+        firsts = np.flatnonzero(item == np.arange(len(item)))
+        odd = firsts[((tail <= chosen.level) & ~found.empty & ~again & (not waits))[firsts]]
+        alert = np.zeros(len(rows), dtype=bool)
+        alert[items.most_novel(odd, found.score)[: room(chosen.budget, len(firsts))]] = True
+        part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": found.score}
+        part |= {"tail": tail, "alert": alert}
+        shares = items.word_shares(model, state, batch.P, found, batch.counts)
+        shared = items.shared_terms(batch.before, batch.P, firsts)
+        terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
+        part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         return part, found
 
 
-def _after(frequencies, counts):
-    """Return of each term the number of documents that hold it, with those of a batch, which has all terms."""
-    held = np.bincount(counts.indices, minlength=counts.shape[1])
-    held[: len(frequencies)] += frequencies
-    return held.astype(np.int64)
+class _Batch(NamedTuple):
+    """Texts as weights and counts; their words with frequencies in documents; what of them repeats others."""
+
+    P: sparse.csr_array
+    counts: sparse.csr_array
+    words: list
+    before: np.ndarray
+    after: np.ndarray
+    repeats: repeats.Repeats

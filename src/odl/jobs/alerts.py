@@ -6,8 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import candidates, clusters, periods, reasons
-from odl.alerts.calibration import tail_probability
+from odl.alerts import candidates, clusters, items, periods, reasons
 from odl.alerts.memory import moved, nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError
@@ -16,7 +15,6 @@ from odl.files import agentfiles, storage
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.jobs.update import Learned
-from odl.learners import shares
 from odl.learners.matrices import widen
 from odl.stream.weighting import Weighed
 
@@ -82,9 +80,7 @@ def follow(
     data = step.data
     carried = carried or _before(previous, run, chosen, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
-    counts = data.counts[:]
-    words = shares.with_data(counts, shares.entries(novelty.shares(learner, current, P, found)[0], counts))
-    words = words.astype(np.float32)
+    words = items.word_shares(learner, current, P, found, data.counts[:])
     first, repeats = _groups(data, Q)
     record = _calibrated(data, found, carried, first, words, chosen)
     rows = np.flatnonzero(first == np.arange(len(first)))
@@ -106,10 +102,9 @@ def follow(
     opened, documents, linked = _atoms(carried, data, Q, after, memory)
     held = zip(memory.number.tolist(), linked.tolist(), strict=True)
     record.atoms = [(number, atom) for number, atom in held if atom >= 0]
-    recent = carried.recent if data.t == 0 else np.append(carried.recent, found.score[~found.empty])
+    recent = items.recent_after(carried.recent, found, chosen.window) if data.t else carried.recent
     after = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, memory, recent[-chosen.window :], opened,
-        documents, linked, data.terms,
+        data.t, record.run, record.settings, carried.digest, memory, recent, opened, documents, linked, data.terms,
     )  # fmt: skip
     return replace(after, digest=periods.write(output, record, after))
 
@@ -129,9 +124,7 @@ def _groups(data, Q):
     """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
     if data.groups is None:
         return clusters.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
-    rows = {}
-    names, born = data.groups.own(), data.groups.born[data.groups.starts[-2] :, 0]
-    return np.array([rows.setdefault(name, row) for row, name in enumerate(names)], dtype=np.int64), born < data.t
+    return data.groups.items()
 
 
 def _novelty(path, data, codes):
@@ -166,9 +159,7 @@ def _under(carried, data, previous):
 def _calibrated(data, found, carried, first, words, chosen):
     """Return the record of the period with what is known before its topics are."""
     n = len(found.score)
-    warm_up = len(carried.recent) < chosen.warm_up
-    tail = np.ones(n) if warm_up else tail_probability(found.score, carried.recent)
-    tail[found.empty] = 1.0
+    tail, warm_up = items.tails(found, carried.recent, chosen.warm_up)
     times = data.times[data.times != NO_TIME]
     unseen = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
     facts = {
@@ -193,8 +184,7 @@ def _odd(record, rows, found, chosen):
 
 def _pool(record, able, found, budget, chosen):
     """Return the rows of the most novel items, most novel first."""
-    order = able[np.argsort(-found.score[able], kind="stable")]
-    return order[: max(chosen.pool, 2 * budget)]
+    return items.most_novel(able, found.score)[: max(chosen.pool, 2 * budget)]
 
 
 def _find_near(record, Q, A):
@@ -211,13 +201,13 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
     groups = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[groups], pool), np.searchsorted(record.item[groups], pool, side="right")
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    shared = data.frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
+    shared = items.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
-    items = []
+    named_items = []
     for row, low, high, origin in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):
         terms, parts = reasons.lead(words, row, shared, REASONS), _shares(words, row)
         named = data.words_of(row)
-        items.append(
+        named_items.append(
             periods.Item(
                 row=row,
                 id=data.ids[row],
@@ -231,7 +221,7 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
                 near=[(tops[atom], _at(carried.documents, atom)) for atom in record.near[row].tolist() if atom >= 0],
             )
         )
-    return items
+    return named_items
 
 
 def _shares(words, row):

@@ -170,26 +170,12 @@ def split(
     if by == "file":
         names = np.array(files, dtype=object)[rows]
         rows = rows[np.argsort(names.astype(str), kind="stable")]
+    held_back = _Held(topics, entry, seed) if entry else None
     keys = _keys(rows, times, files, by, period)
-    entries = {}
-    batches, current, last_key = [], [], None
-    for position, row in enumerate(rows):
-        limit = initial if not batches else documents
-        full = (
-            len(current) >= limit
-            if by == "documents"
-            else (bool(current) and keys[position] != last_key and (bool(batches) or len(current) >= initial))
-        )
-        if full:
-            batches.append(np.array(current, dtype=np.int64))
-            current = []
-        last_key = keys[position]
-        if entry is not None and _held_back(topics[row], entries, entry, seed, len(batches)):
-            continue
-        current.append(row)
-    complete = by == "documents" and len(current) >= (documents if batches else initial)
-    if current and (flush or complete):
-        batches.append(np.array(current, dtype=np.int64))
+    batches = cut(rows, keys, initial, documents if by == "documents" else None, held_back)
+    complete = by == "documents" and len(batches[-1]) >= (documents if len(batches) > 1 else initial)
+    if not (len(batches[-1]) and (flush or complete)):
+        batches.pop()
     if len(batches) < 2:
         raise DataError(
             f"{len(rows)} documents make {len(batches)} batch",
@@ -199,11 +185,59 @@ def split(
     return batches
 
 
-def _held_back(topics, entries, entry, seed, batch):
-    for topic in topics:
-        if topic not in entries:
-            entries[topic] = entry.batch_of(seed, topic)
-    return any(entries[topic] > batch for topic in topics)
+def cut(rows, keys, initial, documents=None, held_back=None):
+    """Cut ordered documents where their keys change, the first batch no sooner than it has enough of them.
+
+    Parameters
+    ----------
+    rows : sequence of int
+    keys : sequence
+        Period or file of each.
+    initial : int
+        Documents of the first batch at least.
+    documents : int, optional
+        Of every other batch; keys do not matter then.
+    held_back : callable, optional
+        Row and number of the batch to whether the document is dropped.
+
+    Returns
+    -------
+    list of ndarray of int64
+        The last one may still grow; it is empty where all documents are dropped.
+    """
+    batches, current, last_key = [], [], None
+    for row, key in zip(rows, keys, strict=True):
+        if documents is None:
+            full = bool(current) and key != last_key and (bool(batches) or len(current) >= initial)
+        else:
+            full = len(current) >= (documents if batches else initial)
+        if full:
+            batches.append(np.array(current, dtype=np.int64))
+            current = []
+        last_key = key
+        if held_back is None or not held_back(row, len(batches)):
+            current.append(row)
+    return [*batches, np.array(current, dtype=np.int64)]
+
+
+class _Held:
+    """Which documents the topic-entry protocol drops."""
+
+    def __init__(self, topics, entry, seed):
+        self.topics, self.entry, self.seed, self.entries = topics, entry, seed, {}
+
+    def __call__(self, row, batch):
+        for topic in self.topics[row]:
+            if topic not in self.entries:
+                self.entries[topic] = self.entry.batch_of(self.seed, topic)
+        return any(self.entries[topic] > batch for topic in self.topics[row])
+
+
+def periods_of(times, period):
+    """Return the calendar period (UTC) of each time in milliseconds: a day or month, weeks from Monday."""
+    # Weeks of numpy start on Thursday 1970-01-01: move them to Monday.
+    stamps = times + (3 * 86_400_000 if period == "week" else 0)
+    return stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]").tolist()
 
 
 def _keys(rows, times, files, by, period):
@@ -212,9 +246,7 @@ def _keys(rows, times, files, by, period):
     if by == "period":
         if len(rows) and times[rows[0]] == NO_TIME:
             raise DataError("documents without times", "times", "use batches by documents or by file")
-        # Weeks of numpy start on Thursday 1970-01-01: move them to Monday.
-        stamps = times[rows] + (3 * 86_400_000 if period == "week" else 0)
-        return stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]").tolist()
+        return periods_of(times[rows], period)
     return [0] * len(rows)
 
 

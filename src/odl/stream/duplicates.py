@@ -53,12 +53,21 @@ class Groups:
         """Return the group of each document of timestep t."""
         return self.names[self.starts[-2] :]
 
+    def items(self):
+        """Return of each document of timestep t the first of its group there, and whether one came before t."""
+        rows = {}
+        first = np.array([rows.setdefault(name, row) for row, name in enumerate(self.own())], dtype=np.int64)
+        return first, self.born[self.starts[-2] :, 0] < self.t
+
     def sentence(self):
         """Return how many documents of timestep t repeat others."""
         born, first = self.born[self.starts[-2] :], self.starts[-1] - self.starts[-2]
         before = int((born[:, 0] < self.t).sum())
         inside = int(((born[:, 0] == self.t) & (born[:, 1] != np.arange(first))).sum())
         return f"of {first} documents {inside} repeat one of their timestep and {before} one before it"
+
+
+NONE = Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64))
 
 
 def decide(batch, before):
@@ -89,10 +98,29 @@ def decide(batch, before):
             given, todo = f"{batch.filename} has no shingles", "set options.duplicates of the corpus to true"
             raise DataError(given, "a batch of a corpus read for near-duplicates, as before", todo)
         return None, []
-    t, own, known = int(batch.attrs["t"]), _sets(batch), _known(batch, before)
-    ids = storage.read_strings(batch, "ids")
+    own, known = _sets(batch), _known(batch, before)
     earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, before, known)
-    sets = [*earlier, *own]
+    groups = grouped(known, earlier, own, storage.read_strings(batch, "ids"))
+    return groups, [*earlier, *own][len(earlier) + len(own) - len(groups.names) :]
+
+
+def grouped(known, earlier, own, ids):
+    """Group the documents of a timestep.
+
+    Parameters
+    ----------
+    known : Groups
+        Of the timesteps before.
+    earlier, own : sequence of ndarray of int32
+        Shingles of the documents there, and of the timestep's own.
+    ids : list of str
+        Names of these.
+
+    Returns
+    -------
+    Groups
+    """
+    t, sets = known.t + 1, [*earlier, *own]
     names = [*known.names, *ids]
     born = np.concatenate([known.born, np.column_stack([np.full(len(ids), t), np.arange(len(ids))])])
     firsts = {}
@@ -106,13 +134,13 @@ def decide(batch, before):
     starts = np.append(known.starts, len(names))[-WINDOW - 1 :]
     born = np.array([birth for *birth, _ in groups], dtype=np.int64).reshape(-1, 2)
     first = starts[0]
-    return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:]), sets[first:]
+    return Groups(t, starts - first, [name for *_, name in groups[first:]], born[first:])
 
 
 def _known(batch, before):
     """Return the groups of the timesteps before."""
     if before is None:
-        return Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64))
+        return NONE
     if before.groups is None:
         path = before.file.filename
         given, todo = f"{path} has no near-duplicates, {batch.filename} shingles", f"delete {os.path.dirname(path)}"

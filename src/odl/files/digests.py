@@ -143,6 +143,10 @@ def seal(file):
 
 def check_file(path, file):
     """Refuse an open file whose names, types, shapes or attributes are not those that were written."""
+    made.verified(path, lambda: _check(path, file))
+
+
+def _check(path, file):
     whole = not {"made", "made_digest"} & set(file.attrs) or made.of_attributes(file.attrs) is not None
     if file.attrs.get("digest") != digest_of(file) or not whole:
         raise changed(path)

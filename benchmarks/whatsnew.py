@@ -200,7 +200,7 @@ def rows_of(name, found, budget):
 
 
 def _costs(place, posts, name, quick):
-    """Measure the first run, a week more and nothing to do, in CPU seconds and as multiples of a fixed piece of work."""
+    """Measure the first run, a week more and nothing to do: CPU seconds, and multiples of a fixed piece of work."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     first, later = newsposts.weeks(posts, 1 if quick else WEEKS, POSTS)

@@ -139,6 +139,17 @@ class TestRules:
         assert {role for role, value in given.items() if "." in value} - described <= PLACES
 
 
+def test_the_table_of_the_docs():
+    def cell(files):
+        return ", ".join(f"{role} `{pattern}`" if pattern else role for role, pattern in files.items())
+
+    rows = (
+        f"| `{name}` | {cell(step.reads)} | {', '.join(step.settings) or 'none'} | {cell(step.writes)} |"
+        for name, step in STEPS.items()
+    )
+    assert "\n".join(rows).replace("`{root}/", "`") in (ROOT / "docs" / "extending.md").read_text()
+
+
 def test_a_rule_that_says_something_else_is_seen(monkeypatch):
     monkeypatch.setitem(STEPS, "features", STEPS["features"]._replace(settings=("max_terms",)))
     with pytest.raises(AssertionError):

@@ -1,6 +1,6 @@
 """Run one command and write what it cost: ``python -IS launch.py REPORT COMMAND ...``.
 
-What it leaves to others, such as the worker of a run, is waited for and counted.
+Processes that outlive it are waited for and counted.
 
 The peak memory that the kernel reports of a process includes what its parent held when it was started, so a
 benchmark that holds a corpus cannot measure a child itself: this small process stands between them.

@@ -1,10 +1,18 @@
-"""What Snakemake takes to plan a study of ten thousand jobs: CPU until it knows them all, before any runs."""
+"""What Snakemake takes to plan a study of ten thousand jobs: CPU until it knows them all, before any runs.
 
+    python benchmarks/planning.py 1000 10000
+
+measures chains of so many timesteps with the steps of a folder of one's own (batch, features, update, alerts): the
+plan, the start of the first job, and from which timestep on a checkpoint that is asked for by name is too deep.
+"""
+
+import argparse
 import json
 import os
 import random
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from material import FULL
@@ -13,22 +21,16 @@ from measure import ROOT, Row, child, say, tool, within
 LIMIT = within(12)
 INITIAL, BATCH = 250, 2  # documents
 LONG, SHORT = 840, 20  # timesteps
+STREAM, LEVELS = "results/made/made/seed0", 2000
 
 
 def plan(material):
     """Plan the default runs on one seed of a made stream of many timesteps, on the real Snakefile."""
     full = material.size is FULL
     with tempfile.TemporaryDirectory() as place:
-        place = Path(place)
-        for name in ("Snakefile", "workflow", "config", "profiles", "data"):
-            (place / name).symlink_to(ROOT / name)
-        _write_documents(place / "documents.jsonl", INITIAL + BATCH * ((LONG if full else SHORT) - 1))
-        (place / "made.yaml").write_text(json.dumps(_study()))
-        words = [tool("snakemake"), "--cores", "1", "--configfile", "made.yaml"]
-        say("plan: the index of the stream")
-        child([*words, "--", "results/made/made/seed0/index.tsv"], folder=place)
+        words = _indexed(Path(place), LONG if full else SHORT, _study())
         say("plan: all jobs")
-        jobs, cpu = _planned([*words, "--dry-run"], place)
+        jobs, cpu, *_ = _until("total", [*words, "--dry-run"], place)
     return [Row("plan", f"snakemake, plan of {jobs} jobs, default runs, one seed", cpu, "CPU s", LIMIT if full else "")]
 
 
@@ -54,23 +56,84 @@ def _study():
     return {"study": "made", "streams": ["made"], "corpora": {"made": corpus}, "seeds": [0]}
 
 
-def _planned(command, folder):
-    """Return (jobs, CPU seconds at the moment their counts are printed); the jobs are not waited for."""
+def _chain():
+    """Return a study of one run with its alerts, as in a folder of one's own."""
+    off = {name: {"enabled": False} for name in ("baselines", "emerging")}
+    return {**_study(), **off, "runs": ["levels"], "alerts": {"run": "levels"}, "report": {"runs": ["levels"]}}
+
+
+def _indexed(place, timesteps, study):
+    """Make a folder with a stream of so many timesteps and its index; return the command of the workflow there."""
+    for name in ("Snakefile", "workflow", "config", "profiles", "data"):
+        (place / name).symlink_to(ROOT / name)
+    _write_documents(place / "documents.jsonl", INITIAL + BATCH * (timesteps - 1))
+    (place / "made.yaml").write_text(json.dumps(study))
+    words = [tool("snakemake"), "--cores", "1", "--nolock", "--configfile", "made.yaml"]
+    say(f"plan: the index of {timesteps} timesteps")
+    child([*words, "--", f"{STREAM}/index.tsv"], folder=place)
+    return words
+
+
+def _until(begin, command, folder):
+    """Return jobs, CPU s, s and MB at the line that begins so, after the count of jobs; nothing is waited for."""
+    began, jobs, last = time.monotonic(), None, ""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
-            cpu, last = None, ""
             for line in process.stdout:
-                if line.startswith("Job stats"):
-                    cpu = _cpu_of(process.pid)
-                if cpu is not None and line.startswith("total"):
-                    return int(line.split()[1]), cpu
+                if line.startswith("total"):
+                    jobs = int(line.split()[1])
+                if jobs is not None and line.startswith(begin):
+                    return jobs, _cpu_of(process.pid), time.monotonic() - began, _peak_of(process.pid)
                 last = line.strip() or last
         finally:
             process.kill()
     raise RuntimeError(f"snakemake planned nothing: {last}")
 
 
+def _deep(words, folder, timesteps):
+    """Return the first timestep whose checkpoint Snakemake cannot plan by its name; None where it can the last."""
+
+    def fails(t):
+        target = f"{STREAM}/levels/k{LEVELS}/{t}.h5"
+        done = subprocess.run([*words, "--dry-run", "--", target], cwd=folder, capture_output=True, text=True)
+        if done.returncode and "cyclic dependency" not in done.stdout:  # Snakemake's words for a RecursionError
+            raise RuntimeError(done.stdout[-500:])
+        return done.returncode != 0
+
+    low, high = 0, timesteps - 1
+    if not fails(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    return high
+
+
 def _cpu_of(process):
     """Return the CPU seconds of a running process so far."""
     words = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _peak_of(process):
+    """Return the largest memory of a running process so far in MB."""
+    with open(f"/proc/{process}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024 / 1e6
+
+
+def main():
+    """Print a line for each length."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("timesteps", type=int, nargs="+")
+    for timesteps in parser.parse_args().timesteps:
+        with tempfile.TemporaryDirectory() as place:
+            words = _indexed(Path(place), timesteps, _chain())
+            for what, begin, more in (("plan", "total", ["--dry-run"]), ("first job", ("rule ", "localrule "), [])):
+                jobs, cpu, wall, peak = _until(begin, [*words, *more], place)
+                print(f"{timesteps} timesteps, {jobs} jobs, {what}: {cpu:.1f} CPU s, {wall:.1f} s, {peak:.0f} MB")
+            print(f"{timesteps} timesteps, too deep by name from: {_deep(words, place, timesteps)}")
+    print(f"load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()

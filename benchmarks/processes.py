@@ -156,7 +156,7 @@ def _arxiv_rows(place, cost, limit):
 
 
 def _update_rows(place, chain, timesteps, what, limit):
-    """Measure three jobs of a chain once more as processes: in the study they begin with the memory of a worker."""
+    """Measure three jobs of a chain once more, each by itself, beside what they noted in the study."""
     rows, peaks = [], []
     for t in dict.fromkeys([1, timesteps // 2, timesteps - 1]):
         before = chain / f"{t - 1}.h5"
@@ -165,7 +165,7 @@ def _update_rows(place, chain, timesteps, what, limit):
         bound = JOB_LIMITS["rss"] if not limit else ""
         peaks.append(again.rss)
         rows.append(Row("arxiv", f"{what}: update job {t}, peak memory", again.rss / 1e6, "MB", bound))
-        rows.append(Row("arxiv", f"{what}: update job {t}, forked from the worker", noted(chain, t), "MB"))
+        rows.append(Row("arxiv", f"{what}: update job {t}, as it noted in the study", noted(chain, t), "MB"))
         rows.append(Row("arxiv", f"{what}: update job {t}", again.cpu, "CPU s"))
     rows.append(
         Row("arxiv", f"{what}: peak memory of the last update job over the first", peaks[-1] / peaks[0], "times")

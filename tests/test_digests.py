@@ -1,5 +1,6 @@
 """A file whose bytes changed is refused, or every value read of it is what was written."""
 
+import os
 import random
 import re
 import shutil
@@ -12,7 +13,7 @@ from fuzzing import reseal
 
 from odl import cli
 from odl.errors import OdlError, StorageError
-from odl.files import agentfiles, checkpoints, digests, rows, storage
+from odl.files import agentfiles, checkpoints, digests, made, rows, storage
 from odl.files.verify import verify
 from odl.jobs import runs, shards
 from odl.kernels import native
@@ -66,6 +67,24 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(world, tmp_path, kind):
             assert str(path) in str(error)
             refused += 1
     assert refused > 2  # much of a small file is empty
+
+
+def test_a_step_verifies_a_file_once_and_one_that_changes_again(world, tmp_path, monkeypatch):
+    path, seen, whole = tmp_path / "0.h5", [], digests.digest_of
+    monkeypatch.setattr(digests, "digest_of", lambda file: seen.append(file.filename) or whole(file))
+    shutil.copy(world / KINDS["features"], path)
+    for _ in range(2):
+        content(path, "features")
+    assert len(seen) == 2
+    with made.once():
+        for _ in range(2):
+            content(path, "features")
+        assert len(seen) == 3
+        with h5py.File(path, "r+") as file:
+            file.attrs["t"] = file.attrs["t"] + 1
+        os.utime(path, ns=(0, 0))  # even within one tick of the clock
+        with pytest.raises(StorageError):
+            content(path, "features")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -160,6 +160,19 @@ class TestFresh:
         assert main(["run", str(news), "-n"]) == 0
         assert "  read: sources came anew" in capsys.readouterr().out and streams.contents(news) == before
 
+    def test_what_was_made_from_another_file_is_named(self, news, capsys):
+        folder = news / "results" / "news"
+        assert main(["verify", str(folder)]) in (0, None)
+        (features,) = folder.rglob("features/1.h5")
+        shutil.copy(features.with_name("0.h5"), features)
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            main(["verify", str(folder)])
+        wrong = [line.split(" was made from")[0] for line in capsys.readouterr().out.splitlines()[:-1]]
+        run = next(folder.rglob("alerts")).parent
+        made_of_it = [features, features.with_name("2.h5"), *(run / part / "1.h5" for part in ("", "alerts", "scores"))]
+        assert sorted(wrong) == sorted(map(str, made_of_it))
+
     def test_everything_is_read_where_asked(self, news):
         """A flip that size, time and inode do not tell of is seen by --check alone."""
         assert done(news) == []

@@ -1,5 +1,6 @@
 """The ``odl`` command: its subcommands (`odl.commands`), how they are run and how they end."""
 
+import contextlib
 import os
 import sys
 import time
@@ -201,22 +202,21 @@ def _run(args):
     return 0
 
 
+@contextlib.contextmanager
 def _recording(args):
-    """Write the record of a step into what it writes."""
-    import contextlib
-
+    """Write the record of a step into what it writes; what a step reads is verified once."""
     if not hasattr(args, "code"):
-        return contextlib.nullcontext()
+        yield
+        return
     from odl.commands import recording
     from odl.files import made
 
-    return made.recording(recording.record(args))
+    with made.once(), made.recording(recording.record(args)):
+        yield
 
 
 def _say(sentence):
     """Print to the log, which may lie on the disk that is full: its buffer is written once more at the end."""
-    import contextlib
-
     with contextlib.suppress(OSError):
         print(sentence, file=sys.stderr)
 

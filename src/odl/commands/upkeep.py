@@ -12,10 +12,11 @@ from odl.commands.declare import argument, command, step
     examples=("odl verify results/default", "odl verify news/results/news"),
 )
 def verify(args):
+    from odl.config import steps
     from odl.files import verify
     from odl.kernels import native
 
-    n_files, wrong = verify.verify(args.folder)
+    n_files, wrong = verify.verify(args.folder, steps.inputs_of)
     n_libraries, damaged = native.verify()
     wrong += damaged
     for sentence in wrong:

@@ -10,7 +10,7 @@ from odl.config.steps import STEPS, record_of
 from odl.engine import forking, steps
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, record_in
-from odl.files import digests, made, tables
+from odl.files import made, tables
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
 SAVED = 20.0  # seconds between two writings of what was verified
@@ -61,7 +61,7 @@ class Loop:
 
     def run(self):
         """Do what is to be done; return the number of timesteps."""
-        with digests.remembering():
+        with made.once():
             return self._run()
 
     def _run(self):

@@ -7,12 +7,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odl.errors import StorageError
 from odl.files import documents, storage
-from odl.stream.features import Features
+
+if TYPE_CHECKING:
+    from odl.stream.features import Features
 
 
 @dataclass
@@ -170,7 +173,7 @@ def _shown(weights):
 
 
 def write_baselines(
-    path: str | os.PathLike, batch: Features, scores: Mapping[str, np.ndarray], window: str = ""
+    path: str | os.PathLike, batch: "Features", scores: Mapping[str, np.ndarray], window: str = ""
 ) -> None:
     """Write the scores of one batch with its labels to an HDF5 file of kind "baselines".
 

@@ -10,7 +10,7 @@ import os
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 import odl
 from odl.errors import CheckpointError
@@ -180,12 +180,12 @@ def read_whole(path, chain=None, t=None, **options):
         raise _unlike(path, "an agent with codes of other atoms than its own")
     if network.terms is not None and shapes[0] != {len(network.terms)}:
         raise _unlike(path, "agents with other terms than it names")
-    codes = sparse.csr_array(sparse.hstack([part[1] for part in parts], format="csr"))
+    codes = scipy.sparse.csr_array(scipy.sparse.hstack([part[1] for part in parts], format="csr"))
     silent = np.diff(codes.indptr) == 0
     return Checkpoint(
         t=network.t,
         chain=network.chain,
-        dictionary=sparse.csc_array(sparse.hstack([part[0] for part in parts], format="csc")),
+        dictionary=scipy.sparse.csc_array(scipy.sparse.hstack([part[0] for part in parts], format="csc")),
         arrays={},
         updates=network.updates,
         codes=codes,

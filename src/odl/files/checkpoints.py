@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 import odl
 from odl.errors import CheckpointError
@@ -60,10 +60,10 @@ class Checkpoint:
 
     t: int
     chain: dict
-    dictionary: sparse.csc_array
+    dictionary: "scipy.sparse.csc_array"
     arrays: dict
     updates: int
-    codes: sparse.csr_array
+    codes: "scipy.sparse.csr_array"
     uncoded: float
     previous: str = FIRST
     digest: str = ""
@@ -76,7 +76,7 @@ def store(group, name, value, folder=None):
     if hasattr(value, "parts"):
         rows.write_csr(group, name, value.parts(), value.shape, value.dtype, folder)
         group[name].attrs["layout"] = "csr"
-    elif sparse.issparse(value):
+    elif scipy.sparse.issparse(value):
         if value.format == "csc":
             storage.write_csr(group, name, value.T.tocsr())
         else:
@@ -91,7 +91,7 @@ def load(group, name):
     if "layout" not in group[name].attrs:
         return storage.read_array(group, name, ndim=None)
     matrix = storage.read_csr(group, name)
-    return sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
+    return scipy.sparse.csc_array(matrix.T) if group[name].attrs["layout"] == "csc" else matrix
 
 
 def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:

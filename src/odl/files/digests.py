@@ -6,9 +6,6 @@ and so of everything in the file. It is verified when a file is opened, the piec
 """
 
 import hashlib
-import os
-from contextlib import contextmanager
-from contextvars import ContextVar
 from types import SimpleNamespace
 
 import h5py
@@ -21,7 +18,6 @@ PIECE = 1 << 16  # entries of a piece
 MOST = 1000  # pieces of an array: an attribute holds 64 KiB
 SIZE = 32  # bytes of a digest
 FIRST = "0" * 64  # in place of the digest of a file before the first of a chain
-_verified = ContextVar("verified", default=None)  # path -> size, time and inode
 
 
 def step_of(shape):
@@ -145,36 +141,15 @@ def seal(file):
     return file.attrs["digest"]
 
 
-@contextmanager
-def remembering():
-    """Inside the block verify a file once: again only when its size, time or inode is another."""
-    token = _verified.set({})
-    try:
-        yield
-    finally:
-        _verified.reset(token)
-
-
-def remember(path):
-    """Take note that a file is as it was written, where that is remembered."""
-    if _verified.get() is not None:
-        _verified.get()[os.path.abspath(path)] = _state(path)
-
-
-def _state(path):
-    facts = os.stat(path)
-    return facts.st_size, facts.st_mtime_ns, facts.st_ino
-
-
 def check_file(path, file):
     """Refuse an open file whose names, types, shapes or attributes are not those that were written."""
-    verified = _verified.get()
-    if verified and verified.get(os.path.abspath(path)) == _state(path):
-        return
+    made.verified(path, lambda: _check(path, file))
+
+
+def _check(path, file):
     whole = not {"made", "made_digest"} & set(file.attrs) or made.of_attributes(file.attrs) is not None
     if file.attrs.get("digest") != digest_of(file) or not whole:
         raise changed(path)
-    remember(path)
 
 
 class Checked:

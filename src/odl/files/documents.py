@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from odl.errors import DataError
 from odl.files import passages, storage
@@ -71,7 +71,7 @@ class Documents:
     (2, ['oil', 'orbit'])
     """
 
-    counts: sparse.csr_array
+    counts: "scipy.sparse.csr_array"
     vocabulary: list
     ids: list
     times: np.ndarray
@@ -80,14 +80,14 @@ class Documents:
     files: list = field(default_factory=list)
     removed: dict = field(default_factory=dict)
     dropped: Dropped | None = None
-    shingles: sparse.csr_array | None = None
+    shingles: "scipy.sparse.csr_array | None" = None
     passages: Passages | None = None
     urls: list = field(default_factory=list)
     notes: list = field(default_factory=list)
     vectors: np.ndarray | None = None
 
     def __post_init__(self):
-        self.counts = sparse.csr_array(self.counts)
+        self.counts = scipy.sparse.csr_array(self.counts)
         self.counts.sum_duplicates()
         self.counts.eliminate_zeros()
         self.times = np.asarray(self.times, dtype=np.int64)
@@ -130,7 +130,7 @@ class Documents:
         words = [self.vocabulary[column] for column in used]
         order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
         return Documents(
-            counts=sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
+            counts=scipy.sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
             vocabulary=[words[position] for position in order],
             ids=[self.ids[row] for row in rows],
             times=self.times[rows],

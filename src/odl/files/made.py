@@ -7,11 +7,13 @@ from something else, and comes out the same, leaves what was made of it as it is
 import contextlib
 import hashlib
 import json
+import os
 from contextvars import ContextVar
 
 ATTRIBUTES = ("digest", "made", "made_digest")  # of the root of an HDF5 file: not of its content
 BEFORE, BEHIND = "<!-- odl ", " -->\n"  # around the record at the end of a page
 _current: ContextVar = ContextVar("record", default=None)
+_verified: ContextVar = ContextVar("verified", default=None)
 
 
 @contextlib.contextmanager
@@ -34,6 +36,35 @@ def recording(record):
         yield outputs
     finally:
         _current.reset(token)
+
+
+@contextlib.contextmanager
+def once():
+    """Verify a file at its first opening inside the block, and again where its size, time or inode is another."""
+    token = _verified.set({})
+    try:
+        yield
+    finally:
+        _verified.reset(token)
+
+
+def verified(path, verify):
+    """Call a function that verifies a file, unless `once` spares it."""
+    known = _verified.get()
+    if known is None or known.get(os.fspath(path)) != _state(path):
+        verify()
+        remember(path)
+
+
+def remember(path):
+    """Take note that a file is as it was written, for `verified`."""
+    if _verified.get() is not None:
+        _verified.get()[os.fspath(path)] = _state(path)
+
+
+def _state(path):
+    facts = os.stat(path)
+    return facts.st_size, facts.st_mtime_ns, facts.st_ino
 
 
 def text_of(record):

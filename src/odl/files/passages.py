@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from odl.files import rows, storage
 
@@ -27,7 +27,7 @@ class Passages:
     starts: np.ndarray
     keys: np.ndarray
     sizes: np.ndarray
-    words: sparse.csr_array
+    words: "scipy.sparse.csr_array"
 
     def __len__(self):
         return len(self.starts) - 1
@@ -58,11 +58,13 @@ def joined(parts, columns, n_terms):
     for part, places in zip(parts, columns, strict=True):
         held = part.words
         moved = (held.data, places[held.indices], held.indptr)
-        words.append(sparse.csr_array(moved, shape=(held.shape[0], n_terms)).sorted_indices())
+        words.append(scipy.sparse.csr_array(moved, shape=(held.shape[0], n_terms)).sorted_indices())
         starts.append(part.starts[1:] + n_before)
         n_before += part.starts[-1]
     keys, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "sizes"))
-    return Passages(np.concatenate(starts), keys, sizes, sparse.csr_array(sparse.vstack(words, format="csr")))
+    return Passages(
+        np.concatenate(starts), keys, sizes, scipy.sparse.csr_array(scipy.sparse.vstack(words, format="csr"))
+    )
 
 
 def spans(starts, documents):
@@ -132,7 +134,7 @@ def cut(file, documents, columns, n_terms, output, picked, folder):
     for name, values in (("starts", starts), ("keys", keys[chosen]), ("sizes", sizes[chosen])):
         storage.write_array(group, name, values)
     parts = (
-        sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], n_terms))
+        scipy.sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], n_terms))
         for part in picked(rows.Matrix(file["passages"], "words"), chosen)
     )
     rows.write_csr(group, "words", parts, (len(chosen), n_terms), np.int32, folder)

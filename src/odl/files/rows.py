@@ -7,7 +7,7 @@ import tempfile
 
 import h5py
 import numpy as np
-from scipy import sparse
+import scipy
 
 from odl.files import digests, storage
 
@@ -72,7 +72,7 @@ class Matrix:
             kept = columns >= 0
             ends = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)[part.indptr]
             parts = part.data[kept], columns[kept].astype(np.int32), ends
-        return sparse.csr_array(parts, shape=(last - first, self.shape[1]))
+        return scipy.sparse.csr_array(parts, shape=(last - first, self.shape[1]))
 
     def parts(self, size=PART):
         """Yield (first row, CSR matrix) of consecutive runs of rows."""
@@ -82,7 +82,7 @@ class Matrix:
     def take(self, rows):
         """Return a few rows, in the order given."""
         picked = [self[row : row + 1] for row in map(int, rows)]
-        return sparse.csr_array(sparse.vstack(picked, format="csr")) if picked else self[0:0]
+        return scipy.sparse.csr_array(scipy.sparse.vstack(picked, format="csr")) if picked else self[0:0]
 
 
 def pieces(dataset):

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 import h5py
 import numpy as np
-from scipy import sparse
+import scipy
 
 from odl.errors import DataError, OdlError, StorageError
 from odl.files import digests, made
@@ -57,7 +57,7 @@ def writing(path, kind, **attributes):
         finally:
             if sink.failed:  # what HDF5 says of it, if anything, follows from it
                 raise sink.failed
-    digests.remember(path)
+    made.remember(path)
 
 
 @contextmanager
@@ -230,7 +230,7 @@ def names_in(group, name):
 
 def write_csr(group, name, matrix):
     """Store a sparse matrix by rows, indices sorted, so that equal matrices give equal bytes."""
-    matrix = sparse.csr_array(matrix)
+    matrix = scipy.sparse.csr_array(matrix)
     if not matrix.has_sorted_indices:
         matrix = matrix.sorted_indices()
     inner = group.create_group(name)
@@ -270,7 +270,7 @@ def csr_of(name, data, indices, indptr, shape):
         raise ValueError(f"{name}: indices out of range")
     if indptr[-1] < np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
-    return sparse.csr_array((data, indices, indptr), shape=shape)
+    return scipy.sparse.csr_array((data, indices, indptr), shape=shape)
 
 
 def write_strings(group, name, strings):

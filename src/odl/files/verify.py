@@ -1,16 +1,18 @@
-"""A finished study held to its digests: every file as a whole, and every checkpoint to what it was made from.
+"""A finished study held to its digests: every file as a whole, and to what it was made from.
 
 Without digests are what Snakemake measures (benchmarks), logs, pictures, the page, and what else a person puts beside
 them.
 """
 
+import glob
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import h5py
 
 from odl.errors import DataError, OdlError
-from odl.files import agentfiles, checkpoints, digests, storage
+from odl.files import agentfiles, checkpoints, digests, made, storage
 from odl.files.json_files import read_json
 from odl.files.tables import read_cells
 
@@ -18,13 +20,17 @@ BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a ru
 LOGS, PLAN = "logs", "plan.json"
 
 
-def verify(folder: str | os.PathLike) -> tuple[int, list[str]]:
+def verify(
+    folder: str | os.PathLike, inputs_of: Callable[[str, dict], Iterable] | None = None
+) -> tuple[int, list[str]]:
     """Read every HDF5 file, table and JSON file below a folder and return what does not fit.
 
     Parameters
     ----------
     folder : path-like
         Of a study.
+    inputs_of : callable, optional
+        Where the inputs of a file lie that says what it was made from (`odl.config.steps.inputs_of`).
 
     Returns
     -------
@@ -70,7 +76,13 @@ def verify(folder: str | os.PathLike) -> tuple[int, list[str]]:
                 read(path, _made_with(path, Path(folder)))
         except (OdlError, OSError) as error:
             wrong.append(str(error))
-    return len(paths), wrong + [sentence for path in found for sentence in _misfits(path, found)]
+    for path in found:
+        record = made.of_attributes(found[path])
+        if inputs_of and record:
+            wrong += _others(path, found, inputs_of(os.fspath(path), record))
+        else:
+            wrong += _misfits(path, found)
+    return len(paths), wrong
 
 
 def _has_digest(path, folder):
@@ -103,6 +115,15 @@ def content(path, arrays=True):
             rows = storage.read_array(file, "digests", "u", ndim=2)
             attributes["agents"] = [row.tobytes().hex() for row in rows]
         return attributes
+
+
+def _others(path, found, inputs):
+    """Yield what a file was made from that is there and is another now."""
+    for role, pattern, digest in inputs:
+        there = {found[one]["digest"]: one for one in map(Path, glob.glob(pattern)) if one in found}
+        if there and digest not in there:
+            todo = f"delete {path}, and run the same command again"
+            yield f"{path} was made from another file ({role}) than {min(there.values())}; {todo}."
 
 
 def _misfits(path, found):

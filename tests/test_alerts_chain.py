@@ -15,12 +15,11 @@ import threading
 import time
 from dataclasses import replace
 
-import h5py
 import numpy as np
 import pytest
 import watched
 from called import odl
-from fuzzing import reseal
+from fuzzing import edited
 from scipy import sparse
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
@@ -244,9 +243,8 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     names[5], born[5] = "old", (1, 0)  # the oddest document
     grouped = tmp_path / "features.h5"
     grouped.write_bytes((base / "features" / "3.h5").read_bytes())
-    with h5py.File(grouped, "r+") as file:
+    with edited(grouped) as file:
         duplicates.write(file, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born))
-        reseal(file)
     files = [grouped, folder.parent / "scores" / "3.h5", folder.parent / "3.h5", tmp_path / "3.h5"]
     chain = {"run": runs.parse(watched.run_of(atoms=20)), "known": folder.parent / "2.h5", "previous": folder / "2.h5"}
     alerts.follow(*files, **chain, settings=watched.SETTINGS)
@@ -260,10 +258,9 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     assert shown.items < shown.documents and f" of {shown.items} items (near-duplicates counted once)" in told
     single = replace(shown, documents=shown.items)  # none: nothing is said of them
     assert "near-duplicates" not in "".join(show.closing(read.watch([before]), single))
-    with h5py.File(grouped, "r+") as file:
+    with edited(grouped) as file:
         del file["duplicates"]
         duplicates.write(file, duplicates.Groups(3, np.array([0, 1]), names[:1], born[:1]))
-        reseal(file)
     with pytest.raises(StorageError, match=r"features.h5 is damaged \(documents and groups .* differ in number\)"):
         alerts.follow(*files, **chain, settings=watched.SETTINGS)
 
@@ -658,11 +655,10 @@ class TestRefused:
         path = tmp_path / "4.h5"
         path.write_bytes((made[1] / "4.h5").read_bytes())
 
-        with h5py.File(path, "r+") as file:
+        with edited(path) as file:
             items = [json.loads(line) for line in storage.read_strings(file, "pool")]
             items[0]["row"] = 10**6
             del file["pool"]
             storage.write_strings(file, "pool", [json.dumps(item) for item in items])
-            reseal(file)
         with pytest.raises(StorageError, match="an item is none of its documents"):
             periods.read(path)

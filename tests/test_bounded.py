@@ -2,14 +2,13 @@
 
 import copy
 
-import h5py
 import numpy as np
 import pytest
 import watched
 import yaml
 from conftest import ROOT
 from contract import ALL, quick
-from fuzzing import reseal
+from fuzzing import edited
 from scipy import sparse
 from studies import batch_of
 
@@ -351,21 +350,19 @@ def test_a_configuration_that_needs_them_is_refused(change, said):
 def test_ids_that_do_not_fit_are_refused(stream, tmp_path, damage):
     path = tmp_path / "f.h5"
     path.write_bytes((stream / "bounded" / "2.h5").read_bytes())
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         if damage == "n_numbered":
             file.attrs[damage] = 3
         else:
             file[damage][5] = file[damage][4] if damage == "terms" else 2
-        reseal(file)
     with pytest.raises(StorageError, match=r"f\.h5 is damaged \(the ids of the terms do not fit"):
         features.read(path)
 
 
 def test_a_checkpoint_with_ids_of_other_terms_is_refused(stream, tmp_path):
     chain(stream / "bounded", tmp_path, run_of("dual_averaging"), range(1))
-    with h5py.File(tmp_path / "0.h5", "r+") as file:
+    with edited(tmp_path / "0.h5") as file:
         held = file["terms"][:]
         file["terms"][:] = held[::-1]
-        reseal(file)
     with pytest.raises(StorageError, match="the ids of its terms do not rise"):
         checkpoints.read_checkpoint(tmp_path / "0.h5")

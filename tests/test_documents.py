@@ -6,7 +6,7 @@ import re
 import h5py
 import numpy as np
 import pytest
-from fuzzing import reseal
+from fuzzing import edited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -205,7 +205,7 @@ def test_foreign_hdf5_kind_and_format_are_refused(tmp_path):
     store.write(path, make(), kind="batch")
     with pytest.raises(StorageError, match="is of kind 'batch'"):
         store.read(path)
-    with h5py.File(path, "a") as file:
+    with edited(path) as file:
         file.attrs["format"] = 99
     with pytest.raises(StorageError, match="format 99"):
         store.read(path, "batch")
@@ -225,8 +225,8 @@ def test_missing_part_is_refused(tmp_path, name):
         del file[name]
     with pytest.raises(StorageError, match=r"d\.h5 was changed"):
         store.read(tmp_path / "d.h5")
-    with h5py.File(tmp_path / "d.h5", "a") as file:
-        reseal(file)
+    with edited(tmp_path / "d.h5"):
+        pass
     with pytest.raises(StorageError, match=r"d\.h5 is damaged"):
         store.read(tmp_path / "d.h5")
 
@@ -242,10 +242,10 @@ def test_edited_matrix_is_refused(tmp_path, name, position, value):
         values = file["counts"][name][:]
         values[position] = value
         file["counts"][name][:] = values
-    with pytest.raises(StorageError, match=r"d\.h5 was changed after it was written \(/counts/\w+\); .*delete"):
+    with pytest.raises(StorageError, match=r"d\.h5 was changed after it was written; .*delete"):
         store.read(tmp_path / "d.h5")
-    with h5py.File(tmp_path / "d.h5", "a") as file:
-        reseal(file)
+    with edited(tmp_path / "d.h5"):
+        pass
     with pytest.raises(StorageError, match=r"counts: (row pointers|indices out of range)"):
         store.read(tmp_path / "d.h5")
 

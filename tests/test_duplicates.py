@@ -5,10 +5,9 @@ import json
 import tarfile
 import time
 
-import h5py
 import numpy as np
 import pytest
-from fuzzing import reseal
+from fuzzing import edited
 from scipy import sparse
 from workflows import Study, documents
 
@@ -31,7 +30,7 @@ def text_of(rng, n=60):
     return " ".join(word(number) for number in rng.integers(0, 3000, n))
 
 
-def edited(rng, text, n=1):
+def reworded(rng, text, n=1):
     words = text.split()
     for place in rng.integers(0, len(words), n):
         words[place] = word(rng.integers(0, 10**6), "other")
@@ -84,15 +83,15 @@ def storage_sum(path):
 def stream(rng):
     """120 texts with copies, edited copies inside a timestep, and edited copies one and more timesteps later."""
     texts = [text_of(rng) for _ in range(120)]
-    texts[3], texts[7], texts[50] = texts[1], edited(rng, texts[1]), edited(rng, texts[1])
-    texts[41], texts[90], texts[110] = texts[0], edited(rng, texts[45]), texts[5]
+    texts[3], texts[7], texts[50] = texts[1], reworded(rng, texts[1]), reworded(rng, texts[1])
+    texts[41], texts[90], texts[110] = texts[0], reworded(rng, texts[45]), texts[5]
     return texts
 
 
 class TestShingles:
     def test_are_what_the_definition_says(self, rng):
         base = text_of(rng)
-        texts = [base, *(edited(rng, base, n) for n in range(1, 9)), text_of(rng)]
+        texts = [base, *(reworded(rng, base, n) for n in range(1, 9)), text_of(rng)]
         sets = [Shingler().of(text) for text in texts]
         assert all(one.dtype == np.int32 and (np.diff(one) > 0).all() for one in sets)
         for (one, other), index in brute(texts).items():
@@ -132,7 +131,7 @@ class TestShingles:
 class TestConnect:
     def test_finds_the_pairs_of_brute_force(self, rng):
         texts = [text_of(rng, 80) for _ in range(30)]
-        texts += [edited(rng, texts[row % 30], n) for row, n in enumerate(np.repeat([1, 2, 3, 4], 30))]
+        texts += [reworded(rng, texts[row % 30], n) for row, n in enumerate(np.repeat([1, 2, 3, 4], 30))]
         roots = duplicates.connect([Shingler().of(text) for text in texts])
         expected = np.arange(len(texts))
         pairs = brute(texts)
@@ -190,7 +189,7 @@ class TestChain:
     def test_the_window_is_kept(self, tmp_path, rng):
         """Ten timesteps of ten: a copy is known for four, and so is what bears its group's name."""
         texts = [text_of(rng) for _ in range(100)]
-        texts[45], texts[57] = edited(rng, texts[3]), texts[4]
+        texts[45], texts[57] = reworded(rng, texts[3]), texts[4]
         texts[88] = texts[45]
         (tmp_path / "posts").mkdir()
         write_stream(tmp_path / "posts", texts, "a")
@@ -235,7 +234,7 @@ class TestChain:
 
     def test_appended_or_at_once_gives_the_same_files(self, tmp_path, stream, rng):
         more = [text_of(rng) for _ in range(50)]
-        more[0], more[20] = edited(rng, stream[119]), stream[60]
+        more[0], more[20] = reworded(rng, stream[119]), stream[60]
         for name in ("grows", "whole"):
             (tmp_path / name).mkdir()
         write_stream(tmp_path / "grows", stream[:70], "a")
@@ -309,9 +308,8 @@ class TestChain:
         write_stream(tmp_path / "posts", stream, "a")
         run(tmp_path / "posts", tmp_path / "results")
         made = tmp_path / "results" / "features" / "0.h5"
-        with h5py.File(made, "r+") as file:
+        with edited(made) as file:
             change(file["duplicates"])
-            reseal(file)
         with pytest.raises(error, match=rf"features/0\.h5 .*{reason}"):
             features.advance(tmp_path / "x.h5", tmp_path / "results" / "batches" / "1.h5", made)
         assert not (tmp_path / "x.h5").exists()

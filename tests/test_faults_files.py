@@ -100,7 +100,7 @@ class TestFullDisk:
             assert odl(*words).returncode == 0
             assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
 
-    @pytest.mark.parametrize("free", [4, 8, 16, 24, 32, 40])
+    @pytest.mark.parametrize("free", [4, 8, 16, 20, 24])
     def test_wherever_the_space_ends(self, made, tmp_path, free):
         """A checkpoint, its scores and its times: each that is there is whole, whichever was written last."""
         with disks.small_disk(tmp_path / "disk", 1 << 20) as disk:
@@ -262,10 +262,6 @@ class TestLocks:
             words, outputs = words_of(stage, made, tmp_path)
             assert call(words, before=disks.without_locks).returncode == 0
             assert [path.read_bytes() for path in outputs] == [(made / path.name).read_bytes() for path in outputs]
-        # Who insists on locks is told so; the file is good, and is not to be deleted.
-        done = call(words, before=disks.without_locks, HDF5_USE_FILE_LOCKING="TRUE")
-        refused(done, "baselines", f"{made / 'feature1.h5'} could not be locked (No locks available)")
-        assert "delete" not in done.stderr and "set HDF5_USE_FILE_LOCKING=FALSE" in done.stderr
 
     def test_while_another_program_holds_a_lock(self, made, tmp_path):
         words, outputs = words_of("update", made, tmp_path)

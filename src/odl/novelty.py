@@ -31,6 +31,8 @@ class Novelty(NamedTuple):
         Share of documents whose code is zero (they tie at the largest score).
     gap : float
         Largest relative excess of a score over the exact objective.
+    nearest : tuple
+        As of `odl.learners.Scores`.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Novelty(NamedTuple):
     empty: np.ndarray
     uncoded: float
     gap: float
+    nearest: tuple = ()
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
@@ -158,7 +161,7 @@ def of(scores: Scores, P: sparse.csr_array) -> Novelty:
     total = np.where(empty, EMPTY_SCORE, scores.residual + scores.penalty)
     residual = np.where(empty, EMPTY_SCORE, scores.residual)
     uncoded = float(np.mean(np.diff(scores.codes.indptr) == 0)) if P.shape[0] else 0.0
-    return Novelty(total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap)
+    return Novelty(total, residual, scores.penalty, scores.codes, empty, uncoded, scores.gap, scores.nearest)
 
 
 def unexplained(
@@ -184,17 +187,17 @@ def unexplained(
     >>> novelty.unexplained(new, state.dictionary, found.codes, [1])
     [[(2, 0.5), (3, 0.5)]]
     """
+    rows = np.asarray(rows, dtype=np.int64)
+    documents = P[rows]
+    missing = sparse.csr_array(documents - codes[rows] @ dictionary.T)
+    missing.data = np.maximum(missing.data, 0.0)
     lists = []
-    for row in rows:
-        document = P[[row]]
-        missing = sparse.csr_array(document - codes[[row]] @ dictionary.T)
-        missing.data = np.maximum(missing.data, 0.0)
-        mass = document.data.sum()
+    for row in range(len(rows)):
+        mass = documents.data[slice(*documents.indptr[row : row + 2])].sum()
+        terms, parts = (held[slice(*missing.indptr[row : row + 2])] for held in (missing.indices, missing.data))
         # Equal shares in the order of the terms, whatever the storage order.
-        order = np.lexsort((missing.indices, -missing.data))[:most]
-        lists.append(
-            [(int(missing.indices[at]), float(missing.data[at] / mass)) for at in order if missing.data[at] > 0]
-        )
+        order = np.lexsort((terms, -parts))[:most]
+        lists.append([(int(terms[at]), float(parts[at] / mass)) for at in order if parts[at] > 0])
     return lists
 
 
@@ -245,6 +248,6 @@ def shares(learner: Learner, state: State, P: sparse.csr_array, found: Novelty) 
     (array([[0.05, 0.05, 0.  , 0.  ],
            [0.  , 0.  , 0.5 , 0.5 ]]), array([0., 0.]))
     """
-    words = learner.shares(state, P, Scores(found.codes, found.residual, found.penalty, found.gap))
+    words = learner.shares(state, P, Scores(found.codes, found.residual, found.penalty, found.gap, found.nearest))
     context = found.score - np.asarray(words.sum(axis=1)).ravel()
     return words, np.where(np.abs(context) < ROUNDING, 0.0, context)

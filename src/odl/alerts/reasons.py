@@ -150,8 +150,8 @@ def heaviest(words, row, most=None):
 
 def nearest(P, A, most):
     """Return, for each document, up to `most` pairs of atom and cosine, nearest first; none without a common word."""
-    sizes = np.sqrt(np.asarray(A.multiply(A).sum(axis=0))).ravel()
-    lengths = np.sqrt(np.asarray(P.multiply(P).sum(axis=1))).ravel()
+    sizes = np.sqrt(np.asarray(A.power(2).sum(axis=0))).ravel()
+    lengths = np.sqrt(np.asarray(P.power(2).sum(axis=1))).ravel()
     cosines = sparse.csr_array(P @ A)
     lengths = np.repeat(lengths, np.diff(cosines.indptr))
     cosines.data /= np.maximum(lengths * sizes[cosines.indices], 1e-300)

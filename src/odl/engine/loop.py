@@ -61,10 +61,6 @@ class Loop:
 
     def run(self):
         """Do what is to be done; return the number of timesteps."""
-        with made.once():
-            return self._run()
-
-    def _run(self):
         self.read()
         stream, seed = self.folder.stream, self.folder.names["seed"]
         settings = {key: stream[key] for key in ("batches", "protocol", "topic_entry", "ties")}

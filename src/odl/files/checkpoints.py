@@ -187,7 +187,7 @@ def read_checkpoint(
             chain=json.loads(file.attrs["chain"]),
             dictionary=load(file, "dictionary"),
             arrays={
-                name: rows.Matrix(rows.opened(path)["arrays"], name) if name in long else load(arrays, name)
+                name: rows.Matrix(storage.opened(path)["arrays"], name) if name in long else load(arrays, name)
                 for name in names
             },
             updates=int(file.attrs["updates"]),

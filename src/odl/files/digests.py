@@ -1,8 +1,7 @@
-"""What holds a file to what was written: digests of every array by pieces, and one of the whole.
+"""Digests of the content of HDF5 files: equal for equal content, whatever its layout, compression or record.
 
-An array carries the attribute ``pieces``: the sha256 of each run of its rows, so that who reads a few rows verifies
-only these. The root carries ``digest``: the sha256 of all names, types, shapes and attributes, the pieces included,
-and so of everything in the file. It is verified when a file is opened, the pieces when they are read.
+The digest of a file is the sha256 of all names, types, shapes and attributes, and of the digests of the pieces of each
+array. It says what a file holds (`odl.files.blocks`: that its bytes are those that were written).
 """
 
 import hashlib
@@ -11,13 +10,13 @@ from types import SimpleNamespace
 import h5py
 import numpy as np
 
-from odl.errors import changed
 from odl.files import made
 
 PIECE = 1 << 16  # entries of a piece
 MOST = 1000  # pieces of an array: an attribute holds 64 KiB
 SIZE = 32  # bytes of a digest
 FIRST = "0" * 64  # in place of the digest of a file before the first of a chain
+_written: dict = {}  # HDF5's number of an open file -> {address of an array: digests of its pieces}
 
 
 def step_of(shape):
@@ -47,22 +46,44 @@ class Pieces:
         self.digests.append(self.sha.digest())
         self.left, self.sha = self.step, hashlib.sha256()
 
-    def store(self, dataset):
-        """Write them into the array's attribute."""
+    def end(self):
+        """Return the digests as an array."""
         if self.left < self.step or not self.digests:
             self._end()
-        dataset.attrs["pieces"] = np.frombuffer(b"".join(self.digests), dtype=np.uint8).reshape(-1, SIZE)
+        return np.frombuffer(b"".join(self.digests), dtype=np.uint8).reshape(-1, SIZE)
 
 
-def mark(dataset, values=None):
-    """Write the digests of an array's pieces, of the values that were stored in it if they are at hand."""
-    found = Pieces(dataset.shape)
-    if values is not None or not dataset.shape:
-        found.add(np.atleast_1d(dataset[()] if values is None else values))
-    else:
-        for first in range(0, len(dataset), found.step):
-            found.add(dataset[first : first + found.step])
-    found.store(dataset)
+def keep(dataset, pieces):
+    """Remember the digests of the pieces of an array that was just written, until its file is sealed."""
+    facts = h5py.h5o.get_info(dataset.id)
+    _written.setdefault(facts.fileno, {})[facts.addr] = pieces
+
+
+def mark(dataset, values):
+    """Remember the digests of the pieces of an array, of the values that were stored in it."""
+    pieces = Pieces(dataset.shape)
+    pieces.add(np.atleast_1d(values))
+    keep(dataset, pieces.end())
+
+
+def forget(file):
+    """Drop what is remembered of an open file."""
+    _written.pop(h5py.h5o.get_info(file.id).fileno, None)
+
+
+def _pieces_of(item):
+    """Return the digests of the pieces of an array: remembered, or of what it holds."""
+    facts = h5py.h5o.get_info(item)
+    kept = _written.get(facts.fileno, {}).get(facts.addr)
+    if kept is not None:
+        return kept
+    dataset = h5py.Dataset(item)
+    pieces = Pieces(dataset.shape)
+    if not dataset.shape:
+        pieces.add(np.atleast_1d(dataset[()]))
+    for first in range(0, len(dataset) if dataset.shape else 0, pieces.step):
+        pieces.add(dataset[first : first + pieces.step])
+    return pieces.end()
 
 
 def items(group, name=""):
@@ -78,7 +99,7 @@ def items(group, name=""):
 def digest_of(file):
     """Return the digest of an open file: of all it holds but the attribute ``digest`` itself and the record beside it.
 
-    Every file is opened and written with it, so it asks HDF5 itself: h5py's own objects take three times as long.
+    Every file is written with it, so it asks HDF5 itself: h5py's own objects take three times as long.
     """
     sha = hashlib.sha256()
     _add_attributes(sha, "/", file.id, made.ATTRIBUTES)
@@ -99,7 +120,7 @@ def _add_group(sha, path, group):
                 kind = f"{item.dtype.str}{_shape_of(item)}"
         sha.update(f"\n{name}:{kind}\n".encode(errors="backslashreplace"))
         if item is not None:
-            _add_attributes(sha, name, item)
+            _add_attributes(sha, name, item, pieces=_pieces_of(item) if isinstance(item, h5py.h5d.DatasetID) else None)
         if isinstance(item, h5py.h5g.GroupID):
             _add_group(sha, name, item)
 
@@ -109,15 +130,17 @@ def _shape_of(item):
     return None if item.get_space().get_simple_extent_type() == h5py.h5s.NULL else item.shape
 
 
-def _add_attributes(sha, name, item, but=()):
-    """Add the attributes of a thing, by name."""
-    found = []
-    h5py.h5a.iterate(item, found.append)
-    for key in sorted(key.decode() for key in found):
-        if key not in but:
-            value = _value_of(item, key)
-            sha.update(f"{name}@{key}:{value.dtype.str}{value.shape}=".encode(errors="backslashreplace"))
-            sha.update(repr(value.tolist()).encode() if value.dtype.kind in "OU" else value.tobytes())
+def _add_attributes(sha, name, item, but=("pieces",), pieces=None):
+    """Add the attributes of a thing, by name; the digests of an array's pieces count as one of them."""
+    names = []
+    h5py.h5a.iterate(item, names.append)
+    values = {key.decode(): None for key in names if key.decode() not in but}
+    if pieces is not None:
+        values["pieces"] = pieces
+    for key in sorted(values):
+        value = _value_of(item, key) if values[key] is None else values[key]
+        sha.update(f"{name}@{key}:{value.dtype.str}{value.shape}=".encode(errors="backslashreplace"))
+        sha.update(repr(value.tolist()).encode() if value.dtype.kind in "OU" else value.tobytes())
 
 
 def _value_of(item, key):
@@ -133,97 +156,6 @@ def _value_of(item, key):
 
 
 def seal(file):
-    """Write the digests of a finished file; return that of the whole."""
-    for _, item in items(file):
-        if isinstance(item, h5py.Dataset) and "pieces" not in item.attrs:
-            mark(item)
+    """Write the digest of a finished file; return it."""
     file.attrs["digest"] = digest_of(file)
     return file.attrs["digest"]
-
-
-def check_file(path, file):
-    """Refuse an open file whose names, types, shapes or attributes are not those that were written."""
-    made.verified(path, lambda: _check(path, file))
-
-
-def _check(path, file):
-    whole = not {"made", "made_digest"} & set(file.attrs) or made.of_attributes(file.attrs) is not None
-    if file.attrs.get("digest") != digest_of(file) or not whole:
-        raise changed(path)
-
-
-class Checked:
-    """An array of an open file, of which no value is given out that was not verified.
-
-    Parameters
-    ----------
-    dataset : h5py.Dataset
-    """
-
-    def __init__(self, dataset):
-        self.dataset, self.shape, self.dtype = dataset, dataset.shape, dataset.dtype
-        self.ndim, self.step = len(self.shape), step_of(self.shape)
-        self.seen = np.zeros(max(1, -(-self.shape[0] // self.step)) if self.shape else 1, dtype=bool)
-        held = h5py.h5a.exists(dataset.id, b"pieces")
-        self.digests = _value_of(dataset.id, "pieces") if held else np.empty(0)
-        if self.digests.shape != (len(self.seen), SIZE):
-            raise changed(self.path, f"{self.name} has no digests")
-
-    @property
-    def path(self):
-        """Of the file."""
-        return self.dataset.file.filename
-
-    @property
-    def name(self):
-        """In the file."""
-        return self.dataset.name
-
-    @property
-    def attrs(self):
-        """What is said of it."""
-        return self.dataset.attrs
-
-    def __len__(self):
-        return self.shape[0]
-
-    def __getitem__(self, span):
-        """Return the array (`()`), or consecutive rows of it, verified."""
-        try:
-            return self._read(span)
-        except OSError as error:
-            if error.errno is not None:
-                raise  # of the disk; else of what HDF5 found in the file
-            raise changed(self.path, f"{self.name}: {' '.join(str(error).split())}") from error
-
-    def _read(self, span):
-        if not self.shape:
-            value = self.dataset[()]
-            self._check(0, np.atleast_1d(value))
-            return value
-        span = slice(None) if span == () else span
-        if not isinstance(span, slice) or span.step not in (None, 1):
-            raise TypeError(f"{self.name}: {span} are no consecutive rows")
-        first, last, _ = span.indices(len(self))
-        last = max(first, last)
-        low, high = first // self.step, -(-last // self.step)
-        if self.seen[low:high].all():
-            return self.dataset[first:last]
-        values = self.dataset[low * self.step : high * self.step]
-        for number in range(low, high):
-            begin = (number - low) * self.step
-            self._check(number, values[begin : begin + self.step])
-        return values[first - low * self.step : last - low * self.step]
-
-    def _check(self, number, values):
-        found = hashlib.sha256(np.ascontiguousarray(values)).digest()
-        if found != self.digests[number].tobytes():
-            raise changed(self.path, self.name)
-        self.seen[number] = True
-
-    def verify(self):
-        """Read and verify all of it, a few pieces at a time."""
-        if not self.shape:
-            self[()]
-        for first in range(0, len(self) if self.shape else 0, 16 * self.step):
-            self[first : first + 16 * self.step]

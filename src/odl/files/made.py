@@ -7,13 +7,11 @@ from something else, and comes out the same, leaves what was made of it as it is
 import contextlib
 import hashlib
 import json
-import os
 from contextvars import ContextVar
 
 ATTRIBUTES = ("digest", "made", "made_digest")  # of the root of an HDF5 file: not of its content
 BEFORE, BEHIND = "<!-- odl ", " -->\n"  # around the record at the end of a page
 _current: ContextVar = ContextVar("record", default=None)
-_verified: ContextVar = ContextVar("verified", default=None)
 
 
 @contextlib.contextmanager
@@ -38,35 +36,6 @@ def recording(record):
         _current.reset(token)
 
 
-@contextlib.contextmanager
-def once():
-    """Verify a file at its first opening inside the block, and again where its size, time or inode is another."""
-    token = _verified.set({})
-    try:
-        yield
-    finally:
-        _verified.reset(token)
-
-
-def verified(path, verify):
-    """Call a function that verifies a file, unless `once` spares it."""
-    known = _verified.get()
-    if known is None or known.get(os.fspath(path)) != _state(path):
-        verify()
-        remember(path)
-
-
-def remember(path):
-    """Take note that a file is as it was written, for `verified`."""
-    if _verified.get() is not None:
-        _verified.get()[os.fspath(path)] = _state(path)
-
-
-def _state(path):
-    facts = os.stat(path)
-    return facts.st_size, facts.st_mtime_ns, facts.st_ino
-
-
 def text_of(record):
     """Return a record as text, the same for equal records."""
     return json.dumps(record, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -77,7 +46,7 @@ def finish(file, digest):
     if _current.get() is not None:
         record, outputs = _current.get()
         text = text_of({**record, "beside": outputs})
-        file.attrs["made"], file.attrs["made_digest"] = text, _sum(text)
+        file.attrs["made"] = text
         outputs.append(digest)
 
 
@@ -112,12 +81,12 @@ def of_page(text):
 
 
 def of_attributes(attributes):
-    """Return the record in the attributes of an HDF5 file, None where there is none that fits."""
+    """Return the record in the attributes of an HDF5 file, None where there is none."""
     text = attributes.get("made")
-    if not isinstance(text, str) or attributes.get("made_digest") != _sum(text):
-        return None
-    record = json.loads(text)
-    return record if isinstance(record, dict) else None
+    with contextlib.suppress(ValueError, TypeError):
+        record = json.loads(text)
+        return record if isinstance(record, dict) else None
+    return None
 
 
 def joint(names):

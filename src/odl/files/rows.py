@@ -5,19 +5,13 @@ What is written here in pieces has the same bytes as what `odl.files.storage` wr
 
 import tempfile
 
-import h5py
 import numpy as np
 import scipy
 
-from odl.files import digests, storage
+from odl.files import blocks, digests, storage
 
 PART = 8192  # rows held at a time
 ENTRIES = 1 << 20  # entries held at a time where there are no rows
-
-
-def opened(path):
-    """Open a file that stays open as long as something refers to it."""
-    return h5py.File(path, "r", locking=False, rdcc_nbytes=storage.CACHE)
 
 
 class Matrix:
@@ -57,7 +51,7 @@ class Matrix:
         try:
             return self._rows(first, max(first, last))
         except (OSError, ValueError) as error:
-            raise storage.damaged(self.group.file.filename, error) from error
+            raise storage.damaged(blocks.path_of(self.group), error) from error
 
     def _rows(self, first, last):
         pointers = self.held["indptr"][first : last + 1]
@@ -107,17 +101,20 @@ def write_array(group, name, length, dtype, read):
     read : callable
         (first, last) to that part of the vector; called once each, in order.
     """
-    if not length:
-        storage.write_array(group, name, np.zeros(0, dtype=dtype))
-        return
-    dataset = group.create_dataset(name, shape=(length,), dtype=dtype, **storage.COMPRESSION)
+    done = min(length, storage.SAMPLE // np.dtype(dtype).itemsize)
+    begin = np.asarray(read(0, done) if done else (), dtype=dtype)
+    packed = storage.compression(begin, length * begin.itemsize)
+    dataset = group.create_dataset(name, shape=(length,), dtype=dtype, **packed)
     # Whole chunks only, one after another: they lie in the file as if they had been written at once.
-    step, pieces = dataset.chunks[0] * max(1, ENTRIES // dataset.chunks[0]), digests.Pieces(dataset.shape)
+    chunk = dataset.chunks[0] if packed else ENTRIES
+    step, pieces = chunk * max(1, ENTRIES // chunk), digests.Pieces(dataset.shape)
     for first in range(0, length, step):
-        values = np.asarray(read(first, min(first + step, length)), dtype=dtype)
-        dataset[first : first + step] = values
+        last = min(first + step, length)
+        values = np.asarray(read(max(first, done), last) if last > done else (), dtype=dtype)
+        values = values if first else np.concatenate([begin, values])
+        dataset[first:last] = values
         pieces.add(values)
-    pieces.store(dataset)
+    digests.keep(dataset, pieces.end())
 
 
 def reader(arrays):
@@ -141,7 +138,7 @@ def copy_array(source, group, name):
     held = storage.dataset_of(source, name)
     write_array(group, name, len(held), held.dtype, lambda first, last: held[first:last])
     for key, value in held.attrs.items():
-        if key != "pieces":  # stands there
+        if key != "pieces":  # of a file of before
             group[name].attrs[key] = value
 
 

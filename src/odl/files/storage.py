@@ -1,10 +1,9 @@
 """HDF5 files with reproducible bytes, written under a temporary name and then renamed.
 
-Layout shared by every file of the pipeline: attributes ``kind`` and ``format`` say what it is, digests hold it to
-what was written (`odl.files.digests`): a reader is given nothing that was changed since,
-a CSR matrix is a group ``{data, indices, indptr}`` with attribute ``shape``, and a list of strings
-is one compressed UTF-8 block with a newline between entries (h5py reads that many times faster
-than an array of variable-length strings, and it compresses).
+Layout shared by every file of the pipeline: its bytes are verified before HDF5 sees them (`odl.files.blocks`);
+attributes ``kind`` and ``format`` say what it is, ``digest`` what it holds (`odl.files.digests`); a CSR matrix is a
+group ``{data, indices, indptr}`` with attribute ``shape``; a list of strings is one compressed UTF-8 block with a
+newline between entries (h5py reads that many times faster than strings of any length, and it compresses).
 """
 
 import errno
@@ -14,18 +13,21 @@ import math
 import os
 import signal
 import threading
+import zlib
 from contextlib import contextmanager
 
 import h5py
 import numpy as np
 import scipy
 
-from odl.errors import DataError, OdlError, StorageError
-from odl.files import digests, made
+from odl.errors import DataError, OdlError, StorageError, changed
+from odl.files import blocks, digests, made
 from odl.files.atomic import replacing
 
 FORMAT = 2
-COMPRESSION = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+SAMPLE = 4096  # bytes at the beginning of an array that say whether it is compressed
+LAYOUT = {"libver": "v110", "userblock_size": blocks.HEAD}
 PACKED = 1100  # gzip makes at most 1032 bytes of one
 SMALL = 1 << 24  # bytes that are read without looking at how many are stored
 CACHE = 1 << 20  # bytes that an open array keeps unpacked: one chunk; HDF5 itself keeps eight times as much
@@ -45,19 +47,28 @@ def writing(path, kind, **attributes):
     **attributes
         Attributes of the root group.
     """
-    with replacing(path) as temporary, _uninterrupted(), _Sink(temporary, "w+") as sink:
-        try:
-            with h5py.File(sink, "w", rdcc_nbytes=CACHE) as file:
-                file.attrs["kind"] = kind
-                file.attrs["format"] = FORMAT
-                for name, value in attributes.items():
-                    file.attrs[name] = value
-                yield file
-                made.finish(file, file.attrs.get("digest") or digests.seal(file))
-        finally:
-            if sink.failed:  # what HDF5 says of it, if anything, follows from it
-                raise sink.failed
-    made.remember(path)
+    with replacing(path) as temporary:
+        with _uninterrupted(), _Sink(temporary, "w+") as sink:
+            try:
+                with h5py.File(sink, "w", rdcc_nbytes=CACHE, **LAYOUT) as file:
+                    yield from _filled(file, kind, attributes)
+            finally:
+                if sink.failed:  # what HDF5 says of it, if anything, follows from it
+                    raise sink.failed
+        blocks.close(temporary)
+
+
+def _filled(file, kind, attributes):
+    """Yield a new file with its attributes; seal it when it is filled."""
+    file.attrs["kind"] = kind
+    file.attrs["format"] = FORMAT
+    for name, value in attributes.items():
+        file.attrs[name] = value
+    try:
+        yield file
+        made.finish(file, file.attrs.get("digest") or digests.seal(file))
+    finally:
+        digests.forget(file)
 
 
 @contextmanager
@@ -120,7 +131,7 @@ def reading(path, kind):
     if os.path.isdir(path):
         raise StorageError(f"{path} is a folder", f"a file of kind '{kind}'", "name the file")
     try:
-        with h5py.File(path, "r", locking=False, rdcc_nbytes=CACHE) as file:
+        with opened(path) as file:
             found = (file.attrs.get("kind"), int(file.attrs.get("format", -1)))
             if found[1] == FORMAT and found[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{found[0]}'", f"kind '{kind}'", "name the right file")
@@ -130,7 +141,6 @@ def reading(path, kind):
                     f"kind '{kind}' and format {FORMAT}",
                     todo,
                 )
-            digests.check_file(path, file)
             yield file
     except OdlError:
         raise
@@ -141,25 +151,46 @@ def reading(path, kind):
             raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
         if error.errno in (None, errno.EINVAL):  # HDF5's own complaint, or an address that cannot be
             raise damaged(path, error, f"a whole file of kind '{kind}'") from error
-        locked = "lock file" in str(error)
-        todo = "set HDF5_USE_FILE_LOCKING=FALSE" if locked else "check the disk and run the same command again"
-        given = f"{path} could not be {'locked' if locked else 'read'} ({os.strerror(error.errno)})"
+        given = f"{path} could not be read ({os.strerror(error.errno)})"
+        todo = "check the disk and run the same command again"
         raise StorageError(given, f"a readable file of kind '{kind}'", todo) from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
         raise damaged(path, error, f"a whole file of kind '{kind}'") from error
 
 
+def opened(path):
+    """Return an open file, whose bytes are verified as they are read; it stays open while something refers to it."""
+    if blocks.has_head(path):
+        return h5py.File(blocks.Verified(path), "r", rdcc_nbytes=CACHE)
+    file = h5py.File(path, "r", locking=False, rdcc_nbytes=CACHE)
+    try:
+        _verify_whole(path, file)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _verify_whole(path, file):
+    """Refuse a file that was changed since it was written, before files had blocks."""
+    for name, item in digests.items(file):
+        if isinstance(item, h5py.Dataset):
+            dataset_of(file, name)
+    if "digest" in file.attrs and file.attrs["digest"] != digests.digest_of(file):
+        raise changed(path)
+
+
 def kind_of(path):
     """Return the kind that a file says it is of; None where it cannot be read."""
     try:
-        with h5py.File(path, "r", locking=False) as file:
+        with opened(path) as file:
             return str(file.attrs.get("kind"))
-    except (OSError, ValueError, TypeError, RuntimeError, LookupError):
+    except (OdlError, OSError, ValueError, TypeError, RuntimeError, LookupError):
         return None
 
 
 def digest_of(path, kind):
-    """Return the digest of a file of a kind, verified as far as it covers names and attributes."""
+    """Return the digest of the content of a file of a kind."""
     with reading(path, kind) as file:
         return str(file.attrs["digest"])
 
@@ -171,16 +202,24 @@ def damaged(path, error, expected="a whole file"):
 
 
 def write_array(group, name, values, **options):
-    """Store an array, compressed where that is possible."""
+    """Store an array, compressed where that pays."""
     values = np.asarray(values)
-    dataset = group.create_dataset(name, data=values, **(COMPRESSION if values.size else {}), **options)
-    digests.mark(dataset, values)
+    digests.mark(group.create_dataset(name, data=values, **compression(values, values.nbytes), **options), values)
+
+
+def compression(first, size):
+    """Return the options for an array of so many bytes that begins with these values: packed where a fifth is saved."""
+    if size <= SAMPLE // 8:
+        return {}
+    sample = np.ascontiguousarray(first).ravel()[: SAMPLE // first.itemsize]
+    shuffled = np.ascontiguousarray(sample.view(np.uint8).reshape(len(sample), -1).T)
+    return COMPRESSION if len(zlib.compress(shuffled, 1)) < 0.8 * shuffled.nbytes else {}
 
 
 def dataset_of(group, name, kinds="iufb"):
     """Return an array of an open file, not yet read, checked so that reading it costs no more than it holds.
 
-    Refused are links into other files, objects, and sizes that are only claimed; what is read is verified.
+    Refused are links into other files, objects, and sizes that are only claimed.
 
     Parameters
     ----------
@@ -191,7 +230,7 @@ def dataset_of(group, name, kinds="iufb"):
 
     Returns
     -------
-    odl.files.digests.Checked
+    h5py.Dataset
 
     Raises
     ------
@@ -209,7 +248,7 @@ def dataset_of(group, name, kinds="iufb"):
     chunk = math.prod(made.get_chunk()) * size if layout == h5py.h5d.CHUNKED else 0
     if (claimed > SMALL and max(claimed, chunk) > PACKED * stored) or chunk > 4 * SMALL:
         raise ValueError(f"{name} claims {claimed} bytes and holds {stored}")
-    return digests.Checked(held)
+    return held
 
 
 def read_array(group, name, kinds="iufb", ndim=1):

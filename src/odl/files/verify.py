@@ -9,10 +9,8 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import h5py
-
 from odl.errors import DataError, OdlError
-from odl.files import agentfiles, checkpoints, digests, made, storage
+from odl.files import agentfiles, blocks, checkpoints, made, storage
 from odl.files.json_files import read_json
 from odl.files.tables import read_cells
 
@@ -106,10 +104,10 @@ def _made_with(path, folder):
 
 def content(path, arrays=True):
     """Return the attributes of a file, verified (its arrays too, unless told), and the digests of agents it names."""
+    if arrays and blocks.has_head(path):
+        with blocks.Verified(path) as file:
+            file.verify()
     with storage.reading(path, storage.kind_of(path)) as file:
-        for name, item in digests.items(file) if arrays else ():
-            if not isinstance(item, h5py.Group):
-                storage.dataset_of(file, name).verify()
         attributes = dict(file.attrs)
         if attributes["kind"] == agentfiles.KIND:
             rows = storage.read_array(file, "digests", "u", ndim=2)

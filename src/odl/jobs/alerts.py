@@ -11,7 +11,7 @@ from odl.alerts.memory import moved, nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError
 from odl.evaluation.scores import read_parts
-from odl.files import agentfiles, storage
+from odl.files import agentfiles, blocks, storage
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.jobs.update import Learned
@@ -132,7 +132,7 @@ def _novelty(path, data, codes):
     score, residual, penalty, empty = read_parts(path)
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
-            given = f"{path} is of other documents than {data.file.filename}"
+            given = f"{path} is of other documents than {blocks.path_of(data.file)}"
             raise DataError(given, "scores and features of one timestep and seed", "name files that belong together")
     uncoded = float(np.mean(np.diff(codes.indptr) == 0)) if len(score) else 0.0
     return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0)

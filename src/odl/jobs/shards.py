@@ -99,7 +99,7 @@ class Shards:
     def matrices(self):
         """Yield the codes of each shard, as `odl.files.rows.Matrix`."""
         for path in self.paths:
-            yield rows.Matrix(rows.opened(path), "codes")
+            yield rows.Matrix(storage.opened(path), "codes")
 
     def parts(self):
         """Yield (documents, codes) of consecutive runs of documents that start at multiples of `BLOCK`."""
@@ -111,7 +111,7 @@ class Shards:
         """Return documents and codes of a few rows."""
         shard = np.searchsorted(self.starts, few, side="right") - 1
         picked = [
-            rows.Matrix(rows.opened(self.paths[i]), "codes").take([row - self.starts[i]])
+            rows.Matrix(storage.opened(self.paths[i]), "codes").take([row - self.starts[i]])
             for i, row in zip(shard, few, strict=True)
         ]
         return self.P.take(few), sparse.csr_array(sparse.vstack(picked, format="csr"))

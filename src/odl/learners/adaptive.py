@@ -160,16 +160,17 @@ class Adaptive(Learner):
             The residual is the first part of the score, the penalty is the part of `contrast`.
         """
         P = sparse.csr_array(P)
-        explained, _, X = self.explain(state, P, likeness.n_threads())
+        explained, near, X = self.explain(state, P, likeness.n_threads())
         residual, penalty = 1.0 - explained, np.zeros(P.shape[0])
         if self.in_batch:
             residual, penalty = in_context(P, residual, self.contrast, self.context, self.peers)
-        return Scores(X, np.maximum(residual, 0.0), penalty, 0.0)
+        return Scores(X, np.maximum(residual, 0.0), penalty, 0.0, (near,))
 
     def explain(self, state: State, P: sparse.csr_array, n_threads: int = 1, coded: bool = True) -> tuple:
-        """Return how well atoms explain each document, sum_r w_r v_(r), its nearest atoms (-1: none), and its codes.
+        """Return how well atoms explain each document, sum_r w_r v_(r), by which of them, and its codes.
 
-        Without `coded` there are none (None).
+        By which is a tuple of each document's nearest atoms (-1: none) and all atoms with their flattened weights.
+        Without `coded` there are no codes (None).
         """
         with likeness.Threads(n_threads) as share:
             numbers, atoms, flat = self._flat(state, P.shape[1], share)
@@ -180,7 +181,8 @@ class Adaptive(Learner):
         explained = np.zeros(len(best))
         for weight, values in zip(self._weights, best.T, strict=False):
             explained += weight * values
-        return explained, chosen, X
+        A = widen(state.dictionary, n_rows=P.shape[1])
+        return explained, (chosen, sparse.csc_array((flat.weights, A.indices, A.indptr), shape=A.shape)), X
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
@@ -191,10 +193,15 @@ class Adaptive(Learner):
         Equation `adaptive-shares` of docs/method.md.
         """
         P = sparse.csr_array(P)
-        A, chosen = widen(state.dictionary, n_rows=P.shape[1]), self.explain(state, P)[1]
-        flattened = sparse.csc_array((self._flat(state, P.shape[1])[2].weights, A.indices, A.indptr), shape=A.shape)
+        near = scores.nearest[0] if scores.nearest else self.explain(state, P, coded=False)[1]
+        return self.words_of(P, near)
+
+    def words_of(self, P: sparse.csr_array, near: tuple) -> sparse.csr_array:
+        """Return the shares of words by the nearest atoms, as `explain` returns them."""
+        chosen, flattened = near
         rows, ranks = np.nonzero(chosen >= 0)
-        nearest = sparse.csr_array((self._weights[ranks], (rows, chosen[rows, ranks])), shape=(P.shape[0], A.shape[1]))
+        entries_of = self._weights[ranks], (rows, chosen[rows, ranks])
+        nearest = sparse.csr_array(entries_of, shape=(P.shape[0], flattened.shape[1]))
         nearest = sparse.csr_array(nearest @ flattened.T)
         own = (1.0 - self.context) / (1.0 + self.contrast)
         return with_data(P, own * P.data * (P.data - entries(nearest, P)))

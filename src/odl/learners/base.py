@@ -54,6 +54,8 @@ class State:
 class Scores(NamedTuple):
     """Codes (documents x atoms, CSR) and the two parts of the objective, one value a document.
 
+    `nearest` is what a learner of nearest atoms need not look for again where the words' shares are asked for.
+
     Examples
     --------
     >>> import numpy as np
@@ -70,6 +72,7 @@ class Scores(NamedTuple):
     residual: np.ndarray
     penalty: np.ndarray
     gap: float
+    nearest: tuple = ()
 
 
 def domain(given: str, expected: str) -> ParameterError:

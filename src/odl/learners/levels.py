@@ -155,15 +155,16 @@ class Levels(Learner):
         Equation `levels-score` of docs/method.md.
         """
         P = sparse.csr_array(P)
-        explained, codes = np.zeros(P.shape[0]), None
+        explained, codes, nearest = np.zeros(P.shape[0]), None, ()
         for weight, learner, of in self._parts(state):
-            found, _, X = learner.explain(of, P, likeness.n_threads(), coded=codes is None)
+            found, near, X = learner.explain(of, P, likeness.n_threads(), coded=codes is None)
             explained += weight * found
+            nearest += ((weight, learner, near),)
             codes = X if codes is None else codes
         residual = np.maximum(1.0 - explained, 0.0)
         if self.in_batch:
             residual = in_order(P, residual, self.context, self.peers)
-        return Scores(codes, residual, np.zeros(P.shape[0]), 0.0)
+        return Scores(codes, residual, np.zeros(P.shape[0]), 0.0, nearest)
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word as `adaptive` does, q the mean over both levels.
@@ -172,7 +173,10 @@ class Levels(Learner):
         document's own score, times 1 - `context`.
         """
         P = sparse.csr_array(P)
-        words = sum(weight * learner.shares(of, P, scores).data for weight, learner, of in self._parts(state))
+        parts = scores.nearest or [
+            (weight, learner, learner.explain(of, P, coded=False)[1]) for weight, learner, of in self._parts(state)
+        ]
+        words = sum(weight * learner.words_of(P, near).data for weight, learner, near in parts)
         return with_data(P, (1.0 - self.context) * words)
 
     def learn(

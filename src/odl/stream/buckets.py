@@ -14,7 +14,7 @@ import hashlib
 import numpy as np
 
 from odl.errors import DataError, ParameterError
-from odl.files import rows, storage
+from odl.files import blocks, rows, storage
 from odl.stream import counts as counted
 
 FEWEST, MOST = 2, 1 << 24  # buckets
@@ -43,7 +43,7 @@ def check(n_buckets, max_terms, before):
         given = f"hash_terms {n_buckets} with max_terms {max_terms}"
         raise ParameterError(given, "one bound on the vocabulary", "set one of them to 0")
     if before is not None and before.hash_terms != n_buckets:
-        given = f"hash_terms {n_buckets} after {before.file.filename}, which was made with {before.hash_terms}"
+        given = f"hash_terms {n_buckets} after {blocks.path_of(before.file)}, which was made with {before.hash_terms}"
         raise DataError(given, "one number of buckets along a stream", "delete the features and run again")
 
 

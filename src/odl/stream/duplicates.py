@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odl.errors import DataError
-from odl.files import rows, storage
+from odl.files import blocks, rows, storage
 
 ALIKE = 0.8
 BANDS, ROWS = 24, 4
@@ -95,7 +95,7 @@ def decide(batch, before):
     """
     if "shingles" not in batch:
         if before is not None and before.groups is not None:
-            given, todo = f"{batch.filename} has no shingles", "set options.duplicates of the corpus to true"
+            given, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
             raise DataError(given, "a batch of a corpus read for near-duplicates, as before", todo)
         return None, []
     own, known = _sets(batch), _known(batch, before)
@@ -142,8 +142,11 @@ def _known(batch, before):
     if before is None:
         return NONE
     if before.groups is None:
-        path = before.file.filename
-        given, todo = f"{path} has no near-duplicates, {batch.filename} shingles", f"delete {os.path.dirname(path)}"
+        path = blocks.path_of(before.file)
+        given, todo = (
+            f"{path} has no near-duplicates, {blocks.path_of(batch)} shingles",
+            f"delete {os.path.dirname(path)}",
+        )
         raise DataError(given, "features of batches with shingles", f"{todo} and run the same command again")
     return before.groups
 
@@ -151,12 +154,12 @@ def _known(batch, before):
 def _earlier_sets(batch, before, known):
     """Return the sets of shingles of the documents whose groups are known."""
     n_documents, found = np.diff(known.starts).tolist(), []
-    folder = os.path.dirname(os.path.abspath(batch.filename))
+    folder = os.path.dirname(os.path.abspath(blocks.path_of(batch)))
     for path in storage.earlier(folder, known.t + 1, len(n_documents)):
         with storage.reading(path, "batch") as file:
             found.append(_sets(file))
     if [len(sets) for sets in found] != n_documents:
-        given, todo = f"{before.file.filename} is of other batches", f"delete {before.file.filename}"
+        given, todo = f"{blocks.path_of(before.file)} is of other batches", f"delete {blocks.path_of(before.file)}"
         raise DataError(given, f"those in {folder}", f"{todo} and run the same command again")
     return [one for sets in found for one in sets]
 
@@ -164,7 +167,7 @@ def _earlier_sets(batch, before, known):
 def _sets(batch):
     """Return the set of shingles of each document of an open batch."""
     if "shingles" not in batch:
-        given, todo = f"{batch.filename} has no shingles", "set options.duplicates of the corpus to true"
+        given, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
         raise DataError(given, "a batch of a corpus read for near-duplicates", todo)
     matrix, sets = rows.Matrix(batch, "shingles"), []
     for _, part in matrix.parts():
@@ -212,8 +215,8 @@ def read(file):
     ):
         raise ValueError("documents and groups of near-duplicates differ in number")
     if window != WINDOW:
-        given = f"{file.filename} was made with a window of {window}"
-        raise DataError(given, f"one of {WINDOW}", f"delete {file.filename} and run again")
+        given = f"{blocks.path_of(file)} was made with a window of {window}"
+        raise DataError(given, f"one of {WINDOW}", f"delete {blocks.path_of(file)} and run again")
     return groups
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from odl.errors import DataError, StorageError
-from odl.files import digests, rows, storage
+from odl.files import blocks, digests, rows, storage
 from odl.files import documents as docs
 from odl.stream import boilerplate, buckets, dense, duplicates, labels
 from odl.stream import terms as known_terms
@@ -103,7 +103,11 @@ class Features:
         if "vectors" in self.file:
             named.append(len(storage.dataset_of(self.file, "vectors", "f")))
         n_documents, n_terms = self.counts.shape
-        n_words, frequencies, path = int(self.file["vocabulary"].attrs["length"]), self.frequencies, self.file.filename
+        n_words, frequencies, path = (
+            int(self.file["vocabulary"].attrs["length"]),
+            self.frequencies,
+            blocks.path_of(self.file),
+        )
         if not (
             {*named} == {n_documents}
             and len(frequencies) == n_words == n_terms
@@ -130,7 +134,7 @@ class Features:
         try:
             return load(self.file, *arguments)
         except (LookupError, OSError, TypeError, ValueError) as error:
-            raise storage.damaged(self.file.filename, error) from error
+            raise storage.damaged(blocks.path_of(self.file), error) from error
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -246,7 +250,7 @@ def read(path: str | os.PathLike) -> Features:
     ['sim-000001', 'sim-000002']
     """
     with storage.reading(path, "features"):
-        return Features(rows.opened(path))
+        return Features(storage.opened(path))
 
 
 class Advanced(NamedTuple):
@@ -309,7 +313,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
     wanted = before.t + 1 if before else 0
     with storage.reading(source, "batch") as batch:
         if int(batch.attrs["t"]) != wanted:
-            expected = f"timestep {wanted}, after {before.file.filename if before else 'nothing'}"
+            expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             given = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(given, expected, "pass the batch that follows")
         known = known_terms.known(before, max_terms, hash_terms)

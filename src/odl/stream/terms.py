@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError, ParameterError
-from odl.files import storage
+from odl.files import blocks, storage
 from odl.stream import buckets
 from odl.stream import counts as counted
 
@@ -103,7 +103,7 @@ def check_bound(most, before):
     if most < 0:
         raise ParameterError(f"max_terms is {most}", "a number of terms from 1, or 0 for no bound", "correct it")
     if before is not None and before.max_terms != most:
-        given = f"max_terms {most} after {before.file.filename}, which was made with {before.max_terms}"
+        given = f"max_terms {most} after {blocks.path_of(before.file)}, which was made with {before.max_terms}"
         raise DataError(given, "one bound along a stream", "delete the features and run again")
 
 

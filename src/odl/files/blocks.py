@@ -1,0 +1,113 @@
+"""Files of blocks with digests: not a byte is given out, to HDF5 either, that is not the one that was written.
+
+A file begins with `HEAD` bytes that HDF5 leaves to who writes it (its user block) and ends with the sha256 of each
+block of what lies between. The head holds the length of that, and the sha256 of the digests. HDF5 that is given a
+damaged file may go round for ever, so damage has to be seen before.
+"""
+
+import hashlib
+import io
+import os
+import struct
+
+from odl.errors import changed
+
+HEAD = 512
+MARK = b"odl: HDF5 from byte 512\n"
+BLOCK = 1 << 16
+SIZE = 32  # bytes of a digest
+_FACTS = struct.Struct(f"<Q{SIZE}s")
+
+
+def close(path):
+    """Append the digests of a finished file's blocks, and write its head."""
+    with open(path, "r+b") as file:
+        file.seek(HEAD)
+        digests = b"".join(hashlib.sha256(block).digest() for block in iter(lambda: file.read(BLOCK), b""))
+        length = file.tell() - HEAD
+        file.write(digests)
+        file.seek(0)
+        file.write((MARK + _facts(length, digests)).ljust(HEAD, b"\0"))
+
+
+def _facts(length, digests):
+    return _FACTS.pack(length, hashlib.sha256(b"%d " % length + digests).digest())
+
+
+class Verified(io.RawIOBase):
+    """A file that `close` finished, whose blocks are verified when they are first read.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Raises
+    ------
+    StorageError
+        If it is not as long as it was, and from `readinto` where a block was changed.
+    """
+
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.position, self.descriptor = os.fspath(path), 0, os.open(path, os.O_RDONLY)
+        head = os.pread(self.descriptor, len(MARK) + _FACTS.size, 0)
+        self.length = _FACTS.unpack(head[len(MARK) :])[0] if len(head) == len(MARK) + _FACTS.size else 0
+        n_blocks, end = -(-self.length // BLOCK), HEAD + self.length
+        whole = os.fstat(self.descriptor).st_size == end + n_blocks * SIZE
+        digests = os.pread(self.descriptor, n_blocks * SIZE, end) if whole else b""
+        if not whole or head != MARK + _facts(self.length, digests):
+            raise changed(path)
+        self.digests = [digests[first : first + SIZE] for first in range(0, len(digests), SIZE)]
+        self.seen = bytearray(n_blocks)
+
+    def __repr__(self):  # what h5py takes for the name of the file, of which it keeps ASCII only
+        return self.path.encode("unicode_escape").decode("ascii")
+
+    def close(self):
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+        super().close()
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def tell(self):
+        return self.position
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        self.position = offset + (0, self.position, HEAD + self.length)[whence]
+        return self.position
+
+    def readinto(self, buffer):
+        view = memoryview(buffer).cast("B")[: max(0, HEAD + self.length - self.position)]
+        self.verify(self.position, self.position + len(view))
+        done = os.preadv(self.descriptor, [view], self.position)
+        self.position += done
+        return done
+
+    def verify(self, first=HEAD, last=None):
+        """Verify the blocks of a range of bytes, by default of all."""
+        last = HEAD + self.length if last is None else last
+        for number in range(max(0, first - HEAD) // BLOCK, min(-(-(last - HEAD) // BLOCK), len(self.seen))):
+            if not self.seen[number]:
+                begin = HEAD + number * BLOCK
+                block = os.pread(self.descriptor, min(BLOCK, HEAD + self.length - begin), begin)
+                if hashlib.sha256(block).digest() != self.digests[number]:
+                    raise changed(self.path, f"bytes {begin} to {begin + len(block)}")
+                self.seen[number] = 1
+
+
+def path_of(item):
+    """Return the path of the open HDF5 file that a file, group or array is of."""
+    name = item.file.filename
+    return name.encode("ascii").decode("unicode_escape") if item.file.driver == "fileobj" else name
+
+
+def has_head(path):
+    """Say whether a file begins as `close` lets it begin; a person's HDF5 file, or one of before, does not."""
+    with open(path, "rb") as file:
+        return file.read(len(MARK)) == MARK

@@ -51,6 +51,31 @@ def watch(made):
     return read.alerts_of(made[0])
 
 
+@pytest.mark.parametrize("last", [1, 2, 4, 100])
+def test_the_last_periods_say_the_same_as_all(made, watch, last, monkeypatch):
+    """Without the files of other periods being read, but for the one before them and those of births."""
+    opened = []
+    monkeypatch.setattr(periods, "read", lambda path, read=periods.read: opened.append(path) or read(path))
+    few = read.alerts_of(made[0], last=last)
+    assert len(opened) == len(few.periods) == min(last, len(watch.periods))
+    for period, whole in zip(few.periods, watch.periods[-last:], strict=True):
+        assert period.t == whole.t and show.as_jsonl(few, [period]) == show.as_jsonl(watch, [whole])
+        assert show.as_text(few, [period]) == show.as_text(watch, [whole])
+        seen = watch.scored_before(period.t)
+        assert few.scored_before(period.t) == seen or seen > few.scored_before(period.t) >= few.settings["window"]
+    earlier = 0
+    for number, topic in few.topics.items():
+        whole, first = watch.topics[number], few.periods[0].t
+        earlier += topic.earlier
+        for name in ("name", "birth", "first", "representative", "title", "state", "size", "atom"):
+            assert getattr(topic, name) == getattr(whole, name)
+        assert topic.earlier == whole.before(first)
+        assert [change for change in topic.history if change[0] >= first] == [
+            change for change in whole.history if change[0] >= first
+        ]
+    assert earlier or last > 2
+
+
 @pytest.fixture
 def said(made):
     """Says something in feedback.csv, which is removed afterwards."""

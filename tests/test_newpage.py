@@ -281,6 +281,27 @@ def test_the_command_writes_it(made, tmp_path):
     assert f"of topic:{number} (muted in feedback.csv)" in plain((tmp_path / "new.html").read_text(encoding="utf-8"))
 
 
+def test_a_long_stream_is_shown_from_its_end(made, tmp_path, monkeypatch):
+    """The older periods are counted, and a topic of theirs keeps its first day and its documents."""
+    newpage.write(tmp_path / "whole.html", made)
+    monkeypatch.setattr(newpage, "SHOWN", 3)
+    newpage.write(tmp_path / "new.html", made)
+    whole, text = ((tmp_path / name).read_text(encoding="utf-8") for name in ("whole.html", "new.html"))
+    watch, page = read.alerts_of(made), plain(text)
+    assert "4 older periods not shown: odl new FOLDER --since DATE lists them." in page
+    assert "older periods" not in plain(whole) and "7 periods, learner" in page and "7 periods, learner" in plain(whole)
+    shown = {alert.id for period in watch.periods[4:] for alert in period.alerts}
+    assert all(alert.title in page for period in watch.periods[4:] for alert in period.alerts)
+    assert shown and not any(re.search(rf"<td[^>]*>{t}<div", text) for t in range(4))
+    rows = re.findall(r'<tr id="topic-(\d+)">.*?</tr>', text)
+    assert rows
+    for number in rows:
+        topic = watch.topics[int(number)]
+        row = re.search(rf'<tr id="topic-{number}">.*?</tr>', text)[0]
+        assert f"<td>{newtext.since(topic)}</td><td>{topic.size}</td>" in row
+        assert ('class="birth"' in row) == (topic.birth >= 4)
+
+
 def test_seeds_are_compared_over_the_alerts_of_the_last_periods(made, tmp_path):
     last, watch = f"{read.place_of(made).run}/scores/6.h5", read.alerts_of(made)
     newpage.write(tmp_path / "new.html", made, seeds=[last])

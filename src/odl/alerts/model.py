@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odl.files.documents import NO_TIME
+
 VERSION = 1  # of an alert as JSON: fields are only ever added
 STATES = ("new", "ongoing", "growing", "returning", "ended")
 VERDICTS = ("known", "muted", "follow")
@@ -128,14 +130,18 @@ class Topic:
         Words that several of its documents share, the most telling first.
     birth : int
         Period in which it was found.
+    first : int
+        Time of the earliest document of that period, ms; `NO_TIME` where unknown.
     sizes : dict of int to int
         Period to its documents there (not only alerts); periods without any are left out.
+    earlier : int
+        Its documents in periods before those that were read.
     alerts : dict of int to int
         Period to its items within the budget there.
     representative, title : str, str
         Id and title of the document that is most like the topic, of those it was found with.
     history : tuple of (int, str)
-        (period, state) of each change of state, oldest first; it only grows.
+        (period, state) of each change of state, oldest first; of periods that were not read, the first and the last.
     feedback : str
         One of `VERDICTS`, or empty: what holds in the last period.
     atom : int
@@ -152,6 +158,8 @@ class Topic:
     history: tuple
     feedback: str = ""
     atom: int = -1
+    first: int = NO_TIME
+    earlier: int = 0
 
     @property
     def state(self) -> str:
@@ -161,7 +169,11 @@ class Topic:
     @property
     def size(self) -> int:
         """Documents so far."""
-        return sum(self.sizes.values())
+        return self.earlier + sum(self.sizes.values())
+
+    def before(self, t: int) -> int:
+        """Return its documents before a period."""
+        return self.earlier + sum(size for at, size in self.sizes.items() if at < t)
 
 
 @dataclass(frozen=True)
@@ -240,15 +252,17 @@ class Watch:
     settings : dict
         As `odl.alerts.settings.Settings`.
     periods : tuple of Period
-        Oldest first, warm-up included.
+        Oldest first, warm-up included; the last ones, where no more were asked for.
     topics : dict of int to Topic
-        By number, all that ever were.
+        By number, all of these periods.
     feedback : tuple of odl.alerts.feedback.Entry
         What a person has said.
     labelled : bool
         Whether some document has topics given: then a study page is worth a link.
     place : odl.alerts.read.Place
         Where it lies.
+    scored : int
+        Documents that were scored before these periods, no more of them than the window of the settings.
     """
 
     corpus: str
@@ -261,8 +275,9 @@ class Watch:
     feedback: tuple = ()
     labelled: bool = False
     place: object = None
+    scored: int = 0
 
     def scored_before(self, t: int) -> int:
         """Return how many documents count for the calibration of a period: scored since the first, with a word."""
         empty = {each.t: sum(held.items for held in each.withheld if held.verdict == "empty") for each in self.periods}
-        return sum(each.documents - empty[each.t] for each in self.periods if 0 < each.t < t)
+        return self.scored + sum(each.documents - empty[each.t] for each in self.periods if 0 < each.t < t)

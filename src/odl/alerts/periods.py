@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.alerts.memory import Memory
+from odl.alerts.model import STATES
 from odl.errors import StorageError
 from odl.files import checkpoints, digests, storage
 
@@ -212,6 +214,49 @@ def read(path, shares=False):
         if not all(0 <= item.row < n and item.members and 0 <= item.led <= len(item.words) for item in pool):
             raise ValueError("an item is none of its documents")
     return record
+
+
+class Known(NamedTuple):
+    """A topic after a period: birth, items so far, state, words of its name separated by spaces, its atom or -1."""
+
+    birth: int
+    items: int
+    state: str
+    name: str
+    atom: int
+
+
+def read_topics(path):
+    """Return how many scores a period hands on, and its topics by number (`Known`).
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, KIND) as file:
+        held = file["memory"]
+        columns = ("number", "birth", "items", "state", "linked")
+        columns = [storage.read_array(held, name, "i").tolist() for name in columns]
+        rows = zip(*columns, storage.read_strings(held, "names"), strict=True)
+        known = {
+            number: Known(birth, items, STATES[state], name, atom) for number, birth, items, state, atom, name in rows
+        }
+        return len(storage.read_array(held, "recent", "f")), known
+
+
+def read_births(path):
+    """Return the first time of a period, the topics that it found, and the earlier items that joined them.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, KIND) as file:
+        (changes,) = storage.read_strings(file, "topics")
+        changes = json.loads(changes)
+        return int(file.attrs["first"]), changes["born"], changes["joined"]
 
 
 def _heading(file):

@@ -94,7 +94,9 @@ def _of_alerts(path):
     return os.path.basename(os.path.abspath(path)) == "alerts"
 
 
-def alerts_of(folder: str | os.PathLike, stream: str | None = None, budget: float | None = None) -> Watch:
+def alerts_of(
+    folder: str | os.PathLike, stream: str | None = None, budget: float | None = None, last: int | None = None
+) -> Watch:
     """Read the alerts of a stream.
 
     Parameters
@@ -105,6 +107,8 @@ def alerts_of(folder: str | os.PathLike, stream: str | None = None, budget: floa
         Which stream, where the folder has several.
     budget : int or float, optional
         Items (or, below 1, share of the items) a period, instead of the one that was set.
+    last : int, optional
+        Periods that are read, from the newest back; by default all. What this costs does not grow with the stream.
 
     Returns
     -------
@@ -124,25 +128,73 @@ def alerts_of(folder: str | os.PathLike, stream: str | None = None, budget: floa
     place = place_of(folder, stream)
     if budget is not None:
         check_budget(budget)
-    entries = feedback.read(place.home)
-    return watch(records(place), entries, budget, place)
+    entries, first = feedback.read(place.home), first_of(place, last)
+    return watch(records(place, first), entries, budget, place, Earlier(place, first))
 
 
-def records(place):
-    """Yield the records of a stream, oldest first; those behind a gap are of an earlier, longer run.
+def first_of(place, last=None):
+    """Return the first of the last periods of a stream; those behind a gap are of an earlier, longer run."""
+    n = 0
+    while os.path.exists(_path(place, n)):
+        n += 1
+    return 0 if last is None else max(n - last, 0)
+
+
+def records(place, first=0):
+    """Yield the records of a stream from a period on, oldest first.
 
     Raises
     ------
     StorageError
         If a file is damaged.
     """
-    t = 0
-    while os.path.exists(path := os.path.join(place.alerts, f"{t}.h5")):
+    t = first
+    while os.path.exists(path := _path(place, t)):
         yield periods.read(path)
         t += 1
 
 
-def watch(held, entries=(), budget=None, place=None):
+def _path(place, t):
+    return os.path.join(place.alerts, f"{t}.h5")
+
+
+class Earlier:
+    """What is known of the periods before those that are read: the file before them, and those of births.
+
+    Parameters
+    ----------
+    place : Place
+    first : int
+        First period that is read.
+
+    Raises
+    ------
+    StorageError
+        If a file is damaged.
+    """
+
+    def __init__(self, place=None, first=0):
+        self.place, self.first = place, first
+        self.scored, self.known = periods.read_topics(_path(place, first - 1)) if first else (0, {})
+
+    def topic(self, number):
+        """Return a topic as it was before the first period that is read.
+
+        Raises
+        ------
+        StorageError
+            If the file of its birth is damaged.
+        """
+        known = self.known[number]
+        time, born, joined = periods.read_births(_path(self.place, known.birth))
+        ident, title = next((ident, title) for each, ident, title in born if each == number)
+        documents = known.items - sum(each == number for each, _ in joined)
+        history = [(known.birth, "new")]
+        history += [(self.first - 1, known.state)] * (known.state != "new")
+        return _topic(known.birth, time, ident, title, history, known.name, documents)
+
+
+def watch(held, entries=(), budget=None, place=None, earlier=None):
     """Put the records of a stream together, and choose what is shown of each period.
 
     Parameters
@@ -152,12 +204,16 @@ def watch(held, entries=(), budget=None, place=None):
     entries : sequence of odl.alerts.feedback.Entry
     budget : int or float, optional
     place : Place, optional
+    earlier : Earlier, optional
+        Of periods before those that are held.
 
     Returns
     -------
     odl.alerts.model.Watch
     """
-    verdicts, topics, shown, labelled, atoms = feedback.Verdicts(entries), {}, [], False, {}
+    earlier = earlier or Earlier()
+    verdicts, topics, shown, labelled = feedback.Verdicts(entries), _Topics(earlier), [], False
+    atoms = _by_atom((number, known.atom) for number, known in earlier.known.items() if known.atom >= 0)
     for record in held:
         _follow(topics, record)
         chosen = record.settings["budget"] if budget is None else budget
@@ -167,7 +223,7 @@ def watch(held, entries=(), budget=None, place=None):
                 counts = topics[alert.topic]["alerts"]
                 counts[record.t] = counts.get(record.t, 0) + 1
         labelled |= bool(record.facts["labelled"])
-        atoms, last = {atom: number for number, atom in reversed(record.atoms)}, record
+        atoms, last = _by_atom(record.atoms), record
     held_in = dict(last.atoms)
     finished = {
         number: Topic(
@@ -180,16 +236,37 @@ def watch(held, entries=(), budget=None, place=None):
     }
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
     return Watch(**run, settings=last.settings, periods=tuple(shown), topics=finished, feedback=tuple(entries),
-                 labelled=labelled, place=place)  # fmt: skip
+                 labelled=labelled, place=place, scored=earlier.scored)  # fmt: skip
+
+
+def _by_atom(pairs):
+    """Return the topic that each atom holds: the first one."""
+    return {atom: number for number, atom in reversed(list(pairs))}
+
+
+class _Topics(dict):
+    """Topics by number; one that was born earlier is looked up where it is met."""
+
+    def __init__(self, earlier):
+        self.earlier = earlier
+
+    def __missing__(self, number):
+        self[number] = self.earlier.topic(number)
+        return self[number]
+
+
+def _topic(birth, time, ident, title, history=(), name="", documents=0):
+    return {
+        "birth": birth, "first": time, "sizes": {}, "alerts": {}, "history": list(history),
+        "name": tuple(visible(name).split()), "representative": visible(ident), "title": heading(title),
+        "earlier": documents,
+    }  # fmt: skip
 
 
 def _follow(topics, record):
     """Bring the topics to a period."""
     for number, ident, title in record.born:
-        topics[number] = {
-            "birth": record.t, "sizes": {}, "alerts": {}, "history": [], "name": (),
-            "representative": visible(ident), "title": heading(title),
-        }  # fmt: skip
+        topics[number] = _topic(record.t, int(record.facts["first"]), ident, title)
     for number, size in record.sizes:
         topics[number]["sizes"][record.t] = size
     for number, state in record.changes:

@@ -158,7 +158,7 @@ def heading(watch, period):
 def topic_line(topic, t):
     """Return name, number, state and sizes of a topic in a period."""
     state = [held for at, held in topic.history if at <= t][-1]
-    now, past = topic.sizes.get(t, 0), sum(size for at, size in topic.sizes.items() if at < t)
+    now, past = topic.sizes.get(t, 0), topic.before(t)
     size = f"{now} document{'s' * (now != 1)}" + (f", {past} before" if past else "")
     return f"Topic {topic.number} [{state}] {' '.join(topic.name)} ({size})"
 

@@ -34,7 +34,7 @@ NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv"
 def new(args):
     from odl.alerts import read, show
 
-    watch = read.alerts_of(args.folder, args.stream, args.budget)
+    watch = read.alerts_of(args.folder, args.stream, args.budget, None if args.since else 1)
     periods = show.since(watch, args.since)
     text = show.SHOWN[args.format](watch, periods)
     if text:

@@ -94,7 +94,7 @@ def _ending(place, ledger):
     from odl.alerts import read, show
     from odl.stream import losses
 
-    watch = read.alerts_of(".")
+    watch = read.alerts_of(".", last=1)
     stream = Path(place.names["root"], place.names["corpus"])
     cleaned = losses.sentence(stream / "documents.h5", place.folder_of("features"))
     text = "\n".join([show.as_text(watch, show.since(watch)), "", *filter(None, [cleaned])])

@@ -115,18 +115,18 @@ def _handles(periods):
 
 def course(topic, periods):
     """Return the documents of a topic by period as bars; birth, growth and end are marked."""
-    most, n = max(topic.sizes.values(), default=1), len(periods)
+    most, n, first = max(topic.sizes.values(), default=1), len(periods), periods[0].t
     states, held, at = {}, "", 0
     for t, size in sorted(topic.sizes.items()):
         while at < len(topic.history) and topic.history[at][0] <= t:
             held = topic.history[at][1]
             at += 1
         states.setdefault({"growing": "growing", "returning": "returning"}.get(held, "plain"), []).append(
-            f"M{t} {round(20 - 18 * size / most, 1)}h.8V20h-.8z"
+            f"M{t - first} {round(20 - 18 * size / most, 1)}h.8V20h-.8z"
         )
-    ends = [t for t, state in topic.history if state == "ended"]
+    ends = [t - first for t, state in topic.history if state == "ended" and t >= first]
     bars = "".join(f'<path class="{name}" d="{"".join(parts)}"/>' for name, parts in states.items())
-    marks = f'<path class="birth" d="M{topic.birth + 0.4} 20V0"/>'
+    marks = f'<path class="birth" d="M{topic.birth - first + 0.4} 20V0"/>' if topic.birth >= first else ""
     marks += "".join(f'<path class="end" d="M{t + 0.4} 12V20"/>' for t in ends)
     return Markup(
         f'<svg class="course" viewBox="0 0 {n} 20" preserveAspectRatio="none" role="img" '

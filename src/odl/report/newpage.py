@@ -10,6 +10,7 @@ from odl.report.newtext import dates, plural
 from odl.report.page import Markup, element
 from odl.stream import losses
 
+SHOWN = 100  # periods; what the page costs does not grow with the stream
 TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is set
 PARTS = (("before", "Periods before"), ("topics", "Topics over time"), ("scores", "Scores over time"),
          ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
@@ -41,9 +42,11 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     """
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
-    records = list(read.records(place))  # looked at once for each budget
-    watch = read.watch(records, entries, place=place)
-    others = [(each, read.watch(records, entries, each, place)) for each in other_budgets(watch)]
+    first = read.first_of(place, SHOWN)
+    records = list(read.records(place, first))  # looked at once for each budget
+    earlier = read.Earlier(place, first)
+    watch = read.watch(records, entries, None, place, earlier)
+    others = [(each, read.watch(records, entries, each, place, earlier)) for each in other_budgets(watch)]
     corpus = os.path.dirname(os.path.dirname(place.features))
     taken = losses.sentence(os.path.join(corpus, "documents.h5"), place.features)
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
@@ -105,7 +108,7 @@ def _scores(watch):
 
 def _closing(watch, study):
     how = (
-        f"{plural(len(watch.periods), 'period')}, learner {watch.run} with {watch.atoms} atoms, seed {watch.seed}. "
+        f"{plural(watch.periods[-1].t + 1, 'period')}, learner {watch.run} with {watch.atoms} atoms, seed {watch.seed}. "
         "A score is how much of a document the word patterns learned so far leave unexplained; the shares beside words "
         "say how much of it each word is."
     )

@@ -14,6 +14,7 @@ from odl.report.newtext import (
     percent,
     plural,
     reasons,
+    since,
     title_of,
     where,
 )
@@ -104,10 +105,10 @@ def _listed(parts):
 
 
 def _topic(topic, alerts, watch, period):
-    now, past = topic.sizes.get(period.t, 0), sum(size for t, size in topic.sizes.items() if t < period.t)
+    now, past = topic.sizes.get(period.t, 0), topic.before(period.t)
     facts = plural(now, "document") + " this period"
     if past:
-        facts += f", {past:,} before, known since {day_of(watch.periods[topic.birth])}"
+        facts += f", {past:,} before, known since {since(topic)}"
     shown = [alert for alert in alerts if not alert.folded]
     folded = [alert for alert in alerts if alert.folded]
     more = details(f"{len(folded)} more of it", element("ol", *map(item, folded))) if folded else Markup("")
@@ -189,13 +190,16 @@ def _withheld(period):
 
 def before(watch):
     """Return the periods before the latest, newest first, folded away; empty where there are none."""
-    earlier = watch.periods[-2::-1] if len(watch.periods) > 1 else ()
+    earlier = watch.periods[-2::-1]
     if not earlier:
         return Markup("")
     blocks = [_period(watch, period) for period in earlier[:OPENED]]
     if rest := earlier[OPENED:]:
         lines = [element("li", _summary(watch, period)) for period in rest]
         blocks.append(details(f"{plural(len(rest), 'earlier period')}", element("ul", *lines)))
+    if first := watch.periods[0].t:
+        note = f"{plural(first, 'older period')} not shown: odl new FOLDER --since DATE lists them."
+        blocks.append(element("p", note, class_="note"))
     return element("section", element("h2", "Periods before", id="before"), *blocks)
 
 
@@ -251,7 +255,7 @@ def _topic_row(topic, watch):
                    element("span", f" {topic.number}", class_="number"),
                    _said(topic),
                    scope="row", class_="text")  # fmt: skip
-    cells = [badge(topic.state), day_of(watch.periods[topic.birth]), f"{topic.size}", f"{sum(topic.alerts.values())}"]
+    cells = [badge(topic.state), since(topic), f"{topic.size}", f"{sum(topic.alerts.values())}"]
     cells = [element("td", cell) for cell in cells] + [element("td", course(topic, watch.periods))]
     return element("tr", name, *cells, id=f"topic-{topic.number}")
 

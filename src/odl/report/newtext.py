@@ -42,6 +42,11 @@ def day_of(period):
     return show.date_of(period.first) or str(period.t)
 
 
+def since(topic):
+    """Return the first day of the period in which a topic was found, or its number where there are no dates."""
+    return show.date_of(topic.first) or str(topic.birth)
+
+
 def address(url):
     """Return an address that a link may have, else an empty text.
 

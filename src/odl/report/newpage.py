@@ -108,7 +108,8 @@ def _scores(watch):
 
 def _closing(watch, study):
     how = (
-        f"{plural(watch.periods[-1].t + 1, 'period')}, learner {watch.run} with {watch.atoms} atoms, seed {watch.seed}. "
+        f"{plural(watch.periods[-1].t + 1, 'period')}, learner {watch.run} with {watch.atoms} atoms, "
+        f"seed {watch.seed}. "
         "A score is how much of a document the word patterns learned so far leave unexplained; the shares beside words "
         "say how much of it each word is."
     )

@@ -7,9 +7,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from odl.errors import ParameterError, StorageError
-from odl.files import documents
+from odl.files import documents, storage
 from odl.files.documents import NO_TIME, Documents
-from odl.stream import features, weighting
+from odl.stream import features, terms, weighting
 
 
 def batch(rng, words, n=12, topics=None, start=0):
@@ -97,13 +97,16 @@ def test_a_document_of_unknown_terms_is_an_empty_row(rng):
 
 
 def test_the_chain_in_memory_is_that_of_the_files(chain, tmp_path, rng):
-    """Equal documents give equal bytes, whether the batch before is open, of another folder, or a path."""
+    """Equal documents give equal bytes, whether the batch before is open or a path; one of another folder gives all words."""
     parts = [batch(np.random.default_rng(1), "abc"), batch(rng, "qhz", start=50, topics=[("é", "b"), ()] * 6)]
     first = features.follow(parts[0], output=tmp_path / "0.h5")
-    features.follow(parts[1], features.follow(parts[0]), tmp_path / "1.h5")
+    features.follow(parts[1], first, tmp_path / "1.h5")
     documents.write(tmp_path / "batch.h5", parts[1], "batch", t=1)
     features.advance(tmp_path / "again.h5", tmp_path / "batch.h5", tmp_path / "0.h5")
     assert (tmp_path / "again.h5").read_bytes() == (tmp_path / "1.h5").read_bytes()
+    alone = features.follow(parts[1], features.follow(parts[0]))
+    assert alone.base is None and features.read(tmp_path / "1.h5").base.file == "0.h5"
+    assert features.read(tmp_path / "1.h5").vocabulary == alone.vocabulary
     found = features.read(tmp_path / "1.h5")
     assert found.topics == parts[1].topics and found.ids == parts[1].ids and found.titles == parts[1].titles
     assert found.vocabulary[: len(first.vocabulary)] == first.vocabulary
@@ -135,3 +138,25 @@ def test_truncated_files_are_refused(rng, tmp_path):
 def test_a_term_in_exactly_min_df_documents_is_known():
     counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
     assert weighting.weigh(counts, np.array([1, 2, 3]), 3, min_df=2).indices.tolist() == [1, 2]
+
+
+def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):
+    """Between two files with all words each holds those since; what is read is the same, and another chain refused."""
+    monkeypatch.setattr(terms, "WHOLE", 3)
+    rng, past, words = np.random.default_rng(2), None, []
+    for t in range(8):
+        part = batch(rng, "abcdefgh"[t] + "xyz", start=50 * t)
+        past = features.follow(part, past, tmp_path / f"{t}.h5")
+        words += sorted(set(part.vocabulary) - set(words))
+        with storage.reading(tmp_path / f"{t}.h5", "features") as file:
+            stored = storage.read_strings(file, "vocabulary")
+        held = features.read(tmp_path / f"{t}.h5")
+        assert held.base is None if t % 3 == 0 else held.base.file == f"{t - t % 3}.h5"
+        assert stored == words[held.base.words if held.base else 0 :]
+        assert held.vocabulary == words and held.numbers == {word: number for number, word in enumerate(words)}
+    features.follow(part, output=tmp_path / "6.h5")
+    with pytest.raises(StorageError, match=r"6\.h5 is of another chain"):
+        _ = features.read(tmp_path / "7.h5").vocabulary
+    (tmp_path / "6.h5").unlink()
+    with pytest.raises(StorageError, match="6.h5"):
+        _ = features.read(tmp_path / "7.h5").vocabulary

@@ -56,6 +56,8 @@ class Features:
         Buckets that words are hashed to, each a column; 0: a column a word. `vocabulary` is then what buckets show.
     terms, last : ndarray of int64, shape (n_terms,), or None
         Where there is a bound: ids, ascending, and the last timestep before this one that had the term.
+    base : odl.stream.terms.Base, or None
+        The file beside it that holds the words before its own.
     n_numbered, n_left : int
         Where there is a bound: ids given so far; terms that left before this batch, of those the last one knew.
     ids, times, topics, titles
@@ -89,7 +91,7 @@ class Features:
         self.sets: list[np.ndarray] = []  # as in `Advanced`, where it is at hand
         self.terms: Any = None
         self.last: Any = None
-        self.n_numbered, self.n_left = self.counts.shape[1], 0
+        self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.of(file)
         self._check_sizes()
         if self.max_terms:
             self._read_terms()
@@ -104,7 +106,7 @@ class Features:
             named.append(len(storage.dataset_of(self.file, "vectors", "f")))
         n_documents, n_terms = self.counts.shape
         n_words, frequencies, path = (
-            int(self.file["vocabulary"].attrs["length"]),
+            int(self.file["vocabulary"].attrs["length"]) + (self.base.words if self.base else 0),
             self.frequencies,
             blocks.path_of(self.file),
         )
@@ -143,7 +145,8 @@ class Features:
 
     @cached_property
     def stored_words(self) -> list[str]:
-        return self._read(storage.read_strings, "vocabulary")
+        before = self.base.read(blocks.path_of(self.file)) if self.base else []
+        return before + self._read(storage.read_strings, "vocabulary")
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -316,7 +319,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             given = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(given, expected, "pass the batch that follows")
-        known = known_terms.known(before, max_terms, hash_terms)
+        known = known_terms.known(before, output, max_terms, hash_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")

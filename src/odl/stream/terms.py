@@ -5,15 +5,60 @@ Where there is a bound, the columns of a timestep are the terms that it knows, a
 size of all terms that ever were.
 """
 
+import os
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
-from odl.errors import DataError, ParameterError
+from odl.errors import DataError, ParameterError, StorageError
 from odl.files import blocks, storage
 from odl.stream import buckets
 from odl.stream import counts as counted
 
 NEVER = -1  # timestep at which a new term was last seen
+WHOLE = 32  # timesteps from one file with all words to the next; those between hold the words since then
+
+
+class Base(NamedTuple):
+    """The file beside that of a timestep that holds the words before its own: its name, words, digest."""
+
+    file: str
+    words: int
+    digest: str
+
+    @classmethod
+    def of(cls, file):
+        """Return that of an open file, None where it holds all words itself."""
+        if "base" not in file.attrs:
+            return None
+        return cls(
+            os.path.basename(str(file.attrs["base"])), int(file.attrs["base_words"]), str(file.attrs["base_digest"])
+        )
+
+    def read(self, path):
+        """Return the words of the file beside another one.
+
+        Raises
+        ------
+        StorageError
+            If it is missing, damaged or of another chain.
+        """
+        path = os.path.join(os.path.dirname(path), self.file)
+        with storage.reading(path, "features") as file:
+            if str(file.attrs["digest"]) != self.digest:
+                raise StorageError(f"{path} is of another chain", "the words so far", f"delete {path} and run again")
+            return storage.read_strings(file, "vocabulary")
+
+
+def base_of(before, output):
+    """Return the `Base` of the timestep after another one, None where it has to hold all words itself."""
+    if before is None or before.max_terms or (before.t + 1) % WHOLE == 0:
+        return None
+    path = blocks.path_of(before.file)
+    if os.path.dirname(os.path.abspath(path)) != os.path.dirname(os.path.abspath(output)):
+        return None
+    return before.base or Base(os.path.basename(path), len(before.stored_words), str(before.file.attrs["digest"]))
 
 
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:
@@ -121,13 +166,13 @@ def number_terms(words, vocabulary, ids=None):
     return columns
 
 
-def known(before, max_terms=0, hash_terms=0):
+def known(before, output, max_terms=0, hash_terms=0):
     """Return what is known of terms before a batch: `Known`, or where words are hashed `odl.stream.buckets.Buckets`."""
     for name, number in (("max_terms", max_terms), ("hash_terms", hash_terms)):
         if not isinstance(number, int | np.integer):
             raise ParameterError(f"{name} is {number!r}", "a whole number", "correct it")
     buckets.check(hash_terms, max_terms, before)
-    return buckets.Buckets(before, hash_terms) if hash_terms else Known(before, max_terms)
+    return buckets.Buckets(before, hash_terms) if hash_terms else Known(before, output, max_terms)
 
 
 class Known:
@@ -137,11 +182,14 @@ class Known:
     ----------
     before : Features or None
         The timestep before.
+    output : path-like
+        Where they are written.
     max_terms : int
     """
 
-    def __init__(self, before, max_terms):
+    def __init__(self, before, output, max_terms):
         check_bound(max_terms, before)
+        self.base = base_of(before, output)
         self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
         self.vocabulary, self.frequencies, self.numbers = [], np.zeros(0, dtype=np.int64), None
         self.terms, self.last, self.n_numbered = self.frequencies, self.frequencies, 0
@@ -178,6 +226,9 @@ class Known:
     @property
     def attributes(self):
         """What the file says of them."""
+        if self.base:
+            names = zip(("base", "base_words", "base_digest"), self.base, strict=True)
+            return {"n_initial": self.n_initial, **dict(names)}
         if not self.max_terms:
             return {"n_initial": self.n_initial}
         return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
@@ -188,7 +239,7 @@ class Known:
 
     def write(self, file):
         """Store them."""
-        storage.write_strings(file, "vocabulary", self.vocabulary)
+        storage.write_strings(file, "vocabulary", self.vocabulary[self.base.words if self.base else 0 :])
         if self.max_terms:
             storage.write_array(file, "terms", self.terms.astype(np.int64))
             storage.write_array(file, "last", self.last.astype(np.int64))

@@ -189,23 +189,22 @@ def _opened(memory, members, t, n_now, settings):
 def _learned(memory, Q, topic, born):
     """Add the items of each topic to its sum; those that a new topic was made of are in it."""
     made = {number: set(rows.tolist()) for number, rows, _ in born}
-    sums, held = [], []
-    for row, number in enumerate(memory.number.tolist()):
+    place = {number: row for row, number in enumerate(memory.number.tolist())}
+    sums, held = {}, {}
+    for number in np.unique(topic[topic != NONE]).tolist():
         rows = [item for item in np.flatnonzero(topic == number).tolist() if item not in made.get(number, ())]
+        if not rows:
+            continue
+        row = place[number]
         total, count = memory.sums[[row]].astype(np.float64), memory.held[[row]].astype(np.float64)
-        if rows:
-            # From so many items on it forgets as much as it learns.
-            kept = FULL / (FULL + len(rows)) if memory.items[row] > FULL else 1.0
-            more, occurs = item_rows.total(Q[rows])
-            total = sparse.csr_array(total * kept + more)
-            count = sparse.csr_array(count * kept + occurs).sorted_indices()
-        total = largest_per_row(total, KEPT).astype(np.float32)
-        counted = count.data[np.searchsorted(count.indices, total.indices)].astype(np.float32)
-        sums.append(total)
-        held.append(sparse.csr_array((counted, total.indices, total.indptr), shape=total.shape))
-    if not sums:
-        return memory
-    return replace(memory, sums=item_rows.stacked_all(sums), held=item_rows.stacked_all(held))
+        # From so many items on it forgets as much as it learns.
+        kept = FULL / (FULL + len(rows)) if memory.items[row] > FULL else 1.0
+        more, occurs = item_rows.total(Q[rows])
+        count = sparse.csr_array(count * kept + occurs).sorted_indices()
+        sums[row] = largest_per_row(sparse.csr_array(total * kept + more), KEPT).astype(np.float32)
+        counted = count.data[np.searchsorted(count.indices, sums[row].indices)].astype(np.float32)
+        held[row] = sparse.csr_array((counted, sums[row].indices, sums[row].indptr), shape=sums[row].shape)
+    return replace(memory, sums=item_rows.replaced(memory.sums, sums), held=item_rows.replaced(memory.held, held))
 
 
 def _counted(memory, t, topic, settings):

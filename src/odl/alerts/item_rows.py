@@ -29,3 +29,18 @@ def stacked_all(rows):
 def stacked(matrix, more):
     """Return a matrix with more rows, in single precision."""
     return stacked_all([matrix, more]).astype(np.float32)
+
+
+def replaced(matrix, rows):
+    """Return a matrix with other rows in some places: {row: csr_array of a row}."""
+    if not rows:
+        return matrix
+    lengths, data, indices, end = np.diff(matrix.indptr), [], [], 0
+    for row in sorted(rows):
+        low, high = matrix.indptr[row : row + 2]
+        data += [matrix.data[end:low], rows[row].data]
+        indices += [matrix.indices[end:low], rows[row].indices]
+        lengths[row], end = rows[row].nnz, high
+    parts = [np.concatenate([*pieces, rest[end:]]) for pieces, rest in ((data, matrix.data), (indices, matrix.indices))]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return sparse.csr_array((*parts, indptr), shape=matrix.shape).sorted_indices()

@@ -116,7 +116,7 @@ class Ledger:
         self.unsynced.clear()
         held = {"form": FORM, "files": self.known, "told": self.told}
         with replacing(self.path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            json.dump(held, file, separators=(",", ":"))
+            file.write(json.dumps(held, separators=(",", ":")))  # `dump` takes ten times as long
             file.flush()
             os.fsync(file.fileno())
         self.changed = False

@@ -176,7 +176,7 @@ def test_file_holds_scores_and_labels_and_has_reproducible_bytes(rng, tmp_path):
     for name, values in scores.items():
         np.testing.assert_array_equal(read.scores[name], values)
     (tmp_path / "a.h5").write_bytes((tmp_path / "a.h5").read_bytes()[:500])
-    with pytest.raises(StorageError, match="damaged"):
+    with pytest.raises(StorageError, match="was changed"):
         read_scores(tmp_path / "a.h5")
 
 

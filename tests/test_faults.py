@@ -103,7 +103,7 @@ class TestDisks:
     def test_full(self, base, study):
         """Space for the corpus and not for the batches: one sentence; with more space the same bytes."""
         faults.clear(study)
-        with disks.small_disk(study.folder / "results", 100 * 1024) as disk:
+        with disks.small_disk(study.folder / "results", 64 * 1024) as disk:
             text = study.run(features(study), fails=True).text
             sentence = "No space left on device (results/small/mine/seed0/batches/"
             assert sentence in text and "Traceback" not in text

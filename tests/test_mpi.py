@@ -467,7 +467,7 @@ class TestFilesOfAgents:
         with pytest.raises(CheckpointError, match=r"3\.h5 is not the file that .*2\.h5 was written with"):
             agentfiles.read_whole(state)
         path.write_bytes(path.read_bytes()[:-50])
-        with pytest.raises(StorageError, match=r"3\.h5 is damaged"):
+        with pytest.raises(StorageError, match=r"3\.h5 was changed"):
             agentfiles.read_whole(state)
         path.unlink()
         with pytest.raises(StorageError, match=r"3\.h5 does not exist"):
@@ -540,7 +540,7 @@ class TestCommand:
             done = mpiexec(n, "-m", "odl", "step", "rank", n, *words(folder, 1))
         assert done.returncode == 1
         assert (
-            done.stderr.count("\n") == 1 and done.stderr.startswith("odl rank: ") and "5.h5 is damaged" in done.stderr
+            done.stderr.count("\n") == 1 and done.stderr.startswith("odl rank: ") and "5.h5 was changed" in done.stderr
         )
 
     def test_a_missing_launcher(self, folder):

@@ -30,7 +30,7 @@ def test_a_truncated_checkpoint_is_named(study):
     assert result.names("run", "t") == {"update da 3"}
     name = study.target(broken)
     log = (study.results / "logs" / "mine" / "seed0" / "da" / "k8" / "3.log").read_text()
-    assert log.startswith(f"odl update: {name} is damaged") and log.count("\n") == 1
+    assert log.startswith(f"odl update: {name} was changed") and log.count("\n") == 1
     assert f"delete {name} and run the same command again" in log and log in result.text
     assert not list(study.folder.rglob("*.part")) and not last.exists()
     # As told.

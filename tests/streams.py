@@ -10,6 +10,7 @@ from odl.cli import main
 WORDS = {
     "grain": "wheat grain harvest farmer crop maize export silo tonnes acre barley field tractor seed soil",
     "oil": "crude barrel tanker refinery opec pipeline cargo port gulf drill diesel well platform rig fuel",
+    "sea": "whale reef coral tide current plankton diver lagoon shark turtle algae wave net trawler buoy kelp",
     "space": "satellite rocket orbit launch payload mission crew engine pad capsule lander probe moon comet booster",
 }
 N = 60  # posts of a week

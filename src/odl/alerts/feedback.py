@@ -117,12 +117,17 @@ def add(folder, entry):
     with atomic.locked(path) as alone:
         if not alone:
             print(f"odl: {folder} has no locks (its file system); let one command at a time write", file=sys.stderr)
-        entries = [held for held in read(folder) if held.what != entry.what] + [entry]
-        with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(map(guarded, entry) for entry in entries)
+        write(folder, [held for held in read(folder) if held.what != entry.what] + [entry])
     return path
+
+
+def write(folder, entries):
+    """Write the lines of feedback.csv."""
+    path = os.path.join(folder, FILE)
+    with atomic.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(map(guarded, entry) for entry in entries)
 
 
 class Verdicts:

@@ -51,11 +51,15 @@ class Loop:
         Processes that read files at a time.
     check : callable
         Called before each step; what it raises ends the run.
+    anew : callable
+        Called once, before the first alerts that were there are made anew: topics may get other numbers.
     """
 
-    def __init__(self, folder, ledger, shown=None, again=False, dry=False, cores=1, check=lambda: None):
+    def __init__(
+        self, folder, ledger, shown=None, again=False, dry=False, cores=1, check=lambda: None, anew=lambda: None
+    ):
         self.folder, self.ledger, self.shown, self.again, self.dry = folder, ledger, shown, again, dry
-        self.cores, self.check = cores, check
+        self.cores, self.check, self.anew = cores, check, anew
         self.done, self.outdated, self.absent, self.codes = [], {}, {}, {}
         self.left, self.prepared, self.saved, self.period = {}, False, time.monotonic(), ""
 
@@ -201,6 +205,9 @@ class Loop:
     def make(self, name, t, arguments, reason):
         """Do a step, and take note of what it wrote."""
         began = time.process_time()
+        if self.anew and name == "alerts" and os.path.exists(arguments["output"]):
+            self.anew()
+            self.anew = None
         more = self._at_hand(name, t)
         record = record_of(name, arguments, self._digest)
         job = (name, t)

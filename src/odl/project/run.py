@@ -6,12 +6,13 @@ import sys
 import time
 from pathlib import Path
 
+from odl.alerts import feedback, renumbered
 from odl.config import places, project
 from odl.engine import folder as folders
 from odl.engine import lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
-from odl.errors import ConfigError
+from odl.errors import ConfigError, StorageError
 from odl.files import saying
 from odl.project import news
 from odl.project.progress import Progress, duration
@@ -61,12 +62,14 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
 
 def _run(place, ledger, named, began, *, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
-    loop = Loop(place, ledger, None if dry else shown, dry=dry, **options)
+    loop = Loop(place, ledger, None if dry else shown, dry=dry, anew=lambda: _note_topics(place, ledger), **options)
     saying.aloud(lambda line: None)
     try:
-        loop.run()
+        n = loop.run()
         if dry:
             return [_plan(loop)]
+        if moved := _renumber(place, ledger):
+            loop.page(n)
         shown.close()
         told = _ending(place, ledger)
     except KeyboardInterrupt:
@@ -79,7 +82,7 @@ def _run(place, ledger, named, began, *, dry, **options):
         loop.write_costs()
         ledger.save()
     lines = [told.replace("odl explain FOLDER", f"odl explain {named}"), _documents(place, ledger)]
-    lines += _outdated(loop, named)
+    lines += [*moved, *_outdated(loop, named)]
     ledger.save()
     page = os.path.join(named, "new.html")
     done = f"done in {duration(time.monotonic() - began)}" if loop.done else "nothing has changed since the last run"
@@ -100,6 +103,35 @@ def _ending(place, ledger):
     text = "\n".join([show.as_text(watch, show.since(watch)), "", *filter(None, [cleaned])])
     ledger.tell("ending", [*key, text])
     return text
+
+
+def _note_topics(place, ledger):
+    """Keep the documents of the topics that feedback.csv names, until `_renumber` has found them again."""
+    numbers = {entry.topic for entry in feedback.read(".") if entry.topic}
+    if numbers and not ledger.told.get("topics"):
+        try:
+            held = renumbered.members(place.folder_of("alerts"), place.folder_of("features"), numbers)
+        except StorageError:
+            held = {}  # damaged, and about to be made anew to the same bytes
+        ledger.tell("topics", held)
+        ledger.save()
+
+
+def _renumber(place, ledger):
+    """Return what changed in feedback.csv, in sentences; killed at any moment, it ends with the same lines."""
+    before, said = ledger.told.get("topics"), []
+    if before:
+        folders_of = place.folder_of("alerts"), place.folder_of("features")
+        entries, said = renumbered.follow(feedback.read("."), *folders_of, before)
+        ledger.tell("renumbered", [entries, said])
+        ledger.tell("topics", {})
+    if ledger.told.get("renumbered"):
+        ledger.save()
+        entries, said = ledger.told["renumbered"]
+        if said:
+            feedback.write(".", [feedback.Entry(*entry) for entry in entries])
+        ledger.tell("renumbered", [])
+    return said
 
 
 def _documents(place, ledger):

@@ -148,6 +148,25 @@ class TestFresh:
         (news / "feedback.csv").write_text("what,verdict,until,note\nw3-1,known,,\n")
         assert done(news) == ["newpage"]
 
+    def test_the_time_of_a_file_is_recorded_once(self, tmp_path):
+        texts = tmp_path / "texts"
+        texts.mkdir()
+        for number in range(240):
+            path = texts / f"{number:03d}.txt"
+            path.write_text(streams.post(number // 60, number % 60, "grain" if number % 2 else "oil")["text"])
+            os.utime(path, (1_770_000_000 + 10_000 * number,) * 2)
+        folder = tmp_path / "news"
+        assert main(["init", str(folder), str(texts), "--times", "modified"]) == 0
+        assert done(folder)
+        before = streams.contents(folder)
+        for path in texts.iterdir():
+            os.utime(path, (1_780_000_000,) * 2)
+        assert done(folder) == []
+        (folder / "results" / "news" / "news" / "documents.h5").unlink()
+        assert done(folder) == ["read"] and streams.contents(folder) == before
+        (texts / "000.txt").write_text("wheat and a word that nobody has written before")
+        assert done(folder)[0] == "read"
+
     def test_a_shorter_stream_leaves_nothing_of_the_longer_one(self, news):
         (news.parent / "posts" / "04.jsonl").unlink()
         done(news)

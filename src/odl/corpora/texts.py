@@ -10,6 +10,7 @@ from odl.errors import DataError
 TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
 FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
+recorded: dict = {}  # path -> seconds: when a file that is there had its content first, where somebody keeps that
 PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
 
 
@@ -53,10 +54,15 @@ def row(file, path, name, encoding, times=None):
 
 def _time(path, name, said, times):
     if times == "modified":
-        return datetime.fromtimestamp(int(os.stat(path).st_mtime), UTC).isoformat()
+        return datetime.fromtimestamp(recorded.get(os.fspath(path)) or changed(path), UTC).isoformat()
     if times != "name" and said.get("date"):
         return said["date"]
     return day_of(name) if times != "front-matter" else None
+
+
+def changed(path):
+    """Return when a file was last changed, in seconds."""
+    return int(os.stat(path).st_mtime)
 
 
 def day_of(name):

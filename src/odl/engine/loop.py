@@ -84,6 +84,8 @@ class Loop:
     def read(self):
         """Read a person's files, those that came by themselves."""
         files, shares = files_of(self.folder)
+        if self.folder.stream["options"].get("times") == "modified":
+            self._keep_times(files)
         name_of = {path: name for name, path in files}
         stream, pattern = self.folder.stream, STEPS["share"].writes["output"]
         common = {"reader": stream["reader"], "options": stream["options"], "named": stream["sources"]}
@@ -98,6 +100,17 @@ class Loop:
             self.step("share", **arguments)
         paths = [arguments["output"] for arguments in each]
         self.step("read", **({"shares": paths} if paths else {"sources": files}), **common)
+
+    def _keep_times(self, files):
+        """See to it that a file has the time at which it was seen first with its content, touched or copied since."""
+        from odl.corpora import texts
+
+        before, now = self.ledger.told.get("times", {}), {}
+        for name, path in files:
+            digest, held = self.ledger.digest(path), before.get(name)
+            now[name] = held if held and held[0] == digest else [digest, texts.changed(path)]
+            texts.recorded[path] = now[name][1]
+        self.ledger.tell("times", now)
 
     def _read_at_once(self, each):
         """Read shares in processes of their own; what one of them could not do is done, and said, afterwards."""

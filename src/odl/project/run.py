@@ -72,15 +72,19 @@ def _run(place, ledger, named, began, *, dry, **options):
             loop.page(n)
         shown.close()
         told = _ending(place, ledger)
-    except KeyboardInterrupt:
-        shown.stopped = True
-        print(f"odl run: stopped; what was finished is kept, and `odl run {named}` goes on from there", file=sys.stderr)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            shown.stopped = True
+            told = f"what was finished is kept, and `odl run {named}` goes on from there"
+            print(f"odl run: stopped; {told}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # the first file that found no room is the one to name
+            ledger.save()
         raise
     finally:
         if not shown.closed:
             shown.close()
         loop.write_costs()
-        ledger.save()
+    ledger.save()
     lines = [told.replace("odl explain FOLDER", f"odl explain {named}"), _documents(place, ledger)]
     lines += [*moved, *_outdated(loop, named)]
     ledger.save()

@@ -266,8 +266,8 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     names, born = [str(row) for row in range(watched.SIZE)], np.array([[3, row] for row in range(watched.SIZE)])
     names[20], born[20] = "7", (3, 7)
     names[5], born[5] = "old", (1, 0)  # the oddest document
-    grouped = tmp_path / "features.h5"
-    grouped.write_bytes((base / "features" / "3.h5").read_bytes())
+    shutil.copytree(base / "features", tmp_path / "features")
+    grouped = tmp_path / "features" / "3.h5"
     with edited(grouped) as file:
         duplicates.write(file, duplicates.Groups(3, np.array([0, watched.SIZE]), names, born))
     files = [grouped, folder.parent / "scores" / "3.h5", folder.parent / "3.h5", tmp_path / "3.h5"]
@@ -286,7 +286,7 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     with edited(grouped) as file:
         del file["duplicates"]
         duplicates.write(file, duplicates.Groups(3, np.array([0, 1]), names[:1], born[:1]))
-    with pytest.raises(StorageError, match=r"features.h5 is damaged \(documents and groups .* differ in number\)"):
+    with pytest.raises(StorageError, match=r"features/3.h5 is damaged \(documents and groups .* differ in number\)"):
         alerts.follow(*files, **chain, settings=watched.SETTINGS)
 
 

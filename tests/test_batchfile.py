@@ -37,14 +37,16 @@ def test_a_batch_in_any_order(corpus, rng, tmp_path, monkeypatch, size, part, sp
 def test_the_chain_of_features(rng, tmp_path, monkeypatch):
     """Where the documents are cut changes no byte, and rows are those of all rows."""
     previous = before = None
+    for folder in ("whole", "cut"):
+        (tmp_path / folder).mkdir()
     for t, topics in enumerate((["harvest"], ["harvest", "merger"], ["strike"])):
         documents.write(tmp_path / f"batch{t}.h5", batch_of(rng, t, 100, topics), kind="batch", t=t, sha256="")
-        features.advance(tmp_path / f"whole{t}.h5", tmp_path / f"batch{t}.h5", before)
-        before = tmp_path / f"whole{t}.h5"
+        features.advance(tmp_path / "whole" / f"{t}.h5", tmp_path / f"batch{t}.h5", before)
+        before = tmp_path / "whole" / f"{t}.h5"
         with monkeypatch.context() as patch:
             patch.setattr(rows, "PART", 32)
-            features.advance(tmp_path / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
-        previous = tmp_path / f"{t}.h5"
+            features.advance(tmp_path / "cut" / f"{t}.h5", tmp_path / f"batch{t}.h5", previous)
+        previous = tmp_path / "cut" / f"{t}.h5"
         assert previous.read_bytes() == before.read_bytes()
     stored = features.read(previous)
     assert (stored.novel == 1).any() and (stored.novel == -1).any()

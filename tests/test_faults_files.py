@@ -29,7 +29,7 @@ OPTIONS = {"timesteps": [], "min_novel": 1, "min_known": 1, "topics": "all", "bo
 def words_of(stage, source, target, t=1):
     """Return the arguments of a stage that reads from one folder and writes into another, and what it writes."""
     held = {name: str(source / name) for name in ("documents.h5", "order.h5")}
-    batch, feature, before = (source / f"{name}.h5" for name in (f"batch{t}", f"feature{t}", f"feature{t - 1}"))
+    batch, feature, before = (source / f"{name}.h5" for name in (f"batch{t}", f"feature{t}", f"before/{t - 1}"))
     state, score = f"state{t}.h5", f"score{t}.h5"
     outputs = {
         "read": ["documents.h5"],
@@ -67,6 +67,9 @@ def made(tmp_path_factory):
     for stage in STAGES:
         for t in {"batch": (0, 1, 2), "features": (0, 1, 2), "update": (0, 1, 2)}.get(stage, (1,)):
             assert cli.main(words_of(stage, folder, folder, t)[0]) == 0
+            if stage == "features":  # in a folder of their own, so that the next ones hold all words wherever they lie
+                (folder / "before").mkdir(exist_ok=True)
+                os.link(folder / f"feature{t}.h5", folder / "before" / f"{t}.h5")
         if stage == "features":  # where the nearest neighbours are looked for
             (folder / "past").mkdir()
             os.link(folder / "feature0.h5", folder / "past" / "0.h5")
@@ -147,7 +150,7 @@ READ_BY = {
     "documents.h5": ("batch", 1),
     "order.h5": ("batch", 1),
     "batch1.h5": ("features", 1),
-    "feature0.h5": ("features", 1),
+    "before/0.h5": ("features", 1),
     "feature1.h5": ("update", 1),
     "state0.h5": ("update", 1),
     "score1.h5": ("evaluate", 1),
@@ -156,8 +159,9 @@ READ_BY = {
 
 def copies(made, folder):
     """Link all made files into a folder, so that one of them can be replaced."""
-    for path in made.glob("*.*"):
-        os.link(path, folder / path.name)
+    (folder / "before").mkdir()
+    for path in (*made.glob("*.*"), *made.glob("before/*")):
+        os.link(path, folder / path.relative_to(made))
 
 
 def replaced(path, content):

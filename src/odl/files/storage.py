@@ -126,10 +126,11 @@ def reading(path, kind):
     """
     path = os.fspath(path)
     todo = f"delete {path} and run the same command again"
+    wanted = f"a file of kind '{kind}'" if kind else "a file"
     if not os.path.exists(path):
-        raise StorageError(f"{path} does not exist", f"a file of kind '{kind}'", "make it first")
+        raise StorageError(f"{path} does not exist", wanted, "make it first")
     if os.path.isdir(path):
-        raise StorageError(f"{path} is a folder", f"a file of kind '{kind}'", "name the file")
+        raise StorageError(f"{path} is a folder", wanted, "name the file")
     try:
         with opened(path) as file:
             found = (file.attrs.get("kind"), int(file.attrs.get("format", -1)))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import disks
 import pytest
 import streams
 
@@ -323,6 +324,23 @@ class TestOneRun:
         held.wait()
         with lock.alone(tmp_path / ".lock"):
             pass
+
+
+def test_a_full_disk(first, tmp_path):
+    """One sentence with the first file that found no room; with room again the same bytes."""
+    folder = streams.copy(first, tmp_path)
+    shutil.rmtree(folder / "results")
+    with disks.small_disk(folder / "results", 100 * 1024) as disk:
+        done = subprocess.run(
+            [sys.executable, "-m", "odl", "run", str(folder)], capture_output=True, text=True, check=False
+        )
+        last = done.stderr.splitlines()[-1]
+        assert done.returncode == 1 and re.match(
+            r"odl run: No space left on device \(results/news/news/\S+\.h5\); ", last
+        )
+        assert "Traceback" not in done.stderr and not list(disk.rglob("*.part"))
+        disks.resize(disk, 64 << 20)
+        assert main(["run", str(folder)]) == 0 and streams.contents(folder) == streams.contents(first)
 
 
 def start(folder):

@@ -25,7 +25,7 @@ from odl.engine import folder as folders
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing, saying
 from odl.files.documents import NO_TIME
-from odl.project import init, news, periods, progress, run, sources
+from odl.project import cutting, init, news, progress, run, sources
 from odl.project.columns import Column, choose, date_form
 from odl.project.look import look
 from odl.project.progress import Progress, duration
@@ -144,27 +144,27 @@ class TestPeriods:
     @pytest.mark.parametrize(("a_day", "period"), [(300, "day"), (40, "week"), (8, "month"), (1, "year")])
     def test_the_shortest_period_with_enough_documents(self, a_day, period):
         times = [day("2020-01-01") + DAY * number // a_day for number in range(a_day * 1500)]
-        found, said = periods.batches_of(times)
+        found, said = cutting.batches_of(times)
         assert (found["by"], found["period"], found["initial"]) == ("period", period, min(1000, len(times) // 5))
         assert said.startswith(f"by {period}, about")
 
     def test_without_times_or_in_one_moment_by_documents(self):
-        assert periods.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 480, "initial": 600}
-        assert periods.batches_of([5] * 3000)[0]["by"] == "documents"
-        assert periods.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
-        assert periods.batches_of([NO_TIME] * 300)[1].endswith("need 300 documents scored before (alerts.warm_up)")
-        assert periods.alerts_begin([100, 199, 1, 1, 1]).endswith("number 4")
-        assert periods.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
+        assert cutting.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 480, "initial": 600}
+        assert cutting.batches_of([5] * 3000)[0]["by"] == "documents"
+        assert cutting.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
+        assert cutting.batches_of([NO_TIME] * 300)[1].endswith("need 300 documents scored before (alerts.warm_up)")
+        assert cutting.alerts_begin([100, 199, 1, 1, 1]).endswith("number 4")
+        assert cutting.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
 
     def test_too_little(self):
         with pytest.raises(DataError, match="1 document; expected at least two"):
-            periods.batches_of([5])
+            cutting.batches_of([5])
         with pytest.raises(DataError, match="batches by week"):
-            periods.batches_of([NO_TIME] * 100, "week")
+            cutting.batches_of([NO_TIME] * 100, "week")
 
     def test_first_batch_is_as_the_stream_is_cut(self):
-        assert periods.start([100, 300, 200, 400], 350) == (400, [200, 400])
-        assert periods.start([100], 350) == (100, [])
+        assert cutting.start([100, 300, 200, 400], 350) == (400, [200, 400])
+        assert cutting.start([100], 350) == (100, [])
 
 
 class TestSources:

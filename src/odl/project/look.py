@@ -12,7 +12,7 @@ from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.documents import NO_TIME
 from odl.project import columns as roles
-from odl.project import needs, periods, sources
+from odl.project import cutting, needs, sources
 
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
@@ -114,7 +114,7 @@ def look(given_sources, given):
     texts = _texts(found, sample)
     _language(found, texts, given.get("stop_words"))
     needs.choose(found, texts)
-    found.batches, why = periods.batches_of(times, given.get("period"))
+    found.batches, why = cutting.batches_of(times, given.get("period"))
     found.say("batches", why)
     return found
 

@@ -7,11 +7,10 @@ import numpy as np
 from odl.alerts.settings import Settings
 from odl.errors import DataError
 from odl.files.documents import NO_TIME
+from odl.stream.batching import PERIODS, periods_of
 
 DOCUMENTS = 200  # of a batch, at least, in the middle one
 FIRST = 1000  # documents that a dictionary starts from, where there are enough
-PERIODS = ("day", "week", "month", "year")
-CODES = {"day": "D", "week": "W", "month": "M", "year": "Y"}
 
 
 def batches_of(times, period=None):
@@ -74,10 +73,8 @@ def alerts_begin(sizes, warm_up=Settings.warm_up):
 
 def counts(times, period):
     """Return the documents of each period that has any, in order."""
-    stamps = np.array(times, dtype=np.int64) + (3 * 86_400_000 if period == "week" else 0)  # weeks from Monday
-    return np.unique(stamps.astype("datetime64[ms]").astype(f"datetime64[{CODES[period]}]"), return_counts=True)[
-        1
-    ].tolist()
+    found = np.array(periods_of(np.array(times, dtype=np.int64), period))
+    return np.unique(found, return_counts=True)[1].tolist()
 
 
 def start(sizes, initial):

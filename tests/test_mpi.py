@@ -210,7 +210,7 @@ def test_a_timestep_of_more_ranks_than_cores(folder):
         done = mpiexec(4, "-m", "odl", "step", "rank", "4", *words(folder, 1, learner))
     assert done.returncode == 0, done.stderr
     assert "odl rank: 4 ranks, 10 documents" in done.stdout
-    # Most documents take all iterations. The empty one, and to be scored one that no atom answers, end at the first look.
+    # Most take all iterations. The empty one, and to be scored one that no atom answers, end at the first look.
     assert f" {8 * 40 + 2 * 10 + 9 * 40 + 10} exchanges\n" in done.stdout
     assert contents(folder / "job") == before
 

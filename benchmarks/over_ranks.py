@@ -46,42 +46,35 @@ def rows_of_ranks(material):
         for n in (n for n in RANKS if n <= k):
             say(f"ranks: {n}")
             child([tool("mpiexec"), "-n", str(n), sys.executable, __file__, place])
-            costs = json.loads((place / "cost.json").read_text())
-            for kind, cost in costs.items():
-                off = float(np.abs(np.load(place / f"{kind}.npy") - found.score).max())
-                where = f"{what}, {n} rank{'s' * (n > 1)}, {kind}"
-                wall, used = 1e6 * cost["wall"] / rounds, 1e6 * cost["cpu"] / rounds
-                rows += [
-                    Row("ranks", f"{where}: an iteration of all agents, on the clock", wall, "us"),
-                    Row("ranks", f"{where}: the same, all ranks", used, "CPU us"),
-                    Row("ranks", f"{where}: learning a document, on the clock", 1e3 * cost["learn"] / P.shape[0], "ms"),
-                    Row("ranks", f"{where}: sent for a document", cost["sent"] / P.shape[0] / 1e6, "MB"),
-                    Row("ranks", f"{where}: largest difference to one process", off, "", "<= 1e-10"),
-                ]
+            cost = json.loads((place / "cost.json").read_text())
+            off = float(np.abs(np.load(place / "score.npy") - found.score).max())
+            where = f"{what}, {n} rank{'s' * (n > 1)}"
+            wall, used = 1e6 * cost["wall"] / rounds, 1e6 * cost["cpu"] / rounds
+            rows += [
+                Row("ranks", f"{where}: an iteration of all agents, on the clock", wall, "us"),
+                Row("ranks", f"{where}: the same, all ranks", used, "CPU us"),
+                Row("ranks", f"{where}: learning a document, on the clock", 1e3 * cost["learn"] / P.shape[0], "ms"),
+                Row("ranks", f"{where}: sent for a document", cost["sent"] / P.shape[0] / 1e6, "MB"),
+                Row("ranks", f"{where}: largest difference to one process", off, "", "<= 1e-10"),
+            ]
     return rows
 
 
 def rank(folder, comm):
-    """Do the share of one rank that holds agents; the first one writes what it cost."""
+    """Do the share of one rank; the first one writes what it cost."""
     from odl import learners
-    from odl.distributed import messages, ranks, span_ranks
+    from odl.distributed import messages, ranks
 
     learner = learners.make("diffusion", **SETTINGS)
     P, A = (sparse.load_npz(Path(folder) / f"{name}.npz") for name in "PA")
     P, A = sparse.csr_array(P), sparse.csc_array(A)
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
-    own, costs = np.isin(owner, among.agents), {}
-    for kind, agents_of in (("plain numbers", ranks.Agents), ("columns", span_ranks.SpanAgents)):
-        held = (among, learner.model, owner, A[:, own])
-        agents = agents_of(*held, **learner.diffusion)
-        agents.infer(P)  # compiles, and touches the memory
-        agents.learn(P[:1], learner.mu_w)
-        costs[kind], score = measure(P, agents_of(*held, **learner.diffusion), learner.mu_w)
-        if comm.Get_rank() == 0:
-            np.save(Path(folder) / f"{kind}.npy", score)
+    own = np.isin(owner, among.agents)
+    cost, score = measure(P, ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion), learner.mu_w)
     if comm.Get_rank() == 0:
-        (Path(folder) / "cost.json").write_text(json.dumps(costs))
+        np.save(Path(folder) / "score.npy", score)
+        (Path(folder) / "cost.json").write_text(json.dumps(cost))
 
 
 def measure(P, agents, step):
@@ -103,6 +96,6 @@ def measure(P, agents, step):
 if __name__ == "__main__":
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"
-    from odl.distributed import crew
+    from odl.distributed import messages
 
-    sys.exit(crew.take_part(None, lambda comm: rank(sys.argv[1], comm)))
+    sys.exit(messages.take_part(None, lambda comm: rank(sys.argv[1], comm)))

@@ -1,6 +1,6 @@
 """What the tests start by mpiexec: a chain of timesteps, or one batch with every message recorded.
 
-mpiexec -n R python ranks_program.py chain FOLDER NAME SETTINGS [LONGEST]
+mpiexec -n R python ranks_program.py chain FOLDER NAME SETTINGS
 mpiexec -n R python ranks_program.py record FOLDER SETTINGS
 """
 
@@ -20,9 +20,9 @@ class Recorder:
         for name in ("Get_rank", "Get_size", "Iprobe", "Irecv"):
             setattr(self, name, getattr(comm, name))
 
-    def Isend(self, message, dest, tag):
-        self.told.append((dest, tag, message.copy()))
-        return self._comm.Isend(message, dest=dest, tag=tag)
+    def Isend(self, message, dest):
+        self.told.append((dest, message.copy()))
+        return self._comm.Isend(message, dest=dest)
 
     def Iallgather(self, mine, everyone):
         self.gathered.append(mine.copy())
@@ -33,11 +33,25 @@ class Recorder:
         return self._comm.Iallgatherv(mine, everyone)
 
 
-class Nothing:
-    """The window of a rank that is alone on its host."""
+class Alone:
+    """Stands for the communicator of a single rank: no MPI is needed."""
 
-    def __init__(self, comm):
-        self.ranks, self.longest = frozenset(), 0
+    class _Done:
+        Test = staticmethod(lambda: True)
+
+    def Get_rank(self):
+        return 0
+
+    def Get_size(self):
+        return 1
+
+    def Iallgather(self, mine, everyone):
+        everyone[:] = mine
+        return self._Done
+
+    def Iallgatherv(self, mine, everyone):
+        np.copyto(everyone[0], mine)
+        return self._Done
 
 
 def chain(comm, folder, name, learner):
@@ -62,44 +76,39 @@ def chain(comm, folder, name, learner):
 
 def record(comm, folder, learner):
     """Infer one batch and learn from it with every message kept."""
-    from odl.distributed import messages, span_ranks
+    from odl.distributed import messages, ranks
     from odl.learners import make
 
-    messages.Window = Nothing
     learner, comm = make(**learner), Recorder(comm)
     P, A = sparse.csr_array(np.load(folder / "P.npy")), sparse.csc_array(np.load(folder / "A.npy"))
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
-    agents = span_ranks.agents_of(among, learner.model, owner, A[:, own], **learner.diffusion)
+    agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
     found = agents.infer(P)
-    scores = among.average(found.costs, 3)
+    scores = agents.average(found.costs, 3)
     agents.learn(P, learner.mu_w)
     np.savez(
         folder / f"rank{among.rank}.npz",
-        meta=json.dumps([(dest, tag) for dest, tag, _ in comm.told]),
+        meta=json.dumps([dest for dest, _ in comm.told]),
         gathered=np.array([part.size for part in comm.gathered]),
         sent=among.sent,
-        bytes=sum(part.nbytes for _, _, part in comm.told),
+        bytes=sum(part.nbytes for _, part in comm.told),
         codes=found.codes.toarray(),
         costs=found.costs,
         scores=scores,
         agents=among.agents,
         learned=agents.dictionary().toarray(),
-        **{f"told{number}": part for number, (_, _, part) in enumerate(comm.told)},
+        **{f"told{number}": part for number, (_, part) in enumerate(comm.told)},
         **{f"gathered{number}": part for number, part in enumerate(comm.gathered)},
     )
 
 
 if __name__ == "__main__":
-    from odl.distributed.crew import world
+    from odl.distributed.messages import world
 
     what, place = sys.argv[1], Path(sys.argv[2])
     if what == "chain":
-        if sys.argv[5:]:
-            from odl.distributed import windows
-
-            windows.LONGEST = int(sys.argv[5])
         chain(world(), place, sys.argv[3], json.loads(sys.argv[4]))
     else:
         record(world(), place, json.loads(sys.argv[3]))

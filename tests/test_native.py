@@ -89,7 +89,7 @@ class TestShipped:
         found, used = run(**installed)
         assert [found, used] == [run(ODL_NATIVE="0")[0], "False"]
         code = "import sys; sys.modules['numba'] = None; from odl.cli import main; main()"  # to import it fails
-        words = [sys.executable, "-c", code, "step", "compile", *learners.LEARNERS, "topics", "ranks"]
+        words = [sys.executable, "-c", code, "step", "compile", *learners.LEARNERS, "topics"]
         done = subprocess.run(words, env={**os.environ, **installed}, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
         assert os.listdir(installed["NUMBA_CACHE_DIR"]) == []
@@ -359,8 +359,8 @@ class TestPassing:
 
     def test_an_argument_comes_back_as_itself(self, bound):
         atoms = np.zeros((2, 3), np.int32), np.zeros((2, 3)), np.zeros(2, np.int64)
-        rest = (np.zeros(2, np.int64), np.zeros(2), 0.1, 0.0, False, 0, np.zeros(3, np.int32), np.zeros((2, 3)))
-        found = bound("ranks", "learn")(atoms, *rest, np.full(3, -1, np.int32))
+        none = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)
+        found, _ = bound("descent", "learn_documents")(*none, atoms, 3, (0.1, 0.1, 0.0, False), 0.1, 1, 0.1, 0.0)
         assert all(one is other for one, other in zip(found, atoms, strict=True))
 
     def test_no_memory(self, bound):

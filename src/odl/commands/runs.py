@@ -115,18 +115,18 @@ def ranks(args):
     more="Run it by `mpiexec -n N odl step rank N ...`.",
 )
 def rank(args):
-    from odl.distributed import crew
+    from odl.distributed import messages
 
     _check_run(args.run)
 
     def work(comm):
         from odl.jobs import ranks, runs
 
-        run = crew.together(comm, lambda: runs.parse(args.run))
-        chain = {"run": run, "previous": args.previous, "corpus_features": args.corpus_features, "asked": args.n}
+        run = messages.together(comm, lambda: runs.parse(args.run))
+        chain = {"run": run, "previous": args.previous, "corpus_features": args.corpus_features}
         ranks.work(comm, args.features, args.state, args.timings, **chain)
 
-    sys.exit(crew.take_part(args.n, work))
+    sys.exit(messages.take_part(args.n, work))
 
 
 @step(

@@ -29,7 +29,7 @@ def verify(args):
 
 @step(
     "compile the numerical kernels of learners, before jobs need them",
-    argument("algorithm", nargs="*", help="algorithms, topics or ranks; all if none is named"),
+    argument("algorithm", nargs="*", help="algorithms or topics; all if none is named"),
     argument("--stamp", help="empty file to write when done"),
     argument("--libraries", metavar="FOLDER", help="make all libraries there, for a wheel (`make wheel`), and no more"),
     argument("--cores", type=int, default=1, metavar="N", help="make so many libraries at a time; 0: one on each core"),
@@ -37,14 +37,14 @@ def verify(args):
 )
 def compile_kernels(args):
     from odl import learners
-    from odl.distributed import crew
+    from odl.engine import forking
     from odl.files import saying
     from odl.jobs import compile as ahead
     from odl.jobs import update
     from odl.kernels import reach
 
     saying.aloud()
-    at_once = args.cores or len(crew.cores())
+    at_once = args.cores or forking.cores()
     if args.libraries:
         ahead.build_for_wheel(args.libraries, saying.say, at_once)
         return
@@ -53,15 +53,11 @@ def compile_kernels(args):
         print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):
-        for algorithm in args.algorithm or [*learners.LEARNERS, "topics", "ranks"]:
+        for algorithm in args.algorithm or [*learners.LEARNERS, "topics"]:
             if algorithm == "topics":
                 from odl.alerts import topics
 
                 topics.warm_up()
-            elif algorithm == "ranks":
-                from odl.jobs import ranks
-
-                ranks.warm_up()
             else:
                 update.warm_up(algorithm)
     if args.stamp:

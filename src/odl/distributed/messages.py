@@ -1,21 +1,104 @@
-"""What MPI ranks say to each other: the one place that messages pass through.
+"""Messages between MPI ranks: the one place that anything passes through on its way from rank to rank.
 
-Point-to-point messages are dual variables (and, if agents average the score, one number a document and agent) of
+Point-to-point messages are dual variables, and one number a document and agent where agents average the score, of
 agents that have a neighbour on the rank that is told. Beside them all ranks gather numbers of each agent: how far its
 dual variables moved, for the common stopping rule, and its costs J_k.
 """
 
+import sys
+import time
+import traceback
+
 import numpy as np
 from scipy import sparse
 
-from odl.distributed.crew import wait
-from odl.distributed.windows import Window
-from odl.errors import ParameterError
-from odl.kernels import native
+from odl.errors import OdlError, ParameterError
 
-window_kernels = native.Kernels("windows")
-DUAL, SCORE = 1, 2  # tags of the messages
-STEP = 0.01  # of the averaging of the score, as in `odl.distributed.inference.average`
+INSTALL = "pip install 'online-dictionary-learning[mpi]'"
+POLLS, PAUSE, LONGEST = 20, 1e-5, 0.01  # looks before a rank sleeps between them; seconds that it sleeps
+
+
+class Agreed(Exception):
+    """All ranks stop here, in order; one of them says why."""
+
+
+def world(asked=None):
+    """Return MPI's communicator of all ranks.
+
+    Parameters
+    ----------
+    asked : int, optional
+        How many ranks there have to be.
+
+    Raises
+    ------
+    ParameterError
+        If mpi4py is missing or the launcher started another number of ranks.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        given = f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})"
+        raise ParameterError(given, "mpi4py and an MPI library", INSTALL) from error
+    comm = MPI.COMM_WORLD
+    if asked is not None and comm.Get_size() != asked:
+        given = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)} where {asked} were asked for"
+        todo = f"start them by 'mpiexec -n {asked}', under Slurm by 'srun --mpi=pmi2 -n {asked}'"
+        raise ParameterError(given, f"a launcher that starts {asked}", todo)
+    return comm
+
+
+def wait(done):
+    """Return when `done()`. MPI's own waiting keeps a core busy, and no signal reaches Python meanwhile."""
+    tries = 0
+    while not done():
+        tries += 1
+        if tries > POLLS:
+            time.sleep(min(PAUSE * 1.05 ** (tries - POLLS), LONGEST))
+
+
+def together(comm, function):
+    """Call a function on every rank; if it refuses on any, all stop, and only the first such rank has the reason.
+
+    Raises
+    ------
+    Agreed
+    """
+    result, failed = None, None
+    try:
+        result = function()
+    except (OdlError, OSError) as error:
+        failed = error
+    flags = bytearray(comm.Get_size())
+    wait(comm.Iallgather(bytes([failed is not None]), flags).Test)
+    if any(flags):
+        raise Agreed() from (failed if flags.index(1) == comm.Get_rank() else None)
+    return result
+
+
+def take_part(asked, work):
+    """Be one of the ranks of COMM_WORLD; return the exit status. No rank waits for one that has failed.
+
+    Parameters
+    ----------
+    asked : int or None
+        How many there have to be.
+    work : callable
+        Called with the communicator. All stop in order by `Agreed`.
+    """
+    comm = world(asked)
+    try:
+        work(comm)
+    except Agreed as agreed:
+        if agreed.__cause__:
+            print(f"odl rank: {agreed.__cause__}", file=sys.stderr, flush=True)
+        return 1
+    except BaseException as error:
+        if not isinstance(error, SystemExit | KeyboardInterrupt):
+            traceback.print_exc()
+        sys.stderr.flush()
+        comm.Abort(1)
+    return 0
 
 
 def first_agents(n_agents, n_ranks):
@@ -31,25 +114,17 @@ def first_agents(n_agents, n_ranks):
     return np.arange(n_ranks + 1) * n_agents // n_ranks
 
 
-class Alone:
-    """Stands for the communicator of a single rank: no MPI is needed."""
+def pack(rows):
+    """Return rows as one message: how many columns are not zero in all of them, which, and their values by rows."""
+    columns = np.flatnonzero(rows.any(axis=0))
+    return np.concatenate([[len(columns)], columns, rows[:, columns].ravel()])
 
-    class _Done:
-        Test = staticmethod(lambda: True)
 
-    def Get_rank(self):
-        return 0
-
-    def Get_size(self):
-        return 1
-
-    def Iallgather(self, mine, everyone):
-        everyone[:] = mine
-        return self._Done
-
-    def Iallgatherv(self, mine, everyone):
-        np.copyto(everyone[0], mine)
-        return self._Done
+def unpack(message, shape):
+    """Return the rows of a message."""
+    rows, n = np.zeros(shape), int(message[0])
+    rows[:, message[1 : 1 + n].astype(np.int64)] = message[1 + n :].reshape(shape[0], n)
+    return rows
 
 
 class Ranks:
@@ -58,7 +133,6 @@ class Ranks:
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        Or anything with Get_rank, Get_size, Isend, Iprobe, Irecv and Iallgatherv of mpi4py.
     network : odl.distributed.networks.Network
         Of all agents.
 
@@ -67,134 +141,77 @@ class Ranks:
     agents : ndarray of int
         Own agents, ascending.
     heard : ndarray of int
-        Agents whose dual variables the own ones combine, ascending (themselves among them).
+        Agents whose dual variables the own ones combine, ascending.
     tells, hears : dict of int to ndarray of int
         Other rank -> own agents it is told of; its agents that this rank is told of.
-    sent : int
-        Bytes sent so far.
-    exchanges : int
-        Rounds of messages with the neighbours so far.
+    sent, exchanges : int
+        Bytes sent, and rounds of messages with the neighbours, so far.
     """
 
     def __init__(self, comm, network):
         self.comm, self.network = comm, network
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.starts = first_agents(network.n_agents, self.size)
-        self.agents = np.arange(self.starts[self.rank], self.starts[self.rank + 1])
+        homes = np.searchsorted(self.starts, np.arange(network.n_agents), side="right") - 1
         links = sparse.csr_array(network.weights)
-        self.heard = np.unique(np.concatenate([links[self.agents].indices, self.agents]))
-        homes = np.searchsorted(self.starts, self.heard, side="right") - 1
-        self.window = Window(comm)
-        self.hears = {home: self.heard[homes == home] for home in sorted(set(homes.tolist()) - {self.rank})}
-        self.tells = {}
-        for home in self.hears:  # the graph is undirected
-            other = np.arange(self.starts[home], self.starts[home + 1])
-            self.tells[home] = np.intersect1d(links[other].indices, self.agents)
+        heard = [np.unique(links[np.flatnonzero(homes == rank)].indices) for rank in range(self.size)]
+        self.agents, self.heard = np.flatnonzero(homes == self.rank), heard[self.rank]
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        self.hears = {rank: self.heard[homes[self.heard] == rank] for rank in others}
+        self.hears = {rank: agents for rank, agents in self.hears.items() if len(agents)}
+        self.tells = {rank: np.intersect1d(heard[rank], self.agents) for rank in others}
+        self.tells = {rank: agents for rank, agents in self.tells.items() if len(agents)}
         self.sent, self.exchanges = 0, 0
 
-    def exchange(self, messages, tag, receive):
-        """Send a message to each neighbouring rank and hand theirs to `receive`, in the order of the ranks.
+    def exchange(self, values):
+        """Return a row of each agent heard, from those of the own agents: a message to each neighbouring rank.
 
         Parameters
         ----------
-        messages : dict of int to ndarray of float
-        tag : int
-        receive : callable
-            Called with the rank and its message.
+        values : ndarray, shape (own agents, n)
+
+        Returns
+        -------
+        ndarray, shape (len(heard), n)
         """
-        requests = []
-        for rank, message in messages.items():
-            if rank not in self.window.ranks or not self.window.put(rank, message):
-                requests.append(self.comm.Isend(message, dest=rank, tag=tag))
-            self.sent += message.nbytes
-        self.exchanges += 1
-        for rank in self.hears:
-            told = self.window.get(rank) if rank in self.window.ranks else None
-            receive(rank, self._receive(rank, tag) if told is None else told)
+        messages = {rank: pack(values[agents - self.agents[0]]) for rank, agents in self.tells.items()}
+        requests = [self.comm.Isend(message, dest=rank) for rank, message in messages.items()]
+        self.sent += sum(message.nbytes for message in messages.values())
+        self.exchanges += bool(messages)
+        heard, own = np.zeros((len(self.heard), values.shape[1])), np.isin(self.heard, self.agents)
+        heard[own] = values[self.heard[own] - self.agents[0]]
+        for rank, agents in self.hears.items():
+            shape = (len(agents), values.shape[1])
+            heard[np.searchsorted(self.heard, agents)] = unpack(self._receive(rank), shape)
         for request in requests:
             wait(request.Test)
+        return heard
 
-    def shared(self, floats):
-        """Return what kernels need for messages of that length to the neighbours, or None if they cannot have it."""
-        return self._shared(self.hears, floats)
-
-    def _shared(self, ranks, floats):
-        return None if set(ranks) - {self.rank} and floats > self.window.longest else self.shared_with(ranks)
-
-    def shared_with(self, ranks):
-        """Return the memory shared with these ranks as kernels take it, or None if there is none with some of them."""
-        window = self.window
-        if not window.ranks >= set(ranks) - {self.rank}:
-            return None
-        ends = [np.array([at[rank] for rank in ranks], dtype=np.int64) for at in (window.out, window.into)]
-        return window.memory, window.longest, window.moment, *ends
-
-    def count(self, exchanges, floats):
-        """Count what was exchanged with neighbours by other means than `exchange`."""
-        self.exchanges += exchanges if self.hears else 0
-        self.sent += 8 * floats
-
-    def _receive(self, rank, tag):
+    def _receive(self, rank):
         from mpi4py import MPI
 
         status = MPI.Status()
-        wait(lambda: self.comm.Iprobe(source=rank, tag=tag, status=status))
+        wait(lambda: self.comm.Iprobe(source=rank, status=status))
         message = np.empty(status.Get_count(MPI.DOUBLE))
-        wait(self.comm.Irecv(message, source=rank, tag=tag).Test)
+        wait(self.comm.Irecv(message, source=rank).Test)
         return message
 
     def gather(self, numbers):
         """Return the numbers of all agents, shape (N, ...), from those of the own agents, shape (own, ...)."""
-        numbers = np.ascontiguousarray(numbers, dtype=float)
-        return self._gather(numbers, np.diff(self.starts))
+        return self._gather(np.ascontiguousarray(numbers, dtype=float), np.diff(self.starts))
 
     def _gather(self, mine, counts):
-        width = int(np.prod(mine.shape[1:], dtype=np.int64))
         everyone = np.empty((int(counts.sum()), *mine.shape[1:]), dtype=mine.dtype)
         self.sent += mine.nbytes * (self.size - 1)
-        window = None if mine.dtype != float else self._shared(range(self.size), int(counts.max()) * width)
-        if window:
-            state, starts = np.array([-1]), np.concatenate([[0], np.cumsum(counts * width)])
-            while not window_kernels.gather(state, window, starts, mine.ravel(), everyone.reshape(-1)):
-                pass  # Python handles a signal
-        else:
-            wait(self.comm.Iallgatherv(mine, (everyone, counts * width)).Test)
+        width = int(np.prod(mine.shape[1:], dtype=np.int64))
+        wait(self.comm.Iallgatherv(mine, (everyone, counts * width)).Test)
         return everyone
 
     def add_up(self, counters):
         """Return the sums over the ranks of some counters."""
-        mine = np.asarray(counters, dtype=float)[None]
-        return self._gather(mine, np.ones(self.size, dtype=np.int64)).sum(axis=0)
+        return self._gather(np.asarray(counters, dtype=float)[None], np.ones(self.size, dtype=np.int64)).sum(axis=0)
 
     def gather_digests(self, digests):
         """Return the sha256 (hexadecimal) of all agents' files, from those of the own agents."""
         mine = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
         return [row.tobytes().hex() for row in self._gather(mine, np.diff(self.starts))]
-
-    def average(self, costs, iterations):
-        """Let the own agents find the scores of documents, as `odl.distributed.inference.average` does.
-
-        Parameters
-        ----------
-        costs : ndarray, shape (own, n_documents)
-            J_k(nu_k).
-
-        Returns
-        -------
-        ndarray, shape (own, n_documents)
-        """
-        weights = sparse.csr_array(self.network.weights[self.agents][:, self.heard])
-        rows = {rank: np.searchsorted(self.heard, agents) for rank, agents in self.hears.items()}
-        mine = np.searchsorted(self.heard, self.agents)
-        scores, everyone = -costs, np.zeros((len(self.heard), costs.shape[1]))
-
-        def receive(rank, message):
-            everyone[rows[rank]] = message.reshape(-1, costs.shape[1])
-
-        for _ in range(iterations):
-            told = scores - STEP * (scores + costs)
-            everyone[mine] = told
-            messages = {rank: told[agents - self.agents[0]].ravel() for rank, agents in self.tells.items()}
-            self.exchange(messages, SCORE, receive)
-            scores = weights @ everyone
-        return self.network.n_agents * scores

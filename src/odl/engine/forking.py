@@ -42,3 +42,8 @@ def _work(function, tasks):
             function(*task)
         status = 0
     os._exit(status)
+
+
+def cores():
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -23,7 +23,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None
 
-OTHERS = {"topics": "alerts/topics", "ranks": "jobs/ranks"}  # with kernels, beside the learners
+OTHERS = {"topics": "alerts/topics"}  # with kernels, beside the learners
 FLAGS = ["-shared", "-fPIC", "-O2", "-fvisibility=hidden"]  # of RUNTIME, which needs not be seen
 RUNTIME = os.path.join(os.path.dirname(__file__), "runtime.c")
 
@@ -62,7 +62,7 @@ def needed(algorithms):
     Parameters
     ----------
     algorithms : iterable of str
-        Learners, ``topics`` or ``ranks``.
+        Learners, or ``topics``.
     """
     files = sources.closure(*(OTHERS.get(algorithm, f"learners/{algorithm}") for algorithm in algorithms))
     return [name for name in reach.names() if f"kernels/{name}" in files]
@@ -180,8 +180,7 @@ def build(name, folder=None):
     try:
         with tempfile.TemporaryDirectory() as place, storage.replacing(path) as made:
             parts = [objects.write(place, name, function) for function in reach.declared(name)]
-            told = ["-DSEMAPHORES"] if "windows" in reach.files(name) else []
-            command = [*compiler, *FLAGS, *told, "-o", made, *parts, RUNTIME, "-lm"]
+            command = [*compiler, *FLAGS, "-o", made, *parts, RUNTIME, "-lm"]
             subprocess.run(command, check=True, capture_output=True)
             for function in reach.declared(name):
                 passing.bind(ctypes.CDLL(made), name, function)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from odl.distributed import crew
+from odl.distributed.messages import INSTALL
 from odl.errors import ParameterError
 
 SIGNALS = (9, 11, 15, 137, 139, 143)  # statuses of launchers: 9 and 11 from mpiexec, 128 more from srun
@@ -22,7 +22,6 @@ def launch(words, n_ranks, launcher, state):
     words : list of str
         Arguments of ``odl step rank``.
     n_ranks : int
-        Of these `odl.distributed.crew.working` hold agents.
     launcher : str
         ``mpiexec``, ``srun --mpi=pmi2`` ...; ``-n RANKS`` is appended.
     state : path-like
@@ -40,7 +39,7 @@ def launch(words, n_ranks, launcher, state):
     found = shutil.which(start[0], path=folder + os.pathsep + os.environ.get("PATH", os.defpath)) if start else None
     if not found:
         given = f"the launcher '{launcher}', which is not there"
-        raise ParameterError(given, "one such as mpiexec", f"{crew.INSTALL}, or name it")
+        raise ParameterError(given, "one such as mpiexec", f"{INSTALL}, or name it")
     command = [found, *start[1:], "-n", str(n_ranks), sys.executable, "-m", "odl", "step", "rank", str(n_ranks), *words]
     # Ranks on this host end with this process, as this one ends with the workflow.
     environment = {**os.environ, "ODL_PARENT": str(os.getpid()), "ODL_HOST": platform.node()}

@@ -2,7 +2,7 @@
 
 Ranks share the features, the settings and the file system. They tell each other dual variables, costs and counters
 (`odl.distributed.ranks`); atoms and codes go to the own agents' files only. `odl.jobs.launching` starts the ranks,
-`odl.distributed.crew` says which of them do this.
+`odl.distributed.messages` lets them agree to go on or to stop.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.distributed import messages, ranks, span_ranks, windows
-from odl.distributed.crew import together
+from odl.distributed import messages, ranks
+from odl.distributed.messages import together
 from odl.errors import DataError, ParameterError
 from odl.files import agentfiles, checkpoints, storage
 from odl.jobs import update
@@ -43,10 +43,8 @@ def check_over_ranks(learner):
         raise ParameterError(f"the algorithm '{learner.algorithm}' over ranks", "'diffusion'", todo)
 
 
-def prepare(comm, source, *, run, previous=None, corpus_features=None, asked=None):
+def prepare(comm, source, *, run, previous=None, corpus_features=None):
     """Read what a rank needs, of the checkpoint before only its own agents' files.
-
-    `asked` are all ranks, those without agents too.
 
     Returns
     -------
@@ -67,7 +65,6 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None, asked=Non
         given = f"solver '{learner.solver}' on the network '{learner.network}' over ranks"
         todo = "set solver: diffusion, or run without ranks"
         raise ParameterError(given, "diffusion: no rank may see all atoms", todo)
-    messages.first_agents(network.n_agents, asked or comm.Get_size())  # on fewer cores as well
     among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
     if previous is None:
@@ -77,7 +74,7 @@ def prepare(comm, source, *, run, previous=None, corpus_features=None, asked=Non
         A, updates, digest, held = _read_own(previous, run.chain, data.t - 1, among.agents, own)
         A = with_terms(A, held, data, previous)
     A = learners.widen(sparse.csc_array(A), n_rows=P.shape[1])
-    agents = span_ranks.agents_of(among, learner.model, owner, A, **learner.diffusion)
+    agents = ranks.Agents(among, learner.model, owner, A, **learner.diffusion)
     return Share(data, P, agents, updates, digest, storage.digest_of(source, "features"))
 
 
@@ -101,7 +98,7 @@ def with_terms(A, held, data, previous):
     return moved(sparse.csc_array(A), DICTIONARY.shape, places, data.counts.shape[1])
 
 
-def work(comm, source, state, timings, *, run, previous=None, corpus_features=None, asked=None):
+def work(comm, source, state, timings, *, run, previous=None, corpus_features=None):
     """Score one timestep and learn from it over the ranks of `comm`.
 
     Parameters
@@ -111,15 +108,13 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
         As in `odl.jobs.update.update`.
     state, timings : path-like
         Written: the checkpoint (`odl.files.agentfiles`) and CPU seconds over all ranks.
-    asked : int, optional
-        How many ranks there are with those that hold no agents.
 
     Raises
     ------
     Agreed
     """
     begin = time.process_time()
-    inputs = {"run": run, "previous": previous, "corpus_features": corpus_features, "asked": asked}
+    inputs = {"run": run, "previous": previous, "corpus_features": corpus_features}
     share = together(comm, lambda: prepare(comm, source, **inputs))
     P, learner, agents = share.P, run.learner, share.agents
     start = time.process_time()
@@ -128,7 +123,7 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     started = time.process_time()
     found = agents.infer(P)
     scored = time.process_time()
-    dual = summarise(agents.ranks, found, learner.score_iterations)
+    dual = summarise(agents, found, learner.score_iterations)
     if previous:
         agents.learn(P, learner.mu_w)
     learned = time.process_time()
@@ -137,15 +132,16 @@ def work(comm, source, state, timings, *, run, previous=None, corpus_features=No
     phases["job"] = time.process_time() - begin
     totals = agents.ranks.add_up([*phases.values(), agents.ranks.sent]).tolist()
     spent = dict(zip(phases, totals, strict=False))
-    together(comm, lambda: _finish(agents.ranks, asked, timings, spent, totals[-1], found))
+    together(comm, lambda: _finish(agents.ranks, timings, spent, totals[-1], found))
 
 
-def summarise(among, found, score_iterations):
+def summarise(agents, found, score_iterations):
     """Return the dual summary of a batch: value (the scores that the network finds), norm, iterations."""
+    among = agents.ranks
     costs, norms = among.gather(found.costs), among.gather(found.norms)
     value = -costs.T.sum(axis=1)
     if score_iterations:
-        value = among.gather(among.average(found.costs, score_iterations))[0]  # as agent 0 has it
+        value = among.gather(agents.average(found.costs, score_iterations))[0]  # as agent 0 has it
     return {"value": value, "norm": np.sqrt(norms.mean(axis=0)), "iterations": found.iterations}
 
 
@@ -154,7 +150,7 @@ def _write(comm, state, share, run, found, dual):
     among, P, data = share.agents.ranks, share.P, share.data
     first = comm.Get_rank() == 0
     updates = share.updates + (data.t > 0)
-    A, own = share.agents.dictionary(), share.agents.own
+    A, own = share.agents.dictionary(), share.agents.own - share.agents.ranks.agents[0]
 
     def forget():
         if first:
@@ -183,29 +179,12 @@ def _write(comm, state, share, run, found, dual):
     together(comm, lambda: write_network(digests))
 
 
-def _finish(among, asked, timings, phases, sent, found):
+def _finish(among, timings, phases, sent, found):
     if among.rank == 0:
         update.write_timings(timings, phases, len(found.iterations))
         rounds = float(np.mean(found.iterations)) if len(found.iterations) else 0.0
-        idle = f" of {asked} (no core for the others)" if among.size < (asked or 0) else ""
         print(
-            f"odl rank: {among.size} ranks{idle}, {len(found.iterations)} documents, {rounds:.1f} iterations for "
+            f"odl rank: {among.size} ranks, {len(found.iterations)} documents, {rounds:.1f} iterations for "
             f"the score of one, {int(sent)} bytes sent, {among.exchanges} exchanges",
             flush=True,
         )
-
-
-def warm_up():
-    """Compile the kernels of a rank and of `collect` once, before ranks start side by side."""
-    update.warm_up("diffusion")
-    learner = learners.make("diffusion", network="ring", iterations=ranks.CHECK)
-    rng = np.random.default_rng(0)
-    P = sparse.csr_array(rng.random((3, 6)))
-    owner, network = learner.agents_of(2)
-    among = messages.Ranks(messages.Alone(), network)
-    for kind in (ranks.Agents, span_ranks.SpanAgents):
-        agents = kind(among, learner.model, owner, sparse.csc_array(P[:2].T), **learner.diffusion)
-        agents.infer(P)
-        agents.learn(P, learner.mu_w)
-        agents.warm_up()
-    windows.warm_up()

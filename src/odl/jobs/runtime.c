@@ -118,18 +118,3 @@ void *PyExc_StopIteration, *PyExc_SystemError;
 OLD(hypot)
 
 double odl_hypot(double x, double y) { return hypot(x, y); }
-
-#ifdef SEMAPHORES
-#include <semaphore.h>
-#include <time.h>
-
-OLD(sem_init) OLD(sem_post) OLD(sem_trywait) OLD(sem_timedwait)
-
-int odl_sem_init(sem_t *one, int shared, unsigned value) { return sem_init(one, shared, value); }
-
-int odl_sem_post(sem_t *one) { return sem_post(one); }
-
-int odl_sem_trywait(sem_t *one) { return sem_trywait(one); }
-
-int odl_sem_timedwait(sem_t *one, const struct timespec *until) { return sem_timedwait(one, until); }
-#endif

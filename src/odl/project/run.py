@@ -9,7 +9,7 @@ from pathlib import Path
 from odl.alerts import feedback, renumbered
 from odl.config import places, project
 from odl.engine import folder as folders
-from odl.engine import lock, stopping
+from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError, StorageError
@@ -49,13 +49,16 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     began, named = time.monotonic(), os.fspath(folder)
     if project.read(folder).get("driver") == "snakemake":
         given = f"{folder} is driven by Snakemake (driver in {project.FILE})"
-        raise ConfigError(given, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {_cores()}")
+        raise ConfigError(given, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
     with contextlib.chdir(folder):
         place = folders.opened()
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         with stopping.heeding() as heed, lock.alone(place.lock, wait):
-            ledger, options = Ledger(place.ledger, check), {"again": again, "dry": dry, "cores": cores or _cores()}
+            ledger, options = (
+                Ledger(place.ledger, check),
+                {"again": again, "dry": dry, "cores": cores or forking.cores()},
+            )
             *lines, last = _run(place, ledger, named, began, check=heed.check, **options)
     return "\n".join([*lines, *filter(None, [news.unread(folder, place.stream)]), last])
 
@@ -173,7 +176,3 @@ def _plan(loop):
         span = f" {times[0]}" if len(times) == 1 else f" {times[0]} to {times[-1]}" if times else ""
         lines.append(f"  {name}{span}: {steps[0].reason}")
     return "\n".join(lines)
-
-
-def _cores():
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

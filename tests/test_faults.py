@@ -103,9 +103,9 @@ class TestDisks:
     def test_full(self, base, study):
         """Space for the corpus and not for the batches: one sentence; with more space the same bytes."""
         faults.clear(study)
-        with disks.small_disk(study.folder / "results", 64 * 1024) as disk:
-            # One job at a time: what another one took might leave no room for the log either.
-            text = study.run("--cores", "1", features(study), fails=True).text
+        with disks.small_disk(study.folder / "results", 60 * 1024) as disk:
+            # One job at a time: what another one takes might leave no room for the log.
+            text = study.run(features(study), cores=1, fails=True).text
             sentence = "No space left on device (results/small/mine/seed0/batches/"
             assert sentence in text and "Traceback" not in text
             assert not faults.parts(study) and not faults.damaged(study, base[1])

@@ -30,6 +30,7 @@ from odl import config
 from odl.files.documents import Documents
 from odl.jobs import runs, update
 from odl.stream import features
+from odl.stream.terms import WHOLE
 
 TOPICS, FRESH = 200, 0.02  # as of `scale.py --study bounded`
 SHOWN = 25  # timesteps between two lines
@@ -80,7 +81,10 @@ def measured(folder, documents, before, t, bound, learners):
         update.update(path, *files, run=run, previous=previous)
         rows.append((name, time.process_time() - began, sum(file.stat().st_size for file in files[:2]) / 1e3))
     for old in folder.glob(f"*{t - 2}.h5"):
-        if old.stem.endswith(f"s{t - 2}") or old.stem in [f"{name}{t - 2}" for name in ("f", *learners)]:
+        whole = old.stem.startswith("f") and (t - 2) % WHOLE == 0  # those after it have their words there
+        if not whole and (
+            old.stem.endswith(f"s{t - 2}") or old.stem in [f"{name}{t - 2}" for name in ("f", *learners)]
+        ):
             old.unlink()
     return data, rows
 

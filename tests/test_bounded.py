@@ -9,13 +9,13 @@ import yaml
 from conftest import ROOT
 from contract import ALL, quick
 from fuzzing import edited
+from ranks_program import Alone
 from scipy import sparse
 from studies import batch_of
 
 from odl import config, learners
 from odl.alerts import explain, periods, read
 from odl.config import checks
-from odl.distributed import messages
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation import baselines, regretruns, scores
 from odl.files import agentfiles, checkpoints, documents, rows, verify
@@ -254,7 +254,7 @@ def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
     for t in range(3):
         source, state = stream / "bounded" / f"{t}.h5", tmp_path / "ranks" / f"{t}.h5"
         previous = tmp_path / "ranks" / f"{t - 1}.h5" if t else None
-        ranks.work(messages.Alone(), source, state, tmp_path / "timings.tsv", run=run, previous=previous)
+        ranks.work(Alone(), source, state, tmp_path / "timings.tsv", run=run, previous=previous)
         collecting.collect(source, state, tmp_path / f"collected{t}.h5", run=run, previous=previous)
         one, other = checkpoints.read_checkpoint(tmp_path / f"{t}.h5"), agentfiles.read_whole(state)
         assert np.array_equal(one.terms, other.terms)

@@ -1,6 +1,5 @@
 """A run over MPI ranks in the real workflow: the same results for every number of ranks, resumed, another launcher."""
 
-import os
 import shutil
 
 import h5py
@@ -23,7 +22,7 @@ def test_a_run_over_ranks_in_a_study(study):
     config["ranks"] = {"ring": 2}
     study.configure(config)
     targets = [study.target(study.checkpoint(run, 1)) for run in config["runs"]]
-    assert study.run(*targets).names("algorithm", "run", "t") == {"kernels diffusion", "kernels ranks"} | {
+    assert study.run(*targets).names("algorithm", "run", "t") == {"kernels diffusion"} | {
         f"{rule} {t}" for rule in ("update_over_ranks ring", "update alone") for t in range(2)
     }
     for t in range(2):
@@ -47,10 +46,7 @@ def test_a_run_over_ranks_in_a_study(study):
     assert "odl step ranks 3 " in shown and "--launcher 'srun --mpi=pmi2'" in shown
     assert study.run(study.target(last)).names("run", "t") == {"update_over_ranks ring 1"}
     assert study.bytes() == before
-    there = max(2, min(3, len(os.sched_getaffinity(0))))
-    assert (
-        f"odl rank: {there} ranks" in (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()
-    )
+    assert "odl rank: 3 ranks" in (study.results / "logs" / "mine" / "seed0" / "ring" / "k8" / "1.log").read_text()
     # The next timestep, on four ranks, and what is evaluated and shown of a run over ranks.
     config["ranks"] = {"ring": 4}
     study.configure(config)

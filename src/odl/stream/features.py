@@ -319,7 +319,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             given = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(given, expected, "pass the batch that follows")
-        known = known_terms.known(before, "" if alone else output, max_terms, hash_terms)
+        known = known_terms.known(before, output, max_terms, hash_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")

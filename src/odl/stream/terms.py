@@ -53,7 +53,7 @@ class Base(NamedTuple):
 
 def base_of(before, output):
     """Return the `Base` of the timestep after another one, None where it has to hold all words itself."""
-    if before is None or not output or before.max_terms or (before.t + 1) % WHOLE == 0:
+    if before is None or before.max_terms or (before.t + 1) % WHOLE == 0:
         return None
     path = blocks.path_of(before.file)
     if os.path.dirname(os.path.abspath(path)) != os.path.dirname(os.path.abspath(output)):
@@ -183,7 +183,7 @@ class Known:
     before : Features or None
         The timestep before.
     output : path-like
-        Where they are written; "" where no file before may stay.
+        Where they are written.
     max_terms : int
     """
 

@@ -17,9 +17,9 @@ import streams
 from odl.alerts import feedback
 from odl.cli import main
 from odl.config import sources
-from odl.engine import forking, lock
+from odl.engine import forking, lock, stopping
 from odl.errors import BusyError
-from odl.files import made
+from odl.files import blocks, made, storage
 from odl.files.tables import read_cells
 
 
@@ -361,6 +361,21 @@ class TestStrikes:
     def test_many(self, first, tmp_path, number):
         strike(first, tmp_path, number)
 
+    def test_below_hdf5_nothing_is_raised(self, first, tmp_path, monkeypatch):
+        """HDF5 calls Python to read; the signal that comes there stops the run at its next step."""
+        path, real, came = chain(first, "scores", 2), blocks.Verified.verify, []
+
+        def verify(*words):
+            came.append(signal.raise_signal(signal.SIGTERM))
+            return real(*words)
+
+        monkeypatch.setattr(blocks.Verified, "verify", verify)
+        with stopping.heeding() as heed:
+            with storage.reading(path, "scores") as file:
+                assert len(file["score"][:]) and came and heed.number == signal.SIGTERM
+            with pytest.raises(stopping.Stopped):
+                heed.check()
+
     def test_what_a_person_stops_is_said(self, first, tmp_path):
         folder = streams.copy(first, tmp_path)
         shutil.rmtree(folder / "results")
@@ -386,7 +401,7 @@ def strike(first, place, number):
     _, said = process.communicate(timeout=60)
     assert time.monotonic() - began < 20 and "Traceback" not in said
     if struck != signal.SIGKILL:
-        assert process.returncode in (0, 130, 143)
+        assert process.returncode in (0, 130, 143, -struck)  # the last before Python had read what heeds signals
     assert main(["run", str(folder)]) == 0
     assert streams.contents(folder) == streams.contents(first)
     assert not list(folder.rglob("*.part"))

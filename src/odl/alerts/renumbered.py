@@ -1,9 +1,11 @@
 """Topics of feedback.csv found again by their documents, where alerts are made anew and topics get other numbers."""
 
+import contextlib
 import os
 from collections import Counter
 
 from odl.alerts import feedback
+from odl.errors import StorageError
 from odl.files import storage
 
 
@@ -13,18 +15,13 @@ def members(alerts, features, numbers):
     Parameters
     ----------
     alerts, features : path-like
-        Folders with ``{t}.h5``; a period whose two files are of different documents is left out.
+        Folders with ``{t}.h5``; a period whose two files are damaged or of different documents tells nothing.
     numbers : set of int
 
     Returns
     -------
     dict
         Number of a topic (as text) to a list of ids.
-
-    Raises
-    ------
-    StorageError
-        If a file is damaged.
     """
     found = {str(number): [] for number in sorted(numbers)}
     for topics, ids in _periods(alerts, features):
@@ -38,14 +35,15 @@ def _periods(alerts, features):
     """Yield the topic and the id of each document of a period."""
     t = 0
     while os.path.exists(path := os.path.join(alerts, f"{t}.h5")):
-        with storage.reading(path, "alerts") as file:
-            topics = storage.read_array(file, "topic", "i").tolist()
-        of = os.path.join(features, f"{t}.h5")
-        if any(topics) and os.path.exists(of):
-            with storage.reading(of, "features") as file:
-                ids = storage.read_strings(file, "ids")
-            if len(ids) == len(topics):
-                yield topics, ids
+        topics, ids = [], []
+        with contextlib.suppress(StorageError):  # the others tell enough
+            with storage.reading(path, "alerts") as file:
+                topics = storage.read_array(file, "topic", "i").tolist()
+            if any(topics):
+                with storage.reading(os.path.join(features, f"{t}.h5"), "features") as file:
+                    ids = storage.read_strings(file, "ids")
+        if len(ids) == len(topics):
+            yield topics, ids
         t += 1
 
 
@@ -60,11 +58,6 @@ def follow(entries, alerts, features, before):
     alerts, features : path-like
     before : dict
         As `members` returned, before alerts were made anew.
-
-    Raises
-    ------
-    StorageError
-        If a file is damaged.
     """
     where = {ident: number for number, each in before.items() for ident in each}
     now = {number: Counter() for number in before}

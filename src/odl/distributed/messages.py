@@ -161,6 +161,8 @@ class Ranks:
         self.hears = {rank: agents for rank, agents in self.hears.items() if len(agents)}
         self.tells = {rank: np.intersect1d(heard[rank], self.agents) for rank in others}
         self.tells = {rank: agents for rank, agents in self.tells.items() if len(agents)}
+        self.mine = np.isin(self.heard, self.agents)
+        self.rows = {rank: np.searchsorted(self.heard, agents) for rank, agents in self.hears.items()}
         self.sent, self.exchanges = 0, 0
 
     def exchange(self, values):
@@ -178,11 +180,10 @@ class Ranks:
         requests = [self.comm.Isend(message, dest=rank) for rank, message in messages.items()]
         self.sent += sum(message.nbytes for message in messages.values())
         self.exchanges += bool(messages)
-        heard, own = np.zeros((len(self.heard), values.shape[1])), np.isin(self.heard, self.agents)
-        heard[own] = values[self.heard[own] - self.agents[0]]
-        for rank, agents in self.hears.items():
-            shape = (len(agents), values.shape[1])
-            heard[np.searchsorted(self.heard, agents)] = unpack(self._receive(rank), shape)
+        heard = np.empty((len(self.heard), values.shape[1]))
+        heard[self.mine] = values[self.heard[self.mine] - self.agents[0]]
+        for rank, rows in self.rows.items():
+            heard[rows] = unpack(self._receive(rank), (len(rows), values.shape[1]))
         for request in requests:
             wait(request.Test)
         return heard

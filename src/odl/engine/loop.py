@@ -106,10 +106,11 @@ class Loop:
         from odl.corpora import texts
 
         before, now = self.ledger.told.get("times", {}), {}
+        texts.recorded.clear()
         for name, path in files:
             digest, held = self.ledger.digest(path), before.get(name)
             now[name] = held if held and held[0] == digest else [digest, texts.changed(path)]
-            texts.recorded[path] = now[name][1]
+            texts.recorded[path] = now[name][1]  # of the last run: nothing of an earlier one stays
         self.ledger.tell("times", now)
 
     def _read_at_once(self, each):

@@ -12,7 +12,7 @@ from odl.engine import folder as folders
 from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
-from odl.errors import ConfigError, StorageError
+from odl.errors import ConfigError
 from odl.files import saying
 from odl.project import news
 from odl.project.progress import Progress, duration
@@ -55,11 +55,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         with stopping.heeding() as heed, lock.alone(place.lock, wait):
-            ledger, options = (
-                Ledger(place.ledger, check),
-                {"again": again, "dry": dry, "cores": cores or forking.cores()},
-            )
-            *lines, last = _run(place, ledger, named, began, check=heed.check, **options)
+            options = {"again": again, "dry": dry, "cores": cores or forking.cores()}
+            *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
     return "\n".join([*lines, *filter(None, [news.unread(folder, place.stream)]), last])
 
 
@@ -116,11 +113,7 @@ def _note_topics(place, ledger):
     """Keep the documents of the topics that feedback.csv names, until `_renumber` has found them again."""
     numbers = {entry.topic for entry in feedback.read(".") if entry.topic}
     if numbers and not ledger.told.get("topics"):
-        try:
-            held = renumbered.members(place.folder_of("alerts"), place.folder_of("features"), numbers)
-        except StorageError:
-            held = {}  # damaged, and about to be made anew to the same bytes
-        ledger.tell("topics", held)
+        ledger.tell("topics", renumbered.members(place.folder_of("alerts"), place.folder_of("features"), numbers))
         ledger.save()
 
 

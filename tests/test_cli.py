@@ -167,11 +167,13 @@ CODE = """
 import sys, time
 from odl import cli
 from odl.files import storage
-cli._end_cleanly()
-with storage.replacing(sys.argv[1]) as temporary:
-    open(temporary, "w").close()
-    print("ready", flush=True)
-    time.sleep(60)
+def work(args):
+    with storage.replacing(args.features) as temporary:
+        open(temporary, "w").close()
+        print("ready", flush=True)
+        time.sleep(60)
+cli._run, sys.argv = work, ["odl", "step", "baselines", "x.h5", sys.argv[1], "--past", "x"]
+sys.exit(cli.main())
 """
 
 

@@ -48,7 +48,7 @@ ROOMS = {
     "registry": BOTH | {"arguments", "report", "experiments"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
     "project": {"engine", "alerts", "errors", "config", "files", "corpora", "stream"},
-    "cli": {"__init__", "errors", "arguments", "commands", "files", "jobs", "project"},
+    "cli": {"__init__", "errors", "arguments", "commands", "engine", "files", "jobs", "project"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms

@@ -14,16 +14,14 @@ STEPS_TITLE = (
 )
 
 
-def _end_cleanly():
-    """Turn SIGTERM into an exit that removes temporary files, and end when the workflow that started us is gone.
+def _follow_parent():
+    """End when the workflow that started us is gone.
 
     A killed Snakemake cannot stop its jobs; the Snakefile names its process in ODL_PARENT.
     """
     import platform
-    import signal
     import threading
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parent = os.environ.get("ODL_PARENT", "")
     if parent.isdigit() and os.environ.get("ODL_HOST", platform.node()) == platform.node():
         threading.Thread(target=_watch, args=(int(parent),), daemon=True).start()
@@ -148,11 +146,24 @@ def _parsed(words):
 
 def main(words=None):
     """Run one subcommand; return the exit status."""
-    args = _parsed(sys.argv[1:] if words is None else words)
+    if words is not None:
+        return _main(words)
+    from odl.engine import stopping
+
+    with stopping.heeding() as heed:
+        try:
+            _follow_parent()
+            return _main(sys.argv[1:])
+        except (Exception, KeyboardInterrupt):
+            if heed.number:  # numpy turns what comes while it is imported into an ImportError
+                return 128 + heed.number
+            raise
+
+
+def _main(words):
+    args = _parsed(words)
     if args is None:
         return 2
-    if words is None:
-        _end_cleanly()
     status = _run(args)
     if os.environ.get("ODL_COSTS"):
         print(f"odl {args.command}: {time.process_time():.3f} CPU s, {_peak():.1f} MB at most", file=sys.stderr)

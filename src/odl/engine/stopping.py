@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end a run at once where that is safe, and at the next step in any case."""
+"""SIGINT and SIGTERM end a command at once, or as soon as HDF5 has returned to Python."""
 
 import contextlib
 import signal
@@ -7,6 +7,7 @@ import sys
 from odl.files import blocks
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+AGAIN = 0.02  # seconds
 
 
 class Stopped(KeyboardInterrupt):
@@ -30,16 +31,17 @@ class Heed:
         self.number = 0
 
     def __call__(self, number, frame=None):
-        """Take note of a signal and stop; at the next step if HDF5 has called us, which no exception may pass."""
-        self.number = number
+        """Take note of a signal and stop; a moment later where HDF5 has called us, which no exception may pass."""
+        self.number = self.number if number == signal.SIGALRM else number
         while frame is not None:
             if frame.f_code.co_filename == blocks.__file__:
+                signal.setitimer(signal.ITIMER_REAL, AGAIN)
                 return
             frame = frame.f_back
-        raise Stopped(number)
+        raise Stopped(self.number)
 
     def check(self):
-        """Stop if a signal came where none may be raised, or where Python drops exceptions."""
+        """Stop if a signal came where Python drops exceptions."""
         if self.number:
             raise Stopped(self.number)
 
@@ -47,13 +49,15 @@ class Heed:
 @contextlib.contextmanager
 def heeding():
     """Yield what heeds signals, in the main thread."""
-    heed, before, hook = Heed(), {number: signal.getsignal(number) for number in SIGNALS}, sys.unraisablehook
+    caught = (*SIGNALS, signal.SIGALRM)
+    heed, before, hook = Heed(), {number: signal.getsignal(number) for number in caught}, sys.unraisablehook
     sys.unraisablehook = lambda said: None if isinstance(said.exc_value, Stopped) else hook(said)
     try:
-        for number in SIGNALS:
+        for number in caught:
             signal.signal(number, heed)
         yield heed
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
         sys.unraisablehook = hook

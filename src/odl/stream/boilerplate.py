@@ -141,9 +141,13 @@ class Cut:
             used[left.indices] = True
         return used
 
+    def sums(self):
+        """Return the number of documents that something is taken out of, and of its characters."""
+        return int(np.count_nonzero(self.taken)), int(self.taken.sum(dtype=np.int64))
+
     def sentence(self):
         """Return how much is taken out, as `odl.files.documents.losses` says it of the cleaners."""
-        n_touched, n_taken = int(np.count_nonzero(self.taken)), int(self.taken.sum(dtype=np.int64))
+        n_touched, n_taken = self.sums()
         return f"boilerplate took {n_taken} characters out of {n_touched} of {len(self.taken)} documents"
 
 
@@ -189,14 +193,31 @@ def window(folder, t):
     return added(tallies)
 
 
-def write(file, cut):
-    """Store in the features of a timestep what the next ones need, and what was taken out; of None nothing."""
+def write(file, cut, before):
+    """Store in the features of a timestep what the next ones need, and what was taken out; of None nothing.
+
+    Parameters
+    ----------
+    file : h5py.File
+        Written.
+    cut : Cut or None
+    before : h5py.File or None
+        Features of the timestep before, whose sums are continued; those of an earlier version have none.
+    """
     if cut is None:
         return
     group = file.create_group("boilerplate")
     storage.write_array(group, "keys", cut.own.keys)
     storage.write_array(group, "counts", cut.own.counts)
     storage.write_array(group, "taken", cut.taken)
+    past = sums(before) if before is not None else (0, 0)
+    if past is not None:
+        group.attrs["sums"] = np.array(past) + cut.sums()
+
+
+def sums(file):
+    """Return in how many documents so far there was boilerplate, and its characters; None where no sums are stored."""
+    return file["boilerplate"].attrs.get("sums")
 
 
 def read(file):

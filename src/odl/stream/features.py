@@ -342,7 +342,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             labels.write(file, batch, seen, dominant)
             for name in ("times", "topics"):
                 rows.copy_array(batch, file, name)
-            boilerplate.write(file, cut)
+            boilerplate.write(file, cut, before and before.file)
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     return Advanced(cut, known, sets)

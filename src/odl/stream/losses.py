@@ -9,7 +9,8 @@ import numpy as np
 from odl.errors import StorageError
 from odl.files import documents as docs
 from odl.files import storage
-from odl.stream import features
+from odl.stream import boilerplate
+from odl.stream import features as stored
 
 
 def sentence(documents, features):
@@ -26,16 +27,15 @@ def sentence(documents, features):
     try:
         with storage.reading(documents, "documents") as file:
             n_documents = int(file["ids"].attrs["length"])
-            taken = docs.read_removed(file)
-            if (boilerplate := _boilerplate(Path(features))) is not None:
-                taken["boilerplate"] = boilerplate
+            sums = {name: _sums(characters) for name, characters in docs.read_removed(file).items()}
+            sums["boilerplate"] = _boilerplate(Path(features))
             left = _left(Path(features))
             n_dropped = int(file["dropped"]["ids"].attrs["length"]) if "dropped" in file else 0
     except (StorageError, OSError, KeyError):
         return ""
-    for name, characters in taken.items():
-        if n_touched := int(np.count_nonzero(characters)):
-            parts.append(f"{name} of {n_touched:,} ({int(characters.sum(dtype=np.int64)):,} characters)")
+    for name, (n_touched, n_characters) in sums.items():
+        if n_touched:
+            parts.append(f"{name} of {n_touched:,} ({n_characters:,} characters)")
     said = f"cleaned {n_documents:,} documents: {', '.join(parts)}" if parts else ""
     dropped = f"{n_dropped:,} more were too short and are left out" if n_dropped else ""
     return "; ".join(filter(None, [said, dropped, left]))
@@ -55,15 +55,23 @@ def _left(folder):
                 gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
                 return f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
             if "hash_terms" in file.attrs:
-                return features.read(path).sentence()
+                return stored.read(path).sentence()
     return ""
 
 
+def _sums(characters):
+    return int(np.count_nonzero(characters)), int(characters.sum(dtype=np.int64))
+
+
 def _boilerplate(folder):
-    """Return the characters of boilerplate of the documents of all timesteps; None where it was not looked for."""
-    found = []
-    for path in _files(folder):
+    """Return of how many documents of all timesteps boilerplate was taken, and its characters."""
+    taken = []
+    for path in reversed(_files(folder)):
         with storage.reading(path, "features") as file:
-            if "boilerplate" in file:
-                found.append(storage.read_array(file["boilerplate"], "taken", "i"))
-    return np.concatenate(found) if found else None
+            if "boilerplate" not in file:
+                break
+            if (so_far := boilerplate.sums(file)) is not None:
+                taken.append(so_far.tolist())
+                break
+            taken.append(_sums(storage.read_array(file["boilerplate"], "taken", "i")))  # of an earlier version
+    return [sum(each) for each in zip(*taken, strict=True)] or (0, 0)

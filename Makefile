@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Versions to install: those tested together, constraints-oldest.txt for the oldest allowed, /dev/null for the newest.
 CONSTRAINTS := constraints.txt
 
-.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist wheel clean
+.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --quiet all --logger odl --config 'alerts={run: levels}'
@@ -62,35 +62,29 @@ format: .venv/tested
 	$(BIN)/ruff check --fix .
 	$(BIN)/snakefmt Snakefile workflow
 
-# The environment with the versions that were tested together.
+# The environment with the versions that were tested together; kernels are compiled when a run first needs them.
 .venv/installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.11')"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable .
+	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) "setuptools>=77"
+	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[compile]"
 	touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[test,bench]"
+	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[test,bench]"
 	touch $@
 
 # The documentation site, into build/site; warnings and links to nowhere are errors.
 docs: .venv/tested
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[docs]"
+	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[docs]"
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . build/site
 	$(BIN)/python docs/check_links.py build/site
 	@echo "build/site/docs/index.html"
 
-# The source distribution and a wheel for all platforms, into dist/.
+# The source distribution and a wheel for this platform, with the kernels compiled, into dist/.
 dist: .venv/installed
 	$(BIN)/pip install --quiet build
 	$(BIN)/python -m build --outdir dist .
-
-# A wheel for this platform, with the kernels compiled: for the plain instruction set, whatever this processor has.
-wheel: .venv/installed
-	rm -rf build/libraries
-	NUMBA_CPU_NAME=generic NUMBA_CACHE_DIR=build/numba $(BIN)/odl step compile --cores 0 --libraries build/libraries
-	$(BIN)/pip install --quiet build
-	ODL_LIBRARIES=build/libraries $(BIN)/python -m build --wheel --outdir dist .
 
 clean:
 	rm -rf .venv results build docs/gallery docs/api/generated

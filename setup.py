@@ -1,12 +1,14 @@
 """The workflow, its defaults and the registry lie at the top of the repository; a wheel has them inside the package.
 
-With `ODL_LIBRARIES`, a folder that `odl step compile --libraries` filled, the wheel has these compiled kernels too and
-is for one platform; without, it is for all (`make wheel`, `make dist`).
+Kernels are compiled here, by numba and a C compiler, so that who installs the package needs neither; such a wheel is
+for one platform. `ODL_LIBRARIES` names a folder of some that were compiled before; "none" leaves them to numba, at
+their first call (the extra `compile`).
 """
 
 import os
 import re
 import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -17,10 +19,38 @@ from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).parent
 SHARED = ("workflow", "config/config.yaml", "data/corpora.csv", "profiles")
-FOUND = (HERE / os.environ["ODL_LIBRARIES"]).glob("*.so") if os.environ.get("ODL_LIBRARIES") else []
-LIBRARIES = sorted(path for path in FOUND if Path(f"{path}.sha256").exists())  # without its digest none is loaded
-if os.environ.get("ODL_LIBRARIES") and not LIBRARIES:
-    sys.exit("setup.py: no library in ODL_LIBRARIES; expected those of 'odl step compile --libraries'; make them first")
+MAKE = """if True:  # run by another process, since numba keeps settings of the one that imports it
+    import sys
+    from odl.engine import forking
+    from odl.errors import OdlError
+    from odl.files import saying
+    from odl.jobs import compile
+    saying.aloud()
+    try:
+        compile.build_whole(sys.argv[1] or None, forking.cores())
+    except OdlError as error:
+        sys.exit(f"setup.py: {error}")
+"""
+
+
+def compiled():
+    """Return the libraries for a wheel; an editable install finds them where they are compiled."""
+    named = os.environ.get("ODL_LIBRARIES", "")
+    if named == "none" or not {"bdist_wheel", "editable_wheel"} & {*sys.argv}:
+        return []
+    folder = HERE / (named or "build/libraries")
+    if not named:
+        where = folder if "bdist_wheel" in sys.argv else ""
+        plain = {"NUMBA_CPU_NAME": "generic", "PYTHONPATH": str(HERE / "src")}
+        if subprocess.run([sys.executable, "-c", MAKE, str(where)], env={**os.environ, **plain}).returncode:
+            print("setup.py: kernels are compiled at their first call, by the extra `compile`", file=sys.stderr)
+    found = sorted(path for path in folder.glob("*.so") if Path(f"{path}.sha256").exists())  # else none is loaded
+    if named and not found:
+        sys.exit(f"setup.py: no library with its digest in {folder}; expected some; unset ODL_LIBRARIES to make them")
+    return found
+
+
+LIBRARIES = compiled()
 
 
 class BuildWithWorkflow(build_py):

@@ -1,6 +1,6 @@
 """From `pip install` to the page on the default corpus: a wheel, an empty environment, an empty folder.
 
-    make dist wheel
+    make dist
     python benchmarks/firstpage.py dist/*.whl
 
 Each line: what was done, seconds on the clock, CPU seconds (of all its processes), and how many files of compiled

@@ -94,6 +94,17 @@ class TestShipped:
         assert (done.returncode, done.stderr) == (0, "")
         assert os.listdir(installed["NUMBA_CACHE_DIR"]) == []
 
+    def test_without_numba_one_sentence_says_what_to_install(self, installed):
+        shutil.rmtree(f"{installed['PYTHONPATH']}/odl/kernels/libraries")
+        code = "import sys; sys.modules['numba'] = None; from odl.cli import main; sys.exit(main())"
+        words = [sys.executable, "-c", code, "step", "compile", "levels"]
+        done = subprocess.run(words, env={**os.environ, **installed}, capture_output=True, text=True)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        assert done.stderr.splitlines()[-1].endswith(
+            "no compiled library here, and numba, which compiles them, is not installed; expected one of the two; "
+            "pip install 'online-dictionary-learning[compile]'."
+        )
+
     def test_one_that_does_not_load_or_is_of_other_sources_is_made_again(self, installed):
         libraries = f"{installed['PYTHONPATH']}/odl/kernels/libraries"
         other = Path(libraries, os.path.basename(native.library("columns")))

@@ -24,15 +24,15 @@ WORDS = {
 def installed(tmp_path_factory):
     """An environment with the wheel, and what it depends on from that of the tests; its folder of commands."""
     base = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(base), str(ROOT)]
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
+    build += [str(base), str(ROOT)]
     (base / "libraries").mkdir()
     (base / "libraries" / "exact-linux.so").write_bytes(b"\0GLIBC_2.29\0GLIBC_2.5\0")
     (base / "libraries" / "exact-linux.so.sha256").write_text("its digest")
     given = {**os.environ, "ODL_LIBRARIES": str(base / "libraries")}
     subprocess.run([*build[:-2], str(base / "platform"), build[-1]], capture_output=True, timeout=300, env=given)
-    done = subprocess.run(build, capture_output=True, text=True, timeout=300)
-    if done.returncode and re.search(r"Could not find a version|No module named pip|ConnectionError", done.stderr):
-        pytest.skip("no setuptools to be had to build a wheel with")
+    without = {**os.environ, "ODL_LIBRARIES": "none"}
+    done = subprocess.run(build, capture_output=True, text=True, timeout=300, env=without)
     assert done.returncode == 0, done.stderr[-3000:]
     (wheel,) = base.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:

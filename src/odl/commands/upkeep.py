@@ -31,7 +31,6 @@ def verify(args):
     "compile the numerical kernels of learners, before jobs need them",
     argument("algorithm", nargs="*", help="algorithms or topics; all if none is named"),
     argument("--stamp", help="empty file to write when done"),
-    argument("--libraries", metavar="FOLDER", help="make all libraries there, for a wheel (`make wheel`), and no more"),
     argument("--cores", type=int, default=1, metavar="N", help="make so many libraries at a time; 0: one on each core"),
     name="compile",
 )
@@ -45,12 +44,9 @@ def compile_kernels(args):
 
     saying.aloud()
     at_once = args.cores or forking.cores()
-    if args.libraries:
-        ahead.build_for_wheel(args.libraries, saying.say, at_once)
-        return
     names = ahead.needed(args.algorithm) if args.algorithm else reach.names()
     for name in ahead.build_all(names, saying.say, at_once=at_once):
-        print(f"odl step compile: no C compiler made a library of odl.{name}; jobs load numba instead", file=sys.stderr)
+        print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):
         for algorithm in args.algorithm or [*learners.LEARNERS, "topics"]:

@@ -124,14 +124,12 @@ def _remove_damaged(path, say):
             os.unlink(path)
 
 
-def build_for_wheel(folder, say, at_once=1):
-    """Make every library in a folder, for setup.py to put into a wheel.
+def build_whole(folder, at_once):
+    """Make every library, in a folder for setup.py to put into a wheel, or where they are looked for.
 
     Parameters
     ----------
-    folder : path-like
-    say : callable
-        Takes a line for each library.
+    folder : path-like or None
     at_once : int
         Libraries to make at a time.
 
@@ -140,11 +138,12 @@ def build_for_wheel(folder, say, at_once=1):
     OdlError
         Where one could not be made.
     """
-    os.makedirs(folder, exist_ok=True)
-    failed = build_all(reach.names(), say, folder, at_once)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    failed = build_all(reach.names(), saying.say, folder, at_once)
     if failed:
         given, expected = f"no library of {', '.join(failed)} was made", "a C compiler (cc, or CC) that makes them"
-        raise OdlError(given, expected, "install one, or build the wheel for all platforms (make dist)")
+        raise OdlError(given, expected, "install one, or set ODL_LIBRARIES=none")
 
 
 def _compiler():
@@ -175,7 +174,8 @@ def build(name, folder=None):
         return path
     if not compiler:
         return None
-    from odl.jobs import objects  # numba, which nothing else here needs
+    with native.compiling(name):
+        from odl.jobs import objects  # numba, which nothing else here needs
 
     try:
         with tempfile.TemporaryDirectory() as place, storage.replacing(path) as made:

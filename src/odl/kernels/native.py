@@ -11,6 +11,7 @@ A library is held to the digest beside it, once a process, before it is loaded: 
 one that does not fit is refused. So is a folder of libraries that others may write (`odl.kernels.trusted`).
 """
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -18,7 +19,7 @@ import importlib
 import os
 import platform
 
-from odl.errors import StorageError, changed
+from odl.errors import ConfigError, StorageError, changed
 from odl.kernels import passing, reach, trusted
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "libraries")  # filled by setup.py, and there only in such a wheel
@@ -96,6 +97,24 @@ def ready(name):
     return sound(library(name)) or loaded(name) is not None
 
 
+@contextlib.contextmanager
+def compiling(name):
+    """Say in one sentence where kernels without a library cannot be compiled either.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "numba":
+            raise
+        given = f"the kernels {name} have no compiled library here, and numba, which compiles them, is not installed"
+        expected = "one of the two"
+        raise ConfigError(given, expected, "pip install 'online-dictionary-learning[compile]'") from error
+
+
 class Kernels:
     """The functions of a file of kernels, from the library or from numba, found when first called."""
 
@@ -106,7 +125,8 @@ class Kernels:
         _cache(os.environ.get("NUMBA_CACHE_DIR"))  # what numba keeps there is code as well
         found = self._library(function) if function in reach.declared(self._name) else None
         if found is None:
-            found = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
+            with compiling(self._name):
+                found = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
         setattr(self, function, found)
         return found
 

@@ -24,9 +24,10 @@ test-long: .venv/tested
 	$(BIN)/python tests/fuzz.py --examples 300
 	$(BIN)/python tests/faultrun.py
 
-# Wrong edits, each of which the tests of its module have to see: up to 90 minutes (docs/extending.md).
+# Wrong edits drawn at random, which the tests of their modules have to see: an hour or two (docs/extending.md).
 mutants: .venv/tested
 	$(BIN)/odl step compile --cores 0
+	$(BIN)/python tests/mutants.py --rooms kernels learners files
 	$(BIN)/python tests/mutants.py
 
 fuzz: .venv/tested

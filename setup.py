@@ -41,7 +41,8 @@ def compiled():
     folder = HERE / (named or "build/libraries")
     if not named:
         where = folder if "bdist_wheel" in sys.argv else ""
-        plain = {"NUMBA_CPU_NAME": "generic", "PYTHONPATH": str(HERE / "src")}
+        paths = [str(HERE / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]  # pip's own for what builds
+        plain = {"NUMBA_CPU_NAME": "generic", "PYTHONPATH": os.pathsep.join(paths)}
         if subprocess.run([sys.executable, "-c", MAKE, str(where)], env={**os.environ, **plain}).returncode:
             print("setup.py: kernels are compiled at their first call, by the extra `compile`", file=sys.stderr)
     found = sorted(path for path in folder.glob("*.so") if Path(f"{path}.sha256").exists())  # else none is loaded

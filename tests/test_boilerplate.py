@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from ownfiles import FOOTER, own
 
 from odl import corpora
 from odl.corpora import passages
@@ -12,16 +13,6 @@ from odl.files import documents as docs
 from odl.files import passages as stored
 from odl.files import storage
 from odl.stream import batchfile, batching, boilerplate, features
-
-FOOTER = "You receive this mail because you are a member.\nPage 3 of 12, to leave the list write to us"
-WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda sigma tau upsilon omega"
-
-
-def own(number, n=24):
-    """Return a text that no other number has, in lines of four words."""
-    mark = chr(97 + number % 26) + chr(97 + number // 26 % 26)
-    words = [f"{WORDS.split()[(number * 7 + place * 3) % 15]}q{mark}{chr(97 + place)}" for place in range(n)]
-    return "\n".join(" ".join(words[first : first + 4]) for first in range(0, n, 4))
 
 
 def rows(numbers, footer=FOOTER, title="A title of it"):

@@ -6,7 +6,7 @@ import re
 import pytest
 from conftest import ROOT
 
-from odl.project import init
+from odl.cli import init
 
 PACKAGE = ROOT / "src"
 WORKFLOW = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]

@@ -20,12 +20,12 @@ import yaml
 from conftest import ROOT
 
 from odl import config, corpora, trees
+from odl.cli import survey
 from odl.corpora import arxiv_cs, checks, feeds, lung, matlab, reuters21578
 from odl.corpora.text import token_options
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.experiments import patches
 from odl.files import blocks, digests, storage
-from odl.project import look
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_feed_of_tags_without_text(tmp_path, piece):
     begin = time.process_time()
     said = "a.xml has 1,048,576 tags and entities more than characters of text up to line"
     refused(said, corpora.read, "documents", [tmp_path / "a.xml"])
-    refused(said, look.look, [str(tmp_path / "a.xml")], {})
+    refused(said, survey.survey, [str(tmp_path / "a.xml")], {})
     assert time.process_time() - begin < 20
 
 
@@ -163,7 +163,7 @@ def test_tables_of_many_columns_are_read_in_linear_time_or_refused(tmp_path):
     for name in ("a.csv", "a.jsonl"):
         path = wide(tmp_path / name, 1_000_000)
         refused("line . has 1000000 columns; expected at most 65536", corpora.read, "documents", [path])
-        refused("line . has 1000000 columns; expected at most 65536", look.look, [str(path)], {})
+        refused("line . has 1000000 columns; expected at most 65536", survey.survey, [str(path)], {})
         assert len(corpora.read("documents", [wide(tmp_path / name, 65_536)])) == 1
     assert time.process_time() - begin < 20
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from odl.project.progress import STAGES
+from odl.cli.progress import STAGES
 
 RULES = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow" / "rules").glob("*.smk"))]
 # Of names that its constraints hold to letters, digits and signs without a meaning: quoting them would change the

@@ -155,7 +155,13 @@ class TestEditedSources:
         assert jobs == {"index", "batch 0", "batch 1", "features 0", "update da 0"}
 
     def test_what_no_result_depends_on(self, study):
-        for module in ("cli.py", "__init__.py", "detector/estimator.py", "corpora/download.py", "corpora/tdt2.py"):
+        for module in (
+            "cli/__init__.py",
+            "__init__.py",
+            "detector/estimator.py",
+            "corpora/download.py",
+            "corpora/tdt2.py",
+        ):
             study.edit(module)
         study.configure({**study.config, "mirror": str(study.folder)})
         assert study.run("-n", ODL_MIRROR="https://example.org").jobs == []

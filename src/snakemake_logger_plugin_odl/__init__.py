@@ -1,4 +1,4 @@
-"""Snakemake's plugin ``--logger odl``: the lines of `odl.project.progress` in the place of its own."""
+"""Snakemake's plugin ``--logger odl``: the lines of `odl.cli.progress` in the place of its own."""
 
 import logging
 import os
@@ -7,7 +7,7 @@ import sys
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from odl.project.progress import Progress, told
+from odl.cli.progress import Progress, told
 
 
 class LogHandler(LogHandlerBase):

@@ -6,7 +6,8 @@ A subcommand is declared beside its function (`odl.commands.declare`), in the fi
 from odl.commands import asking, streams, runs, results, pages, upkeep, completing  # isort: skip  (the help's order)
 from odl.commands.declare import COMMANDS, STEPS
 
-__all__ = ["COMMANDS", "PIPELINE", "STEPS", "asking", "completing", "pages", "results", "runs", "streams", "upkeep"]
+__all__ = ["COMMANDS", "PIPELINE", "STEPS", "asking", "completing", "pages", "results", "runs"]
+__all__ += ["streams", "upkeep"]
 PIPELINE = (  # the steps in the order in which a study takes them
     *("download", "read", "index", "batch", "features", "compile", "score", "update", "ranks", "rank"),
     *("baselines", "topics", "emerging", "alerts", "newpage", "evaluate", "regret", "plan", "summarise", "regrets"),

@@ -1,16 +1,16 @@
-"""Writes a person's folder: a few lines of configuration, a Snakefile of a few more, and the profile beside it."""
+"""``odl init``: a person's folder of a few lines of configuration, a Snakefile of a few more, and its profile."""
 
 import glob
 import os
 from contextlib import ExitStack
 from pathlib import Path
 
+from odl.cli.survey import survey
 from odl.config import places, project
 from odl.config.corpora import refuse_names
 from odl.corpora.tables import find_files
 from odl.errors import ConfigError
 from odl.files import storage
-from odl.project.look import look
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
 WORKFLOW = """# Written by `odl init --snakemake`: run it by `snakemake --cores 8` in this folder.
@@ -31,7 +31,7 @@ use rule * from odl
 """
 
 
-def init(folder, sources, given, force=False, snakemake=False):
+def write(folder, sources, answers, force=False, snakemake=False):
     """Look at documents and write a folder that `odl run` runs, or Snakemake.
 
     Parameters
@@ -40,8 +40,8 @@ def init(folder, sources, given, force=False, snakemake=False):
         Made if it is not there.
     sources : list of str
         Files, folders, patterns; none: what lies in the folder.
-    given : dict
-        As in `odl.project.look.look`.
+    answers : dict
+        As in `odl.cli.survey.survey`.
     force : bool
         Replace what is written there already.
     snakemake : bool
@@ -49,7 +49,7 @@ def init(folder, sources, given, force=False, snakemake=False):
 
     Returns
     -------
-    odl.project.look.Look
+    odl.cli.survey.Survey
     """
     folder = Path(folder)
     path = folder / FILE
@@ -58,26 +58,26 @@ def init(folder, sources, given, force=False, snakemake=False):
     if not sources and not folder.is_dir():
         todo = f"name them, such as odl init {folder} posts/*.jsonl"
         raise ConfigError(f"no files are named, and {folder} is no folder", "the files of your documents", todo)
-    found = look(list(sources) or [str(folder)], given)
-    files = find_files(found.sources, found.options.get("kind"))
+    report = survey(list(sources) or [str(folder)], answers)
+    files = find_files(report.sources, report.options.get("kind"))
     refuse_names([_from(folder, path) for _, path in files], wildcards=snakemake)
-    contents = {FILE: text(found, project.name_of(folder.resolve().name), folder)}
+    contents = {FILE: text(report, project.name_of(folder.resolve().name), folder)}
     if snakemake:
         contents[FILE] += f"{project.DRIVER}: snakemake\n"
         contents |= {SNAKEFILE: WORKFLOW, PROFILE: places.PROFILE.read_text(encoding="utf-8")}
     _write(folder, contents)
-    return found
+    return report
 
 
-def text(found, name, folder):
+def text(report, name, folder):
     """Return the lines of an odl.yaml."""
-    n, span = found.n_documents, f", {found.span}" if found.span else ""
+    n, span = report.n_documents, f", {report.span}" if report.span else ""
     lines = [
         f"# {n:,} document{'s' * (n != 1)}{span}. Other keys are those of odl's config/README.md.",
         f"study: {name}",
-        f"sources: {_flow([_from(folder, source) for source in found.sources])}",
-        f"options: {_flow(found.options)}",
-        f"batches: {_flow(found.batches)}",
+        f"sources: {_flow([_from(folder, source) for source in report.sources])}",
+        f"options: {_flow(report.options)}",
+        f"batches: {_flow(report.batches)}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""Which column of a table is which: the time, the text and so on, by its name and by what it holds."""
+"""Column roles of a table: time, text, title, id, address, topics, by names and by values."""
 
 import re
 from dataclasses import dataclass, field
@@ -82,7 +82,7 @@ class Column:
         return repr(text[:37] + "..." if len(text) > 40 else text)
 
 
-def choose(columns, n_rows, given, dates=None):
+def choose(columns, n_rows, answers, dates=None):
     """Return role -> (column or None, the reason), in the order of `NAMES`.
 
     Parameters
@@ -90,7 +90,7 @@ def choose(columns, n_rows, given, dates=None):
     columns : dict
         Name -> `Column`.
     n_rows : int
-    given : dict
+    answers : dict
         Role -> name of the column that the person named; "" for none.
     dates : str, optional
         As in `odl.corpora.fields.parse_time`.
@@ -100,21 +100,21 @@ def choose(columns, n_rows, given, dates=None):
     ConfigError
         If a named column is not there, or none holds text.
     """
-    chosen, left = {}, dict(columns)
-    for role, name in given.items():
+    roles, left = {}, dict(columns)
+    for role, name in answers.items():
         if name and name not in columns:
             raise ConfigError(f"--{role} names {name!r}", "one of the columns " + ", ".join(columns), "correct it")
-        chosen[role] = (left.pop(name) if name else None, "as you say")
+        roles[role] = (left.pop(name) if name else None, "as you say")
     finders = {"url": _url, "time": _time, "text": _text, "title": _title, "id": _id, "topics": _topics}
     for role, find in finders.items():
-        if role not in chosen:
-            chosen[role] = find(list(left.values()), n_rows, dates)
-            if chosen[role][0]:
-                left.pop(chosen[role][0].name)
-    if chosen["text"][0] is None and not any(name == "counts" for name in columns):
+        if role not in roles:
+            roles[role] = find(list(left.values()), n_rows, dates)
+            if roles[role][0]:
+                left.pop(roles[role][0].name)
+    if roles["text"][0] is None and not any(name == "counts" for name in columns):
         listed = ", ".join(columns) or "none"
         raise ConfigError(f"no column holds text; the columns are {listed}", "one of texts", "name it by --text")
-    return {role: chosen[role] for role in NAMES}
+    return {role: roles[role] for role in NAMES}
 
 
 def _best(columns, role, fits):
@@ -124,8 +124,8 @@ def _best(columns, role, fits):
 
 
 def _url(columns, n_rows, dates):
-    found = [column for column in columns if column.values and column.share(fields.parse_url) > MOST]
-    best = max(found, key=lambda column: column.rank("url"), default=None)
+    addresses = [column for column in columns if column.values and column.share(fields.parse_url) > MOST]
+    best = max(addresses, key=lambda column: column.rank("url"), default=None)
     return (best, "holds addresses") if best else (None, "no column holds addresses")
 
 
@@ -169,10 +169,10 @@ def is_time(value):
 
 
 def _text(columns, n_rows, dates):
-    found = [column for column in columns if column.share(lambda value: isinstance(value, str)) >= MOST]
-    if not any(column.values for column in found):
+    texts = [column for column in columns if column.share(lambda value: isinstance(value, str)) >= MOST]
+    if not any(column.values for column in texts):
         return None, "no column holds text"
-    best = max(found, key=lambda column: column.words() * (3 if column.rank("text") else 1))
+    best = max(texts, key=lambda column: column.words() * (3 if column.rank("text") else 1))
     return best, f"about {best.usual_words()} words each"
 
 
@@ -212,7 +212,7 @@ def _topics(columns, n_rows, dates):
     return (best, f"{len(best.distinct)} different{more}") if best else (None, "none, and none are needed")
 
 
-def date_form(column, given=None):
+def date_form(column, answer=None):
     """Return (the option ``dates``, the reason) of the column of times.
 
     Raises
@@ -220,8 +220,8 @@ def date_form(column, given=None):
     ConfigError
         If its dates may begin with the day or the month, and nothing tells which.
     """
-    if given:
-        return given, "as you say"
+    if answer:
+        return answer, "as you say"
     matches = [match for value in column.values if (match := fields.YEAR_LAST.fullmatch(str(value).strip()))]
     if not matches:
         return None, _form_of(column.values[0])

@@ -53,21 +53,20 @@ def _parser():
     import argparse
 
     import odl
-    from odl.commands import completing
+    from odl.cli import folders
     from odl.commands.declare import COMMANDS
-    from odl.project import commands as project
 
     parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl", **listed)
-    project.add(subparsers, completing.folders)
-    for name, declared in COMMANDS.items():
+    own = {function.__name__: COMMANDS[function.__name__] for function in (folders.init, folders.run)}
+    commands = {**own, **COMMANDS}
+    for name, declared in commands.items():
         _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
     lines = [TITLE, ""]
-    for name, help in {**project.HELP, **{name: declared.help for name, declared in COMMANDS.items()}}.items():
-        example = subparsers.choices[name].epilog.partition("\n  ")[2].partition("\n")[0]
-        lines += [f"  {name:<12}{help}", f"{'':14}$ {example}"]
+    for name, declared in commands.items():
+        lines += [f"  {name:<12}{declared.help}", f"{'':14}$ {declared.examples[0]}"]
     parser.description, parser.epilog = "\n".join(lines), MORE
     _add_steps(_new(subparsers.add_parser, "step", usage="odl step NAME ...", help="what rules of the workflow run"))
     return parser

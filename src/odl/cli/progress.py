@@ -1,4 +1,4 @@
-"""What is seen of a run: one line a stage, with a bar, the period that is worked on and the time that is left."""
+"""Progress of a run on a screen: a line a stage, with a bar, the period at work and the time that is left."""
 
 import os
 import re

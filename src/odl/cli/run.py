@@ -1,4 +1,4 @@
-"""Runs a person's folder, shows how far it is, and ends with what is new."""
+"""``odl run``: the loop over a person's folder, its progress on the screen, and what is new at the end."""
 
 import contextlib
 import os
@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 from odl.alerts import feedback, renumbered
+from odl.cli import lastrun
+from odl.cli.progress import Progress, duration
 from odl.config import places, project
 from odl.engine import folder as folders
 from odl.engine import forking, lock, stopping
@@ -14,8 +16,6 @@ from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError
 from odl.files import saying
-from odl.project import news
-from odl.project.progress import Progress, duration
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -24,7 +24,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     Parameters
     ----------
     folder : path-like
-        Written by `odl.project.init`.
+        Written by `odl.cli.init`.
     again : bool
         Do again what another version of the code made.
     check : bool
@@ -57,7 +57,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         with stopping.heeding() as heed, lock.alone(place.lock, wait):
             options = {"again": again, "dry": dry, "cores": cores or forking.cores()}
             *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
-    return "\n".join([*lines, *filter(None, [news.unread(folder, place.stream)]), last])
+    return "\n".join([*lines, *filter(None, [lastrun.unread(folder, place.stream)]), last])
 
 
 def _run(place, ledger, named, began, *, dry, **options):
@@ -138,11 +138,11 @@ def _documents(place, ledger):
     """Return how many documents are new since the last run that ended well."""
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     key, noted = ledger.digest(path), ledger.told.get("documents", ["", ""])
-    if key != noted[0] or not os.path.exists(news.FILE):
+    if key != noted[0] or not os.path.exists(lastrun.FILE):
         from odl.files import documents
 
-        said, count = news.sentence(".", path), documents.count(path)
-        news.keep(".", path)
+        said, count = lastrun.sentence(".", path), documents.count(path)
+        lastrun.keep(".", path)
         ledger.tell("documents", [key, f"0 new documents since the run before; {count:,} in all"])
     else:
         said = noted[1]

@@ -1,4 +1,4 @@
-"""Which files a person means, and how they are written: kind, encoding, delimiter."""
+"""File kinds: the patterns of sources, and the kind, encoding and delimiter that files are written in."""
 
 import contextlib
 import csv

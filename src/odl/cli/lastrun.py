@@ -1,4 +1,4 @@
-"""What a run says of the documents: how many are new since the last one, and which files beside them are not read.
+"""Account of the documents of a run: how many are new since the last one, and which files are not read.
 
 The run itself knows of no run before, so that its results are the same however often one runs. What was read last is
 noted beside odl.yaml, when a run has ended well.
@@ -11,9 +11,9 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from odl.cli import filekinds
 from odl.config import project
 from odl.errors import StorageError
-from odl.project import sources
 
 FILE, KIND = ".last-run.h5", "run"
 
@@ -96,8 +96,8 @@ def unread(folder, corpus):
         ``sources`` and ``options`` of the stream.
     """
     named = [_placed(os.fspath(folder), source) for source in corpus["sources"]]
-    others = sources.beside(named, corpus["options"].get("kind"))
-    return f"not read: {sources.unread(others)} of {Path(folder, project.FILE)}" if others else ""
+    others = filekinds.beside(named, corpus["options"].get("kind"))
+    return f"not read: {filekinds.unread(others)} of {Path(folder, project.FILE)}" if others else ""
 
 
 def _placed(folder, source):

@@ -1,0 +1,152 @@
+"""Options that texts and times ask for: stop words, cleaners, and how the stream is cut into batches."""
+
+import re
+from collections import Counter
+from statistics import median
+
+import numpy as np
+
+from odl.alerts.settings import Settings
+from odl.corpora import passages, stopwords
+from odl.corpora.cleaning import CHAINED, CLEANERS
+from odl.errors import ConfigError, DataError
+from odl.files.documents import NO_TIME
+from odl.stream import boilerplate
+from odl.stream.batching import PERIODS, periods_of
+
+WORD = re.compile(r"[^\W\d_]{2,}")
+KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
+LONG = 5000  # characters of a text that its language is told by, so that no single one decides
+DISTINCT = 3  # of its stop words that have to occur
+LEAST = {  # share of the documents that a cleaner takes something out of, from which on it is needed
+    "headers": 0.05,
+    "encoded": 0.001,
+    "html": 0.05,
+    "quotes": 0.05,
+    "signatures": 0.02,
+    CHAINED: 0.05,
+}
+FEWEST = 5  # words
+DOCUMENTS = 200  # of a batch, at least, in the middle one
+FIRST = 1000  # documents that a dictionary starts from, where there are enough
+
+
+def stop_words_of(texts, name=None):
+    """Return the option ``stop_words`` for the language that most texts are in, or the one named, and the reason."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    words = Counter(word.lower() for text in texts for word in WORD.findall(text[:LONG]))
+    lists = {"english": ENGLISH_STOP_WORDS, **stopwords.LANGUAGES}
+    if name is not None:
+        if name not in ("none", *lists):
+            raise ConfigError(f"--stop-words is {name!r}", f"one of none, {', '.join(lists)}", "correct it")
+        return None if name == "none" else name, "as you say"
+    shares = {name: sum(words[word] for word in listed) / max(words.total(), 1) for name, listed in lists.items()}
+    best = max(shares, key=lambda name: shares[name])
+    if shares[best] < KNOWN or sum(word in words for word in lists[best]) < DISTINCT:
+        return None, "not known (--stop-words names one); no words are left out"
+    return best, f"{best.capitalize()}: {shares[best]:.0%} of the words are its stop words, which are left out"
+
+
+def cleaners_of(texts):
+    """Return the cleaners that take something out of enough texts: name -> share of the texts, each after the last."""
+    shares = {}
+    for name, clean in CLEANERS.items():
+        cleaned = [clean(text) for text in texts]
+        share = sum(map(str.__ne__, cleaned, texts)) / max(len(texts), 1)
+        if share >= LEAST[name]:
+            shares[name], texts = share, cleaned
+    if (share := repeating(texts)) >= LEAST[CHAINED]:
+        shares[CHAINED] = share
+    return shares
+
+
+def sentence(shares):
+    """Return in words what cleaners leave out, "" of none."""
+    why = ", ".join(f"{name} (in {share:.1%} of the documents)" for name, share in shares.items())
+    return f"left out: {why}" if why else ""
+
+
+def repeating(texts):
+    """Return the share of texts that hold what `odl.stream.boilerplate` would take out, were they one timestep."""
+    splitter = passages.Splitter()
+    for text in texts:
+        keys = passages.split(text)[1]
+        splitter.add(keys, {key: {} for key in keys})
+    listed, nothing = splitter.passages(np.zeros(0, dtype=np.int32), 0), boilerplate.added([])
+    own = boilerplate.tally(listed.starts, listed.keys, listed.sizes, nothing)
+    gone = boilerplate.repeated(own, nothing)[np.searchsorted(own.keys, listed.keys)]
+    touched = np.repeat(np.arange(len(texts)), np.diff(listed.starts))[gone]
+    return len(np.unique(touched)) / max(len(texts), 1)
+
+
+def batches_of(times, period=None):
+    """Return the batches of a configuration, and a sentence on them.
+
+    Parameters
+    ----------
+    times : list of int
+        Milliseconds of all documents; any of them `NO_TIME` where they have none.
+    period : str, optional
+        One of `PERIODS`, if it is to be that one.
+
+    Returns
+    -------
+    (dict, str)
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two documents.
+    """
+    n = len(times)
+    if n < 2:
+        raise DataError(f"{n} document", "at least two: one to start from and one to score", "add more")
+    initial = min(FIRST, max(1, n // 5))
+    dated = n and NO_TIME not in times
+    for name in (period,) if period else PERIODS if dated else ():
+        sizes = counts(times, name) if dated else []
+        first, rest = start(sizes, initial)
+        if rest and (period or median(rest) >= min(DOCUMENTS, max(2, n // 10))):
+            said = f"by {name}, about {median(rest):.0f} documents each; {len(rest)} after the first, which has {first}"
+            said += f"; {alerts_begin(rest)}"
+            return {"by": "period", "period": name, "initial": initial}, said
+    if period:
+        raise DataError(f"batches by {period}", "documents of several such periods, all with times", "say another")
+    size = min(500, max(1, (n - initial) // 5))
+    said = f"of {size} document{'s' * (size > 1)}; the first has {initial}" + (
+        "" if dated else ", since not all have times"
+    )
+    said += f"; {alerts_begin([min(size, n - at) for at in range(initial, n, size)])}"
+    return {"by": "documents", "documents": size, "initial": initial}, said
+
+
+def alerts_begin(sizes, warm_up=Settings.warm_up):
+    """Say from which batch on there are alerts: the first that has `warm_up` scored documents before it.
+
+    Parameters
+    ----------
+    sizes : list of int
+        Documents of the batches after the first.
+    warm_up : int
+    """
+    before = 0
+    for number, size in enumerate(sizes, start=1):
+        if before >= warm_up:
+            return f"alerts begin with number {number}"
+        before += size
+    return f"too few for alerts, which need {warm_up} documents scored before (alerts.warm_up)"
+
+
+def counts(times, period):
+    """Return the documents of each period that has any, in order."""
+    numbers = np.array(periods_of(np.array(times, dtype=np.int64), period))
+    return np.unique(numbers, return_counts=True)[1].tolist()
+
+
+def start(sizes, initial):
+    """Return the documents of the first batch, whole periods of at least `initial`, and the sizes of the others."""
+    first, at = 0, 0
+    while at < len(sizes) and first < initial:
+        first, at = first + sizes[at], at + 1
+    return first, sizes[at:]

@@ -1,0 +1,253 @@
+"""Survey of a person's files before a run: kinds, columns, dates, language, batches, each with its reason."""
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+from odl.cli import columns as roles
+from odl.cli import filekinds, preparation
+from odl.corpora import documents, fields, tables
+from odl.corpora.encodings import check_encoding
+from odl.corpora.feeds import CATEGORY
+from odl.errors import ConfigError, DataError
+from odl.files import listing
+from odl.files.documents import NO_TIME
+
+MOST = 200_000  # rows that are looked at
+SAMPLE = 2000  # texts that are
+LABELS = {"jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet", "mail": "mail", "feed": "feed", "text": "text"}
+TABULAR = ("jsonl", "csv", "parquet")
+TITLES = 0.5  # share of the texts from which on their titles count as missing in them
+
+
+@dataclass
+class Survey:
+    """What was understood of files.
+
+    Parameters
+    ----------
+    sources : list of str
+        As an odl.yaml names them, from the working directory.
+    options : dict
+        Of the reader `odl.corpora.documents`; what is not needed is left out.
+    batches : dict
+    n_documents : int
+    repeated : int
+        Messages or items that occur once more, which are left out.
+    span : str
+        First and last day, "" where there are no times.
+    said : list of (str, str)
+        What was understood, and why.
+    """
+
+    sources: list
+    options: dict = field(default_factory=dict)
+    batches: dict = field(default_factory=dict)
+    n_documents: int = 0
+    repeated: int = 0
+    span: str = ""
+    said: list = field(default_factory=list)
+
+    def say(self, what, why):
+        """Add a line."""
+        self.said.append((what, why))
+
+    def set(self, option, value, why=""):
+        """Set an option that is not the default, and say why."""
+        if value is not None:
+            self.options[option] = value
+        if why:
+            self.say(option, why)
+
+
+def survey(sources, answers):
+    """Look at files, folders or patterns.
+
+    Parameters
+    ----------
+    sources : list of str
+    answers : dict
+        What the person said: roles of `odl.cli.columns.NAMES`; kind, delimiter, encoding, dates, times of the
+        reader's options; stop_words, period. None or missing: to be found out. ``only``: true where files that come
+        later are not to be read.
+
+    Returns
+    -------
+    Survey
+
+    Raises
+    ------
+    OdlError
+        In one sentence, with the option that would help.
+    """
+    answers = {name: value for name, value in answers.items() if value is not None}
+    named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
+    report, files = Survey(named), tables.find_files(named, kind)
+    report.set("kind", kind)
+    kinds = Counter(kind or listing.kind_of(path) for _, path in files)
+    report.say("files", ", ".join(f"{n} {LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
+    report.say("sources", filekinds.account(sources, named))
+    if others := filekinds.beside(named, kind):
+        report.say("not read", filekinds.unread(others))
+    _encoding(report, files, answers)
+    report.set("times", answers.get("times"))
+    columns, categories, sample = _read(report, files)
+    if columns:
+        _columns(report, columns, answers)
+        _join_titles(report, sample, answers)
+    else:
+        _categories(report, categories, answers.get("topics"))
+    times = _times(report, files, answers)
+    if report.repeated:
+        report.say("repeated", f"{report.repeated} with an id that occurred before are left out")
+    texts = _texts(report, sample)
+    stop_words, why = preparation.stop_words_of(texts, answers.get("stop_words"))
+    if stop_words != "english":
+        report.options["tokens"] = {"stop_words": stop_words}
+    report.say("language", why)
+    shares = preparation.cleaners_of(texts)
+    report.set("clean", list(shares) or None, preparation.sentence(shares))
+    if "encoded" in shares:  # what is left of a part of an encoded file is no document
+        fewest = preparation.FEWEST
+        report.set("min_words", fewest, f"{fewest}; shorter ones, once cleaned, are left out and counted")
+    report.set("duplicates", True)
+    report.batches, why = preparation.batches_of(times, answers.get("period"))
+    report.say("batches", why)
+    return report
+
+
+def _encoding(report, files, answers):
+    """Set what text files are written in and what separates the fields of tables."""
+    kind, encoding, why = report.options.get("kind"), None, ""
+    if "encoding" in answers:
+        names = [name.strip() for name in answers["encoding"].split(",")]
+        encoding = names if len(names) > 1 else names[0]
+    else:
+        encoding, why = filekinds.encoding_of(files, kind)
+    check_encoding(encoding or "utf-8")
+    report.set("encoding", encoding, why)
+    if "delimiter" in answers:
+        report.set("delimiter", answers["delimiter"].replace("\\t", "\t"))
+    else:
+        report.set("delimiter", *filekinds.delimiter_of(files, kind, encoding))
+
+
+def _rows(report, files):
+    """Yield (path of a table or None, row) of the documents that are looked at."""
+    form, seen, ids = documents.check_form(report.options), 0, set()
+    report.repeated = 0
+    for name, path in files:
+        tabular, once = form.of(path) in TABULAR, form.of(path) in documents.REPEATED
+        for _, row in tables.rows(path, form, name):
+            if once and row.get("id") in ids:
+                report.repeated += 1
+                continue
+            ids.update([row["id"]] if once and row.get("id") else [])
+            seen += 1
+            if seen > MOST:
+                return
+            yield path if tabular else None, row
+
+
+def _read(report, files):
+    """Return the columns of tables, the categories of feeds, and a sample of (path of a table or None, row)."""
+    columns, sample, n_rows, draw = {}, [], 0, random.Random(0)
+    categories = roles.Column(CATEGORY)
+    for n, (table, row) in enumerate(_rows(report, files)):
+        report.n_documents = n + 1
+        n_rows += table is not None
+        for name, value in row.items() if table else ():
+            columns.setdefault(str(name), roles.Column(str(name))).add(value)
+        for name in row.get(CATEGORY, ()) if not table else ():
+            categories.add(name)
+        if n < SAMPLE:
+            sample.append((table, row))
+        elif (place := draw.randrange(n + 1)) < SAMPLE:
+            sample[place] = (table, row)
+    for column in columns.values():
+        column.n_rows = n_rows
+    return columns, categories, sample
+
+
+def _columns(report, columns, answers):
+    """Choose the columns, and write down those that the reader would not take by itself."""
+    n_rows = next(iter(columns.values())).n_rows
+    fitting = roles.choose(columns, n_rows, {role: answers[role] for role in roles.NAMES if role in answers})
+    written = {}
+    for role, (column, why) in fitting.items():
+        name = column.name if column else None
+        usual = documents.COLUMNS.get(role)
+        alike = any(other.strip().lower() == role for other in columns)
+        if name != usual and (name or (usual and alike)):
+            written[role] = name
+        report.say(role, f"column {name!r}, {why}: {column.example()}" if column else why)
+    report.set("columns", written or None)
+    if fitting["time"][0]:
+        dates, why = roles.date_form(fitting["time"][0], answers.get("dates"))
+        report.set("dates", dates)
+        report.say("dates", why)
+
+
+def _join_titles(report, sample, answers):
+    """Count the words of titles as well, where texts do not hold them."""
+    columns = documents.check_columns(report.options.get("columns"))
+    title, text = columns.get("title"), columns.get("text")
+    pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
+    pairs = [(one, other) for one, other in pairs if one]
+    apart = sum(one not in other for one, other in pairs)
+    if "text" not in answers and pairs and apart >= TITLES * len(pairs):
+        report.options["columns"] = {**(report.options.get("columns") or {}), "text": [title, text]}
+        report.say("text", f"with the words of {title!r}, which {apart / len(pairs):.0%} of the texts do not hold")
+
+
+def _plain(value):
+    return " ".join(value.lower().split()) if isinstance(value, str) else ""
+
+
+def _categories(report, column, name):
+    """Take the categories of feeds as topics where they are few, or the person says so."""
+    n = len(column.distinct)
+    if name not in (None, "", CATEGORY):
+        raise ConfigError(f"--topics names {name!r}", f"{CATEGORY!r} or nothing for feeds", "correct it")
+    if name == CATEGORY or (name is None and n and n <= max(2, report.n_documents // 3)):
+        report.options["columns"] = {"topics": CATEGORY}
+        report.say("topics", f"categories of the feeds, {n} different: {column.example()} (--topics '' goes without)")
+    elif n and name is None:
+        report.say("topics", f"none; {n} different categories are too many (--topics {CATEGORY} takes them)")
+
+
+def _times(report, files, answers):
+    """Return the times of the documents that are looked at; refuse those that have some but not all."""
+    columns = documents.check_columns(report.options.get("columns"))
+    times, dates, checked = [], report.options.get("dates") or answers.get("dates"), None
+    for number, (table, row) in enumerate(_rows(report, files), start=1):
+        if table != checked and table:
+            documents.check_first_row(table, row, columns)
+        checked = table
+        value = row.get(columns.get("time") if table else "time")
+        try:
+            times.append(fields.parse_time(value, dates))
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"document {number}: {error}", "a date", "correct it, or say --time for another") from error
+    missing = times.count(NO_TIME)
+    if 0 < missing < len(times):
+        todo = "add them, say --times for texts, or leave time out: --time ''"
+        raise DataError(f"{missing} of {len(times)} documents have no time", "a time for all, or for none", todo)
+    if times and not missing:
+        report.span = " to ".join(_day(end(times)) for end in (min, max))
+    return times
+
+
+def _day(milliseconds):
+    return (fields.EPOCH + fields.timedelta(milliseconds=milliseconds)).date().isoformat()
+
+
+def _texts(report, sample):
+    """Return the texts of the sample, and say how long they are."""
+    name = documents.check_columns(report.options.get("columns")).get("text")
+    texts = [str(documents.value_of(row, name if table else "text") or "") for table, row in sample]
+    lengths = sorted(len(preparation.WORD.findall(text)) for text in texts)
+    if lengths and lengths[-1]:
+        ends = [lengths[int(share * (len(lengths) - 1))] for share in (0.1, 0.5, 0.9)]
+        report.say("length", "about {1} words a document, most have {0} to {2}".format(*ends))
+    return texts

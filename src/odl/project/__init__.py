@@ -1,1 +1,0 @@
-"""A person's folder of documents: looked at, written down in a few lines, run."""

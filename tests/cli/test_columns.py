@@ -1,0 +1,83 @@
+"""Column roles: by names, by values, and as a person says."""
+
+import pytest
+
+from odl.cli.columns import Column, choose, date_form
+from odl.errors import ConfigError
+
+
+def column(name, *values):
+    found = Column(name)
+    for value in values:
+        found.add(value)
+    return found
+
+
+def roles(n_rows, *columns, **given):
+    chosen = choose({one.name: one for one in columns}, n_rows, given)
+    return {role: one.name for role, (one, _) in chosen.items() if one}
+
+
+class TestColumns:
+    def test_by_name_and_content(self):
+        texts = ["a long story of many words", "another story of many words"]
+        found = roles(
+            2,
+            column("ticketId", 7, 8),
+            column("created_at", "2026-01-03", "2026-01-04"),
+            column("updated_at", "2026-02-03", "2026-02-04"),
+            column("Message", *texts),
+            column("Subject", "one", "two"),
+            column("permalink", "https://x.org/1", "https://x.org/2"),
+            column("score", 2025, 2026),
+        )
+        assert found == {
+            "id": "ticketId",
+            "time": "created_at",
+            "text": "Message",
+            "title": "Subject",
+            "url": "permalink",
+        }
+
+    def test_a_column_is_not_what_its_name_alone_says(self):
+        found = roles(
+            3, column("id", "a", "a", "b"), column("link", "x y", "y z", "z x"), column("text", "p q", "r s", "t u")
+        )
+        assert found == {"text": "text"}  # ids repeat, links are none
+        assert "time" not in roles(2, column("count", 2025, 2026), column("text", "p q", "r s"))
+        assert roles(2, column("wann", "2026-01-03", "2026-01-04"), column("body", "p q", "r s"))["time"] == "wann"
+
+    def test_a_column_with_a_word_of_its_own_in_each_row_is_the_id(self):
+        columns = column("post", "p-1", "p-2"), column("size", "11", "12"), column("body", "p q r", "r s t")
+        assert roles(2, *columns)["id"] == "post"
+        assert "id" not in roles(2, *columns[1:])
+
+    def test_what_a_person_says_comes_first(self):
+        columns = column("a", "x y z w", "z x y w"), column("text", "p", "r"), column("time", "2026", "2027")
+        assert roles(2, *columns, text="text", time="") == {"text": "text"}
+        with pytest.raises(ConfigError, match="--text names 'b'; expected one of the columns a, text, time"):
+            roles(2, *columns, text="b")
+
+    @pytest.mark.parametrize("values", [("2026-01-03", "soon"), ("2026-01-03", "")])
+    def test_times_of_some_rows_only_are_not_dropped_silently(self, values):
+        with pytest.raises(ConfigError, match="expected dates in all rows"):
+            roles(2, column("time", *values), column("text", "p q", "r s"))
+
+    @pytest.mark.parametrize(
+        ("values", "form"),
+        [
+            (["03/14/2026", "03/04/2026"], "month-first"),
+            (["14/03/2026"], "day-first"),
+            (["03.04.2026"], "day-first"),
+            (["2026-03-04"], None),
+            ([1767225600], None),
+        ],
+    )
+    def test_form_of_dates(self, values, form):
+        assert date_form(column("time", *values))[0] == form
+
+    @pytest.mark.parametrize("values", [["03/04/2026"], ["14/03/2026", "03/14/2026"]])
+    def test_dates_of_two_readings_are_asked_for(self, values):
+        with pytest.raises(ConfigError, match="say --dates day-first or --dates month-first"):
+            date_form(column("time", *values))
+        assert date_form(column("time", *values), "day-first")[0] == "day-first"

@@ -1,0 +1,117 @@
+"""File kinds: patterns of sources, kinds that names do not tell, delimiters."""
+
+import gzip
+import os
+
+import pytest
+from ownfiles import jsonl, table
+
+from odl.alerts import feedback
+from odl.cli import filekinds, init
+from odl.config import project
+from odl.errors import DataError
+from odl.files import listing
+
+
+class TestSources:
+    def test_what_a_shell_made_of_a_pattern_becomes_it_again(self, tmp_path):
+        paths = [jsonl(tmp_path / "p" / f"{n}.jsonl", [{"text": "x"}]) for n in range(3)]
+        assert filekinds.find(paths) == ([str(tmp_path / "p" / "*.jsonl")], None)
+        assert filekinds.find(paths, only=True) == (paths, None)
+        assert filekinds.find(paths[:2]) == (paths[:2], None)
+        assert filekinds.find([str(tmp_path / "p")]) == ([str(tmp_path / "p")], None)
+
+    def test_one_file_that_is_all_of_its_ending_becomes_a_pattern(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for name in ("p/a.jsonl", "p/b.csv", "q/a.jsonl", "q/c.jsonl", "r/1.txt", "r/2.md", "r/3.txt"):
+            jsonl(tmp_path / name, [{"text": "x"}])
+        with gzip.open("p/z.jsonl.gz", "wt") as file:
+            file.write('{"text": "x"}')
+        assert filekinds.find(["p/a.jsonl"])[0] == ["p/*.jsonl"]
+        assert filekinds.find(["p/z.jsonl.gz", "p/b.csv"])[0] == ["p/*.jsonl.gz", "p/*.csv"]
+        assert filekinds.find(["./q//c.jsonl", str(tmp_path / "q" / "a.jsonl")])[0] == ["./q/*.jsonl"]  # all there are
+        given = ["p/a.jsonl", "q/a.jsonl", "r/3.txt", "r/1.txt"]
+        assert filekinds.find(given)[0] == ["p/*.jsonl", "q/a.jsonl", "r/*.txt"]
+        monkeypatch.chdir("p")
+        assert filekinds.find(["a.jsonl"])[0] == ["*.jsonl"]
+
+    def test_files_without_an_ending_become_a_pattern_where_all_have_none(self, tmp_path):
+        paths = [jsonl(tmp_path / "p" / name, [{"text": "x"}]) for name in ("1", "mail.2", "of 2026-01-01")]
+        assert filekinds.find(paths)[0] == [str(tmp_path / "p" / "*")]
+        (tmp_path / "p" / "readme.md").touch()
+        assert filekinds.find(paths)[0] == paths
+        assert filekinds.find([jsonl(tmp_path / "q" / "inbox", [{"text": "x"}])])[0] == [str(tmp_path / "q" / "inbox")]
+        assert filekinds.beside(paths) == []
+
+    def test_signs_of_patterns_in_names_stand_for_themselves(self, tmp_path, monkeypatch):
+        folder, names = tmp_path / "a[1]", ("b[2].jsonl", "c*.jsonl")
+        paths = [jsonl(folder / name, [{"text": f"{name} {n}"} for n in range(3)]) for name in names]
+        jsonl(tmp_path / "a1" / "b2.jsonl", [{"text": "another"}])
+        for here, given, mine, wanted in (
+            (tmp_path, paths, tmp_path / "mine", paths),
+            (folder, names, tmp_path / "beside", paths),
+            (folder, names, folder / "inside", paths),
+            (folder, paths, folder / "too", paths),
+            (folder, names[:1], folder / "one", paths[:1]),
+            (tmp_path, paths[1:], tmp_path / "two", paths[1:]),
+        ):
+            monkeypatch.chdir(here)
+            init.write(mine, list(given), {})
+            monkeypatch.chdir(mine)  # where the sources are read
+            (source,) = project.read(mine)["sources"]
+            assert [os.path.realpath(path) for _, path in listing.expand(source)] == wanted
+
+    def test_files_beside_those_that_are_read(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for name in ("p/a.jsonl", "p/b.jsonl", "p/c.jsonl", "p/d.csv", "p/.e.jsonl", "q/a.txt", "q/b.txt"):
+            jsonl(tmp_path / name, [{"text": "x"}])
+        others = filekinds.beside(["p/a.jsonl", "q/*.txt"])
+        assert others == [str(tmp_path / "p" / name) for name in ("b.jsonl", "c.jsonl")]
+        assert filekinds.unread(others) == "p/b.jsonl, p/c.jsonl, of the same kind beside the sources"
+        assert filekinds.unread([f"p/{n}" for n in range(1005)]).startswith("p/0, p/1, p/2 and 1,002 more, of ")
+        assert filekinds.beside(["p", "q/b.txt"]) == [str(tmp_path / "q" / "a.txt")]
+        assert filekinds.beside(["p/*.jsonl"]) == [] and filekinds.beside(["nowhere/*.jsonl"]) == []
+
+    def test_feedback_beside_documents_is_none_of_them(self, tmp_path):
+        rows = [{"text": f"post {n}"} for n in range(3)]
+        table(tmp_path / "a.csv", rows)
+        feedback.add(tmp_path, feedback.Entry("source:a.csv", "muted"))
+        assert filekinds.find([str(tmp_path / "a.csv")])[0] == [str(tmp_path / "*.csv")]
+        for source in (tmp_path, tmp_path / "*.csv"):
+            assert [name for name, _ in listing.expand(str(source))] == ["a.csv"]
+        table(tmp_path / "feedback.csv", rows)  # a person's own
+        assert [name for name, _ in listing.expand(str(tmp_path))] == ["a.csv", "feedback.csv"]
+
+    def test_a_folder_without_tables(self, tmp_path):
+        for name in ("a/1.txt", "a/2.txt", "b/x/3.txt", "readme.md"):
+            (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+            (tmp_path / name).write_text("hello")
+        assert filekinds.find([str(tmp_path)]) == ([f"{tmp_path}/**/*.txt"], None)
+        assert filekinds.find([str(tmp_path / "a")]) == ([f"{tmp_path}/a/*.txt"], None)
+
+    @pytest.mark.parametrize(
+        ("content", "kind"),
+        [
+            (b'{"text": "x"}\n', "jsonl"),
+            (b"PAR1xx", "parquet"),
+            (b'<?xml version="1.0"?><rss/>', "feed"),
+            (b"From a@b Fri Jul  8 12:08:34 2011\nSubject: x\n\nhello\n", "mail"),
+            (b"From: a\nSubject: b\nLines: 3\n\nhello\n", "mail"),
+            (b"Hello: world\n\nhello\n", "text"),
+        ],
+    )
+    def test_names_that_tell_nothing(self, tmp_path, content, kind):
+        (tmp_path / "inbox").write_bytes(content)
+        assert filekinds.find([str(tmp_path / "inbox")])[1] == kind
+
+    @pytest.mark.parametrize(("content", "said"), [(b'[{"text": "x"}]', "one JSON list"), (b"\x7fELF\0", "is no text")])
+    def test_what_cannot_be_read(self, tmp_path, content, said):
+        (tmp_path / "inbox").write_bytes(content)
+        with pytest.raises(DataError, match=said):
+            filekinds.find([str(tmp_path / "inbox")])
+
+    @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+    def test_delimiters(self, tmp_path, sign):
+        rows = [{"id": n, "inhalt": f"eins, zwei; {n}", "wert": "3,5"} for n in range(5)]
+        path = table(tmp_path / "d.csv", rows, sign)
+        assert filekinds.delimiter_of([("d.csv", path)], None, None)[0] == (None if sign == "," else sign)

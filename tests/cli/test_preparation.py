@@ -1,0 +1,78 @@
+"""Stop words, cleaners and batches that a stream asks for."""
+
+import numpy as np
+import pytest
+from ownfiles import FOOTER, jsonl, own
+
+from odl.cli import preparation
+from odl.cli.survey import survey
+from odl.errors import DataError
+from odl.files.documents import NO_TIME
+
+DAY = 86_400_000
+
+
+def day(text):
+    return int(np.datetime64(text, "ms").astype(np.int64))
+
+
+class TestPeriods:
+    @pytest.mark.parametrize(("a_day", "period"), [(300, "day"), (40, "week"), (8, "month"), (1, "year")])
+    def test_the_shortest_period_with_enough_documents(self, a_day, period):
+        times = [day("2020-01-01") + DAY * number // a_day for number in range(a_day * 1500)]
+        found, said = preparation.batches_of(times)
+        assert (found["by"], found["period"], found["initial"]) == ("period", period, min(1000, len(times) // 5))
+        assert said.startswith(f"by {period}, about")
+
+    def test_without_times_or_in_one_moment_by_documents(self):
+        assert preparation.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 480, "initial": 600}
+        assert preparation.batches_of([5] * 3000)[0]["by"] == "documents"
+        assert preparation.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
+        assert preparation.batches_of([NO_TIME] * 300)[1].endswith("need 300 documents scored before (alerts.warm_up)")
+        assert preparation.alerts_begin([100, 199, 1, 1, 1]).endswith("number 4")
+        assert preparation.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
+
+    def test_too_little(self):
+        with pytest.raises(DataError, match="1 document; expected at least two"):
+            preparation.batches_of([5])
+        with pytest.raises(DataError, match="batches by week"):
+            preparation.batches_of([NO_TIME] * 100, "week")
+
+    def test_first_batch_is_as_the_stream_is_cut(self):
+        assert preparation.start([100, 300, 200, 400], 350) == (400, [200, 400])
+        assert preparation.start([100], 350) == (100, [])
+
+
+def posts(text, n=100):
+    return [{"id": f"p-{number}", "text": text(number)} for number in range(n)]
+
+
+def cleaners(path, text, n=100):
+    found = survey([jsonl(path, posts(text, n))], {})
+    return found.options.get("clean", []), dict(found.said).get("clean", "")
+
+
+class TestCleaners:
+    def test_each_is_on_where_it_takes_something_out(self, tmp_path):
+        def mail(number):
+            quoted = f"> it was {own(number, 4)}\n" if number < 50 else ""
+            return f"From: a@b.org\nSubject: post {number}\n\n{quoted}{own(number)}\n-- \nSome Body\n"
+
+        found, said = cleaners(tmp_path / "a.jsonl", mail)
+        assert found == ["headers", "quotes", "signatures"]
+        assert said.startswith("left out: headers (in 100.0% of the documents), quotes (in 50.0% of the documents)")
+
+    def test_what_only_looks_encoded_needs_no_cleaner(self, tmp_path):
+        address = "https://example.org/archive/2026/january/the-weather-of-the-week-in-pictures.html"
+        assert cleaners(tmp_path / "a.jsonl", lambda n: f"{own(n)}\n{address}/{own(n, 1)}\n") == ([], "")
+        block = "\n".join("M" + "5&AE('%U:6-K(&)R;W=N(&9O>\"!J=6UP<R!O=F5R('1H92!L87IY(&1O9RX@5"[:60] for _ in range(5))
+        found, said = cleaners(tmp_path / "b.jsonl", lambda n: own(n) + (f"\n{block}\n" if n < 3 else ""))
+        assert found == ["encoded"] and "(in 3.0% of the documents)" in said
+
+    def test_one_text_of_many_needs_no_cleaner(self, tmp_path):
+        assert cleaners(tmp_path / "a.jsonl", lambda n: own(n) + ("\n-- \nSome Body" if n == 5 else ""))[0] == []
+
+    def test_boilerplate_and_what_else_goes_first(self, tmp_path):
+        assert cleaners(tmp_path / "a.jsonl", lambda n: f"Title\n{own(n)}\n{FOOTER}")[0] == ["boilerplate"]
+        assert cleaners(tmp_path / "b.jsonl", lambda n: f"Title\n{own(n)}\n-- \n{FOOTER}")[0] == ["signatures"]
+        assert cleaners(tmp_path / "c.jsonl", lambda n: f"Title\n{own(n)}\n" + (FOOTER if n < 4 else ""))[0] == []

@@ -1,0 +1,78 @@
+"""`odl run`: what is refused before it begins, and where the results lie."""
+
+import re
+
+import pytest
+import yaml
+from ownfiles import ROWS, jsonl
+
+from odl import cli
+from odl.alerts import read as alerts_read
+from odl.cli import run
+from odl.engine import folder as folders
+from odl.errors import ConfigError
+
+
+class TestRun:
+    @pytest.mark.parametrize("half", ["", "Snakefile", "odl.yaml"])
+    def test_a_folder_that_is_none(self, tmp_path, capsys, half):
+        (tmp_path / half).touch()
+        assert cli.main(["run", str(tmp_path)]) == 1
+        assert re.search("run odl init (first|again)", capsys.readouterr().err)
+
+    @pytest.mark.parametrize("text", ["a: [", "- a", "", "sources: []\n"])
+    def test_a_damaged_file_is_one_sentence(self, tmp_path, capsys, text):
+        (tmp_path / "Snakefile").write_text("")
+        (tmp_path / "odl.yaml").write_text(text)
+        assert cli.main(["run", str(tmp_path)]) == 1
+        assert capsys.readouterr().err.count("\n") == 1
+
+    def test_a_study_without_a_name_is_called_as_its_folder(self, tmp_path, monkeypatch):
+        jsonl(tmp_path / "my news" / "a.jsonl", ROWS)
+        (tmp_path / "my news" / "odl.yaml").write_text("sources: [a.jsonl]\n")
+        monkeypatch.chdir(tmp_path / "my news")
+        assert folders.opened().names["root"] == "results/my-news"
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            ("seeds: [0, 1]", "odl.yaml sets seeds"),
+            ("runs: [levels, adaptive]", "odl.yaml sets runs"),
+            ("baselines: {enabled: true}", "odl.yaml sets baselines"),
+        ],
+    )
+    def test_what_only_snakemake_does_is_one_sentence(self, tmp_path, capsys, line, said):
+        jsonl(tmp_path / "a.jsonl", ROWS)
+        (tmp_path / "odl.yaml").write_text(f"sources: [a.jsonl]\n{line}\n")
+        assert cli.main(["run", str(tmp_path)]) == 1
+        told = capsys.readouterr().err
+        assert said in told and "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
+
+    @pytest.mark.parametrize("results", ["results", "out", "out[1]/more 'é", "/elsewhere"])
+    def test_alerts_are_found_where_the_results_lie(self, tmp_path, results):
+        results = str(tmp_path) + results if results.startswith("/") else results
+        home = tmp_path / "mine"
+        home.mkdir()
+        alerts = home / results / "study" / "posts" / "seed0" / "levels" / "k5" / "alerts"
+        alerts.mkdir(parents=True)
+        (alerts / "0.h5").touch()
+        lines = {"sources": ["a.jsonl"], **({"results": results} if results != "results" else {})}
+        (home / "odl.yaml").write_text(yaml.safe_dump(lines))
+        assert alerts_read.place_of(home) == (str(home), str(alerts), "posts")
+
+    def test_a_damaged_odl_yaml_hides_no_alerts(self, tmp_path):
+        alerts = tmp_path / "results" / "study" / "posts" / "seed0" / "levels" / "k5" / "alerts"
+        alerts.mkdir(parents=True)
+        (alerts / "0.h5").touch()
+        for text in ("results: [", "- a", "results: 5"):
+            (tmp_path / "odl.yaml").write_text(text)
+            assert alerts_read.place_of(tmp_path).alerts == str(alerts)
+
+    @pytest.mark.parametrize("results", ["away", "file", "away/results", "file/results"])
+    def test_results_that_can_be_no_folder_are_refused_before_it_begins(self, tmp_path, monkeypatch, results):
+        (tmp_path / "odl.yaml").write_text(f"study: mine\nsources: [a.jsonl]\nresults: {results}\n")
+        (tmp_path / "away").symlink_to(tmp_path / "disk that is not there")
+        (tmp_path / "file").touch()
+        jsonl(tmp_path / "a.jsonl", ROWS)
+        with pytest.raises(ConfigError, match=f"{results.split('/')[0]} may not be written; expected a folder for res"):
+            run.run(tmp_path)

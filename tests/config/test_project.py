@@ -1,0 +1,39 @@
+"""The few lines of an odl.yaml, as a whole configuration."""
+
+import subprocess
+import sys
+
+import pytest
+
+from odl import config
+from odl.config import places, project
+from odl.errors import ConfigError
+
+
+class TestExpand:
+    def test_what_is_said_comes_first(self):
+        found = project.expand({"study": "x", "sources": ["."], "seeds": [1], "report": {"seed": 1}, "atoms": 9})
+        assert found["seeds"] == [1] and found["report"]["seed"] == 1 and found["report"]["atoms"] == 9
+        assert found["atoms"] == [9]
+        found = project.expand({"sources": ["."], "runs": ["adaptive", "admm"], "batches": {"initial": 300}})
+        assert found["alerts"] == {"run": "adaptive", "atoms": None} and found["atoms"] == [300]
+        assert found["report"]["runs"] == ["adaptive", "admm"]
+
+    def test_what_is_wrong_is_named(self):
+        with pytest.raises(ConfigError, match="has no sources"):
+            project.expand({"study": "x"})
+        with pytest.raises(ConfigError, match=r"has a key 'souces'.*did you mean 'sources'"):
+            project.expand({"souces": ["."], "sources": ["."]})
+
+    def test_a_snakefile_ends_in_one_sentence(self):
+        with pytest.raises(SystemExit) as stop:
+            project.checked({"study": "x"})
+        assert str(stop.value).startswith("odl: odl.yaml has no sources; expected")
+
+    def test_the_keys_are_those_of_the_schema(self):
+        schema = config.load_schema(places.SCHEMAS / "config.schema.json")
+        assert set(project.KEYS) == schema["properties"].keys()
+
+    def test_it_needs_the_standard_library_only(self):
+        code = "import sys, odl.config.project; print('yaml' in sys.modules or 'numpy' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._set_output import _get_output_config
 
 from odl.alerts.calibration import among
 from odl.alerts.settings import Settings
@@ -119,6 +119,8 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         self.folds = folds
         self.batch_size = batch_size
         self.budget = budget
+
+    _container: str | None = None  # of an instance: what `set_output` was told
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -293,7 +295,19 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         ['noveltydetector0', 'noveltydetector1']
         """
         codes = self._judged(X)[1].codes
-        return codes if _get_output_config("transform", self)["dense"] == "default" else codes.toarray()
+        container = self._container or get_config()["transform_output"]
+        return codes if container == "default" else codes.toarray()
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Set what `transform` returns: "default" (a sparse matrix), "pandas" or "polars"; None changes nothing."""
+        super().set_output(transform=transform)
+        self._container = transform or self._container
+        return self
+
+    def __sklearn_clone__(self):
+        clone = super().__sklearn_clone__()
+        clone._container = self._container
+        return clone
 
     def score(self, X: MatrixLike, y: ArrayLike | None = None) -> float:
         """Return how well the scores tell novel from known documents: the area under the ROC curve, ties half.

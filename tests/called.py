@@ -1,6 +1,6 @@
 """The command `odl` in the process of the tests: what it prints and its status, without the start of another one.
 
-What a process of its own has besides (signals, its end, imports) is tested in cli/test_cli.py; a traceback ends the test.
+A process of its own (signals, its end, imports) is tested in cli/test_cli.py; a traceback ends the test.
 """
 
 import contextlib

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from test_config import DEFAULT
-from workflows import Study, documents, settings
+from workflows import DEFAULT, Study, documents, settings
 
 from odl.files import tables
 

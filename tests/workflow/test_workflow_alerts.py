@@ -5,8 +5,7 @@ import json
 
 import pytest
 from called import odl
-from test_config import DEFAULT, SCHEMA
-from workflows import Study, documents, settings
+from workflows import DEFAULT, SCHEMA, Study, documents, settings
 
 from odl import config
 from odl.errors import ConfigError

@@ -143,7 +143,7 @@ class TestDisks:
         same(study, base[1], target)
 
 
-@pytest.mark.long  # one of them in a study, and every cut and attribute of a file: test_workflow_growth, test_faults_files
+@pytest.mark.long  # one of them in a study: test_workflow_growth; every cut and attribute of a file: test_faults_files
 class TestDamagedCheckpoints:
     """The message names the one file to delete; deleting it and running again gives the same bytes."""
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from odl import learners, novelty, trees
 from odl.coding import fista
-from odl.experiments import patches
+from odl.papers import patches
 from odl.prox import treeprox
 
 PEER = "ODL_SPAMS_PYTHON"  # interpreter of an environment that has spams-bin

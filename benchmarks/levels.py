@@ -16,9 +16,9 @@ import yaml
 
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
-from odl.experiments import qualitystream, qualitystudy
 from odl.files import tables
 from odl.learners.peers import in_order
+from odl.papers import qualitystream, qualitystudy
 
 HERE = Path(__file__).resolve().parent.parent
 # Ways to learn, and ways to score by the same atoms.

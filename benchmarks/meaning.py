@@ -24,10 +24,9 @@ import yaml
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.corpora import encoder as encoders
-from odl.evaluation import rivals
-from odl.experiments import qualitystream
 from odl.files import tables
 from odl.learners.peers import by_peers
+from odl.papers import qualitystream, rivals
 from odl.stream import dense
 
 HERE = Path(__file__).resolve().parent.parent

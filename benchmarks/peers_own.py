@@ -7,7 +7,7 @@ from peers_stream import Batch, run
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.evaluation import rivals
+from odl.papers import rivals
 from odl.stream import features
 
 ATOMS = 500

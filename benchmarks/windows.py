@@ -16,9 +16,9 @@ import numpy as np
 from levels import stream
 
 from odl.evaluation import intervals, metrics
-from odl.experiments import qualitystudy
-from odl.experiments.qualitycontexts import contexts, in_batch, judged
 from odl.files import tables
+from odl.papers import qualitystudy
+from odl.papers.qualitycontexts import contexts, in_batch, judged
 
 LEARNERS = {
     "levels": {"algorithm": "levels"},

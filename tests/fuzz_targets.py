@@ -18,7 +18,6 @@ from scipy import sparse
 from scipy.io import savemat
 
 from odl import config, corpora, detector, learners, novelty, trees
-from odl.alerts import emerging
 from odl.arguments import parse_map
 from odl.corpora import (
     arxiv_cs,
@@ -37,11 +36,11 @@ from odl.corpora import (
 from odl.corpora import reuters21578_cai as cai
 from odl.corpora.text import token_options
 from odl.distributed import graphs, networks
-from odl.evaluation import baselines, regretmeans, study, tables
+from odl.evaluation import baselines, study, tables
 from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scores import read_scores
-from odl.experiments import patches
 from odl.files import agentfiles, checkpoints, documents, storage
+from odl.papers import emergingfiles, patches, regretmeans
 from odl.stream import batchfile, batching, features
 
 TOKENS = token_options()
@@ -465,7 +464,8 @@ def _study(world, name, path):
     for held in ("auc.tsv", "summary.tsv", "regret.tsv", "emerging.tsv"):
         (run / held).write_bytes((path if held == name else world / "dual_averaging" / held).read_bytes())
     plan = [{**load_plan(world / "plan.json")[0], "folder": str(run)}]
-    study.summarise(plan, path.parent / "tables", [run / "emerging.tsv"])
+    study.summarise(plan, path.parent / "tables")
+    emergingfiles.gather(plan, path.parent / "tables/emerging.tsv", [run / "emerging.tsv"])
     regretmeans.gather_regret(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
 
 
@@ -699,10 +699,10 @@ def _scored(path):
 
 
 def _emerging(world, path):
-    found, batch = emerging.read_emerging(path), read_scores(world / "dual_averaging/scores/1.h5")
-    emerging.check_pair(found, batch)
-    emerging.as_text(found, batch)
-    emerging.as_json(found, batch)
+    found, batch = emergingfiles.read_emerging(path), read_scores(world / "dual_averaging/scores/1.h5")
+    emergingfiles.check_pair(found, batch)
+    emergingfiles.as_text(found, batch)
+    emergingfiles.as_json(found, batch)
 
 
 def _detector(path):

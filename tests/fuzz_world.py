@@ -102,7 +102,8 @@ def build(root):
         }
     ]
     write_plan(root / "plan.json", plan)
-    _done("summarise", root / "plan.json", root / "tables", "--emerging", run / "emerging.tsv")
+    _done("summarise", root / "plan.json", root / "tables")
+    _done("emergings", root / "plan.json", root / "tables/emerging.tsv", "--tables", run / "emerging.tsv")
     _done("regrets", root / "plan.json", root / "tables/regret.tsv", "--options",
           '{"runs": ["dual-averaging"], "sizes": []}')  # fmt: skip
     _agents(root)

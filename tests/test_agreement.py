@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odl.errors import ParameterError
-from odl.evaluation import agreement
+from odl.papers import agreement
 
 # Two clusters: {a, a, b} and {b, b}; one a is in none.
 CLUSTERS = [0, 0, 0, 1, 1, -1]

@@ -14,7 +14,7 @@ from conftest import ROOT
 
 import odl
 from odl import errors, learners
-from odl.evaluation import rivals
+from odl.papers import rivals
 
 PACKAGE = ROOT / "src" / "odl"
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -17,11 +17,12 @@ from odl import config, learners
 from odl.alerts import explain, periods, read
 from odl.config import checks
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, regretruns, scores
+from odl.evaluation import baselines, scores
 from odl.files import agentfiles, checkpoints, documents, rows, verify
 from odl.files.documents import Documents
 from odl.jobs import collecting, ranks, runs, shards, update
 from odl.learners.matrices import moved
+from odl.papers import regretruns
 from odl.stream import features, losses, terms, weighting
 
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}

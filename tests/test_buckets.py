@@ -20,11 +20,12 @@ from odl import config
 from odl.alerts import explain, periods, read
 from odl.config import checks
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, regretruns
+from odl.evaluation import baselines
 from odl.evaluation.scores import read_scores
 from odl.files import checkpoints, documents, rows, verify
 from odl.files.documents import Documents
-from odl.jobs import runs, topics
+from odl.jobs import runs
+from odl.papers import emerging, regretruns
 from odl.stream import buckets, features, losses
 
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}
@@ -255,7 +256,7 @@ def test_the_most_novel_documents_and_topics_are_shown_by_words(stream, tmp_path
         own = {batch.vocabulary[term] for term in batch.counts[[row]].indices}
         assert {word for pair in words.split() for word in pair.rpartition(":")[0].split("|")} <= own
     assert {word for words, *_ in held.atoms for word in words.split()} <= set(data.vocabulary)
-    found, _ = topics.find(tmp_path / "scores3.h5", stream / "few" / "3.h5")
+    found, _ = emerging.of_timestep(tmp_path / "scores3.h5", stream / "few" / "3.h5")
     assert {word for words in found.words for word in words.split()} <= set(data.vocabulary)
 
 

@@ -17,11 +17,12 @@ from conftest import ROOT
 from test_config import DEFAULT, SCHEMA, merged
 
 import odl
-from odl import cli, config, corpora, experiments
+from odl import cli, config, corpora
 from odl.commands import STEPS
 from odl.evaluation import baselines, scores, study, tables
 from odl.files import digests, documents, storage
 from odl.jobs import runs, update
+from odl.papers import experiments
 from odl.report import studypage
 from odl.stream import batchfile, batching, features, terms
 

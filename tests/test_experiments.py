@@ -8,12 +8,13 @@ import pytest
 from conftest import ROOT
 from fuzzing import sealed_map
 
-from odl import cli, experiments
+from odl import cli
 from odl.corpora import lung
 from odl.distributed import models, networks
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.experiments import biclustering, convergence, denoising, grouping
 from odl.files import tables
+from odl.papers import experiments, grouping
+from odl.papers.experiments import biclustering, convergence, denoising
 from odl.report import studypage
 
 SMALL = {

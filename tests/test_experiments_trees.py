@@ -10,12 +10,13 @@ import pytest
 from scipy import sparse
 from test_experiments import TREES
 
-from odl import experiments, trees
+from odl import trees
 from odl.dictionary import structured
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.experiments import classification, inpainting, patches, patchplots, reconstruction, topic_tree, twogroups
-from odl.experiments.common import branched
 from odl.files.documents import Documents
+from odl.papers import experiments, patches, patchplots, reconstruction, twogroups
+from odl.papers.common import branched
+from odl.papers.experiments import classification, inpainting, topic_tree
 
 
 def settings_of(name, **given):

@@ -24,8 +24,8 @@ from odl.cli import survey
 from odl.corpora import arxiv_cs, checks, feeds, lung, matlab, reuters21578
 from odl.corpora.text import token_options
 from odl.errors import ConfigError, DataError, OdlError, StorageError
-from odl.experiments import patches
 from odl.files import blocks, digests, storage
+from odl.papers import patches
 
 
 @pytest.fixture

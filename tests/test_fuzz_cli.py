@@ -38,7 +38,8 @@ COMMANDS = {
     "regret": ["out/r.tsv", "--checkpoints", *(f"{{dual_averaging/{t}.h5}}" for t in STEPS), "--features",
                *(f"{{f{t}.h5}}" for t in STEPS)],
     "regrets": ["{plan.json}", "out/r.tsv", "--options", '{"runs": ["dual-averaging"], "sizes": []}'],
-    "summarise": ["{plan.json}", "out", "--emerging", "{dual_averaging/emerging.tsv}"],
+    "summarise": ["{plan.json}", "out"],
+    "emergings": ["{plan.json}", "out/e.tsv", "--tables", "{dual_averaging/emerging.tsv}"],
     "figures": ["{plan.json}", "{tables}", "out"],
     "measure": ["inpainting", "out/0.json", "--part", "0", "--files", "{images.tar.gz}"],
     "experiment": ["biclustering", "out", "--files", "{lung_5000x56.csv.gz}"],
@@ -53,7 +54,7 @@ COMMANDS = {
     "table": ["{study}"],
     "verify": ["{past}"],
 }  # fmt: skip
-UNREAD = {("regret", "{f0.h5}"), ("summarise", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
+UNREAD = {("regret", "{f0.h5}"), ("emergings", "{dual_averaging/emerging.tsv}")}  # names a timestep, or a folder
 NOT_READING = {
     "plan",
     "compile",

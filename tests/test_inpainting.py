@@ -7,12 +7,13 @@ import pytest
 from test_experiments import TREES
 from test_experiments_trees import archive, planted, settings_of
 
-from odl import cli, experiments
+from odl import cli
 from odl.errors import ConfigError, DataError
-from odl.experiments import gaussian, inpainting, inpainting_cells, patches, reconstruction
-from odl.experiments.common import branched
 from odl.files.json_files import write_json
 from odl.files.tables import read_table
+from odl.papers import experiments, gaussian, inpainting_cells, patches, reconstruction
+from odl.papers.common import branched
+from odl.papers.experiments import inpainting
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ import pytest
 from test_experiments import TREES
 from test_experiments_trees import settings_of
 
-from odl import cli, experiments
-from odl.experiments import inpainting, reconstruction
-from odl.experiments.journal import UNFINISHED, Journal
+from odl import cli
+from odl.papers import experiments, reconstruction
+from odl.papers.experiments import inpainting
+from odl.papers.journal import UNFINISHED, Journal
 
 HEAD = {"settings": {"a": [1, 2]}}
 VALUES = {("x", 50): [0.1, 1 / 3], ("y", (1, 2.5)): [1e-300, 5.0], ("z", None): "ü"}

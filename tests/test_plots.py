@@ -17,9 +17,9 @@ from matplotlib.text import Text
 from odl.evaluation import study
 from odl.evaluation.plan import score_path
 from odl.evaluation.scores import read_scores
-from odl.experiments import convergenceplots, qualityplots
 from odl.files import storage
 from odl.files.json_files import read_json
+from odl.papers import convergenceplots, qualityplots
 from odl.report import figures, plots, selection
 from odl.report.figures.auc import against_k
 from odl.report.figures.parameters import find_sweeps, sensitivity

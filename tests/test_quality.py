@@ -8,13 +8,15 @@ import yaml
 from conftest import ROOT
 from snakemake.utils import update_config
 
-from odl import config, experiments, learners
+from odl import config, learners
 from odl.alerts import calibration
 from odl.config import load_schema
 from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, intervals, metrics
-from odl.experiments import (
-    quality,
+from odl.files import documents
+from odl.files.tables import read_table
+from odl.papers import (
+    experiments,
     qualitycontexts,
     qualitypage,
     qualitypairs,
@@ -22,8 +24,7 @@ from odl.experiments import (
     qualitystream,
     qualitystudy,
 )
-from odl.files import documents
-from odl.files.tables import read_table
+from odl.papers.experiments import quality
 
 CONFIG = ROOT / "config" / "quality.yaml"
 SCHEMA = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")

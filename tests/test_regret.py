@@ -11,13 +11,13 @@ from scipy import sparse
 
 from odl import learners
 from odl.errors import ConfigError, DataError, ParameterError
-from odl.evaluation import regret, regretbounds, regretmeans, regretruns
 from odl.evaluation.plan import write_plan
 from odl.files import checkpoints
 from odl.files.tables import read_table
 from odl.jobs import runs, update
 from odl.learners import State
-from odl.report.figures import regret as regretplots
+from odl.papers import hindsight, regretbounds, regretmeans, regretruns
+from odl.papers.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
 
 
@@ -35,13 +35,13 @@ def made(rng, T=6, n=8, m=12, sizes=None):
 
 
 def run(learner, batches, n_atoms, rng, code=None):
-    """The timesteps of a run as `regret.measure` takes them; `code` makes other codes than the learner's."""
+    """The timesteps of a run as `hindsight.measure` takes them; `code` makes other codes than the learner's."""
     state, steps = learner.start(batches[0], n_atoms, rng), []
     for P in batches[1:]:
         state = learner.fit_terms(state, P.shape[1])
         X = learner.score(state, P).codes if code is None else code(P)
         after = learner.learn(state, P, X)
-        steps.append(regret.Step(P, X, state.dictionary, after.dictionary, state.arrays.get("dual")))
+        steps.append(hindsight.Step(P, X, state.dictionary, after.dictionary, state.arrays.get("dual")))
         state = after
     return steps
 
@@ -58,12 +58,12 @@ def best(steps):
     return best_dictionary(P, X)[0]
 
 
-@pytest.mark.parametrize("algorithm", regret.algorithms())
+@pytest.mark.parametrize("algorithm", hindsight.algorithms())
 def test_regret_is_that_of_the_linear_program(algorithm, rng):
     learner = learners.make(algorithm, rounds=3)
     steps = run(learner, made(rng), 3, rng)
     assert any(step.X.nnz for step in steps)
-    rows, _ = regret.measure(steps, learner, tolerance=1e-6, iterations=20000)
+    rows, _ = hindsight.measure(steps, learner, tolerance=1e-6, iterations=20000)
     online = 0.0
     for T, row in enumerate(rows, start=1):
         step = steps[T - 1]
@@ -78,21 +78,21 @@ def test_regret_is_that_of_the_linear_program(algorithm, rng):
 def test_a_fit_that_stops_early_bounds_the_regret_from_both_sides(rng):
     learner = learners.make("projected_gradient", rounds=0)
     steps = run(learner, made(rng), 4, rng, random_codes(rng, 4))
-    (row,) = (row for row in regret.measure(steps, learner, timesteps=1, iterations=3)[0] if "regret" in row)
+    (row,) = (row for row in hindsight.measure(steps, learner, timesteps=1, iterations=3)[0] if "regret" in row)
     true = row["online"] - best(steps)
     assert row["regret"] < true - 1e-4 and true <= row["regret_high"]
 
 
 def test_fits_for_some_numbers_of_timesteps(rng):
-    assert regret.fitted_at(5, 0) == [1, 2, 3, 4, 5] == regret.fitted_at(5, 9)
-    assert regret.fitted_at(84, 1) == [84] and regret.fitted_at(1, 0) == [1]
-    grid = regret.fitted_at(84, 6)
+    assert hindsight.fitted_at(5, 0) == [1, 2, 3, 4, 5] == hindsight.fitted_at(5, 9)
+    assert hindsight.fitted_at(84, 1) == [84] and hindsight.fitted_at(1, 0) == [1]
+    grid = hindsight.fitted_at(84, 6)
     assert grid[0] == 1 and grid[-1] == 84 and len(grid) == 6 and (np.diff(np.sqrt(grid)) > 1.3).all()
     with pytest.raises(ParameterError, match="timesteps is -1"):
-        regret.fitted_at(5, -1)
+        hindsight.fitted_at(5, -1)
     learner = learners.make("dual_averaging", rounds=1)
     steps = run(learner, made(rng), 3, rng)
-    rows, _ = regret.measure(steps, learner, timesteps=2)
+    rows, _ = hindsight.measure(steps, learner, timesteps=2)
     assert [row["t"] for row in rows if "regret" in row] == [1, 6]
     assert not any("bound_regret" in row for row in rows) and np.isnan(rows[0]["violation_sum"])
 
@@ -119,7 +119,7 @@ def test_violations_are_those_of_dense_online_admm(tau, rng):
     rng.bit_generator.state = start
     first = learner.start(batches[0], 4, rng).dictionary.toarray()
     found, A = dense_admm(batches[1:], [step.X for step in steps], first, 30.0, tau, 8)
-    rows, _ = regret.measure(steps, learner, timesteps=1)
+    rows, _ = hindsight.measure(steps, learner, timesteps=1)
     np.testing.assert_allclose([row["violation"] for row in rows], found, rtol=1e-9)
     np.testing.assert_allclose(rows[-1]["violation_sum"], np.sum(found), rtol=1e-9)
     np.testing.assert_allclose(steps[-1].after.toarray(), A, atol=1e-13)
@@ -134,7 +134,7 @@ def test_a_whole_dual_gives_the_violation_as_its_own_change(rng):
         for step, after in zip(steps, duals[1:], strict=False):
             change = after.toarray() - np.pad(step.dual.toarray(), [(0, a - b) for a, b in zip(
                 after.shape, step.dual.shape, strict=True)])  # fmt: skip
-            assert (abs(np.sum(change**2) / 49 - regret.violation(step, 7.0)) < 1e-12) == close
+            assert (abs(np.sum(change**2) / 49 - hindsight.violation(step, 7.0)) < 1e-12) == close
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -150,7 +150,7 @@ def test_the_theorems_bound_runs_that_keep_their_conditions(seed):
     for _ in range(2):  # any beta, then the one of the theorem
         codes, learner = iter(draw), learners.make("online_admm", beta=beta, **settings)
         steps = run(learner, batches, k, np.random.default_rng(seed), lambda P, codes=codes: next(codes))
-        rows, found = regret.measure(steps, learner, tolerance=1e-7, iterations=5000)
+        rows, found = hindsight.measure(steps, learner, tolerance=1e-7, iterations=5000)
         assert found["refused"] is None and found["tau_wanted"] == learner.tau
         for row in rows:
             assert row["regret"] <= row["bound_regret"] and row["theorem_regret"] <= row["bound_regret"] * (1 + 1e-12)
@@ -187,7 +187,7 @@ def test_the_printed_half_of_the_bound_is_none():
 )
 def test_no_bound_is_claimed_where_a_condition_fails(algorithm, settings, reason, rng):
     learner = learners.make(algorithm, rounds=2, **settings)
-    rows, found = regret.measure(run(learner, made(rng), 3, rng, random_codes(rng, 3)), learner)
+    rows, found = hindsight.measure(run(learner, made(rng), 3, rng, random_codes(rng, 3)), learner)
     assert (found["refused"] is None) == (reason is None) == ("bound_regret" in rows[-1])
     assert reason is None or reason in found["refused"]
     assert (reason or "regret at most") in regretruns.describe(rows, found, "x")
@@ -199,7 +199,7 @@ def test_batches_without_codes_are_skipped(rng):
     batches = made(rng)
     steps = run(learner, batches, 3, rng, lambda P: sparse.csr_array((P.shape[0], 3)))
     assert all((step.after - step.before).count_nonzero() == 0 for step in steps)
-    rows, found = regret.measure(steps, learner)
+    rows, found = hindsight.measure(steps, learner)
     assert found["psi_max"] == 0 and found["tau_most"] == np.inf and found["refused"] is None
     assert all(abs(row["regret"]) + row["distance"] < 1e-12 and row["loss"] == pytest.approx(8) for row in rows)
     assert all(row["violation_sum"] >= 0 for row in rows)

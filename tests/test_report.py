@@ -49,7 +49,8 @@ def made(tmp_path_factory):
     root, plan = studies.shown(tmp_path_factory.getbasetemp())
     page = tmp_path_factory.mktemp("report") / "report.html"
     config = {"mirror": "https://mirror.example/x", "note": "a <b>bold</b> & 'quoted' value"}
-    studypage.write(page, plan, root / "tables", root / "figures", title="A <study>", config=config)
+    streams = studypage.Streams(plan, root / "tables", root / "figures")
+    studypage.write(page, streams, title="A <study>", config=config)
     return root, plan, page.read_text(encoding="utf-8")
 
 
@@ -113,7 +114,9 @@ def test_a_window_of_the_neighbours_is_said_wherever_they_are(tmp_path):
     named = {row["run"] for row in study.read_tables(tmp_path / "tables")["summary"]} - {"da"}
     assert named == {f"{name}-last12" for name in baselines.NAMES[:4]} | {"out-of-vocabulary", "length"}
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
-    studypage.write(tmp_path / "page.html", plan, tmp_path / "tables", tmp_path / "figures", title="A study")
+    studypage.write(
+        tmp_path / "page.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="A study"
+    )
     found = Checker((tmp_path / "page.html").read_text(encoding="utf-8"))
     needed = "the neighbours need the last 12 documents where more came before, as their names say"
     assert f"Baselines: no dictionary, {needed}" in found.words and not set(found.words) & set(baselines.NAMES[:4])
@@ -179,7 +182,9 @@ def test_report_of_a_stream_without_evaluation(tmp_path):
     plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
     study.summarise(plan, tmp_path / "tables")
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
-    studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="empty")
+    studypage.write(
+        tmp_path / "r.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="empty"
+    )
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     Checker(text)
     assert "No timestep has enough novel and known documents" in text
@@ -195,7 +200,9 @@ def test_report_of_documents_without_topics_and_dates(tmp_path):
     held = read_json(tmp_path / "figures" / "wires-figures.json")
     assert all(held[name]["drawn"] for name in ("scores", "topics", "time", "costs"))
     assert not any(held[name]["drawn"] for name in ("auc", "parameters", "timesteps", "novel", "roc", "tradeoff"))
-    studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title="plain")
+    studypage.write(
+        tmp_path / "r.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="plain"
+    )
     words = Checker((tmp_path / "r.html").read_text(encoding="utf-8")).words
     assert "unlabelled" in words and "novel" not in words[words.index("rank") :]
     assert any(re.match("Timestep 1: 20 documents, no document of the batch has a topic", text) for text in words)
@@ -212,7 +219,8 @@ def test_control_characters_are_spelt_out_everywhere(tmp_path, monkeypatch):
     plan = studies.make_study(tmp_path, seeds=1, steps=4, sizes=(10,), runs=runs, bootstrap=20)
     study.summarise(plan, tmp_path / "tables")
     figures.write(plan, tmp_path / "tables", tmp_path / "figures")
-    studypage.write(tmp_path / "r.html", plan, tmp_path / "tables", tmp_path / "figures", title=evil)
+    streams = studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures")
+    studypage.write(tmp_path / "r.html", streams, title=evil)
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert text.count(r"harvest\u0000\u001b[31m\u009b\u202e") > 3 and not CONTROLS.search(text)
     pictures = [path.read_text(encoding="utf-8") for path in (tmp_path / "figures").glob("*.svg")]
@@ -230,7 +238,9 @@ def test_a_figure_stands_where_it_says(made, tmp_path):
     held["novel"] |= {"place": ["Authors", 0.1], "caption": "New."}
     write_json(path, held)
     plan = [entry for entry in made[1] if entry["corpus"] == "small"]
-    studypage.write(tmp_path / "r.html", plan, made[0] / "tables", tmp_path / "figures", title="moved")
+    studypage.write(
+        tmp_path / "r.html", studypage.Streams(plan, made[0] / "tables", tmp_path / "figures"), title="moved"
+    )
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     order = ["Batches and AUC per timestep", "Moved.", "AUC with intervals", ">Runs</h3>", ">Authors</h3>", "New."]
     assert sorted(order, key=text.index) == order

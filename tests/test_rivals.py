@@ -7,9 +7,8 @@ import pytest
 from conftest import ROOT
 from test_baselines import dense_cosines, make_chain
 
-from odl.evaluation import rivals
-from odl.evaluation.rivals import first_story, mixture, residual, temporal_idf, windows
-from odl.experiments import qualitypage, qualityrivals
+from odl.papers import qualitypage, qualityrivals, rivals
+from odl.papers.rivals import first_story, mixture, residual, temporal_idf, windows
 
 
 @pytest.fixture

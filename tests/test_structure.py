@@ -9,8 +9,9 @@ import sys
 
 from conftest import ROOT
 
-from odl import experiments, learners, registry
+from odl import learners, registry
 from odl.config import sources
+from odl.papers import experiments
 from odl.report import figures
 
 PACKAGE = ROOT / "src" / "odl"
@@ -40,12 +41,13 @@ ROOMS = {
     "evaluation": BOTH,
     "alerts": BOTH | {"evaluation"},
     "detector": BOTH | {"evaluation", "alerts"},
-    "report": {"trees", "evaluation", "alerts"} | FILES,
-    "experiments": BOTH | {"evaluation", "alerts", "report"},
+    "rooms": {"errors"},
+    "report": {"trees", "evaluation", "alerts", "rooms"} | FILES,
+    "papers": BOTH | {"evaluation", "alerts", "report", "arguments", "commands"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "arguments": {"errors"},
-    "commands": BOTH | {"engine", "arguments", "evaluation", "alerts", "report", "experiments", "jobs", "registry"},
-    "registry": BOTH | {"arguments", "report", "experiments"},
+    "commands": BOTH | {"engine", "arguments", "evaluation", "alerts", "report", "jobs", "registry", "rooms"},
+    "registry": BOTH | {"arguments", "report", "rooms"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
     "cli": {"__init__", "errors", "arguments", "commands", "engine", "alerts", "jobs"} | FILES,
     "__main__": {"cli"},
@@ -140,7 +142,7 @@ class TestSources:
         assert "files/storage" in sources.imports("files/checkpoints")  # from odl import
         assert "errors" in sources.imports("files/storage")  # from odl.errors import
         assert "coding/exact" in sources.imports("coding/__init__")
-        assert "experiments/classplots" in sources.closure("experiments/classification")
+        assert "papers/classplots" in sources.closure("papers/experiments/classification")
         assert "jobs/compile" in sources.imports("commands/upkeep")  # inside a function
         assert "kernels/clusters" in sources.closure("learners/adaptive")
         assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure(
@@ -158,7 +160,7 @@ class TestSources:
         """Each subcommand imports nothing but what the closure of its stage has."""
         functions = {
             node.name: node
-            for path in (PACKAGE / "commands").glob("*.py")
+            for path in [*(PACKAGE / "commands").glob("*.py"), PACKAGE / "papers" / "stages.py"]
             for node in ast.parse(path.read_text()).body
             if isinstance(node, ast.FunctionDef)
         }
@@ -179,7 +181,7 @@ class TestSources:
         for algorithm in learners.LEARNERS:
             assert f"learners/{algorithm}" not in update
         shown = sources.closure("corpora/__init__", "report/studypage")
-        assert not shown & {f"experiments/{name}" for name in experiments.EXPERIMENTS}
+        assert not shown & {f"papers/experiments/{name}" for name in experiments.EXPERIMENTS}
         flat = sources.closure("jobs/update", "learners/flat")
         assert not any(f"learners/{algorithm}" in flat for algorithm in learners.LEARNERS if algorithm != "flat")
 
@@ -244,7 +246,8 @@ def test_the_registry_knows_every_experiment_and_its_parts():
 
 def test_every_figure_says_where_it_stands():
     """A file beside the others that no `PLACE` is found in would be drawn by nobody."""
-    files = {path.stem for path in (PACKAGE / "report" / "figures").glob("*.py")} - {"__init__"}
+    folders = {path.stem: room for room in ("report", "papers") for path in (PACKAGE / room / "figures").glob("*.py")}
+    files = folders.keys() - {"__init__"}
     assert files == figures.FIGURES.keys() == SCHEMA["registry"]["figures"].keys()
     for name in files:
         module, known = figures.module_of(name), SCHEMA["registry"]["figures"][name]
@@ -252,7 +255,7 @@ def test_every_figure_says_where_it_stands():
         assert section[0].isupper()
         assert isinstance(number, float) and number % 1, f"{name} stands where a table does"
         assert module.__doc__ and callable(module.draw)
-        assert known == {"file": f"report/figures/{name}", "needs": getattr(module, "NEEDS", None)}
+        assert known == {"file": f"{folders[name]}/figures/{name}", "needs": getattr(module, "NEEDS", None)}
 
 
 def test_every_map_of_the_schema_is_closed():

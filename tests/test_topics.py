@@ -10,14 +10,12 @@ from called import odl
 from fuzzing import edited
 from scipy import sparse
 
-from odl.alerts import emerging, topics
-from odl.alerts.topics import Settings
 from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
-from odl.evaluation import agreement
 from odl.evaluation.scores import read_scores
 from odl.files.text import CONTROLS
-from odl.jobs.topics import find
+from odl.papers import agreement, emerging, emergingfiles
+from odl.papers.emerging import Settings, of_timestep
 
 
 def planted(rng, sizes=(12, 9, 6), known=60, words=12, common=20, n=15):
@@ -44,7 +42,7 @@ def planted(rng, sizes=(12, 9, 6), known=60, words=12, common=20, n=15):
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_topics_are_recovered(seed):
     P, score, truth = planted(np.random.default_rng(seed))
-    found = topics.find(P, score, Settings(share=27 / 87, atoms=3))
+    found = emerging.find(P, score, Settings(share=27 / 87, atoms=3))
     assert len(found.rows) == 27 and (truth[found.rows] >= 0).all()
     names = [(f"t{topic}",) for topic in truth[found.rows]]
     assert agreement.purity(found.cluster, names) == 1
@@ -59,8 +57,8 @@ def test_planted_topics_are_recovered(seed):
 def test_the_result_is_what_is_defined(rng):
     P, score, _ = planted(rng)
     settings = Settings(share=0.5, atoms=6, min_support=2)
-    found = topics.find(P, score, settings)
-    again = topics.find(P, score, settings)
+    found = emerging.find(P, score, settings)
+    again = emerging.find(P, score, settings)
     for first, second in zip(found, again, strict=True):
         if sparse.issparse(first):
             assert (first != second).nnz == 0
@@ -80,10 +78,10 @@ def test_the_result_is_what_is_defined(rng):
 
 def test_the_objective_never_rises(rng):
     P, _, _ = planted(rng, known=0)
-    B = topics.start(P, Settings(atoms=5))
-    values = [topics.alternate(P, B, 0.1, rounds)[2].sum() for rounds in range(6)]
+    B = emerging.start(P, Settings(atoms=5))
+    values = [emerging.alternate(P, B, 0.1, rounds)[2].sum() for rounds in range(6)]
     assert (np.diff(values) <= 1e-12).all() and values[-1] < 0.99 * values[0]
-    B, Z, objective = topics.alternate(P, B, 0.1, 5)
+    B, Z, objective = emerging.alternate(P, B, 0.1, 5)
     direct = np.abs(P.toarray() - Z.toarray() @ B.toarray().T).sum(axis=1) + 0.1 * Z.toarray().sum(axis=1)
     assert np.allclose(objective, direct)
     assert np.allclose(objective, sparse_code(P, B, 0.1)[1])
@@ -93,9 +91,9 @@ def test_the_start_is_greedy(rng):
     """Each atom is the best next one, by looking at all."""
     P, _, _ = planted(rng, sizes=(5, 4), known=3)
     settings = Settings(atoms=4, start_terms=4, min_support=2)
-    candidates = sparse.csc_array(topics.short_atoms(P, 4, 2).T)
+    candidates = sparse.csc_array(emerging.short_atoms(P, 4, 2).T)
     cost = np.array([sparse_code(P, candidates[:, [j]], 0.1)[1] for j in range(P.shape[0])])
-    chosen = topics.start(P, settings).toarray()
+    chosen = emerging.start(P, settings).toarray()
     best = np.ones(P.shape[0])
     for step in range(chosen.shape[1]):
         totals = np.minimum(best, cost).sum(axis=1)
@@ -108,19 +106,19 @@ def test_the_start_is_greedy(rng):
 
 def test_short_atoms_hold_shared_terms_only():
     Q = sparse.csr_array([[0.4, 0.3, 0.3, 0.0], [0.5, 0.0, 0.0, 0.5], [0.1, 0.9, 0.0, 0.0]])
-    assert np.allclose(topics.short_atoms(Q, 0, 2).toarray(), [[4 / 7, 3 / 7, 0, 0], [1, 0, 0, 0], [0.1, 0.9, 0, 0]])
-    assert np.allclose(topics.short_atoms(Q, 1, 1).toarray(), [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
-    assert topics.short_atoms(Q, 0, 4).nnz == 0
+    assert np.allclose(emerging.short_atoms(Q, 0, 2).toarray(), [[4 / 7, 3 / 7, 0, 0], [1, 0, 0, 0], [0.1, 0.9, 0, 0]])
+    assert np.allclose(emerging.short_atoms(Q, 1, 1).toarray(), [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]])
+    assert emerging.short_atoms(Q, 0, 4).nnz == 0
 
 
 def test_equal_scores_in_the_order_of_the_stream():
     P = sparse.csr_array(np.eye(8))
     score = np.array([0.5, 1.0, 0.2, 1.0, 0.5, 1.0, 0.5, 0.5])
-    assert topics.most_novel(score, P, 0.5).tolist() == [1, 3, 5, 0]
-    assert topics.most_novel(score, P, 1.0).tolist() == [1, 3, 5, 0, 4, 6, 7, 2]
+    assert emerging.most_novel(score, P, 0.5).tolist() == [1, 3, 5, 0]
+    assert emerging.most_novel(score, P, 1.0).tolist() == [1, 3, 5, 0, 4, 6, 7, 2]
     P = sparse.csr_array(np.diag([1.0, 0, 1, 1, 1, 1, 1, 0]))
     P.eliminate_zeros()
-    assert topics.most_novel(score, P, 0.5).tolist() == [3, 5, 0]  # two have no known term
+    assert emerging.most_novel(score, P, 0.5).tolist() == [3, 5, 0]  # two have no known term
 
 
 def test_clusters_of_codes():
@@ -130,26 +128,26 @@ def test_clusters_of_codes():
     Z[4, [0, 1]] = 0.1, 0.4
     Z[5, 0] = 0.2
     Z[[6, 7], 3] = 0.2
-    cluster, atoms = topics.group(sparse.csr_array(Z), 2)
+    cluster, atoms = emerging.group(sparse.csr_array(Z), 2)
     assert atoms.tolist() == [2, 1, 3]  # by size, equal sizes by atom
     assert cluster.tolist() == [0, 0, 0, 1, 1, -1, 2, 2, -1]
-    cluster, atoms = topics.group(sparse.csr_array(Z), 3)
+    cluster, atoms = emerging.group(sparse.csr_array(Z), 3)
     assert atoms.tolist() == [2] and (cluster == -1).sum() == 6
-    cluster, atoms = topics.group(sparse.csr_array((3, 0)), 1)
+    cluster, atoms = emerging.group(sparse.csr_array((3, 0)), 1)
     assert atoms.tolist() == [] and cluster.tolist() == [-1, -1, -1]
 
 
 @pytest.mark.parametrize("P", [sparse.csr_array((0, 5)), sparse.csr_array((4, 5)), sparse.csr_array([[0.5, 0.5, 0.0]])])
 def test_little_gives_no_cluster(P):
     """No document, empty ones, one only."""
-    found = topics.find(P, np.ones(P.shape[0]), Settings(share=1.0))
+    found = emerging.find(P, np.ones(P.shape[0]), Settings(share=1.0))
     assert len(found.rows) == np.count_nonzero(np.diff(P.indptr))
     assert len(found.representative) == 0 and found.atoms.shape == (P.shape[1], 0)
     assert (found.cluster == -1).all() and found.objective == pytest.approx(P.sum())
 
 
 def test_one_document_may_be_a_cluster_if_that_is_asked_for():
-    found = topics.find(sparse.csr_array([[0.5, 0.5, 0.0]]), np.ones(1), Settings(share=1.0, min_support=1))
+    found = emerging.find(sparse.csr_array([[0.5, 0.5, 0.0]]), np.ones(1), Settings(share=1.0, min_support=1))
     assert found.cluster.tolist() == [0] and found.representative.tolist() == [0]
     assert found.atoms.toarray().ravel() == pytest.approx([0.5, 0.5, 0.0])
     assert found.objective == pytest.approx(0.1) and found.residual[0] == pytest.approx(0)
@@ -157,11 +155,11 @@ def test_one_document_may_be_a_cluster_if_that_is_asked_for():
 
 def test_where_all_codes_are_zero():
     P = sparse.csr_array(np.eye(6))  # nothing shared
-    found = topics.find(P, np.ones(6), Settings(share=1.0))
+    found = emerging.find(P, np.ones(6), Settings(share=1.0))
     assert (found.cluster == -1).all() and found.objective == pytest.approx(6)
     # A heavy penalty leaves every code at zero, whatever is shared.
     P = sparse.csr_array(np.full((6, 3), 1 / 3))
-    found = topics.find(P, np.ones(6), Settings(share=1.0, lam=1.5, min_support=1))
+    found = emerging.find(P, np.ones(6), Settings(share=1.0, lam=1.5, min_support=1))
     assert (found.cluster == -1).all() and (found.residual == pytest.approx(1))
 
 
@@ -187,9 +185,9 @@ def test_settings_out_of_range(settings, message):
 def test_wrong_scores_are_refused():
     P = sparse.csr_array(np.eye(3))
     with pytest.raises(ParameterError, match="a number for each document"):
-        topics.find(P, np.ones(2))
+        emerging.find(P, np.ones(2))
     with pytest.raises(ParameterError, match="with nan"):
-        topics.find(P, np.array([1.0, np.nan, 0.0]))
+        emerging.find(P, np.array([1.0, np.nan, 0.0]))
 
 
 # Files and command
@@ -207,30 +205,30 @@ def made(tmp_path_factory):
 
 
 def test_a_file_reads_as_it_was_written(made, tmp_path):
-    found, batch = find(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
+    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
     assert found.run == {"corpus": "wires", "seed": 0, "run": "da", "atoms": 5, "algorithm": "dual_averaging"}
     assert len(found.words) >= 2 and found.settings["share"] == 0.4
     for name in ("a.h5", "b.h5"):
-        emerging.write(tmp_path / name, found)
+        emergingfiles.write(tmp_path / name, found)
     assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
-    back = emerging.read_emerging(tmp_path / "a.h5")
+    back = emergingfiles.read_emerging(tmp_path / "a.h5")
     for name, value in vars(found).items():
         held = getattr(back, name)
         assert np.array_equal(held, value) if isinstance(value, np.ndarray) else held == value, name
-    row = emerging.judge(found, batch)
+    row = emergingfiles.judge(found, batch)
     assert (row["novel_topics"], row["reachable"], row["found"]) == (1, 1, 1) and row["purity"] > 0.7
     assert row["clustered"] == (found.cluster >= 0).sum()
     (tmp_path / "a.h5").write_bytes((tmp_path / "a.h5").read_bytes()[:-50])
     with pytest.raises(StorageError, match="was changed"):
-        emerging.read_emerging(tmp_path / "a.h5")
+        emergingfiles.read_emerging(tmp_path / "a.h5")
 
 
 def test_nothing_found_is_written_and_read(made, tmp_path):
-    found, batch = find(made / "s1.h5", made / "f1.h5", settings={"share": 0.01})
-    emerging.write(tmp_path / "a.h5", found)
-    back = emerging.read_emerging(tmp_path / "a.h5")
+    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings={"share": 0.01})
+    emergingfiles.write(tmp_path / "a.h5", found)
+    back = emergingfiles.read_emerging(tmp_path / "a.h5")
     assert len(back.rows) == 1 and back.words == [] and len(back.representative) == 0
-    row = emerging.judge(back, batch)
+    row = emergingfiles.judge(back, batch)
     assert np.isnan(row["purity"]) and row["found"] == 0 and row["found_share"] == 0
 
 
@@ -242,14 +240,14 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
     with edited(tmp_path / "s1.h5") as file:
         file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
     chosen = {"settings": {"share": 0.4}}
-    found = [find(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")]
-    other = find(made / "s1.h5", made / "f1.h5", weighting={"tf": "log", "idf": "none"}, **chosen)[0]
+    found = [of_timestep(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")]
+    other = of_timestep(made / "s1.h5", made / "f1.h5", weighting={"tf": "log", "idf": "none"}, **chosen)[0]
     assert found[0] != found[1] == other.objective
     for text, message in (("[1]", "damaged"), ('{"norm": "l2"}', "damaged")):
         with edited(tmp_path / "s1.h5") as file:
             file.attrs["weighting"] = text
         with pytest.raises(StorageError, match=message):
-            find(tmp_path / "s1.h5", made / "f1.h5")
+            of_timestep(tmp_path / "s1.h5", made / "f1.h5")
     with edited(tmp_path / "s1.h5") as file:
         del file.attrs["weighting"]
     assert cli.main(["step", "topics", str(tmp_path / "s1.h5"), str(made / "f1.h5")]) == 1
@@ -258,42 +256,42 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
 
 
 def test_control_characters_are_spelt_out_where_a_person_reads(made):
-    found, batch = find(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
+    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
     evil = "a\x00b\x1b[31m\x9bc\u202ed"
     batch.titles = [evil] * len(batch.titles)
     batch.topics = [(evil,) for _ in batch.topics]
     found.words = [f"{evil} word" for _ in found.words]
     spelt = r"a\u0000b\u001b[31m\u009bc\u202ed"
-    text, held = emerging.as_text(found, batch), emerging.as_json(found, batch)
+    text, held = emergingfiles.as_text(found, batch), emergingfiles.as_json(found, batch)
     assert text.count(spelt) == 3 * len(found.words) and not CONTROLS.search(text + held)
     assert json.loads(held)["clusters"][0]["title"] == evil
 
 
 def test_files_of_different_documents_are_refused(made, tmp_path):
     with pytest.raises(DataError, match="timestep 0"):
-        find(made / "s1.h5", made / "f0.h5")
-    found, _ = find(made / "s0.h5", made / "f0.h5")
-    emerging.write(tmp_path / "a.h5", found)
+        of_timestep(made / "s1.h5", made / "f0.h5")
+    found, _ = of_timestep(made / "s0.h5", made / "f0.h5")
+    emergingfiles.write(tmp_path / "a.h5", found)
     with pytest.raises(DataError, match="other documents"):
-        emerging.table([(tmp_path / "a.h5", made / "s1.h5")])
+        emergingfiles.table([(tmp_path / "a.h5", made / "s1.h5")])
 
 
 def test_the_command_prints_what_it_writes(made, tmp_path):
     files = (made / "s1.h5", made / "f1.h5")
     shown = odl("step", "topics", *files, "--output", tmp_path / "t.h5", "--settings", '{"share": 0.4}', "--json")
     assert shown.returncode == 0, shown.stderr
-    held, found = json.loads(shown.stdout), emerging.read_emerging(tmp_path / "t.h5")
+    held, found = json.loads(shown.stdout), emergingfiles.read_emerging(tmp_path / "t.h5")
     assert [" ".join(cluster["words"]) for cluster in held["clusters"]] == found.words
     batch = read_scores(made / "s1.h5")
-    assert held["truth"]["found"] == emerging.judge(found, batch)["found"]
+    assert held["truth"]["found"] == emergingfiles.judge(found, batch)["found"]
     assert [c["representative"] for c in held["clusters"]] == [batch.ids[row] for row in found.representative]
     text = odl("step", "topics", *files, "--settings", '{"share": 0.4}').stdout
-    assert text.strip() == emerging.as_text(found, batch) and max(map(len, text.splitlines())) <= 110
+    assert text.strip() == emergingfiles.as_text(found, batch) and max(map(len, text.splitlines())) <= 110
     assert found.words[0] in text and "novel topics found: 1 of 1" in text
     done = odl("step", "emerging", tmp_path / "e.tsv", "--files", tmp_path / "t.h5", "--scores", made / "s1.h5")
     assert done.returncode == 0, done.stderr
     header, line = (tmp_path / "e.tsv").read_text().splitlines()
-    assert header.split("\t") == [*emerging.COLUMNS, "digest"] and line.startswith("da\t1\t")
+    assert header.split("\t") == [*emergingfiles.COLUMNS, "digest"] and line.startswith("da\t1\t")
 
 
 @pytest.mark.parametrize(

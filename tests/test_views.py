@@ -11,9 +11,10 @@ from test_baselines import dense_cosines, make_documents
 from odl import corpora
 from odl.corpora import encoder
 from odl.errors import ConfigError
-from odl.evaluation import metrics, rivals
-from odl.evaluation.rivals.meaning import FusedRanks, Joined, NearestMeaning
+from odl.evaluation import metrics
 from odl.learners import views
+from odl.papers import rivals
+from odl.papers.rivals.meaning import FusedRanks, Joined, NearestMeaning
 from odl.stream import features
 
 

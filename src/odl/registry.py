@@ -9,7 +9,7 @@ import ast
 import json
 import os
 
-from odl import arguments, corpora, experiments, learners
+from odl import arguments, corpora, learners, rooms
 from odl.config import sources
 from odl.errors import ConfigError
 from odl.files import storage
@@ -57,10 +57,9 @@ def registry():
     return {
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
         "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},
-        "experiments": {name: _experiment(experiments.module_of(name)) for name in experiments.EXPERIMENTS},
+        "experiments": {name: _experiment(module) for name, module in _modules().items()},
         "figures": {name: _figure(name, needed) for name, needed in figures.FIGURES.items()},
         "plan": list(arguments.STUDY),
-        "emerging": list(arguments.EMERGING),
         "alerts": list(arguments.ALERTS),
         "stages": _stages(),
     }
@@ -107,10 +106,17 @@ def _readers():
     return entries
 
 
+def _modules():
+    """Return the modules of the experiments by name; none where the room of the papers is not there."""
+    if not rooms.has_papers():
+        return {}
+    experiments = rooms.papers("experiments")
+    return {name: experiments.module_of(name) for name in experiments.EXPERIMENTS}
+
+
 def _experiments(taken):
     entries = {}
-    for name in experiments.EXPERIMENTS:
-        module = experiments.module_of(name)
+    for name, module in _modules().items():
         entries[name] = {"properties": {**{key: taken[key] for key in module.TAKES}, **module.SETTINGS}}
         needed = [key for key in module.TAKES if taken[key].get("minItems")]
         if needed:
@@ -130,13 +136,13 @@ def _experiment(module):
 
 
 def _figure(name, needed):
-    return {"file": _file_of(f"{figures.__name__}.{name}"), "needs": needed}
+    return {"file": _file_of(figures.module_of(name).__name__), "needs": needed}
 
 
 def _stages():
     """Return where the code of each subcommand begins: what it declares (`commands.begins_in`), or what it imports."""
     found = {}
-    for path in sorted((sources.PACKAGE / "commands").glob("*.py")):
+    for path in sorted([*(sources.PACKAGE / "commands").glob("*.py"), *(sources.PACKAGE / "papers").glob("stages.py")]):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             calls = {call.func.id: call for call in getattr(node, "decorator_list", ())}
             if calls.keys() & {"command", "step"}:

@@ -38,7 +38,7 @@ def test_a_changed_setting_runs_its_experiment_again(made):
     study.configure({**config, "experiments": {**config["experiments"], "denoising": changed}})
     assert study.run("-n").names("experiment") == {"experiment denoising", "page"}
     study.configure(config)
-    study.edit("experiments/convergenceplots.py")
+    study.edit("papers/convergenceplots.py")
     assert study.run("-n").names("experiment") == {"experiment convergence", "page"}
 
 
@@ -63,12 +63,12 @@ def test_a_further_part_leaves_those_that_were_measured(made):
     config = study.config
     further = {**config["experiments"]["inpainting"], "seeds": [0, 1]}
     study.configure({**config, "experiments": {**config["experiments"], "inpainting": further}})
-    study.edit("experiments/patchplots.py")  # pictures are not measured
+    study.edit("papers/patchplots.py")  # pictures are not measured
     planned = study.run("-n").names("experiment", "part")
     assert {"measure inpainting 1", "experiment inpainting"} < planned and "measure inpainting 0" not in planned
     study.run()
     assert len(read_table(study.results / "experiments" / "inpainting" / "test.tsv")) == 8
-    study.edit("experiments/reconstruction.py")
+    study.edit("papers/reconstruction.py")
     planned = study.run("-n").names("experiment", "part")
     assert planned == {"measure inpainting 0", "measure inpainting 1", "experiment inpainting", "page"}
 

@@ -88,8 +88,8 @@ def test_what_a_change_runs_again(measured, tmp_path):
     study.configure({**before, "seeds": [0]})
     assert study.run("-n").names("experiment", "corpus") == shown | {"experiment mine", "experiment entry"}
     study.configure(before)
-    study.edit("experiments/qualityplots.py")
+    study.edit("papers/qualityplots.py")
     assert study.run("-n").names("experiment", "corpus") == shown
-    study.edit("experiments/qualitystudy.py")
+    study.edit("papers/qualitystudy.py")
     again = {"experiment mine", "experiment entry"}
     assert study.run("-n").names("experiment", "corpus") == shown | again

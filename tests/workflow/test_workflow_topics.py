@@ -4,14 +4,15 @@ import json
 
 import pytest
 from called import odl
-from workflows import SHOWN, Study, documents
+from workflows import Study, documents
 
-from odl.alerts import emerging
 from odl.evaluation.scores import read_scores
 from odl.files.tables import read_table
+from odl.papers import emergingfiles
 
 pytestmark = pytest.mark.workflow
 STEPS = {f"topics da {t}" for t in (1, 2, 3)}
+TABLES = {"emerging da", "emergings", "page"}
 
 
 def switch(study, **changes):
@@ -31,7 +32,7 @@ def grouped(fresh, tmp_path_factory):
 
 def test_only_what_is_new_runs(grouped):
     study, result = grouped
-    made = {"kernels topics", "emerging da"} | STEPS | SHOWN
+    made = {"kernels topics"} | STEPS | TABLES
     assert result.names("run", "t", "algorithm") == made
     assert study.run("-n").jobs == []
 
@@ -45,7 +46,7 @@ def test_files_tables_and_page_agree(grouped):
     assert "Emerging topics</h3>" in page
     for row, mean in zip(rows, gathered, strict=True):
         found, batch = (read(folder / part / f"{row['t']}.h5") for read, part in
-                        ((emerging.read_emerging, "emerging"), (read_scores, "scores")))  # fmt: skip
+                        ((emergingfiles.read_emerging, "emerging"), (read_scores, "scores")))  # fmt: skip
         assert row["selected"] == len(found.rows) == 24 and found.settings["share"] == 0.3
         assert row["clusters"] == len(found.words) > 0 and row["purity"] == mean["purity_mean"] > 0.7
         assert all(words.replace(" ", ", ") in page for words in found.words)
@@ -59,7 +60,7 @@ def test_files_tables_and_page_agree(grouped):
 def test_by_hand_gives_the_same_bytes(grouped, tmp_path):
     study, _ = grouped
     folder = study.stream / "da" / "k8"
-    settings = emerging.read_emerging(folder / "emerging" / "2.h5").settings
+    settings = emergingfiles.read_emerging(folder / "emerging" / "2.h5").settings
     files = [folder / "scores" / "2.h5", study.stream / "features" / "2.h5"]
     done = odl("step", "topics", *files, "--output", tmp_path / "2.h5", "--settings", json.dumps(settings))
     assert done.returncode == 0 and done.stdout.startswith("timestep 2 of mine, da with 8 atoms"), done.stderr
@@ -70,14 +71,14 @@ def test_by_hand_gives_the_same_bytes(grouped, tmp_path):
 
 def test_what_a_change_reruns(grouped, tmp_path):
     study = grouped[0].copy(tmp_path / "study")
-    before, tables = study.config, {"emerging da"} | SHOWN
+    before, tables = study.config, TABLES
     switch(study, min_support=4)
     assert study.run("-n").names("run", "t") == STEPS | tables
     study.configure({**before, "evaluate": {**before["evaluate"], "topics": "dominant"}})
     jobs = study.run("-n").names("run", "t")
     assert "emerging da" in jobs and not [job for job in jobs if job.startswith(("topics", "update"))]
     study.configure(before)
-    study.edit("alerts/topics.py")
+    study.edit("papers/emerging.py")
     assert study.run("-n").names("run", "t") == {"kernels"} | STEPS | tables
 
 
@@ -92,7 +93,6 @@ def test_switched_off_again(grouped, tmp_path):
     study = grouped[0].copy(tmp_path / "study")
     switch(study, enabled=False)
     assert "topics" not in study.run().names()
-    assert read_table(study.results / "tables" / "emerging.tsv") == []
     assert "Emerging topics</h3>" not in (study.results / "report.html").read_text()
 
 
@@ -107,6 +107,6 @@ def test_seeds_that_share_a_stream(tmp_path):
     table = study.results / "tables" / "emerging.tsv"
     result = study.run(study.target(table))
     made = {job for job in result.names("seed", "run", "k", "t") if job.startswith(("topics", "emerging"))}
-    assert made == {"topics 0 pg 6 1", "topics 1 pg 6 1", "emerging 0 pg 6", "emerging 1 pg 6"}
+    assert made == {"topics 0 pg 6 1", "topics 1 pg 6 1", "emerging 0 pg 6", "emerging 1 pg 6", "emergings"}
     (row,) = read_table(table)
     assert (row["seeds"], row["k"], row["t"]) == (2, 6, 1)

@@ -3,7 +3,7 @@
 # OUTPUTS: {run}/k{k}/{auc,summary}.tsv, baselines/{auc,summary}.tsv, tables/*.tsv
 TABLES = [
     *["averages", "summary", "timesteps", "novel", "published"],
-    *["timing", "costs", "emerging"],
+    *["timing", "costs"],
 ]
 
 
@@ -58,7 +58,6 @@ rule tables:
         plan=ROOT + "/plan.json",
         results=results_of("auc.tsv", "summary.tsv"),
         measured=clocks,
-        emerging=emerging_tables,
     output:
         expand(ROOT + "/tables/{name}.tsv", name=TABLES),
     log:
@@ -70,4 +69,4 @@ rule tables:
         code=code("summarise"),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
     shell:
-        "odl step summarise {input.plan:q} {params.folder:q} --emerging {input.emerging:q} > {log:q} 2>&1"
+        "odl step summarise {input.plan:q} {params.folder:q} > {log:q} 2>&1"

@@ -60,7 +60,7 @@ rule experiment:
     params:
         code=lambda wildcards: code(
             "experiment",
-            f"experiments/{kind(wildcards)}",
+            f"papers/experiments/{kind(wildcards)}",
             *[f"learners/{name}" for name in known(wildcards)["algorithms"]],
         ),
         kind=kind,

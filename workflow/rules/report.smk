@@ -61,7 +61,8 @@ rule page:
         plan=ROOT + "/plan.json" if STREAMED else [],
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES) if STREAMED else [],
         figures=DRAWN + HELD,
-        emerging=emerging_files if STREAMED else [],
+        emerging=EMERGING if STREAMED else [],
+        clusters=emerging_files if STREAMED else [],
         experiments=DONE,
     output:
         report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
@@ -71,7 +72,12 @@ rule page:
         mem_mb=memory(20),
         runtime=minutes(0.1),
     params:
-        code=code("page"),
+        code=code(
+            "page",
+            *(["papers/emergingpage"] if EMERGING else []),
+            *(["papers/experiments/__init__"] if DONE else []),
+        ),
+        optional=options(emerging="--emerging"),
         settings=shown(),
         tables=lambda wildcards, input: [
             os.path.dirname(file) for file in input.tables[:1]
@@ -89,5 +95,5 @@ rule page:
         ),
         title=("Novel documents: " if STREAMED else "Experiments: ") + config["study"],
     shell:
-        "odl step page {output:q} {input.plan:q} {params.tables:q} {params.figures:q} --experiments {input.experiments:q}"
+        "odl step page {output:q} {input.plan:q} {params.tables:q} {params.figures:q} {params.optional:q} --experiments {input.experiments:q}"
         " --settings {params.settings:q} --config {params.config:q} --title {params.title:q} > {log:q} 2>&1"

@@ -1,6 +1,7 @@
 # Emerging topics: one job a timestep groups the most novel documents; then a table of each run beside the truth.
 # REQUIRED INPUTS: {run}/k{k}/scores/{t}.h5, features/{t}.h5
-# OUTPUTS: {run}/k{k}/emerging/{t}.h5, {run}/k{k}/emerging.tsv
+# OUTPUTS: {run}/k{k}/emerging/{t}.h5, {run}/k{k}/emerging.tsv, tables/emerging.tsv
+EMERGING = [ROOT + "/tables/emerging.tsv"] if config["emerging"]["enabled"] else []
 
 
 rule topics:
@@ -22,7 +23,11 @@ rule topics:
     params:
         code=code("topics"),
         settings=json.dumps(
-            {name: config["emerging"][name] for name in KNOWN["emerging"]}
+            {
+                name: value
+                for name, value in config["emerging"].items()
+                if name not in ("enabled", "runs", "sizes")
+            }
         ),
         optional=options(corpus="--corpus-features"),
     shell:
@@ -47,3 +52,20 @@ rule emerging:
     shell:
         "odl step emerging {output:q} --topics {params.topics:q} --files {input.files:q} --scores {input.scores:q}"
         " > {log:q} 2>&1"
+
+
+rule emergings:
+    input:
+        plan=ROOT + "/plan.json",
+        tables=emerging_tables,
+    output:
+        ROOT + "/tables/emerging.tsv",
+    log:
+        ROOT + "/logs/emergings.log",
+    resources:
+        mem_mb=memory(10),
+        runtime=minutes(0),
+    params:
+        code=code("emergings"),
+    shell:
+        "odl step emergings {input.plan:q} {output:q} --tables {input.tables:q} > {log:q} 2>&1"

@@ -78,11 +78,11 @@ def _add_steps(parser):
     from odl import commands
     from odl.commands.declare import STEPS
 
-    lines = [STEPS_TITLE, "", *(f"  {name:<12}{STEPS[name].help}" for name in commands.PIPELINE)]
+    lines = [STEPS_TITLE, "", *(f"  {name:<12}{STEPS[name].help}" for name in commands.PIPELINE if name in STEPS)]
     parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
-    for name in commands.PIPELINE:
+    for name in filter(STEPS.get, commands.PIPELINE):
         _fill_step(_new(subparsers.add_parser, name, help=STEPS[name].help), STEPS[name])
 
 
@@ -121,13 +121,15 @@ def _parsed(words):
     from odl.commands import completing
     from odl.commands.declare import STEPS
 
-    del commands  # imported for what it declares
     if "_ARGCOMPLETE" in os.environ:
         completing.complete(_parser())
     if words[:1] == ["step"] and words[1:] and words[1] in STEPS:
         parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
         _fill_step(parser, STEPS[words[1]])
         return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
+    if words[:1] == ["step"] and words[1:] and words[1] in commands.PIPELINE:
+        print(f"odl: `odl step {words[1]}` is in odl.papers, which this copy of odl lacks.", file=sys.stderr)
+        return None
     if words and words[0] in STEPS:
         print(f"odl: `odl {words[0]}` is a step of the workflow; it is now `odl step {words[0]}`.", file=sys.stderr)
         return None

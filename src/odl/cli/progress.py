@@ -20,7 +20,7 @@ STAGES = {  # title -> rules
     "alerts": ("alerts",),
     "experiments": ("measure", "experiment"),
     LAST: (
-        *("evaluate", "evaluate_baselines", "emerging", "regret", "regrets", "plan"),
+        *("evaluate", "evaluate_baselines", "emerging", "regret", "regrets", "emergings", "plan"),
         *("tables", "figures", "page", "newpage"),
     ),
 }

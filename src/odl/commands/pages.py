@@ -1,11 +1,12 @@
-"""The commands whose results people look at: figures, experiments, the page and its main table."""
+"""The commands whose results people look at: figures, the page and its main table."""
 
 import glob
 import os
+from functools import partial
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, command, step
+from odl.commands.declare import argument, begins_in, command, step
 from odl.errors import DataError, ParameterError
 
 
@@ -25,62 +26,30 @@ def figures(args):
 
 
 @step(
-    "measure one part of an experiment",
-    argument("name"),
-    argument("output", help="file to write"),
-    argument("--part", type=int, required=True, help="seed or split"),
-    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
-    argument("--files", nargs="*", default=[], help="its data"),
-)
-def measure(args):
-    from odl import experiments
-
-    experiments.measure(args.name, args.output, args.part, args.settings, args.files)
-
-
-@step(
-    "run an experiment beside the streams: tables and figures",
-    argument("name"),
-    argument("folder", help="folder of tables and figures to write"),
-    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
-    argument("--files", nargs="*", default=[], help="its data"),
-    argument("--study", type=parse_map, default=None, help="JSON of its streams, learners and evaluation"),
-    argument("--parts", nargs="*", default=[], help="what `odl step measure` wrote of each, if not to be measured"),
-)
-def experiment(args):
-    from odl import experiments
-
-    experiments.run(args.name, args.folder, args.settings, args.files, args.study, args.parts)
-
-
-@step(
     "write the page of a study",
     argument("output"),
     argument("plan", nargs="?"),
     argument("tables", nargs="?"),
     argument("figures", nargs="?"),
+    argument("--emerging", help="table of emerging topics over seeds, to show as well"),
     argument("--experiments", nargs="*", default=[], help="folders of finished experiments"),
     argument("--title", default="Novel documents"),
     argument("--config", type=parse_map, default={}),
     argument("--settings", type=parse_map, default={}),
 )
+@begins_in("report/studypage", "rooms")  # the rule names what it asks odl.papers for
 def page(args):
-    from odl import experiments
+    from odl import rooms
     from odl.report import studypage
 
     if args.plan is not None and args.figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
     arguments.check_map(args.settings, "--settings", arguments.SHOWN, optional=True)
-    studypage.write(
-        args.output,
-        args.plan,
-        args.tables,
-        args.figures,
-        title=args.title,
-        config=args.config,
-        settings=args.settings,
-        experiments=[experiments.section(folder) for folder in args.experiments],
-    )
+    emerging = [partial(rooms.papers("emergingpage").section, args.emerging)] if args.emerging else []
+    streams = studypage.Streams(args.plan, args.tables, args.figures, args.settings, {"Emerging topics": emerging})
+    experiments = [rooms.papers("experiments").section(folder) for folder in args.experiments]
+    shown = streams if args.plan is not None else None
+    studypage.write(args.output, shown, title=args.title, config=args.config, experiments=experiments)
 
 
 @step(

@@ -35,7 +35,7 @@ def verify(args):
     name="compile",
 )
 def compile_kernels(args):
-    from odl import learners
+    from odl import learners, rooms
     from odl.engine import forking
     from odl.files import saying
     from odl.jobs import compile as ahead
@@ -44,16 +44,16 @@ def compile_kernels(args):
 
     saying.aloud()
     at_once = args.cores or forking.cores()
+    if "topics" in args.algorithm:
+        rooms.papers("emerging")
     names = ahead.needed(args.algorithm) if args.algorithm else reach.names()
     for name in ahead.build_all(names, saying.say, at_once=at_once):
         print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):
-        for algorithm in args.algorithm or [*learners.LEARNERS, "topics"]:
+        for algorithm in args.algorithm or [*learners.LEARNERS, *["topics"] * rooms.has_papers()]:
             if algorithm == "topics":
-                from odl.alerts import topics
-
-                topics.warm_up()
+                rooms.papers("emerging").warm_up()
             else:
                 update.warm_up(algorithm)
     if args.stamp:

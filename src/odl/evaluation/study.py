@@ -39,9 +39,6 @@ TIMING_COLUMNS = ("corpus", "run", "algorithm", "k", "jobs", "score_cpu_s", "lea
 TIMING_COLUMNS += ("wall_s", "max_rss_mb")
 COST_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "score_cpu_s", "learn_cpu_s", "job_cpu_s")
 PUBLISHED_COLUMNS = ("corpus", "run", "t1", "t2", "t5", "t6", "t8", "average", "source")
-EMERGING_COLUMNS = ("corpus", "run", "algorithm", "k", "t", "seeds", "selected", "novel_share", "clusters", "clustered")
-EMERGING_COLUMNS += ("purity_mean", "purity_sd", "f1_mean", "f1_sd", "precision", "recall", "novel_topics", "reachable")
-EMERGING_COLUMNS += ("found", "found_share")
 COLUMNS = {
     "averages": AVERAGE_COLUMNS,
     "summary": SUMMARY_COLUMNS,
@@ -50,7 +47,6 @@ COLUMNS = {
     "published": PUBLISHED_COLUMNS,
     "timing": TIMING_COLUMNS,
     "costs": COST_COLUMNS,
-    "emerging": EMERGING_COLUMNS,
 }
 
 
@@ -60,7 +56,8 @@ def _with_entry(entry, row):
     return {**row, **held, "k": k, "parameters": parameters_text(entry["parameters"])}
 
 
-def _collect(plan, name, columns):
+def collect(plan, name, columns):
+    """Return the rows of a table of every run of a plan, with what the plan says of the run."""
     return [
         _with_entry(entry, row) for entry in plan for row in read_table(os.path.join(entry["folder"], name), columns)
     ]
@@ -117,27 +114,6 @@ def _novel(rows):
         }
         for (corpus, t), found in sorted(grouped(first.values(), ("corpus", "t")))
     ]
-
-
-def _emerging(plan, paths):
-    """Means of the emerging topics over seeds, by timestep; shares over the seeds that have one."""
-    folders = {os.path.dirname(os.fspath(path)) for path in paths}
-    means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
-    means += ("novel_topics", "reachable", "found", "found_share")
-    judged = (*means, "purity", "f1")
-    rows = _collect([entry for entry in plan if entry["folder"] in folders], "emerging.tsv", ("run", "t", *judged))
-    found = []
-    for key, held in grouped(rows, (*KEY, "t")):
-        spread = {name: statistics([row[name] for row in held], name) for name in ("purity", "f1")}
-        found.append(
-            {
-                **dict(zip((*KEY, "t"), key, strict=True)),
-                "seeds": len(held),
-                **{name: mean([row[name] for row in held]) for name in means},
-                **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
-            }
-        )
-    return found
 
 
 def _benchmark(path, column):
@@ -220,7 +196,7 @@ def published(plan):
     return [{"corpus": name, **row} for name, entry in streams.items() for row in PUBLISHED.get(entry["reader"], [])]
 
 
-def summarise(plan, output_folder, emerging=()):
+def summarise(plan, output_folder):
     """Gather a study's results over seeds and write its tables.
 
     Parameters
@@ -231,10 +207,8 @@ def summarise(plan, output_folder, emerging=()):
     output_folder : path-like
         Receives ``summary.tsv`` (mean, sd, min and max over seeds per corpus, run and k),
         ``averages.tsv`` (one row per seed), ``timesteps.tsv``, ``novel.tsv`` (novel documents per
-        batch), ``published.tsv``, ``emerging.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
+        batch), ``published.tsv``, ``timing.tsv`` and ``costs.tsv`` (CPU seconds per
         timestep). All but the last two are reproducible bytes.
-    emerging : list of path-like, optional
-        Tables of emerging topics, each the ``emerging.tsv`` in the folder of a run of the plan.
 
     Raises
     ------
@@ -244,7 +218,7 @@ def summarise(plan, output_folder, emerging=()):
         If the plan or a table is missing or was changed.
     """
     plan = load_plan(plan)
-    averages, rows = _collect(plan, "summary.tsv", RUN_COLUMNS), _collect(plan, "auc.tsv", AUC_COLUMNS)
+    averages, rows = collect(plan, "summary.tsv", RUN_COLUMNS), collect(plan, "auc.tsv", AUC_COLUMNS)
     known = [{**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)]
     found = {
         "averages": averages,
@@ -254,7 +228,6 @@ def summarise(plan, output_folder, emerging=()):
         "published": known,
         "timing": _timing(plan),
         "costs": _costs(plan),
-        "emerging": _emerging(plan, emerging),
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)

@@ -23,7 +23,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None
 
-OTHERS = {"topics": "alerts/topics"}  # with kernels, beside the learners
+OTHERS = {"topics": "papers/emerging"}  # with kernels, beside the learners
 FLAGS = ["-shared", "-fPIC", "-O2", "-fvisibility=hidden"]  # of RUNTIME, which needs not be seen
 RUNTIME = os.path.join(os.path.dirname(__file__), "runtime.c")
 

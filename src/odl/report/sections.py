@@ -5,7 +5,6 @@ import os
 import numpy as np
 
 from odl import trees
-from odl.alerts import emerging
 from odl.evaluation.plan import BASELINE, parameters_text
 from odl.files.tables import read_table
 from odl.report import topictree
@@ -15,7 +14,7 @@ from odl.report.selection import references, thin, topic_strip
 MOST_STEPS = 60  # timesteps whose most novel documents are listed
 
 
-def _percent(value):
+def percent(value):
     return "" if value != value else f"{100 * value:.1f}\u00a0%"
 
 
@@ -85,7 +84,7 @@ def full(chosen):
             [row["run"], "" if row["algorithm"] == BASELINE else row["k"], row["seeds"],
              number(row["timesteps"], ".3g"), mean_sd(row["average_mean"], row["average_sd"]), spread,
              mean_sd(row["average_all_mean"], row["average_all_sd"]), mean_sd(row["pooled_mean"], row["pooled_sd"]),
-             _percent(row["uncoded"]), number(row["gap"], ".1e")]
+             percent(row["uncoded"]), number(row["gap"], ".1e")]
         )  # fmt: skip
     headers = ["run", "k", "seeds", "timesteps", "average AUC", "range over seeds", "mean of all batches"]
     headers += ["pooled AUC", "x = 0", "largest gap"]
@@ -131,7 +130,7 @@ def intervals(chosen):
     """AUC of the shown run with bootstrap intervals, folded away."""
     rows = [
         [row["t"], row["novel"], row["known"], number(row["auc"]), f"{number(row['low'])} to {number(row['high'])}",
-         _percent(row["uncoded"]), "yes" if row["listed"] else ""]
+         percent(row["uncoded"]), "yes" if row["listed"] else ""]
         for row in read_table(os.path.join(chosen.shown["folder"], "auc.tsv"))
         if row["auc"] == row["auc"]
     ]  # fmt: skip
@@ -149,8 +148,8 @@ def ties(chosen):
     tied = counts[counts > 1].sum() / len(scores)
     return element(
         "p",
-        f"Ties: in {chosen.name()} no atom helps to explain {_percent(uncoded)} of the documents (x = 0); their score "
-        f"is exactly 1. {_percent(tied)} of all documents share their score with another; AUC counts a tied pair as "
+        f"Ties: in {chosen.name()} no atom helps to explain {percent(uncoded)} of the documents (x = 0); their score "
+        f"is exactly 1. {percent(tied)} of all documents share their score with another; AUC counts a tied pair as "
         f"half. {empty} documents have no known term at all: they score 1 and are counted in the tables.",
     )
 
@@ -158,7 +157,7 @@ def ties(chosen):
 def _words(text):
     """Write ``word:0.034`` as ``word 3.4 %``."""
     parts = [part.rsplit(":", 1) for part in text.split()]
-    return ", ".join(f"{word}\u00a0{_percent(float(share))}" for word, share in parts)
+    return ", ".join(f"{word}\u00a0{percent(float(share))}" for word, share in parts)
 
 
 def _summary(t, labels, score, shown):
@@ -194,74 +193,13 @@ def top(chosen):
     return Markup("".join(blocks))
 
 
-def _with_topics(chosen):
-    """The entry of the plan whose emerging topics are shown: the shown run, or another of its seed; None without."""
-    held = {(row["run"], row["k"]) for row in chosen.tables["emerging"]}
-    entries = [entry for entry in chosen.plan if entry["seed"] == chosen.shown["seed"]]
-    entries = [entry for entry in entries if (entry["run"], entry["k"]) in held]
-    return chosen.shown if chosen.shown in entries else next(iter(entries), None)
-
-
-def _clusters(entry, chosen, t):
-    """Heading and table of the clusters of one timestep."""
-    found, batch = emerging.read_emerging(os.path.join(entry["folder"], "emerging", f"{t}.h5")), chosen.batch(entry, t)
-    rule, rows = chosen.settings.get("topics", "all"), []
-    for place, each in enumerate(emerging.describe(found, batch, rule), start=1):
-        topic = f"{each['topic']} ({_percent(each['topic_share'])})" if each["topic"] else ""
-        name = each["title"] or each["representative"]
-        rows.append([place, each["size"], _percent(each["share_novel"]), topic, ", ".join(each["words"]), name])
-    truth, summary = emerging.judge(found, batch, rule), f"Timestep {t}: "
-    summary += f"{len(rows)} cluster{'s' * (len(rows) != 1)}, {truth['clustered']} of {truth['selected']} documents"
-    if truth["novel_topics"]:
-        summary += f"; {truth['found']} of {truth['novel_topics']} novel topics found"
-    headers = ["cluster", "documents", "novel", "most frequent topic", "top words", "best-reconstructed document"]
-    caption = f"Emerging topics of timestep {t}, {entry['run']}, k = {entry['k']}, seed {entry['seed']}"
-    shown = (
-        table(headers, rows, caption, text=(3,), wide=(4, 5)) if rows else element("p", "No cluster is large enough.")
-    )
-    return details(summary, shown, opened=truth["found"] > 0)
-
-
-def _agreement(chosen, entry):
-    """Table of the clusters beside the truth, by timestep, and their mean."""
-    held = [row for row in chosen.tables["emerging"] if (row["run"], row["k"]) == (entry["run"], entry["k"])]
-    counts = ("selected", "clusters", "clustered", "novel_topics", "reachable", "found")
-    rows = [
-        [row["t"], *(number(row[name], ".3g") for name in counts), _percent(row["novel_share"]),
-         mean_sd(row["purity_mean"], row["purity_sd"]), mean_sd(row["f1_mean"], row["f1_sd"])]
-        for row in held
-    ]  # fmt: skip
-    headers = ["t", "documents", "clusters", "in clusters", "novel topics", "within reach", "found", "novel documents"]
-    caption = (
-        f"Clusters beside the truth, {entry['run']}, k = {entry['k']}, means (± standard deviation) over seeds. "
-        "A novel topic is found if more than half of a cluster is of it, and within reach if any document looked at is"
-    )
-    return table([*headers, "purity", "B-cubed F1"], rows, caption)
-
-
-def emerging_topics(chosen):
-    """Clusters of the most novel documents of every timestep, and how they agree with the truth; empty without."""
-    entry = _with_topics(chosen)
-    if entry is None:
-        return Markup("")
-    text = (
-        "The most novel documents of each timestep, grouped by a small dictionary fitted to them alone: a document is "
-        "in the cluster of its largest code; one without a code, or in a group that is too small, is in none."
-    )
-    steps = thin([t for t in entry["timesteps"] if t > 0], MOST_STEPS)
-    blocks = Markup("".join(_clusters(entry, chosen, t) for t in steps))
-    return Markup(element("p", text) + _agreement(chosen, entry) + blocks)
-
-
 def topics(chosen):
     """Top words of the most used atoms at the first, middle and last timestep, folded away."""
     use, _, words, steps, atoms = topic_strip(chosen, most=40)
     rows = []
     for position, atom in enumerate(atoms):
         first, last = set(words[position][0].split()), set(words[position][-1].split())
-        rows.append(
-            [int(atom), _percent(use[position].mean()), *words[position], f"{len(first & last)} of {len(last)}"]
-        )
+        rows.append([int(atom), percent(use[position].mean()), *words[position], f"{len(first & last)} of {len(last)}"])
     headers = ["atom", "use", *(f"after timestep {t}" for t in steps), "words kept"]
     caption = f"Top words of the {len(rows)} most used atoms ({chosen.name()}); use: mean share of the codes"
     columns = range(2, 2 + len(steps))

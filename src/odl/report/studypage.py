@@ -2,7 +2,9 @@
 
 import json
 import os
+from dataclasses import dataclass, field
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,7 @@ TABLES = {
     "Scores": (sections.ties,),
     "Regret": (),
     "Most novel documents": (sections.top,),
-    "Emerging topics": (sections.emerging_topics,),
+    "Emerging topics": (),
     "Topics": (sections.topics, sections.topic_tree),
     "Time and memory": (sections.timing, sections.costs),
     "Runs": (sections.runs,),
@@ -155,20 +157,19 @@ def _picture(chosen, folder, name, found):
     return page.picture(os.path.join(folder, _key(chosen.corpus, name)), found["caption"], found["alt"])
 
 
-def _parts(chosen, folder, held):
+def _parts(chosen, streams, drawn):
     """Sections of a corpus that have anything in them: a title each, then its tables and pictures in their places."""
-    placed = {title: list(enumerate((show(chosen) for show in shown), start=1)) for title, shown in TABLES.items()}
-    for name, found in held.items():
+    shown = {title: (*tables, *streams.sections.get(title, ())) for title, tables in TABLES.items()}
+    placed = {title: list(enumerate((show(chosen) for show in tables), start=1)) for title, tables in shown.items()}
+    for name, found in drawn.items():
         title, place = found["place"]
-        placed.setdefault(title, []).append((place, _picture(chosen, folder, name, found)))
+        placed.setdefault(title, []).append((place, _picture(chosen, streams.figures, name, found)))
     parts = [(title, *(content for _, content in sorted(found, key=itemgetter(0)))) for title, found in placed.items()]
     return [part for part in parts if any(part[1:])]
 
 
-def _corpus(chosen, folder):
-    held = read_json(os.path.join(folder, f"{chosen.corpus}-figures.json"))
-
-    parts = _parts(chosen, folder, held)
+def _corpus(chosen, streams):
+    parts = _parts(chosen, streams, read_json(os.path.join(streams.figures, f"{chosen.corpus}-figures.json")))
     bodies = [
         element("section", element("h3", title, id=_key(chosen.corpus, title.lower().replace(" ", "-"))), *content)
         for title, *content in parts
@@ -195,11 +196,34 @@ INTRODUCTION = (
 )
 
 
-def _streams(plan, tables_folder, figures_folder, settings):
+@dataclass(frozen=True)
+class Streams:
+    """What the page shows of the streams of a study.
+
+    Attributes
+    ----------
+    plan : list of dict or path-like
+        As for `odl.evaluation.study.summarise`.
+    tables, figures : path-like
+        What `odl.evaluation.study.summarise` and `odl.report.figures.write` wrote.
+    settings : dict
+        As for `odl.report.selection.Selection`; the same that the figures were drawn with.
+    sections : dict
+        Of the title of a section more functions of a `Selection` that return what stands there.
+    """
+
+    plan: Any
+    tables: Any
+    figures: Any
+    settings: dict = field(default_factory=dict)
+    sections: dict = field(default_factory=dict)
+
+
+def _streams(streams):
     """Names and sections of the corpora of a plan."""
-    plan, found = load_plan(plan), study.read_tables(tables_folder)
+    plan, tables = load_plan(streams.plan), study.read_tables(streams.tables)
     corpora = list(dict.fromkeys(entry["corpus"] for entry in plan))
-    bodies = [_corpus(Selection(plan, found, corpus, settings), os.fspath(figures_folder)) for corpus in corpora]
+    bodies = [_corpus(Selection(plan, tables, corpus, streams.settings), streams) for corpus in corpora]
     return list(zip(corpora, corpora, bodies, strict=True))
 
 
@@ -208,38 +232,32 @@ def _experiment(name, heading, content):
     return key, heading, element("section", element("h2", heading, id=key), *content)
 
 
-def write(path, plan=None, tables_folder=None, figures_folder=None, *, title, config=None, settings=None,
-          experiments=()):  # fmt: skip
+def write(path, streams=None, *, title, config=None, experiments=()):
     """Write the page of a study: one HTML file that needs nothing else.
 
     Parameters
     ----------
     path : path-like
-    plan : list of dict or path-like, optional
-        As for `odl.evaluation.study.summarise`; without it the page has no streams.
-    tables_folder, figures_folder : path-like
-        What `odl.evaluation.study.summarise` and `odl.report.figures.write` wrote.
+    streams : Streams, optional
     title : str
     config : dict, optional
         The configuration, shown as it is (but for the mirror, which changes nothing).
-    settings : dict, optional
-        As for `odl.report.selection.Selection`; the same that the figures were drawn with.
     experiments : list of (str, str, list of Markup)
-        Of each experiment a name, its heading and what is shown of it (`odl.experiments.section`).
+        Of each experiment a name, its heading and what is shown of it (`odl.papers.experiments.section`).
 
     Raises
     ------
     ConfigError, DataError, StorageError
         If the run to show does not exist, or a file is missing or damaged.
     """
-    parts = [] if plan is None else _streams(plan, tables_folder, figures_folder, settings)
+    parts = _streams(streams) if streams else []
     parts += [_experiment(*entry) for entry in experiments if entry[2]]
     config = {name: value for name, value in (config or {}).items() if name != "mirror"}
     links = [element("li", element("a", heading, href=f"#{key}")) for key, heading, _ in parts]
     text = page.page(
         title,
         element("h1", title),
-        element("p", INTRODUCTION) if plan is not None else Markup(""),
+        element("p", INTRODUCTION) if streams else Markup(""),
         element("nav", element("ul", *links), aria_label="Parts of the page") if len(parts) > 1 else Markup(""),
         *[body for _, _, body in parts],
         element("h2", "Configuration") if config else Markup(""),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from odl import rooms
 from odl.evaluation import study
 from odl.evaluation.plan import load_plan
 from odl.files.json_files import write_json
@@ -32,7 +33,10 @@ def _said(word, path):
     return found and found[1]
 
 
-_FILES = sorted(path for path in Path(__file__).parent.glob("*.py") if _said("PLACE", path))
+_FOLDERS = (Path(__file__).parent, rooms.PAPERS / "figures")  # the second where there is one
+_FILES = sorted(
+    (path for folder in _FOLDERS for path in folder.glob("*.py") if _said("PLACE", path)), key=lambda path: path.stem
+)
 FIGURES = {path.stem: _said("NEEDS", path) for path in _FILES}  # name -> the table that it needs, or None
 NAMES = tuple(name for name, needed in FIGURES.items() if needed is None)  # of every study
 
@@ -54,7 +58,8 @@ def absent(reason):
 
 def module_of(name):
     """Return the module of a figure, one of `FIGURES`."""
-    return import_module(f"odl.report.figures.{name}")
+    path = next(path for path in _FILES if path.stem == name)
+    return rooms.papers(f"figures.{name}") if path.parent == _FOLDERS[1] else import_module(f"{__name__}.{name}")
 
 
 def draw(name, chosen):
@@ -77,7 +82,7 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
     settings : dict, optional
         As for `odl.report.selection.Selection`.
     regret : path-like, optional
-        What `odl.evaluation.regretmeans.gather_regret` wrote; its picture is drawn as well.
+        What `odl.papers.regretmeans.gather_regret` wrote; its picture is drawn as well.
     """
     plan, found = load_plan(plan), study.read_tables(tables_folder)
     if regret:

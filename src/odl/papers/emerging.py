@@ -1,0 +1,390 @@
+"""Emerging topics: the most novel documents of a timestep, grouped by a small dictionary of their own.
+
+After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. A reconstruction: the
+clustering text of the CIKM paper was not available. The start of the small dictionary and what counts as a cluster
+are choices made here.
+"""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.coding import sparse_code
+from odl.dictionary.l1 import fit_dictionary
+from odl.errors import DataError, ParameterError
+from odl.evaluation.scores import read_scores
+from odl.learners.matrices import largest_per_row
+from odl.novelty import top_terms
+from odl.papers import emergingfiles
+from odl.stream import features
+
+NONE = -1  # cluster of a document that belongs to none
+CANDIDATES = 500  # most novel documents that an atom may start from: bounds the start for large batches
+FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}
+FALL = 1e-5  # alternations end when the objective falls by a smaller share
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the search for emerging topics is given.
+
+    Parameters
+    ----------
+    share : float
+        Share of the documents with a known term that is looked at, the most novel ones; in (0, 1].
+    atoms : int
+        Most atoms of the small dictionary.
+    lam : float
+        Weight of the l1 penalty on its codes, at least 0.
+    start_terms : int
+        Heaviest terms of a document that an atom starts from; 0 takes them all.
+    rounds : int
+        Most alternations of coding and fitting.
+    min_support : int
+        Fewest documents of a cluster.
+    terms : int
+        Most words that stand for a cluster.
+
+    Raises
+    ------
+    ParameterError
+        If one is outside its domain.
+
+    Examples
+    --------
+    >>> from odl.papers.emerging import Settings
+    >>> Settings(share=0.2).min_support
+    3
+    """
+
+    share: float = 0.1
+    atoms: int = 10
+    lam: float = 0.1
+    start_terms: int = 5
+    rounds: int = 10
+    min_support: int = 3
+    terms: int = 8
+
+    def __post_init__(self):
+        least = {"atoms": 1, "start_terms": 0, "rounds": 1, "min_support": 1, "terms": 1}
+        for name in (entry.name for entry in fields(self)):
+            value = getattr(self, name)
+            whole = name in least
+            if isinstance(value, bool) or not isinstance(value, int | np.integer if whole else int | float):
+                raise _domain(name, value, "a whole number" if whole else "a number")
+            if whole and value < least[name]:
+                raise _domain(name, value, f"a whole number of at least {least[name]}")
+        if not 0 < self.share <= 1:
+            raise _domain("share", self.share, "a number above 0 and at most 1")
+        if not 0 <= self.lam < float("inf"):
+            raise _domain("lam", self.lam, "a finite number of at least 0")
+
+
+def _domain(name, value, expected):
+    return ParameterError(f"emerging topics: {name} is {value!r}", expected, f"correct {name}")
+
+
+class Topics(NamedTuple):
+    """Clusters of the most novel documents of a timestep, the largest first.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n,)
+        The selected documents as rows of the batch, most novel first.
+    cluster : ndarray of int, shape (n,)
+        Cluster of each, -1 for none.
+    residual : ndarray, shape (n,)
+        ``||q - B z||_1`` of each on the small dictionary.
+    atoms : csc_array, shape (n_terms, n_clusters)
+        The atom of each cluster.
+    representative : ndarray of int, shape (n_clusters,)
+        Row of the batch of its best-reconstructed document.
+    objective : float
+        ``||Q - Z B^T||_1 + lam ||Z||_1`` over the selected documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.papers import emerging
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> found = emerging.find(P, np.ones(8), emerging.Settings(share=1.0))
+    >>> found.atoms.toarray().T.round(2), found.representative
+    (array([[0.5, 0.5, 0. , 0. ],
+           [0. , 0. , 0.5, 0.5]]), array([0, 4]))
+    """
+
+    rows: np.ndarray
+    cluster: np.ndarray
+    residual: np.ndarray
+    atoms: sparse.csc_array
+    representative: np.ndarray
+    objective: float
+
+
+def most_novel(score: np.ndarray, P: sparse.csr_array, share: float) -> np.ndarray:
+    """Return the rows of the most novel documents, most novel first, equal scores in the order of the stream.
+
+    Parameters
+    ----------
+    score : ndarray, shape (n_documents,)
+        Larger is more novel.
+    P : csr_array, shape (n_documents, n_terms)
+        A document without a known term is left out: nothing can be said of its topic.
+    share : float
+        Of the other documents; rounded up.
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.papers import emerging
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> emerging.most_novel(np.arange(8) / 8, P, share=0.25)
+    array([7, 6])
+    """
+    filled = np.flatnonzero(np.diff(P.indptr))
+    order = filled[np.argsort(-np.asarray(score)[filled], kind="stable")]
+    return order[: int(np.ceil(share * len(filled)))]
+
+
+def short_atoms(Q, start_terms, min_support):
+    """Return one atom for each document: its heaviest terms among those that other documents have as well.
+
+    Parameters
+    ----------
+    Q : csr_array, shape (n_documents, n_terms)
+    start_terms : int
+        Terms kept; 0 keeps all.
+    min_support : int
+        A term in fewer documents cannot hold a cluster together and is dropped.
+
+    Returns
+    -------
+    csr_array, shape (n_documents, n_terms)
+        Rows of unit mass; empty where no term is left.
+    """
+    held = np.bincount(Q.indices, minlength=Q.shape[1])
+    atoms = Q.copy()
+    atoms.data[held[atoms.indices] < min_support] = 0.0
+    atoms.eliminate_zeros()
+    atoms = largest_per_row(atoms, start_terms)
+    rows = np.repeat(np.arange(Q.shape[0]), np.diff(atoms.indptr))
+    atoms.data /= np.bincount(rows, atoms.data, minlength=Q.shape[0])[rows]
+    return atoms
+
+
+def start(Q, settings):
+    """Choose the documents that the atoms start from, one after the other: nothing is drawn.
+
+    Each step takes the short atom that lowers ``sum_i min_j s(q_i, b_j)`` most, where ``s(q, b) = min_{z >= 0}
+    ||q - z b||_1 + lam z`` and doing without an atom costs ``||q||_1``; it ends where no atom lowers it.
+
+    Returns
+    -------
+    csc_array, shape (n_terms, at most `settings.atoms`)
+    """
+    candidates = short_atoms(Q, settings.start_terms, settings.min_support)[:CANDIDATES]
+    columns = sparse.csc_array(candidates.T)
+    cost = np.array([sparse_code(Q, columns[:, [j]], settings.lam)[1] for j in range(columns.shape[1])])
+    best = np.asarray(Q.sum(axis=1)).ravel()
+    chosen = []
+    while len(chosen) < min(settings.atoms, columns.shape[1]):
+        gain = np.maximum(best - cost, 0.0).sum(axis=1)
+        found = int(np.argmax(gain))
+        if gain[found] <= 1e-9:
+            break
+        chosen.append(found)
+        best = np.minimum(best, cost[found])
+    return columns[:, chosen]
+
+
+def alternate(
+    Q: sparse.csr_array, B: sparse.csc_array, lam: float, rounds: int
+) -> tuple[sparse.csc_array, sparse.csr_array, np.ndarray]:
+    """Fit the small dictionary: ``min_{B in 𝒜, Z >= 0} ||Q - Z B^T||_1 + lam ||Z||_1``, codes and atoms in turn.
+
+    𝒜 = {B >= 0, every column of mass at most 1}. The objective never rises; the problem is not convex in both.
+
+    Equation `emerging-topics` of docs/method.md.
+
+    Parameters
+    ----------
+    Q : csr_array, shape (n_documents, n_terms)
+    B : csc_array, shape (n_terms, n_atoms)
+        Where to start.
+    lam : float
+    rounds : int
+        Most alternations; they end when the objective falls by less than a share of 1e-5.
+
+    Returns
+    -------
+    B : csc_array
+    Z : csr_array, shape (n_documents, n_atoms)
+    objective : ndarray, shape (n_documents,)
+        Residual plus penalty of each document at B and Z.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csc_array, csr_array
+    >>> from odl.papers.emerging import alternate
+    >>> B, Z, objective = alternate(csr_array([[0.5, 0.5], [0.5, 0.5]]), csc_array([[0.6], [0.4]]), 0.1, 5)
+    >>> B.toarray().ravel().round(3), objective.round(3)
+    (array([0.6, 0.4]), array([0.25, 0.25]))
+    """
+    Z, objective = sparse_code(Q, B, lam)
+    for _ in range(rounds if B.shape[1] else 0):
+        fitted = fit_dictionary(Q, Z, B, **FIT).dictionary
+        codes, value = sparse_code(Q, fitted, lam)
+        fall = objective.sum() - value.sum()
+        if fall > 0.0:
+            B, Z, objective = fitted, codes, value
+        if not fall > FALL * value.sum():
+            break
+    return B, Z, objective
+
+
+def group(Z, min_support):
+    """Put every document into the cluster of its largest code.
+
+    Parameters
+    ----------
+    Z : csr_array, shape (n_documents, n_atoms)
+    min_support : int
+        Fewer documents are no cluster.
+
+    Returns
+    -------
+    cluster : ndarray of int, shape (n_documents,)
+        Clusters are numbered by falling size, equal sizes by atom; -1: the code is zero or the cluster too small.
+        Of equal codes the lower atom counts.
+    atoms : ndarray of int
+        Atom of each cluster.
+    """
+    own = np.full(Z.shape[0], NONE)
+    Z = Z.sorted_indices()
+    for row in np.flatnonzero(np.diff(Z.indptr)):
+        span = slice(Z.indptr[row], Z.indptr[row + 1])
+        if Z.data[span].max() > 0.0:
+            own[row] = Z.indices[span][np.argmax(Z.data[span])]
+    sizes = np.bincount(own[own != NONE], minlength=Z.shape[1])
+    order = np.argsort(-sizes, kind="stable")
+    atoms = order[sizes[order] >= min_support]
+    number = np.full(Z.shape[1] + 1, NONE)  # the last entry serves those without an atom
+    number[atoms] = np.arange(len(atoms))
+    return number[own], atoms
+
+
+def find(P: sparse.csr_array, score: np.ndarray, settings: Settings | None = None) -> Topics:
+    """Find the emerging topics of a timestep.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        The batch, rows of unit l1 norm.
+    score : ndarray, shape (n_documents,)
+        Novelty scores, larger is more novel; of any learner.
+    settings : Settings, optional
+
+    Returns
+    -------
+    Topics
+
+    Raises
+    ------
+    ParameterError
+        If there is not one score for each document, or one is not a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.papers import emerging
+    >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
+    >>> emerging.find(P, np.ones(8), emerging.Settings(share=1.0)).cluster
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    settings = settings or Settings()
+    score = np.asarray(score, dtype=np.float64)
+    if score.shape != (P.shape[0],) or np.isnan(score).any():
+        given = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(np.isnan(score).any())
+        raise ParameterError(given, "a number for each document", "pass the scores of this batch")
+    rows = most_novel(score, P, settings.share)
+    Q = P[rows]
+    B, Z, objective = alternate(Q, start(Q, settings), settings.lam, settings.rounds)
+    cluster, atoms = group(Z, settings.min_support)
+    residual = objective - settings.lam * np.asarray(Z.sum(axis=1)).ravel()
+    members = [np.flatnonzero(cluster == number) for number in range(len(atoms))]
+    best = np.array([held[np.argmin(residual[held])] for held in members], dtype=np.int64)
+    return Topics(rows, cluster, residual, B[:, atoms], rows[best], float(objective.sum()))
+
+
+def of_timestep(scores, source, *, settings=None, weighting=None, corpus_features=None):
+    """Find the emerging topics of one timestep of any learner.
+
+    Parameters
+    ----------
+    scores : path-like
+        Score file of the timestep.
+    source : path-like
+        Features of the same timestep.
+    settings : dict, optional
+        Of `Settings`.
+    weighting : dict, optional
+        tf, idf, min_df, vocabulary; by default those of the run, which the score file names. The norm is l1,
+        whatever the learner's.
+    corpus_features : path-like, optional
+        Last features of the stream, for ``idf: corpus``.
+
+    Returns
+    -------
+    Emerging, Scores
+        The clusters, and the scores with the documents' names.
+
+    Raises
+    ------
+    DataError
+        If scores and features are of different documents.
+    ParameterError, StorageError
+        If a setting is out of range, or a file missing or damaged.
+    """
+    chosen = Settings(**(settings or {}))
+    run, batch = emergingfiles.score_run(scores), read_scores(scores)
+    data = features.read(source)
+    if (data.t, data.ids) != (batch.t, batch.ids):
+        given = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
+        given = given if data.t != batch.t else f"{source} and {scores} are of different documents"
+        raise DataError(given, "features and scores of the same documents", "name files of one timestep and seed")
+    whole = features.read(corpus_features) if corpus_features else None
+    weighting = emergingfiles.score_weighting(scores) if weighting is None else weighting
+    P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
+    found = find(P, batch.scores[run["run"]], chosen)
+    pairs = top_terms(found.atoms, chosen.terms)
+    held = emergingfiles.Emerging(
+        t=batch.t,
+        run=run,
+        settings=asdict(chosen),
+        rows=found.rows,
+        ids=[batch.ids[row] for row in found.rows],
+        cluster=found.cluster,
+        residual=found.residual,
+        objective=found.objective,
+        words=[" ".join(data.vocabulary[term] for term, _ in cluster) for cluster in pairs],
+        weights=[" ".join(f"{weight:.3g}" for _, weight in cluster) for cluster in pairs],
+        representative=found.representative,
+    )
+    return held, batch
+
+
+def warm_up():
+    """Run every kernel once, so that its compiled code lies in the cache before jobs start in parallel."""
+    P = sparse.csr_array(
+        np.array([[0.5, 0.3, 0.2, 0.0], [0.4, 0.4, 0.1, 0.1], [0.0, 0.2, 0.4, 0.4], [0.1, 0, 0.5, 0.4]])
+    )
+    find(P, np.ones(4), Settings(share=1.0, atoms=2, min_support=1, rounds=2))

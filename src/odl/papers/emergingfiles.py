@@ -1,0 +1,323 @@
+"""Files of emerging topics, what they say beside the truth, and a table of them for the terminal."""
+
+import json
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from odl.errors import DataError, StorageError
+from odl.evaluation.means import grouped, mean, statistics
+from odl.evaluation.plan import KEY, load_plan
+from odl.evaluation.scores import read_scores
+from odl.evaluation.study import collect
+from odl.files import storage
+from odl.files.tables import write_table
+from odl.files.text import visible
+from odl.papers import agreement
+
+KIND = "emerging"
+COLUMNS = ("run", "t", "selected", "novel_share", "clusters", "clustered", "purity", "precision", "recall", "f1")
+COLUMNS += ("novel_topics", "reachable", "found", "found_share")
+OVER_SEEDS = ("corpus", "run", "algorithm", "k", "t", "seeds", "selected", "novel_share", "clusters", "clustered")
+OVER_SEEDS += ("purity_mean", "purity_sd", "f1_mean", "f1_sd", "precision", "recall", "novel_topics", "reachable")
+OVER_SEEDS += ("found", "found_share")
+
+
+@dataclass
+class Emerging:
+    """Emerging topics of one timestep: n selected documents, m clusters, the largest first.
+
+    Attributes
+    ----------
+    run : dict
+        corpus, seed, run, atoms and algorithm of the learner whose scores were used.
+    settings : dict
+        As `odl.papers.emerging.Settings`.
+    rows : ndarray of int64, shape (n,)
+        The selected documents as rows of the batch, most novel first.
+    ids : list of str
+        Their ids.
+    cluster : ndarray of int32, shape (n,)
+        Cluster of each, -1 for none.
+    residual : ndarray of float64, shape (n,)
+        What the small dictionary leaves of each.
+    objective : float
+        Of the small dictionary over the selected documents.
+    words, weights : list of str
+        Top words of each cluster, heaviest first, and their weights.
+    representative : ndarray of int64, shape (m,)
+        Row of the best-reconstructed document of each cluster.
+    """
+
+    t: int
+    run: dict
+    settings: dict
+    rows: np.ndarray
+    ids: list
+    cluster: np.ndarray
+    residual: np.ndarray
+    objective: float
+    words: list
+    weights: list
+    representative: np.ndarray
+
+
+def write(path, found):
+    """Write the emerging topics of one timestep, atomically and with reproducible bytes."""
+    settings = json.dumps(found.settings, sort_keys=True)
+    with storage.writing(path, KIND, t=found.t, **found.run, settings=settings, objective=found.objective) as file:
+        storage.write_array(file, "rows", found.rows.astype(np.int64))
+        storage.write_strings(file, "ids", found.ids)
+        storage.write_array(file, "cluster", found.cluster.astype(np.int32))
+        storage.write_array(file, "residual", found.residual)
+        group = file.create_group("clusters")
+        for name in ("words", "weights"):
+            storage.write_strings(group, name, getattr(found, name))
+        storage.write_array(group, "representative", found.representative.astype(np.int64))
+
+
+def read_emerging(path):
+    """Read what `write` wrote.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, damaged or of another kind.
+    """
+    with storage.reading(path, KIND) as file:
+        found = Emerging(
+            t=int(file.attrs["t"]),
+            run={
+                **{name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")},
+                **{name: int(file.attrs[name]) for name in ("seed", "atoms")},
+            },
+            settings=json.loads(file.attrs["settings"]),
+            objective=float(file.attrs["objective"]),
+            ids=storage.read_strings(file, "ids"),
+            **{name: storage.read_array(file, name, "i") for name in ("rows", "cluster")},
+            residual=storage.read_array(file, "residual"),
+            **{name: storage.read_strings(file, f"clusters/{name}") for name in ("words", "weights")},
+            representative=storage.read_array(file, "clusters/representative", "i"),
+        )
+        sizes = {len(found.rows), len(found.ids), len(found.residual)}
+        n_clusters = {len(found.words), len(found.weights), int(found.cluster.max(initial=-1)) + 1}
+        if sizes != {len(found.cluster)} or n_clusters != {len(found.representative)}:
+            raise ValueError("documents or clusters differ in number")
+        if not np.isin(found.representative, found.rows).all() or found.rows.min(initial=0) < 0:
+            raise ValueError("a cluster's document is none of those selected")
+        if found.cluster.min(initial=-1) < -1 or not isinstance(found.settings, dict):
+            raise ValueError("clusters or settings are none")
+    return found
+
+
+def check_pair(found, batch, path="the file of emerging topics"):
+    """Refuse emerging topics that are not those of these scores.
+
+    Raises
+    ------
+    DataError
+        If timestep, run or documents differ.
+    """
+    inside = len(batch.ids) > found.rows.max(initial=-1)
+    if found.t != batch.t or not inside or [batch.ids[row] for row in found.rows] != found.ids:
+        raise DataError(f"{path} is of other documents than the scores", "both of one timestep", "make it again")
+
+
+def judge(found, batch, topics="all"):
+    """Compare the clusters of a timestep with the topics of the documents.
+
+    A novel topic is one of a novel document of the batch; it is *reachable* if a selected document holds it, and
+    *found* if more than half of the labelled documents of some cluster do.
+
+    Parameters
+    ----------
+    found : Emerging
+    batch : odl.evaluation.scores.Scores
+        The scores it was made from.
+    topics : {"all", "dominant"}
+        See `odl.papers.agreement`.
+
+    Returns
+    -------
+    dict
+        Keys `COLUMNS`; nan where nothing is defined.
+    """
+    held = [batch.topics[row] if topics == "all" else batch.topics[row][:1] for row in range(len(batch.ids))]
+    labels = batch.labels(topics)
+    chosen, labelled = [held[row] for row in found.rows], labels[found.rows] >= 0
+    novel = {name for row in np.flatnonzero(labels == 1) for name in held[row]}
+    hits = novel & agreement.majorities(found.cluster, chosen, topics)
+    value = agreement.b_cubed(found.cluster, chosen, topics)
+    return {
+        "run": found.run["run"],
+        "t": found.t,
+        "selected": len(found.rows),
+        "novel_share": float(np.mean(labels[found.rows][labelled] == 1)) if labelled.any() else float("nan"),
+        "clusters": len(found.representative),
+        "clustered": int((found.cluster >= 0).sum()),
+        "purity": agreement.purity(found.cluster, chosen, topics),
+        **value._asdict(),
+        "novel_topics": len(novel),
+        "reachable": len(novel & set().union(*chosen)),
+        "found": len(hits),
+        "found_share": len(hits) / len(novel) if novel else float("nan"),
+    }
+
+
+def describe(found, batch, topics="all"):
+    """List the clusters of a timestep as a person reads them.
+
+    Returns
+    -------
+    list of dict
+        size, novel (labelled documents that are), labelled, share_novel (nan without labels), topic and
+        topic_share (the most frequent one among the labelled, of equals the first by name), words,
+        representative (id) and title.
+    """
+    held = [batch.topics[row] for row in found.rows]
+    counted = agreement.counts(found.cluster, held, topics)
+    labels, rows = batch.labels(topics)[found.rows], []
+    for number, words in enumerate(found.words):
+        members = labels[found.cluster == number]
+        labelled, topic_counts = counted[number] if number < len(counted) else (0, {})
+        topic = min(topic_counts, key=lambda name: (-topic_counts[name], name), default="")
+        novel, best = int((members == 1).sum()), int(found.representative[number])
+        rows.append(
+            {
+                "size": len(members),
+                "novel": novel,
+                "labelled": labelled,
+                "share_novel": novel / labelled if labelled else float("nan"),
+                "topic": topic,
+                "topic_share": topic_counts[topic] / labelled if topic else float("nan"),
+                "words": words.split(),
+                "representative": batch.ids[best],
+                "title": batch.titles[best],
+            }
+        )
+    return rows
+
+
+def table(pairs, topics="all"):
+    """Return the rows of a run's table (keys `COLUMNS`), in the order of time.
+
+    Parameters
+    ----------
+    pairs : list of (path-like, path-like)
+        File of emerging topics and score file of every timestep.
+    topics : {"all", "dominant"}
+
+    Raises
+    ------
+    DataError, StorageError
+        If a file is missing or damaged, or two do not belong together.
+    """
+    rows = []
+    for path, scores in pairs:
+        found, batch = read_emerging(path), read_scores(scores)
+        check_pair(found, batch, path)
+        rows.append(judge(found, batch, topics))
+    return sorted(rows, key=lambda row: row["t"])
+
+
+def gather(plan, path, tables):
+    """Write the table of the emerging topics of a study: means over seeds by timestep, shares over those that have one.
+
+    Parameters
+    ----------
+    plan : list of dict or path-like
+        As for `odl.evaluation.study.summarise`.
+    path : path-like
+        Table to write, columns `OVER_SEEDS`.
+    tables : list of path-like
+        The ``emerging.tsv`` in the folder of a run of the plan, of each.
+    """
+    folders = {os.path.dirname(os.fspath(each)) for each in tables}
+    means = ("selected", "novel_share", "clusters", "clustered", "precision", "recall")
+    means += ("novel_topics", "reachable", "found", "found_share")
+    judged = (*means, "purity", "f1")
+    followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
+    rows = collect(followed, "emerging.tsv", ("run", "t", *judged))
+    found = []
+    for key, held in grouped(rows, (*KEY, "t")):
+        spread = {name: statistics([row[name] for row in held], name) for name in ("purity", "f1")}
+        found.append(
+            {
+                **dict(zip((*KEY, "t"), key, strict=True)),
+                "seeds": len(held),
+                **{name: mean([row[name] for row in held]) for name in means},
+                **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
+            }
+        )
+    write_table(path, found, OVER_SEEDS)
+
+
+def as_json(found, batch, topics="all"):
+    """Return the clusters and their agreement with the truth as JSON text; undefined numbers are null."""
+
+    def plain(value):
+        return None if isinstance(value, float) and np.isnan(value) else value
+
+    clusters = [{key: plain(value) for key, value in row.items()} for row in describe(found, batch, topics)]
+    truth = {key: plain(value) for key, value in judge(found, batch, topics).items()}
+    held = {"t": found.t, **found.run, "settings": found.settings, "truth": truth, "clusters": clusters}
+    return visible(json.dumps(held, indent=1, ensure_ascii=False))
+
+
+def as_text(found, batch, topics="all", width=110):
+    """Return the clusters as a table for the terminal."""
+    row = judge(found, batch, topics)
+    head = f"timestep {found.t} of {found.run['corpus']}, {found.run['run']} with {found.run['atoms']} atoms: "
+    head += f"the {row['selected']} most novel of {len(batch.ids)} documents, {row['clustered']} of them in "
+    lines = [head + f"{row['clusters']} cluster" + "s" * (row["clusters"] != 1)]
+    for each in describe(found, batch, topics):
+        share = f"{100 * each['share_novel']:3.0f} % novel" if each["labelled"] else ""
+        topic = f"{each['topic']} {100 * each['topic_share']:.0f} %" if each["topic"] else ""
+        lines.append(f"{each['size']:4d}  {share:<11}  {topic}".rstrip())
+        lines.append("      " + _cut(" ".join(each["words"]), width - 6))
+        lines.append("      > " + _cut(each["title"] or each["representative"], width - 8))
+    if row["purity"] == row["purity"]:
+        truth = f"purity {row['purity']:.3f}, B-cubed F1 {row['f1']:.3f} (precision {row['precision']:.3f}, "
+        truth += f"recall {row['recall']:.3f})"
+        lines.append(truth)
+    if row["novel_topics"]:
+        lines.append(f"novel topics found: {row['found']} of {row['novel_topics']} ({row['reachable']} within reach)")
+    return visible("\n".join(lines))
+
+
+def _cut(text, width):
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def score_run(path):
+    """Return what a score file says of its run, for the file made from it.
+
+    Raises
+    ------
+    StorageError
+        If it is no score file of a learner.
+    """
+    with storage.reading(path, "scores") as file:
+        missing = [name for name in ("corpus", "seed", "run", "atoms", "algorithm") if name not in file.attrs]
+        if missing:
+            raise StorageError(f"{path} has no {missing[0]}", "a score file of a learner", "name another file")
+        texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
+        return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}
+
+
+def score_weighting(path):
+    """Return the weighting of the run that a score file is of.
+
+    Raises
+    ------
+    StorageError
+        If the file does not say it.
+    """
+    with storage.reading(path, "scores") as file:
+        if "weighting" not in file.attrs:
+            raise StorageError(f"{path} does not say its weighting", "a score file of a learner", "pass --weighting")
+        weighting = json.loads(str(file.attrs["weighting"]))
+        if not isinstance(weighting, dict) or not set(weighting) <= {"tf", "idf", "min_df", "vocabulary"}:
+            raise ValueError("its weighting is none")
+        return weighting

@@ -1,0 +1,196 @@
+"""Registry of the experiments: studies of a method beside the streams, one module each, imported when asked for.
+
+A module is an experiment if it has
+
+    TITLE : str                             heading on the page
+    SETTINGS : dict                         name of a setting -> JSON schema with its default
+    TAKES : tuple of str                    what it works on: some of "files", "streams", "learners", "experiments"
+    ALGORITHMS : tuple of str               learners whose kernels it uses
+    run(settings, folder, files) -> None    measure; write tables (.tsv) and figures (.png, .svg) into `folder`;
+                                            with a fourth argument `study`, where it works on streams
+    section(folder) -> list of Markup       what the page says about them; left out where another experiment shows them
+
+or, where the work falls into parts that know nothing of each other, instead of `run`
+
+    PART : str                              name of the setting, a list of numbers, of which a part has one
+    UNMEASURED : tuple of str               names of settings that only `finish` uses
+    measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
+    finish(settings, folder, files, found)  write and draw what was measured
+
+so that parts can be jobs of their own. With
+
+    RESUMES : bool                          True: `measure` takes a third argument, a `Journal` of what it found
+
+a part that was interrupted goes on from there. `measure` is in a file without what only `finish` needs, whose changes
+then measure nothing again. Every setting is given, checked. Equal settings and files give equal bytes.
+"""
+
+import difflib
+import os
+import pkgutil
+from importlib import import_module
+
+from odl import config
+from odl.config import sources
+from odl.errors import ConfigError, DataError, StorageError
+from odl.files.atomic import filling
+from odl.files.json_files import read_json, write_json
+from odl.papers.journal import UNFINISHED, Journal
+
+EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+HELD = "settings.json"  # in the folder of an experiment, written last
+
+
+def module_of(name):
+    """Return the module of an experiment.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name, naming the nearest one.
+    """
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(str(name), EXPERIMENTS, n=1)
+        todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
+        raise ConfigError(f"the experiment {name!r} is unknown", "one of " + ", ".join(EXPERIMENTS), todo)
+    return import_module(f"odl.papers.experiments.{name}")
+
+
+def schema():
+    """Return the settings of every experiment, as the configuration's schema has them."""
+    return {name: module_of(name).SETTINGS for name in EXPERIMENTS}
+
+
+def complete(name, settings):
+    """Return the settings of an experiment, checked, those left out with their defaults.
+
+    Raises
+    ------
+    ConfigError
+        At the first setting that is wrong, naming the nearest key for a typo.
+    """
+    known = module_of(name).SETTINGS
+    config.check_map(settings, {"type": "object", "additionalProperties": False, "properties": known}, name)
+    config.check_each_once({f"{name}.{key}": held for key, held in settings.items() if isinstance(held, list)})
+    return {**{key: entry["default"] for key, entry in known.items()}, **settings}
+
+
+def measure(name, output, part, settings=None, files=()):
+    """Measure one part of an experiment, for `run` to go on from.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    output : path-like
+        Receives rows of tables, as JSON.
+    part : int
+        The one value of the setting that the module names; whatever `settings` has there.
+    settings, files
+        As `run`.
+
+    Raises
+    ------
+    ConfigError
+        If the experiment has no parts.
+    """
+    module = module_of(name)
+    if not hasattr(module, "PART"):
+        raise ConfigError(f"the experiment {name!r} has no parts", "one that is measured in parts", "run it as a whole")
+    settings = complete(name, {**dict(settings or {}), module.PART: [part]})
+    files, head = [os.fspath(file) for file in files], _head(name, settings, part)
+    if getattr(module, "RESUMES", False):
+        kept = Journal(os.fspath(output) + UNFINISHED, {**head, "files": config.contents_of(files)})
+        write_json(output, {**head, "tables": module.measure(settings, files, kept)})
+        kept.end()
+    else:
+        write_json(output, {**head, "tables": module.measure(settings, files)})
+
+
+def _head(name, settings, part):
+    """Return what a part belongs to: equal heads are parts of one experiment, measured by the same code."""
+    module = module_of(name)
+    measured = {key: value for key, value in settings.items() if key not in (module.PART, *module.UNMEASURED)}
+    code = sources.digest(module.measure.__module__.removeprefix("odl.").replace(".", "/"))
+    return {"experiment": name, "part": part, "settings": measured, "code": code}
+
+
+def run(name, folder, settings=None, files=(), study=None, parts=()):
+    """Run an experiment.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    folder : path-like
+        Receives its tables and figures, and ``settings.json``.
+    settings : dict, optional
+        Those that differ from the defaults.
+    files : sequence of path-like
+        The data it works on, as its settings want them: documents of streams, folders of other experiments.
+    study : dict, optional
+        Streams and learners, as `odl.config.study_of` makes it.
+    parts : sequence of path-like, optional
+        What `measure` wrote of every part, in their order; measured here where there is none.
+    """
+    settings, module = complete(name, dict(settings or {})), module_of(name)
+    files = [os.fspath(file) for file in files]
+    if parts and not hasattr(module, "PART"):
+        raise ConfigError(f"parts of the experiment {name!r}, which has none", "no parts", "leave them out")
+    with filling(folder) as place:
+        if hasattr(module, "PART"):
+            found = _gathered(name, settings, parts) if parts else module.measure(settings, files)
+            module.finish(settings, place, files, found)
+        else:
+            module.run(settings, place, files, *((study,) if study else ()))
+    held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
+    write_json(os.path.join(folder, HELD), held)
+
+
+def section(folder):
+    """Return name, title and content of the part of the page about a finished experiment; no content, no part.
+
+    Raises
+    ------
+    DataError
+        If the folder holds no finished experiment.
+    """
+    try:
+        held = read_json(os.path.join(folder, HELD))
+        if not isinstance(held.get("experiment"), str):
+            raise ValueError("no experiment is named")
+    except (StorageError, OSError, ValueError) as error:
+        raise _damaged(folder, error) from error
+    module, name = module_of(held["experiment"]), os.path.basename(os.path.normpath(folder))
+    if not hasattr(module, "section"):
+        return name, module.TITLE, []
+    try:
+        return name, module.TITLE, module.section(os.fspath(folder))
+    except (StorageError, OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise _damaged(folder, error) from error
+
+
+def _gathered(name, settings, parts):
+    """Return the rows of all parts, table by table; refuse what is not the part expected."""
+    values, found = settings[module_of(name).PART], {}
+    if len(parts) != len(values):
+        raise DataError(f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "name them all")
+    for path, value in zip(parts, values, strict=True):
+        try:
+            held = read_json(path)
+            tables = held.pop("tables")
+            if held != _head(name, settings, value):
+                raise ValueError("another part")
+        except (StorageError, OSError, ValueError, LookupError) as error:
+            wanted = f"part {value} of {name} with the same settings and code, as `odl step measure` writes it"
+            raise DataError(f"{path} is not what was measured", wanted, "delete it and run it again") from error
+        for table, rows in tables.items():
+            found.setdefault(table, []).extend(rows)
+    return found
+
+
+def _damaged(folder, error):
+    """Return the error for a folder, which is made again as a whole."""
+    what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
+    given = f"{folder} holds no finished experiment ({what})"
+    return DataError(given, f"{HELD} and its results", f"delete {folder} and run it again")

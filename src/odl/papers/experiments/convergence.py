@@ -1,0 +1,283 @@
+"""Convergence of inference over a network: diffusion beside consensus ADMM, and the bias of diffusion against its step.
+
+Three time scales: documents; exchanges with the neighbours for a document; gradient steps of an agent between two
+exchanges (one for diffusion, several for ADMM). Distances are to the optimum of the whole dictionary, which coordinate
+descent finds.
+Source: Chen, Towfic and Sayed 2014, equations 31 and 37 to 39, and the O(mu^2) law behind them.
+"""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.corpora import tdt2
+from odl.distributed import coding, graphs, models, networks
+from odl.distributed.admm import consensus_admm
+from odl.distributed.inference import diffuse, share_all
+from odl.errors import ParameterError
+from odl.files import tables
+from odl.learners.diffusion import Diffusion
+from odl.report import page
+from odl.stream import batching, features
+
+TITLE = "Convergence over the network"
+TAKES, ALGORITHMS = ("files",), ("diffusion",)
+WHOLE, ABOVE = {"type": "integer", "minimum": 1}, {"type": "number", "exclusiveMinimum": 0}
+SETTINGS = {
+    "task": {"type": "string", "enum": list(models.TASKS), "default": "nmf"},
+    "gamma": {"type": "number", "minimum": 0, "default": 0.1},
+    "delta": {**ABOVE, "default": 1.0},
+    "eta": {**ABOVE, "default": 0.2},
+    "agents": {**WHOLE, "default": 12},
+    "terms": {**WHOLE, "default": 20},
+    "documents": {**WHOLE, "default": 1},
+    "networks": {
+        "type": "array",
+        "items": {"type": "string", "enum": list(graphs.GRAPHS)},
+        "minItems": 1,
+        "default": ["fully_connected", "ring"],
+    },
+    "inner": {"type": "array", "items": WHOLE, "minItems": 1, "default": [1, 5, 20]},
+    "steps": {**WHOLE, "default": 2000},
+    "shares": {"type": "array", "items": ABOVE, "minItems": 1, "default": [1.0, 0.3, 0.1, 0.03, 0.01]},
+    "fixed_point_iterations": {**WHOLE, "default": 3000},
+    "seed": {"type": "integer", "minimum": 0, "default": 0},
+}
+PATH_COLUMNS = ("problem", "network", "method", "exchanges", "inner", "floats", "distance", "score_error")
+STEP_COLUMNS = ("problem", "network", "mu", "distance", "iterations", "moved")
+SMALL = "diffusion, mu/10"
+POINTS = 60  # of a curve
+DEGREE = 2  # of the ring
+
+
+class Problem(NamedTuple):
+    """Documents and a dictionary: one atom an agent.
+
+    Attributes
+    ----------
+    name : str
+    documents : ndarray, shape (n, terms)
+    atoms : ndarray, shape (terms, agents)
+    optima : ndarray, shape (n, terms)
+        Dual variables at the optimum.
+    scores : ndarray
+        Smallest objectives.
+    """
+
+    name: str
+    documents: np.ndarray
+    atoms: np.ndarray
+    optima: np.ndarray
+    scores: np.ndarray
+
+
+def problem(name, X, atoms, model):
+    """Return a problem with its optima: nu is the gradient of f at the residual of the best code."""
+    found = coding.centralised(sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13)
+    rest = X - found.codes.toarray() @ atoms.T
+    return Problem(name, X, atoms, model.residual.gradient(rest), found.score)
+
+
+def made(model, settings):
+    """Return a seeded problem: atoms on the sphere, documents of three atoms each and noise, of unit length."""
+    rng = np.random.default_rng(settings["seed"])
+    atoms = np.abs(rng.standard_normal((settings["terms"], settings["agents"])))
+    atoms = model.columns.project(atoms / np.linalg.norm(atoms, axis=0))
+    codes = np.zeros((settings["documents"], settings["agents"]))
+    for row in codes:
+        row[rng.choice(len(row), min(3, len(row)), replace=False)] = rng.uniform(0.5, 1.5, min(3, len(row)))
+    X = np.abs(codes @ atoms.T + 0.1 * rng.standard_normal((len(codes), len(atoms))))
+    return problem("made", X / np.linalg.norm(X, axis=1, keepdims=True), atoms, model)
+
+
+def text(path, model, settings):
+    """Return documents of the second batch of TDT2 on atoms learned from the first, on the terms that occur."""
+    found = tdt2.read([path], {})
+    order = batching.order(found.ids, found.times, settings["seed"])
+    first, second = order[:1000], order[1000:2000]
+    start = features.follow(found.select(first), None)
+    batch = features.follow(found.select(second), start)
+    P0, P = (held.weighed(tf="log", norm="l2")[:] for held in (start, batch))
+    learner = Diffusion(task=settings["task"], gamma=settings["gamma"], delta=settings["delta"], eta=settings["eta"])
+    state = learner.start(P0, settings["agents"], np.random.default_rng(settings["seed"]))
+    A = learner.fit_terms(state, P.shape[1]).dictionary.toarray()
+    answers = coding.centralised(P, sparse.csc_array(A), model).codes
+    told = np.argsort(-np.asarray(answers.sum(axis=1)).ravel(), kind="stable")[: settings["documents"]]
+    X = P[told].toarray()
+    touched = (X != 0).any(axis=0) | (A != 0).any(axis=1)
+    return problem("TDT2", X[:, touched], A[touched], model)
+
+
+def _network(name, n_agents, seed):
+    return networks.network(name, n_agents, degree=DEGREE, probability=0.3, radius=0.5, seed=seed)
+
+
+def _distance(nu, optimum):
+    return float(np.mean(np.sum((nu - optimum) ** 2, axis=1)) / np.sum(optimum**2))
+
+
+def follow(held, network, model, settings):
+    """Return the rows of one problem and network: distance of every method after exchanges, mean over documents."""
+    share = share_all(model, network, list(held.atoms.T[:, :, None]))
+    largest = 0.9 * model.largest_step(share.norms, network.n_agents)
+    steps = {"diffusion": largest, SMALL: largest / 10}
+    methods = {"diffusion": 1, SMALL: 1, **{f"ADMM, {inner} inner": inner for inner in settings["inner"]}}
+    rows = []
+    for name, inner in methods.items():
+        last = max(1, settings["steps"] // inner)
+        marks = sorted({int(mark) for mark in np.geomspace(1, last, POINTS)})
+        sums = np.zeros((len(marks), 2))
+        for x, optimum, score in zip(held.documents, held.optima, held.scores, strict=True):
+
+            def record(used, nu, sums=sums, x=x, optimum=optimum, score=score, marks=marks):
+                if used in marks:
+                    costs = share.finish(nu, x, used, used).costs
+                    sums[marks.index(used)] += _distance(nu, optimum), abs(-costs.sum() - score) / score
+
+            if name in steps:
+                diffuse(share, x, step=steps[name], iterations=last, tolerance=0.0, record=record)
+            else:
+                consensus_admm(share, x, iterations=last, inner=inner, record=record)
+        for mark, (distance, error) in zip(marks, sums / len(held.documents), strict=True):
+            rows.append(
+                {
+                    **{"method": name, "exchanges": mark, "inner": mark * inner, "distance": distance},
+                    "floats": float(network.neighbours.mean() * mark * held.documents.shape[1]),
+                    "score_error": error,
+                }
+            )
+    return rows
+
+
+def fixed_point(share, x, optimum, mu, iterations):
+    """Iterate diffusion from the optimum until nothing moves.
+
+    Returns
+    -------
+    distance, moved : float
+        Mean over agents of the squared distance from the optimum, and of the last move as a share of that distance.
+    iterations : int
+    """
+    nu, used, moved = np.repeat(optimum[None], len(share.agents), axis=0), 0, np.inf
+    while used < iterations and moved > 1e-8:
+        old, nu = nu, share.combine(share.adapt(nu, x, mu))
+        used += 1
+        moved = np.sum((nu - old) ** 2) / max(np.sum((nu - optimum) ** 2), 1e-300)
+    return _distance(nu, optimum), float(moved), used
+
+
+def bias(held, network, model, settings):
+    """Return the rows of the fixed points of diffusion against mu, mean over documents."""
+    share = share_all(model, network, list(held.atoms.T[:, :, None]))
+    largest, rows = 0.9 * model.largest_step(share.norms, network.n_agents), []
+    for part in settings["shares"]:
+        found = [
+            fixed_point(share, x, optimum, part * largest, settings["fixed_point_iterations"])
+            for x, optimum in zip(held.documents, held.optima, strict=True)
+        ]
+        distance, moved, used = np.mean(found, axis=0)
+        rows.append({"mu": part * largest, "distance": distance, "moved": moved, "iterations": used})
+    return rows
+
+
+def slope(rows):
+    """Return the exponent p of distance ~ mu^p, from the smaller half of the steps (at least two)."""
+    held = sorted((row["mu"], row["distance"]) for row in rows if row["distance"] > 0)
+    held = np.log(held[: max(2, (len(held) + 1) // 2)])
+    return float(np.polyfit(held[:, 0], held[:, 1], 1)[0]) if len(held) > 1 else float("nan")
+
+
+def measure(settings, files):
+    """Return the rows of both tables."""
+    if len(files) > 1:
+        raise ParameterError(f"{len(files)} files", "none, or tdt2/TDT2_with_time.mat", "correct files")
+    model = models.task(settings["task"], gamma=settings["gamma"], delta=settings["delta"], eta=settings["eta"])
+    problems = [made(model, settings), *(text(path, model, settings) for path in files)]
+    paths, steps = [], []
+    for held in problems:
+        for name in settings["networks"]:
+            network = _network(name, settings["agents"], settings["seed"])
+            names = {"problem": held.name, "network": name}
+            paths += [{**names, **row} for row in follow(held, network, model, settings)]
+            if not network.exact:
+                steps += [{**names, **row} for row in bias(held, network, model, settings)]
+    return paths, steps
+
+
+def run(settings, folder, files):
+    """Measure, write ``paths.tsv`` and ``steps.tsv``, draw both."""
+    from odl.papers import convergenceplots
+    from odl.report import plots
+
+    paths, steps = measure(settings, files)
+    tables.write_table(os.path.join(folder, "paths.tsv"), paths, PATH_COLUMNS)
+    tables.write_table(os.path.join(folder, "steps.tsv"), steps, STEP_COLUMNS)
+    for row in (*paths, *steps):
+        row["network"] = graphs.shown(row["network"], degree=DEGREE)
+    plots.save(convergenceplots.paths(paths), os.path.join(folder, "paths"))
+    plots.save(convergenceplots.steps(steps), os.path.join(folder, "steps"))
+
+
+def _reached(rows, level):
+    """First row of a curve at or below a distance, or None."""
+    return next((row for row in rows if row["distance"] <= level), None)
+
+
+def section(folder):
+    """Return what the page says of a finished run."""
+    paths, steps = (tables.read_table(os.path.join(folder, f"{name}.tsv")) for name in ("paths", "steps"))
+    cells, groups = [], {}
+    for row in paths:
+        groups.setdefault((row["problem"], row["network"], row["method"]), []).append(row)
+    for (name, network, method), rows in groups.items():
+        found, last = _reached(rows, 1e-2), rows[-1]
+        first = [f"{found[key]:.4g}" for key in ("exchanges", "inner", "floats")] if found else ["", "", ""]
+        end = [f"{last['distance']:.2g}", f"{last['score_error']:.2g}"]
+        cells.append([f"{name}, {graphs.shown(network, degree=DEGREE)}, {method}", *first, *end])
+    exponents = {}
+    for row in steps:
+        exponents.setdefault((row["problem"], row["network"]), []).append(row)
+    law = "; ".join(
+        f"{name}, {graphs.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
+        for (name, network), rows in exponents.items()
+    )
+
+    def picture(name, caption, alt):
+        return page.picture(os.path.join(folder, name), caption, alt)
+
+    return [
+        page.element(
+            "p",
+            "Every agent owns one atom and all of them see the document. There are three time scales: documents "
+            "come one "
+            "after another; for each, agents exchange dual variables with their neighbours many times; between two "
+            "exchanges an agent takes gradient steps of its own, one in diffusion, several in ADMM. Distance: squared "
+            "distance of the agents' dual variables from the optimum of the whole dictionary, as a share of its "
+            "square; "
+            "means over agents and documents. Floats are those an agent sends for a document, all terms to all "
+            "neighbours.",
+        ),
+        picture(
+            "paths",
+            "Distance from the optimum against exchanges, gradient steps and floats sent. On a sparse network "
+            "diffusion "
+            "ends at its fixed point, which the step decides; ADMM goes on to the optimum.",
+            "Curves of falling distance; diffusion on the ring levels out, ADMM does not.",
+        ),
+        page.table(
+            ["", "exchanges", "gradient steps", "floats", "distance", "score error"],
+            cells,
+            "First three numbers: what it takes to a squared distance of 1 %; then squared distance and relative "
+            "error of "
+            "the score at the end.",
+        ),
+        picture(
+            "steps",
+            f"Squared distance of the fixed point of diffusion from the optimum against the step; grey: mu². "
+            f"Exponents of "
+            f"the smaller steps: {law}.",
+            f"Straight lines on logarithmic axes, parallel to mu squared for small steps. {law}.",
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Figures of the papers, as `odl.report.figures` describes them."""

@@ -1,0 +1,282 @@
+"""Learners of bounded memory against nearest neighbours on one stream: quality, memory, ingredients, alerts, cost.
+
+Everything is scored before it is learned, in the order of the stream; labels are used to measure only.
+"""
+
+import time
+from collections import defaultdict
+from functools import partial
+
+import numpy as np
+
+from odl import learners, novelty
+from odl.alerts import calibration
+from odl.errors import DataError
+from odl.evaluation import baselines, intervals, metrics
+from odl.papers import qualitypairs, qualityrivals, rivals
+from odl.papers.qualitycontexts import contexts, in_batch, judged
+
+COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
+LOGTF = {"logtf": "log"}
+SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")  # do not change the atoms
+
+
+def learn(held, runs, k, every=False, cost=None):
+    """Run variants of a learner that share their atoms over a stream.
+
+    Parameters
+    ----------
+    held : odl.papers.qualitystream.Stream
+    runs : dict of str to dict
+        Name to ``learner`` (algorithm and hyper-parameters) and ``features``.
+    k : int
+        Atoms, of a learner whose memory is given so.
+    every : bool
+        Score all timesteps rather than the listed ones.
+    cost : list, optional
+        Gets one (t, CPU ms a document of the first variant, scored and learned) for each timestep.
+
+    Returns
+    -------
+    scores, entries
+        Of each variant timestep -> scores, and the numbers stored at the end.
+    """
+    made = {run: learners.make(**chosen["learner"]) for run, chosen in runs.items()}
+    first, weighting = next(iter(made.values())), next(iter(runs.values()))["features"]
+    found = {run: {} for run in runs}
+    start = held.P(0, weighting)
+    state = first.start(start, k, novelty.generator(held.seed, "start"))
+    for t in range(1, len(held.batches)):
+        P, spent = held.P(t, weighting), 0.0
+        for run, learner in made.items():
+            if every or t in held.listed or (cost is not None and learner is first):
+                begin = time.process_time()
+                found[run][t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
+                spent += (time.process_time() - begin) * (learner is first)
+        begin = time.process_time()
+        state = first.learn(state, P, None)
+        if cost is not None:
+            cost.append((t, 1000.0 * (spent + time.process_time() - begin) / P.shape[0]))
+    return found, state.dictionary.nnz + sum(value.size for value in state.arrays.values())
+
+
+def groups(chosen, names):
+    """Group the runs of these names by the atoms that they make."""
+    grouped = defaultdict(dict)
+    for name in names:
+        learner, weighting = chosen[name]["learner"], chosen[name]["features"]
+        made = sorted((key, value) for key, value in learner.items() if key not in SCORING)
+        grouped[repr((made, sorted(weighting.items())))][name] = chosen[name]
+    return list(grouped.values())
+
+
+def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
+    """Return the cosine baselines of timesteps (the listed ones), over the past or its last `window` documents."""
+    found = defaultdict(dict)
+    for t in steps or held.listed:
+        past = baselines.latest(reversed(held.batches[:t]), window) if window else held.batches[:t]
+        for name, score in baselines.nearest(held.batches[t], past, weightings).items():
+            found[name][t] = score
+    return found
+
+
+def _runs(chosen, settings):
+    """The runs compared, by the atoms they make, and the contexts of the batch that they have."""
+    return groups(chosen, settings["runs"]), contexts(chosen, settings["runs"])
+
+
+def _learned(held, grouped, k, **options):
+    scores, entries = {}, {}
+    for runs in grouped:
+        found, stored = learn(held, runs, k, **options)
+        scores |= found
+        entries |= dict.fromkeys(found, stored)
+    return scores, entries
+
+
+def compare(held, chosen, settings):
+    """The runs and the cosines over the whole past, plain and in context; differences to the best cosine."""
+    grouped, around = _runs(chosen, settings)
+    scores, _ = _learned(held, grouped, settings["k"])
+    cosines, kinds = neighbours(held), {"plain": {}, "context": {}}
+    for run, found in scores.items():
+        kinds["context" if in_batch(chosen[run]["learner"]) else "plain"][run] = found
+    for name in COSINES:
+        kinds["plain"][name] = cosines[name]
+        kinds["context"] |= judged(held, around, name, cosines[name])
+    found = {}
+    for kind, runs in kinds.items():
+        found |= held.judge(kind, runs) if runs else {}
+    best = max(COSINES, key=lambda name: found[name][0])
+    rows = []
+    for run, (average, drawn) in found.items():
+        low, high = intervals.interval(drawn - found[best][1])
+        row = {"run": run, "average": average, "best": best, "difference": average - found[best][0]}
+        rows.append(row | {"low": low, "high": high})
+    return {"table": rows}
+
+
+def pooled(streams, chosen, settings):
+    """Return the rows of the runs against the best methods of their kind, over the streams of all seeds."""
+    names = set(COSINES) | {
+        f"{name}-{algorithm}-context" for name in COSINES for algorithm in contexts(chosen, settings["runs"])
+    }
+    return qualitypairs.pairs(streams, settings["runs"], names)
+
+
+def _sized(grouped, settings):
+    """Return atoms, k and runs for each size of memory that a group of runs is measured at."""
+    found = []
+    for runs in grouped:
+        first = next(iter(runs.values()))["learner"]
+        if "memory" not in first:
+            found += [(k, k, runs) for k in settings["atoms"]]
+            continue
+        for memory in settings["memory"]:
+            sized = {
+                run: {**entry, "learner": {**entry["learner"], "memory": memory}} for run, entry in runs.items()
+            }  # fmt: skip
+            limit = learners.make(**{**first, "memory": memory}).limit
+            found.append((limit, 1, sized))
+    return found
+
+
+def remember(held, chosen, settings):
+    """AUC against the numbers that are kept: dictionaries, windows of documents."""
+    (grouped, around), rows = _runs(chosen, settings), []
+    for size, k, runs in _sized(grouped, settings):
+        scores, entries = learn(held, runs, k)
+        for run, found in scores.items():
+            rows.append({"run": run, "size": size, "entries": entries, "average": held.average(found)})
+    lengths = np.concatenate([np.diff(batch.counts[:].indptr) for batch in held.batches])
+    for window in settings["windows"]:
+        if window > len(lengths):
+            continue
+        for name, plain in neighbours(held, LOGTF, window).items():
+            label = f"{name}-window"
+            for run, found in ({label: plain} | judged(held, around, label, plain)).items():
+                row = {"run": run, "size": window, "entries": int(window * lengths.mean())}
+                rows.append(row | {"average": held.average(found)})
+    return {"memory": rows}
+
+
+def ablate(held, chosen, settings):
+    """Every learner that the experiment names: what each ingredient brings."""
+    scores, entries = _learned(held, groups(chosen, chosen), settings["k"])
+    return {
+        "ablation": [
+            {"run": run, "entries": entries[run], "average": held.average(scores[run])} for run in chosen
+        ]
+    }  # fmt: skip
+
+
+def _budget(values, calibrated, budget, labels, topics):
+    """What alerts within a budget give: rates, precision, and the delay of topics that enter."""
+    # Raw scores: the threshold that kept the budget on the first scored batch.
+    edge = 1.0 - budget if calibrated else np.quantile(values[0], 1.0 - budget)
+    flags = [score >= edge for score in values]
+    flags[0][:] = False
+    spent, labels = np.concatenate(flags[1:]), np.concatenate(labels[1:])
+    hit = labels[spent & (labels >= 0)]
+    delays = calibration.detection_delays([np.zeros(len(topics[0]), dtype=bool), *flags], topics)
+    waits = [delay.missed for delay in delays if delay.t > 1]
+    seen = [delay.waited >= 0 for delay in delays if delay.t > 1]
+    name = f"{budget:g}"
+    return {
+        f"precision_{name}": calibration.precision_at(np.concatenate(values[1:]), labels, budget),
+        f"alerts_{name}": spent.mean(),
+        f"false_{name}": spent[labels == 0].mean() if (labels == 0).any() else float("nan"),
+        f"alert_precision_{name}": float((hit == 1).mean()) if len(hit) else float("nan"),
+        f"missed_{name}": float(np.median(waits)) if waits else float("nan"),
+        f"topics_found_{name}": float(np.mean(seen)) if seen else float("nan"),
+    }
+
+
+def _five(held, steps, around):
+    """Five nearest documents of the whole past, plain and in the contexts."""
+    name = "nearest5-logtf"
+    plain = neighbours(held, LOGTF, steps=steps)[name]
+    return {name: plain} | judged(held, around, name, plain)
+
+
+def alert(held, chosen, settings):
+    """Drift, budgets, delays and cost of the scores as they are and calibrated, of runs and nearest neighbours."""
+    grouped, around = _runs(chosen, settings)
+    steps = range(1, len(held.batches))
+    if len(steps) < 2:
+        given = f"{held.name} has {len(held.batches)} batches"
+        raise DataError(given, "at least 3 for the part alerts", "make smaller batches or leave the part out")
+    scores, _ = _learned(held, grouped, settings["k"], every=True)
+    scores |= _five(held, steps, around)
+    labels = [held.labels[t] for t in steps]
+    topics = [batch.topics for batch in held.batches]
+    rows, means = [], []
+    for run, found in scores.items():
+        raw = [found[t] for t in steps]
+        tails = [1.0 - tail for tail in calibration.calibrate(raw, settings["calibration"])]
+        for kind, values in (("raw", raw), ("calibrated", tails)):
+            # The first scored batch has nothing to be calibrated against.
+            drift = calibration.drift(list(zip(values, labels, strict=True))[kind != "raw" :])
+            row = {"run": run, "scores": kind}
+            if len(drift.means):
+                row |= {"first_mean": drift.means[0], "last_mean": drift.means[-1], "slope": drift.slope}
+            row["spread"] = drift.spread
+            row["cost"] = calibration.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
+            for budget in settings["budgets"]:
+                row |= _budget(values, kind != "raw", budget, labels, topics)
+            rows.append(row)
+            known = [int((label == 0).sum()) for label in labels[kind != "raw" :]]
+            for t, (number, mean) in enumerate(zip(known, drift.means, strict=True), start=1 + (kind != "raw")):
+                means.append({"run": run, "scores": kind, "t": t, "known": number, "mean": mean})
+    return {"alerts": rows, "drift": means}
+
+
+def spend(held, chosen, settings):
+    """CPU milliseconds a document along the stream; the first timestep, which loads code, left out."""
+    rows = []
+    for run in settings["runs"]:
+        spent = []
+        learn(held, {run: chosen[run]}, settings["k"], cost=spent)
+        times = np.array([value for _, value in spent[1:] or spent])
+        third = max(1, len(times) // 3)
+        row = {"run": run, "timesteps": len(spent), "ms": float(np.median(times))}
+        row |= {"first_third": float(np.median(times[:third])), "last_third": float(np.median(times[-third:]))}
+        rows.append(row)
+    return {"cost": rows}
+
+
+def resize(held, chosen, settings):
+    """The runs and nearest neighbours in batches of other sizes: AUC of all documents after the first batch together.
+
+    A topic is new in one batch only, so that small batches have too few new documents each for an AUC of their own.
+    """
+    (grouped, around), rows = _runs(chosen, settings), []
+    for size in settings["sizes"]:
+        if size < 100 and len(held.made_of[0]) >= 10000:
+            continue
+        made = held.cut(size)
+        steps = range(1, len(made.batches))
+        scores, _ = _learned(made, grouped, settings["k"], every=True)
+        scores |= _five(made, steps, around)
+        labels = np.concatenate([made.labels[t] for t in steps])
+        novel = int((labels == 1).sum())
+        for run, found in scores.items():
+            pooled = metrics.auc(np.concatenate([found[t] for t in steps]), labels)
+            rows.append({"run": run, "size": size, "timesteps": len(steps), "novel": novel, "pooled": pooled})
+    return {"sizes": rows}
+
+
+def rival(held, chosen, settings, slow=False):
+    """Other methods, plain and in context, with what they store and the time that they take."""
+    around = contexts(chosen, settings["runs"])
+    names = rivals.names(slow) + (rivals.names(slow, "vectors") if held.batches[0].vectors is not None else [])
+    return {"rivals": qualityrivals.rows(held, names, partial(judged, held, around))}
+
+
+def model(held, chosen, settings):
+    """As `rival`, of those that take long."""
+    return rival(held, chosen, settings, slow=True)
+
+
+PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend, "rivals": rival}
+PARTS |= {"models": model, "sizes": resize}

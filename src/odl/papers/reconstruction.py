@@ -1,0 +1,256 @@
+"""Inpainting measured: dictionaries learned from whole patches, chosen and tested on patches with missing pixels.
+
+Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from odl.coding.fista import STOPS
+from odl.dictionary import structured
+from odl.errors import ConfigError
+from odl.papers import gaussian, patches
+from odl.papers.common import branched
+from odl.papers.journal import Journal
+
+PENALTIES = ("flat", "tree")
+SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many times the patches
+PATCHES = 16  # for each atom: from so many at least a dictionary is learned, where there are so many
+WHOLE = {"type": "integer", "minimum": 1}
+EXPONENTS = {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
+BRANCHED = {"type": "string", "pattern": r"[1-9][0-9]{0,5}(,[1-9][0-9]{0,5})*"}  # branching factors
+SETTINGS = {
+    "patch": {**WHOLE, "minimum": 2, "default": 8},
+    "train": {**WHOLE, "default": 6000},
+    "validation": {**WHOLE, "default": 300},
+    "test": {**WHOLE, "default": 1000},
+    "scale": {"type": "number", "minimum": 0.25, "maximum": 4, "default": 1.0},
+    "min_contrast": {"type": "number", "minimum": 0, "maximum": 0.99, "default": 0.0},
+    "missing": {
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "integer", "minimum": 1, "maximum": 99},
+        "default": [50, 60, 70, 80, 90],
+    },
+    "trees": {"type": "array", "minItems": 1, "items": BRANCHED, "default": ["10,2,2"]},
+    "structures": {"type": "boolean", "default": True},
+    "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
+    "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
+    "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
+    "screen": {"type": "integer", "minimum": 0, "default": 0},
+    "seeds": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
+    "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
+    "epochs": {**WHOLE, "default": 2},
+    "batch": {**WHOLE, "default": 500},
+    "forgetting": {"type": "number", "minimum": 0, "default": 1.0},
+    "stop": {"type": "string", "enum": list(STOPS), "default": "gap"},
+    "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
+    "iterations": {**WHOLE, "default": 200},
+    "drawn_tree": {**BRANCHED, "default": "10,2,2"},
+    "drawn_patch": {**WHOLE, "minimum": 2, "default": 16},
+    "drawn_lam": {**EXPONENTS["items"], "default": -4},
+}
+RESUMES = True  # from a journal
+PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
+
+
+def problem_of(settings, penalty, tree, exponent):
+    """Return the problem of one penalty with lam = 2^exponent: signed codes, atoms in the unit l2 ball (mu = 0)."""
+    return structured.Problem(
+        2.0**exponent,
+        tree if penalty == "tree" else None,
+        settings["norm"],
+        mu=0.0,
+        nonnegative_codes=False,
+        nonnegative_atoms=False,
+        tolerance=settings["tolerance"],
+        iterations=settings["iterations"],
+        stop=settings["stop"],
+    )
+
+
+class Bench:
+    """One seed: its patches, its missing pixels, and the dictionaries learned so far.
+
+    Parameters
+    ----------
+    settings : dict
+    seed : int
+        Of the starts, the order of the patches and the missing pixels. The patches are the same for every seed.
+    train, validation, test : ndarray, shape (n_patches, n_pixels)
+    kept : Journal, optional
+        Has the errors that were measured before an interruption.
+    """
+
+    def __init__(self, settings, seed, train, validation, test, kept=None):
+        self.settings, self.seed, self.train, self.kept = settings, seed, train, kept or Journal()
+        self.parts = {"validation": validation, "test": test}
+        self.known = {
+            (part, missing): patches.hide(*X.shape, missing / 100, np.random.default_rng([seed, missing, number]))
+            for number, (part, X) in enumerate(self.parts.items())
+            for missing in settings["missing"]
+        }
+        self.learned, self.errors, self.of_missing = {}, {}, {}  # of missing pixels alone
+        self.first = {}
+
+    def dictionary(self, penalty, shape, exponent, share=1.0):
+        """Return the dictionary learned with lam = 2^exponent; flat and tree start from the same patches.
+
+        From a share of the training patches, but from `PATCHES` for each atom at least: fewer say nothing about lam.
+        """
+        tree = branched(shape)
+        count = min(max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_atoms), len(self.train))
+        key = penalty, shape, exponent, count
+        if key not in self.learned:
+            rng = np.random.default_rng([self.seed, 1000])
+            if tree.n_atoms > len(self.train):
+                given = f"{len(self.train)} training patches for the {tree.n_atoms} atoms of the tree '{shape}'"
+                raise ConfigError(given, "at least one patch for each atom", "raise train")
+            start = self.train[np.sort(rng.choice(len(self.train), tree.n_atoms, replace=False))].T.copy()
+            options = {name: self.settings[name] for name in ("batch", "epochs", "forgetting")}
+            problem = problem_of(self.settings, penalty, tree, exponent)
+            self.learned[key] = structured.learn_online(problem, self.train[:count], start, rng, **options)[0]
+        return self.learned[key]
+
+    def error(self, part, missing, penalty, shape, exponents, share=1.0):
+        """Return the mean square error x 100 of the estimates D x of whole patches, x coded on the known pixels.
+
+        Of the first patches of the part, a share of them, with the dictionary of the same share of training patches.
+        """
+        key = self.key(part, missing, penalty, shape, exponents, share)
+        if key not in self.errors:
+            found = self.kept.once([self.seed, *key], lambda: self._measured(key, share))
+            self.errors[key], self.of_missing[key] = found
+        return self.errors[key]
+
+    def _measured(self, key, share):
+        """Return the error of a key, and that of missing pixels alone."""
+        part, missing, penalty, shape, exponents, count = key
+        X, known = self.parts[part][:count], self.known[part, missing][:count]
+        D = self.dictionary(penalty, shape, exponents[0], share)
+        problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
+        squares = (X - problem.codes(X, D, mask=known).X @ D.T) ** 2
+        of_missing = (squares * ~known).sum(axis=1)
+        return 100.0 * float(np.mean(squares.sum(axis=1))), 100.0 * float(np.mean(of_missing))
+
+    def key(self, part, missing, penalty, shape, exponents, share=1.0):
+        """Return the key of an error; of flat dictionaries the first tree stands for all with as many atoms."""
+        if penalty == "flat":
+            shape = self.first.setdefault(branched(shape).n_atoms, shape)
+        return part, missing, penalty, shape, exponents, int(np.ceil(share * len(self.parts[part])))
+
+    def chosen(self, missing, penalty, shapes, refine=0):
+        """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches.
+
+        `refine` steps of 2^(1/4) to every side of the best point of the grid are tried after it.
+        """
+        settings = self.settings
+        share = min(settings["screen"] / len(self.parts["validation"]), 1.0) or 1.0
+        grid = list(product(shapes, product(settings["lam_train"], settings["lam_test"])))
+        best = self._best(missing, penalty, grid, share)
+        if refine:
+            steps = [step / 4 for step in range(-refine, refine + 1)]
+            shape, (first, second) = best
+            grid = [(shape, (first + a, second + b)) for a, b in product(steps, steps)]
+            best = self._best(missing, penalty, grid, max(share, 1 / SHRINK**2))
+        return best
+
+    def _best(self, missing, penalty, cells, share):
+        """Return the best cell of a race: all on a share of the patches, the better part on four times as many, ...
+
+        Of dictionaries the better quarter goes on, each with the lam of coding that suited it and those beside it.
+        """
+        reach = min(np.diff(sorted({second for _, (_, second) in cells})), default=0)
+        while True:
+            count = f"{len(cells)} points on {share:.3g} of the patches"
+            print(f"seed {self.seed}, {penalty}, {missing} % missing: {count}", flush=True)
+            costs = {cell: self.error("validation", missing, penalty, *cell, share) for cell in cells}
+            if share == 1.0:
+                return min(cells, key=costs.get)
+            best = {}  # of each dictionary
+            for cell in sorted(cells, key=costs.get):
+                best.setdefault((cell[0], cell[1][0]), cell)
+            ahead = dict(list(best.items())[: -(-len(best) // SHRINK)])
+            cells = [
+                (shape, (first, second))
+                for shape, (first, second) in cells
+                if (shape, first) in ahead and abs(second - ahead[shape, first][1][1]) <= reach
+            ]
+            share = min(SHRINK * share, 1.0)
+
+
+def measure(settings, files, kept=None):
+    """Return the tables of all seeds.
+
+    ``validation`` (what was tried), ``test`` (the chosen ones), ``structures``, and beside them ``equal`` (flat
+    dictionaries of as many atoms as the chosen tree) and ``gaussian`` (`odl.papers.gaussian`).
+    """
+    for shape in settings["trees"]:
+        branched(shape)
+    parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
+    tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
+    estimate = gaussian.moments(parts[0])
+    for seed in settings["seeds"]:
+        tree = raced(Bench(settings, seed, *parts, kept), "tree")
+        bench = Bench(settings, seed, *parts, kept)
+        for found in (raced(bench, "flat"), tree):
+            for name, rows in zip(tables, found, strict=False):
+                tables[name] += rows
+        tables["equal"] += [_equal(bench, row) for row in tree[1]]
+        tables["gaussian"] += [_gaussian(bench, missing, estimate) for missing in settings["missing"]]
+    return tables
+
+
+def drawn(settings, files):
+    """Return the patches to learn from, to choose on and to test, one after another."""
+    images = patches.read_images(files, settings["scale"])
+    least = patches.contrast(images, settings["patch"], settings["min_contrast"])
+    count = sum(settings[part] for part in ("train", "validation", "test"))
+    return patches.draw(images, settings["patch"], count, np.random.default_rng(0), least)
+
+
+def raced(bench, penalty):
+    """Return rows of what was tried for one penalty, of the test patches, and of every tree where most is missing."""
+    settings, hardest = bench.settings, max(bench.settings["missing"])
+    tests = [
+        _tested(bench, missing, penalty, bench.chosen(missing, penalty, settings["trees"], settings["refine"]))
+        for missing in settings["missing"]
+    ]
+    shapes = settings["trees"] if settings["structures"] else []
+    structures = [_tested(bench, hardest, penalty, bench.chosen(hardest, penalty, [shape])) for shape in shapes]
+    tried = [
+        {**_row(bench.seed, *key[1:5], error), "patches": key[5]}
+        for key, error in bench.errors.items()
+        if key[0] == "validation" and key[2] == penalty
+    ]
+    return tried, tests, structures
+
+
+def _equal(bench, row):
+    """Return the row of a flat dictionary of as many atoms as the chosen tree of a row, its lam chosen alone."""
+    missing, shape = row["missing"], row["tree"]
+    return _tested(bench, missing, "flat", bench.chosen(missing, "flat", [shape], bench.settings["refine"]))
+
+
+def _gaussian(bench, missing, estimate):
+    error, hidden = gaussian.errors(bench.parts["test"], bench.known["test", missing], *estimate)
+    return {"seed": bench.seed, "missing": missing, "error": error, "missing_pixels": hidden}
+
+
+def _row(seed, missing, penalty, shape, exponents, error):
+    return {
+        "seed": seed,
+        "missing": missing,
+        "penalty": penalty,
+        "tree": shape,
+        "atoms": branched(shape).n_atoms,
+        "lam_train": exponents[0],
+        "lam_test": exponents[1],
+        "error": error,
+    }
+
+
+def _tested(bench, missing, penalty, chosen):
+    row = _row(bench.seed, missing, penalty, *chosen, bench.error("test", missing, penalty, *chosen))
+    return {**row, "missing_pixels": bench.of_missing[bench.key("test", missing, penalty, *chosen)]}

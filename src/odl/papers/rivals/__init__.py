@@ -1,0 +1,38 @@
+"""Other methods that score a stream: one file each, a class that scores a batch before it learns it.
+
+A class is a rival if it has
+
+    NAME : str                      of its row in tables
+    SLOW : bool                     whether it belongs to the part of a study that is left out where time is short
+    NEEDS : str                     what a batch must have: "counts", or "vectors"
+    __init__(seed)                  an empty memory
+    score(batch) -> ndarray         one number a document, more is newer, 1 for nothing like it; changes nothing
+    learn(batch) -> None            take in a batch (`odl.stream.features.Features`); the first is never scored
+    rows(batch) -> csr_array        what documents of a batch are compared by, for their context; words without it
+    stored -> int                   numbers that are held: weights, counts, parameters, without their positions
+
+and nothing of a batch is looked at before it is scored. Imports name the rivals, so that a study knows their code.
+"""
+
+from odl.papers.rivals.first_story import FirstStory
+from odl.papers.rivals.meaning import FusedRanks, Joined, NearestMeaning
+from odl.papers.rivals.mixture import TopicMixture
+from odl.papers.rivals.residual import FactorResidual
+from odl.papers.rivals.temporal_idf import TemporalIdf
+from odl.papers.rivals.windows import LastThousand, WholePast
+
+CLASSES = (WholePast, LastThousand, TemporalIdf, FirstStory, TopicMixture, FactorResidual)
+CLASSES += (NearestMeaning, FusedRanks, Joined)
+RIVALS = {one.NAME: one for one in CLASSES}
+
+
+def names(slow: bool, needs: str = "counts") -> list[str]:
+    """Return the names of the quick rivals, or of the slow ones.
+
+    Examples
+    --------
+    >>> from odl.papers import rivals
+    >>> rivals.names(slow=False)
+    ['nearest5-logtf-past', 'nearest5-logtf-window1000', 'temporal-idf', 'first-story-lsh']
+    """
+    return [name for name, one in RIVALS.items() if (slow, needs) == (one.SLOW, one.NEEDS)]

@@ -1,0 +1,131 @@
+"""Steps of the papers' studies: emerging topics, regret, experiments (`odl step NAME`)."""
+
+from odl import arguments
+from odl.arguments import LIST, NUMBER, WHOLE, parse_map
+from odl.commands.declare import argument, step
+from odl.errors import ParameterError
+
+EMERGING = {"share": NUMBER, "atoms": WHOLE, "lam": NUMBER, "start_terms": WHOLE, "rounds": WHOLE}
+EMERGING |= {"min_support": WHOLE, "terms": WHOLE}
+REGRET = {"timesteps": WHOLE, "tolerance": NUMBER, "iterations": WHOLE}
+REGRETS = {"runs": LIST, "sizes": LIST}
+RULE = argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count")
+
+
+@step(
+    "group and print the emerging topics of one timestep",
+    argument("scores", help="score file of the timestep"),
+    argument("features", help="features of the same timestep"),
+    argument("--output", help="file to write"),
+    argument(
+        "--settings",
+        type=parse_map,
+        default={},
+        help="JSON: share, atoms, lam, start_terms, rounds, min_support, terms",
+    ),
+    argument("--weighting", type=parse_map, help="JSON: tf, idf, min_df, vocabulary (default: those of the run)"),
+    argument("--corpus-features", help="last features of the stream, for idf: corpus"),
+    RULE,
+    argument("--json", action="store_true", help="print JSON"),
+)
+def topics(args):
+    from odl.papers import emerging, emergingfiles
+
+    arguments.check_map(args.settings, "--settings", EMERGING, optional=True)
+    arguments.check_map(args.weighting or {}, "--weighting", arguments.FEATURES, optional=True)
+    found, batch = emerging.of_timestep(
+        args.scores,
+        args.features,
+        settings=args.settings,
+        weighting=args.weighting,
+        corpus_features=args.corpus_features,
+    )
+    if args.output:
+        emergingfiles.write(args.output, found)
+    print((emergingfiles.as_json if args.json else emergingfiles.as_text)(found, batch, args.topics))
+
+
+@step(
+    "write the table of the emerging topics of one run",
+    argument("table", help="table to write"),
+    argument("--files", nargs="*", default=[], help="what odl step topics wrote"),
+    argument("--scores", nargs="*", default=[], help="score files, in the same order"),
+    RULE,
+)
+def emerging(args):
+    from odl.files import tables
+    from odl.papers import emergingfiles
+
+    if len(args.files) != len(args.scores):
+        given = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
+        raise ParameterError(given, "one of each for every timestep", "name them in the same order")
+    rows = emergingfiles.table(list(zip(args.files, args.scores, strict=True)), args.topics)
+    tables.write_table(args.table, rows, emergingfiles.COLUMNS)
+
+
+@step(
+    "gather the emerging topics of runs over seeds",
+    argument("plan"),
+    argument("output", help="table to write"),
+    argument("--tables", nargs="*", default=[], help="what odl step emerging wrote of each run"),
+)
+def emergings(args):
+    from odl.papers import emergingfiles
+
+    emergingfiles.gather(args.plan, args.output, args.tables)
+
+
+@step(
+    "write the loss of a run against the best dictionary in hindsight",
+    argument("output", help="table to write"),
+    argument("--checkpoints", nargs="+", required=True, help="of all timesteps, in order"),
+    argument("--features", nargs="+", required=True, help="of all timesteps, in order"),
+    argument("--options", type=parse_map, default={}, help="JSON: timesteps, tolerance, iterations"),
+)
+def regret(args):
+    from odl.papers import regretruns
+
+    arguments.check_map(args.options, "--options", REGRET, optional=True)
+    regretruns.write(args.output, args.checkpoints, args.features, **args.options)
+
+
+@step(
+    "gather the regret of runs over seeds",
+    argument("plan"),
+    argument("output", help="table to write"),
+    argument("--options", type=parse_map, required=True, help="JSON: runs, atoms"),
+)
+def regrets(args):
+    from odl.papers import regretmeans
+
+    arguments.check_map(args.options, "--options", REGRETS)
+    regretmeans.gather_regret(args.plan, args.output, **args.options)
+
+
+@step(
+    "measure one part of an experiment",
+    argument("name"),
+    argument("output", help="file to write"),
+    argument("--part", type=int, required=True, help="seed or split"),
+    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
+    argument("--files", nargs="*", default=[], help="its data"),
+)
+def measure(args):
+    from odl.papers import experiments
+
+    experiments.measure(args.name, args.output, args.part, args.settings, args.files)
+
+
+@step(
+    "run an experiment beside the streams: tables and figures",
+    argument("name"),
+    argument("folder", help="folder of tables and figures to write"),
+    argument("--settings", type=parse_map, default={}, help="JSON of what differs from the defaults"),
+    argument("--files", nargs="*", default=[], help="its data"),
+    argument("--study", type=parse_map, default=None, help="JSON of its streams, learners and evaluation"),
+    argument("--parts", nargs="*", default=[], help="what `odl step measure` wrote of each, if not to be measured"),
+)
+def experiment(args):
+    from odl.papers import experiments
+
+    experiments.run(args.name, args.folder, args.settings, args.files, args.study, args.parts)

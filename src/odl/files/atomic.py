@@ -4,6 +4,7 @@ Standard library only, like all that the rules read through.
 """
 
 import errno
+import functools
 import glob
 import os
 import platform
@@ -22,8 +23,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 def replacing(path):
     """Yield a temporary path beside `path`; rename it to `path` if the block ends well.
 
-    The name carries host, process and when that began, so that two writers never share it; what a killed process
-    of this host left behind for the same file is removed, even if its number was given to another one since.
+    The name carries host, process and when that began, so that two writers never share it; what killed processes
+    of this host left behind in the folder is removed, even if their numbers were given to others since.
     """
     path = os.fspath(path)
     temporary = _temporary(path)
@@ -81,11 +82,22 @@ def locked(path):
 
 
 def _temporary(path):
-    """Return the temporary name of a path, whose folder is made; remove what killed processes left of the same path."""
+    """Return the temporary name of a path, whose folder is made."""
     folder, name = os.path.split(path)
-    os.makedirs(folder or ".", exist_ok=True)
     host = platform.node() or "host"
-    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".{glob.escape(name)}.{host}-*.part")):
+    os.makedirs(folder or ".", exist_ok=True)
+    if _cleared.get(folder) != os.getpid():
+        _clear(folder, host)
+    return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began_once(os.getpid())}.part")
+
+
+_cleared = {}  # folder -> process that looked there: once, since a long stream has many files
+
+
+def _clear(folder, host):
+    """Remove what killed processes of this host left in a folder."""
+    _cleared[folder] = os.getpid()
+    for left in glob.glob(os.path.join(glob.escape(folder or "."), f".*.{host}-*.part")):
         process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
         if not _alive(process) or began != _began(process):
             if os.path.isdir(left):
@@ -93,7 +105,6 @@ def _temporary(path):
                 continue
             with suppress(FileNotFoundError):  # another writer of the file was faster
                 os.unlink(left)
-    return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began(os.getpid())}.part")
 
 
 def _began(process):
@@ -103,6 +114,9 @@ def _began(process):
             return file.read().rsplit(")", 1)[1].split()[19]
     except OSError:
         return "0"
+
+
+_began_once = functools.cache(_began)  # of this process
 
 
 def _alive(process):

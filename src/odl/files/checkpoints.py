@@ -71,16 +71,16 @@ class Checkpoint:
     terms: np.ndarray | None = None
 
 
-def store(group, name, value, folder=None):
+def store(group, name, value, folder=None, packed=True):
     """Store an array, or a sparse array (also one that comes in runs of rows, by way of `folder`) with its layout."""
     if hasattr(value, "parts"):
         rows.write_csr(group, name, value.parts(), value.shape, value.dtype, folder)
         group[name].attrs["layout"] = "csr"
     elif scipy.sparse.issparse(value):
         if value.format == "csc":
-            storage.write_csr(group, name, value.T.tocsr())
+            storage.write_csr(group, name, value.T.tocsr(), packed)
         else:
-            storage.write_csr(group, name, value)
+            storage.write_csr(group, name, value, packed)
         group[name].attrs["layout"] = value.format
     else:
         storage.write_array(group, name, value)
@@ -123,7 +123,7 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
         "odl_version": odl.__version__,
     }
     with storage.writing(path, "checkpoint", **attributes) as file:
-        store(file, "dictionary", checkpoint.dictionary)
+        store(file, "dictionary", checkpoint.dictionary, packed=False)  # most checkpoints are soon deleted
         if checkpoint.terms is not None:
             storage.write_array(file, "terms", checkpoint.terms)
         folder = os.path.dirname(os.path.abspath(path))

@@ -5,6 +5,7 @@ array. It says what a file holds (`odl.files.blocks`: that its bytes are those t
 """
 
 import hashlib
+import math
 from types import SimpleNamespace
 
 import h5py
@@ -16,12 +17,12 @@ PIECE = 1 << 16  # entries of a piece
 MOST = 1000  # pieces of an array: an attribute holds 64 KiB
 SIZE = 32  # bytes of a digest
 FIRST = "0" * 64  # in place of the digest of a file before the first of a chain
-_written: dict = {}  # HDF5's number of an open file -> {address of an array: digests of its pieces}
+_written: dict = {}  # HDF5's number of an open file -> {address of an array: type and shape, digests of its pieces}
 
 
 def step_of(shape):
     """Return how many rows a piece has."""
-    wide = max(1, int(np.prod(shape[1:], dtype=np.int64)))
+    wide = max(1, math.prod(shape[1:]))
     return max(1, PIECE // wide, -(-shape[0] // MOST)) if shape else 1
 
 
@@ -53,17 +54,17 @@ class Pieces:
         return np.frombuffer(b"".join(self.digests), dtype=np.uint8).reshape(-1, SIZE)
 
 
-def keep(dataset, pieces):
-    """Remember the digests of the pieces of an array that was just written, until its file is sealed."""
-    facts = h5py.h5o.get_info(dataset.id)
-    _written.setdefault(facts.fileno, {})[facts.addr] = pieces
+def keep(item, kind, pieces):
+    """Remember type and shape, and the digests of the pieces, of an array that was just written, until it is sealed."""
+    facts = h5py.h5o.get_info(item)
+    _written.setdefault(facts.fileno, {})[facts.addr] = kind, pieces
 
 
-def mark(dataset, values):
-    """Remember the digests of the pieces of an array, of the values that were stored in it."""
-    pieces = Pieces(dataset.shape)
+def mark(item, values):
+    """Remember of an array (`h5py.h5d.DatasetID`) the digests of the values that were stored in it."""
+    pieces = Pieces(values.shape)
     pieces.add(np.atleast_1d(values))
-    keep(dataset, pieces.end())
+    keep(item, f"{values.dtype.str}{values.shape}", pieces.end())
 
 
 def forget(file):
@@ -71,8 +72,8 @@ def forget(file):
     _written.pop(h5py.h5o.get_info(file.id).fileno, None)
 
 
-def _pieces_of(item):
-    """Return the digests of the pieces of an array: remembered, or of what it holds."""
+def _content_of(item):
+    """Return type and shape of an array, and the digests of its pieces: remembered, or of what it holds."""
     facts = h5py.h5o.get_info(item)
     kept = _written.get(facts.fileno, {}).get(facts.addr)
     if kept is not None:
@@ -83,7 +84,7 @@ def _pieces_of(item):
         pieces.add(np.atleast_1d(dataset[()]))
     for first in range(0, len(dataset) if dataset.shape else 0, pieces.step):
         pieces.add(dataset[first : first + pieces.step])
-    return pieces.end()
+    return f"{item.dtype.str}{_shape_of(item)}", pieces.end()
 
 
 def items(group, name=""):
@@ -112,15 +113,15 @@ def _add_group(sha, path, group):
     found = []
     group.links.iterate(lambda *link: found.append(link), info=True)
     for key, link in sorted((name.decode(), link) for name, link in found):
-        name, kind, item = f"{path}/{key}", "NoneType", None
+        name, kind, item, pieces = f"{path}/{key}", "NoneType", None, None
         if link.type == h5py.h5l.TYPE_HARD:  # others lead away
             item = h5py.h5o.open(group, key.encode())
             kind = "Group" if isinstance(item, h5py.h5g.GroupID) else "Datatype"
             if isinstance(item, h5py.h5d.DatasetID):
-                kind = f"{item.dtype.str}{_shape_of(item)}"
+                kind, pieces = _content_of(item)
         sha.update(f"\n{name}:{kind}\n".encode(errors="backslashreplace"))
         if item is not None:
-            _add_attributes(sha, name, item, pieces=_pieces_of(item) if isinstance(item, h5py.h5d.DatasetID) else None)
+            _add_attributes(sha, name, item, pieces=pieces)
         if isinstance(item, h5py.h5g.GroupID):
             _add_group(sha, name, item)
 
@@ -132,8 +133,9 @@ def _shape_of(item):
 
 def _add_attributes(sha, name, item, but=("pieces",), pieces=None):
     """Add the attributes of a thing, by name; the digests of an array's pieces count as one of them."""
-    names = []
-    h5py.h5a.iterate(item, names.append)
+    names: list = []
+    if h5py.h5a.get_num_attrs(item):
+        h5py.h5a.iterate(item, names.append)
     values = {key.decode(): None for key in names if key.decode() not in but}
     if pieces is not None:
         values["pieces"] = pieces

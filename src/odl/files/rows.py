@@ -114,7 +114,7 @@ def write_array(group, name, length, dtype, read):
         values = values if first else np.concatenate([begin, values])
         dataset[first:last] = values
         pieces.add(values)
-    digests.keep(dataset, pieces.end())
+    digests.keep(dataset.id, f"{dataset.dtype.str}{dataset.shape}", pieces.end())
 
 
 def reader(arrays):

@@ -81,7 +81,7 @@ def test_a_name_has_an_example(name):
 
 @pytest.mark.parametrize("module", [module for module in MODULES if not module.startswith("odl.detector.")])
 def test_examples_are_true(module, tmp_path, monkeypatch):
-    """Those of `odl.detector` are run by tests/test_detector.py."""
+    """Those of `odl.detector` are run by tests/detector/test_estimator.py."""
     monkeypatch.chdir(tmp_path)
     failed, run = doctest.testmod(import_module(module))
     assert run and not failed

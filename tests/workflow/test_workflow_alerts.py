@@ -86,7 +86,7 @@ def test_what_a_change_reruns(whole, tmp_path):
     study.configure(followed())
     study.edit("alerts/feedback.py")
     assert study.run("-n", PAGE).names() == {"newpage"}  # what only a reader uses is no source of the chain
-    study.edit("alerts/clusters.py")
+    study.edit("alerts/linkage.py")
     assert alert_jobs(study.run("-n")) == {f"alerts ad {t}" for t in range(4)}
 
 

@@ -68,6 +68,37 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     return (1.0 + len(recent) - np.searchsorted(recent, scores, side="left")) / (1.0 + len(recent))
 
 
+def tails(found, recent, warm_up=1):
+    """Return the tail probability of each document, and whether there are too few recent scores to tell.
+
+    Parameters
+    ----------
+    found : odl.novelty.Novelty
+    recent : ndarray of float64
+        Scores before the period.
+    warm_up : int
+        Fewer of them are too few: all probabilities are 1.
+
+    Returns
+    -------
+    (ndarray of float64, bool)
+        A document without a word has 1: it is unexplained, and says nothing.
+    """
+    waits = len(recent) < warm_up
+    tail = np.ones(len(found.score)) if waits else tail_probability(found.score, recent)
+    return np.where(found.empty, 1.0, tail), waits
+
+
+def recent_after(recent, found, window):
+    """Return the scores that the next period is compared with: the last of documents with words."""
+    return np.append(recent, found.score[~found.empty])[-window:]
+
+
+def most_novel(rows, score):
+    """Return rows by their scores, the most novel first, equal ones in their order."""
+    return rows[np.argsort(-score[rows], kind="stable")]
+
+
 def among(scores: ArrayLike) -> np.ndarray:
     """Share of the scores of one batch that are at least as large, the document's own among them.
 

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import clusters, item_rows
-from odl.alerts.memory import ENDED, GROWING, KEPT, NEW, ONGOING, RETURNING, limited, remembered, widened
+from odl.alerts import linkage
+from odl.alerts import memory as memories
+from odl.alerts.memory import ENDED, GROWING, KEPT, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
 from odl.alerts.model import NONE, STATES
 from odl.learners.batches import BLOCK
 from odl.learners.matrices import largest_per_row
@@ -122,8 +123,8 @@ def _births(memory, t, Q, free, odd, settings):
     if not len(free):
         return memory, _Births([], [])
     both = sparse.csr_array(sparse.vstack([Q[free], memory.loose.astype(np.float64)], format="csr"))
-    both = item_rows.unit(both)
-    owner = clusters.alike((both @ both.T).toarray(), settings.same)
+    both = unit(both)
+    owner = linkage.alike((both @ both.T).toarray(), settings.same)
     born, joined, gone, parts = [], [], np.zeros(len(memory.loose_ids), dtype=bool), []
     for first in range(len(free)):  # by the most novel item
         members = np.flatnonzero(owner == owner[first])
@@ -151,19 +152,19 @@ def _births(memory, t, Q, free, odd, settings):
 
 def _reach(members, settings):
     """Return the least cosine of an item of a topic that is made of these items."""
-    return max(settings.same, settings.reach * clusters.own_likeness(members))
+    return max(settings.same, settings.reach * linkage.own_likeness(members))
 
 
 def _is_new(members, Q, odd, settings):
     """Tell whether at least half of the items that a group reaches are odd ones."""
-    centre = item_rows.unit(item_rows.total(members)[0])
+    centre = unit(memories.total(members)[0])
     reached = np.asarray((Q @ centre.T).todense()).ravel() >= _reach(members, settings)
     return 2 * int(odd[reached].sum()) >= int(reached.sum())
 
 
 def _opened(memory, members, t, n_now, settings):
     """Return the memory with one more topic, made of these items; those of this period are counted later."""
-    total, held = item_rows.total(members)
+    total, held = memories.total(members)
     sums = largest_per_row(total, KEPT)
     held = held.data[np.searchsorted(held.indices, sums.indices)]
     earlier = members.shape[0] - n_now
@@ -179,8 +180,8 @@ def _opened(memory, members, t, n_now, settings):
         memory,
         given=memory.given + 1,
         names=[*memory.names, ""],
-        sums=item_rows.stacked(memory.sums, sums.astype(np.float32)),
-        held=item_rows.stacked(memory.held, held),
+        sums=memories.stacked(memory.sums, sums.astype(np.float32)),
+        held=memories.stacked(memory.held, held),
         counts=counts,
         **grown,
     )
@@ -199,12 +200,12 @@ def _learned(memory, Q, topic, born):
         total, count = memory.sums[[row]].astype(np.float64), memory.held[[row]].astype(np.float64)
         # From so many items on it forgets as much as it learns.
         kept = FULL / (FULL + len(rows)) if memory.items[row] > FULL else 1.0
-        more, occurs = item_rows.total(Q[rows])
+        more, occurs = memories.total(Q[rows])
         count = sparse.csr_array(count * kept + occurs).sorted_indices()
         sums[row] = largest_per_row(sparse.csr_array(total * kept + more), KEPT).astype(np.float32)
         counted = count.data[np.searchsorted(count.indices, sums[row].indices)].astype(np.float32)
         held[row] = sparse.csr_array((counted, sums[row].indices, sums[row].indptr), shape=sums[row].shape)
-    return replace(memory, sums=item_rows.replaced(memory.sums, sums), held=item_rows.replaced(memory.held, held))
+    return replace(memory, sums=memories.replaced(memory.sums, sums), held=memories.replaced(memory.held, held))
 
 
 def _counted(memory, t, topic, settings):
@@ -242,7 +243,7 @@ def _named(memory, vocabulary, settings):
         gone = memory.sums.indptr[row] == memory.sums.indptr[row + 1]  # all its words have left the vocabulary
         if not (names[row] and gone) and (not names[row] or items <= NAMED):
             held = memory.held[[row]].data
-            names[row] = " ".join(clusters.name(memory.sums[[row]], held, items, vocabulary, settings.terms))
+            names[row] = " ".join(linkage.name(memory.sums[[row]], held, items, vocabulary, settings.terms))
     return replace(memory, names=names)
 
 
@@ -251,7 +252,7 @@ def _nearest(Q, sums, reach):
     near = np.full(Q.shape[0], -1)
     if not sums.shape[0]:
         return near
-    columns = sparse.csc_array(item_rows.unit(sums.astype(np.float64)).T)
+    columns = sparse.csc_array(unit(sums.astype(np.float64)).T)
     for first in range(0, Q.shape[0], BLOCK):
         near[first : first + BLOCK] = joined(sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray(), reach)
     return near

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import novelty
+from odl.learners import shares
 from odl.learners.base import Learner, State
 from odl.learners.matrices import leading, widen
 
@@ -177,3 +178,14 @@ def lead(words, row, shared, most=5):
     """
     terms = [term for term, part in heaviest(words, row) if part > 0]
     return sorted(terms, key=lambda term: not shared[term])[:most]
+
+
+def word_shares(learner, state, P, found, counts):
+    """Return the words' shares of the scores (`odl.novelty.shares`) in single precision, entries as of the counts."""
+    held = novelty.shares(learner, state, P, found)[0]
+    return shares.with_data(counts, shares.entries(held, counts)).astype(np.float32)
+
+
+def shared_terms(frequencies, Q, firsts):
+    """Return which terms at least two items have so far: those of the documents before, and of these rows of Q."""
+    return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2

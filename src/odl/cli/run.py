@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from odl.alerts import feedback, renumbered
+from odl.alerts import feedback
 from odl.cli import lastrun
 from odl.cli.progress import Progress, duration
 from odl.config import places, project
@@ -113,7 +113,7 @@ def _note_topics(place, ledger):
     """Keep the documents of the topics that feedback.csv names, until `_renumber` has found them again."""
     numbers = {entry.topic for entry in feedback.read(".") if entry.topic}
     if numbers and not ledger.told.get("topics"):
-        ledger.tell("topics", renumbered.members(place.folder_of("alerts"), place.folder_of("features"), numbers))
+        ledger.tell("topics", feedback.members(place.folder_of("alerts"), place.folder_of("features"), numbers))
         ledger.save()
 
 
@@ -122,7 +122,7 @@ def _renumber(place, ledger):
     before, said = ledger.told.get("topics"), []
     if before:
         folders_of = place.folder_of("alerts"), place.folder_of("features")
-        entries, said = renumbered.follow(feedback.read("."), *folders_of, before)
+        entries, said = feedback.renumbered(feedback.read("."), *folders_of, before)
         ledger.tell("renumbered", [entries, said])
         ledger.tell("topics", {})
     if ledger.told.get("renumbered"):

@@ -8,10 +8,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from odl import novelty
-from odl.alerts import items, reasons
+from odl.alerts import calibration, reasons
 from odl.alerts.settings import check_level
-from odl.detector import rows
-from odl.detector.settings import LearnerSettings
+from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
 from odl.errors import ParameterError
 from odl.prox.columns import MatrixLike
 
@@ -85,7 +84,7 @@ class Mechanism(LearnerSettings):
 
     def _check_parameters(self):
         for name, least in {"n_atoms": 1, "window": 1, "folds": 0, "batch_size": 1}.items():
-            rows.check_whole(name, getattr(self, name), least)
+            check_whole(name, getattr(self, name), least)
         self._level()
 
     def _level(self):
@@ -108,7 +107,7 @@ class Mechanism(LearnerSettings):
         ndarray
             Score of each document by a dictionary that has not learned it; nan without one, and of an empty document.
         """
-        seed = rows.seed_of(self.random_state)
+        seed = seed_of(self.random_state)
         state = self._start(P, model, seed)
         scores = self._held_out(P, model, seed)
         self.state_, self.seed_ = state, seed
@@ -126,7 +125,7 @@ class Mechanism(LearnerSettings):
             given = f"{P.shape[0]} documents without a weight above 0"
             raise ParameterError(given, "at least one with a weight to start from", "pass more documents")
         todo = "change n_atoms or settings, or pass more documents at first"
-        with rows.named(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
+        with named(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
             state = model.start(P, min(int(self.n_atoms), n_filled), novelty.generator(seed, "start"))
         return model.with_room(state, int(self.n_atoms))
 
@@ -169,7 +168,7 @@ class Mechanism(LearnerSettings):
         self.state_ = state
         if model.needs_history:
             self.history_ = [*self.history_, P]
-        self.window_ = items.recent_after(self.window_, found, self.window)
+        self.window_ = calibration.recent_after(self.window_, found, self.window)
         self.n_features_in_ = P.shape[1]
         self.n_batches_ += 1
 
@@ -184,7 +183,7 @@ class Mechanism(LearnerSettings):
         return P, self._scored(P, model)
 
     def _tail(self, found):
-        return items.tails(found, self.window_)[0]
+        return calibration.tails(found, self.window_)[0]
 
     def _rows(self, X, model, reset):
         """Check the input and scale its rows to unit norm; a growing vocabulary may be wider than before."""
@@ -196,7 +195,7 @@ class Mechanism(LearnerSettings):
                 raise ValueError(f"X has {X.shape[1]} features, but NoveltyDetector knows {self.n_features_in_}.")
         else:
             X = validate_data(self, X, reset=reset, **checks)
-        return rows.scaled(X, model.norm)
+        return scaled(X, model.norm)
 
     def _grown_names(self, X):
         """Return the columns of a data frame that is wider than before; refused unless the known ones come first."""
@@ -215,3 +214,37 @@ class Mechanism(LearnerSettings):
         names = [*known, *(f"x{column}" for column in range(len(known), n_features))]
         known = {column: word for word, column in self.words_.items()}
         return [known.get(column, name) for column, name in enumerate(names)]
+
+
+def scaled(X, norm):
+    """Return documents as rows of unit norm, without stored zeros.
+
+    Parameters
+    ----------
+    X : array or sparse matrix, shape (n_documents, n_features)
+        Finite.
+    norm : {"l1", "l2"}
+
+    Returns
+    -------
+    csr_array of float64
+        A copy; a document without a weight is an empty row.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative.
+    """
+    P = sparse.csr_array(X, copy=True)
+    P.sum_duplicates()
+    if P.nnz and P.data.min() < 0:
+        raise ValueError("Negative values in data passed to NoveltyDetector: weights of terms are needed.")
+    P.eliminate_zeros()
+    if P.nnz and P.data.max() > 1e100:  # by the largest of the row first, so that no sum overflows
+        filled = np.diff(P.indptr) > 0
+        P.data /= np.repeat(np.maximum.reduceat(P.data, P.indptr[:-1][filled]), np.diff(P.indptr)[filled])
+        P.eliminate_zeros()
+    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+    sizes = np.bincount(rows, P.data if norm == "l1" else P.data**2, minlength=P.shape[0])
+    P.data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
+    return P

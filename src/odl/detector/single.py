@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from odl.detector import rows
-from odl.detector.mechanism import Mechanism
+from odl.detector.mechanism import Mechanism, scaled
 from odl.errors import ParameterError
 
 
@@ -103,7 +102,7 @@ class OneByOne(Mechanism):
         self.words_.update(new)
         if len(self.pending_) < self.batch_size:
             return self
-        words, P = self.words_, rows.scaled(self._matrix(self.pending_), model.norm)
+        words, P = self.words_, scaled(self._matrix(self.pending_), model.norm)
         if hasattr(self, "state_"):
             self._advance(P, model)
         else:
@@ -116,7 +115,7 @@ class OneByOne(Mechanism):
         """Return the novelty of one document; what it has of new words is not remembered."""
         check_is_fitted(self, "state_")
         model = self._model()
-        return self._scored(rows.scaled(self._matrix([self._columns(x)[0]]), model.norm), model)
+        return self._scored(scaled(self._matrix([self._columns(x)[0]]), model.norm), model)
 
     def _columns(self, x):
         """Return a document as column to weight, and the columns of its new words."""

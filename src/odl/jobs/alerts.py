@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import candidates, clusters, items, periods, reasons
+from odl.alerts import calibration, candidates, linkage, periods, reasons
 from odl.alerts.memory import moved, nothing
 from odl.alerts.settings import Settings, room
 from odl.errors import DataError
@@ -80,7 +80,7 @@ def follow(
     data = step.data
     carried = carried or _before(previous, run, chosen, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
-    words = items.word_shares(learner, current, P, found, data.counts[:])
+    words = reasons.word_shares(learner, current, P, found, data.counts[:])
     first, repeats = _groups(data, Q)
     record = _calibrated(data, found, carried, first, words, chosen)
     rows = np.flatnonzero(first == np.arange(len(first)))
@@ -102,7 +102,7 @@ def follow(
     opened, documents, linked = _atoms(carried, data, Q, after, memory)
     held = zip(memory.number.tolist(), linked.tolist(), strict=True)
     record.atoms = [(number, atom) for number, atom in held if atom >= 0]
-    recent = items.recent_after(carried.recent, found, chosen.window) if data.t else carried.recent
+    recent = calibration.recent_after(carried.recent, found, chosen.window) if data.t else carried.recent
     after = periods.Carried(
         data.t, record.run, record.settings, carried.digest, memory, recent, opened, documents, linked, data.terms,
     )  # fmt: skip
@@ -123,7 +123,7 @@ def _read(source, scores, state, run, known, whole):
 def _groups(data, Q):
     """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
     if data.groups is None:
-        return clusters.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
+        return linkage.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
     return data.groups.items()
 
 
@@ -159,7 +159,7 @@ def _under(carried, data, previous):
 def _calibrated(data, found, carried, first, words, chosen):
     """Return the record of the period with what is known before its topics are."""
     n = len(found.score)
-    tail, warm_up = items.tails(found, carried.recent, chosen.warm_up)
+    tail, warm_up = calibration.tails(found, carried.recent, chosen.warm_up)
     times = data.times[data.times != NO_TIME]
     unseen = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
     facts = {
@@ -184,7 +184,7 @@ def _odd(record, rows, found, chosen):
 
 def _pool(record, able, found, budget, chosen):
     """Return the rows of the most novel items, most novel first."""
-    return items.most_novel(able, found.score)[: max(chosen.pool, 2 * budget)]
+    return calibration.most_novel(able, found.score)[: max(chosen.pool, 2 * budget)]
 
 
 def _find_near(record, Q, A):
@@ -201,7 +201,7 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
     groups = np.argsort(record.item, kind="stable")
     spans = np.searchsorted(record.item[groups], pool), np.searchsorted(record.item[groups], pool, side="right")
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    shared = items.shared_terms(data.frequencies, Q, firsts)
+    shared = reasons.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
     named_items = []
     for row, low, high, origin in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):

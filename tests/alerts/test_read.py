@@ -26,7 +26,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
 from odl import commands, learners
-from odl.alerts import candidates, clusters, explain, feedback, periods, read, show
+from odl.alerts import candidates, explain, feedback, linkage, periods, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
 from odl.alerts.settings import Settings, room
@@ -352,7 +352,7 @@ class TestClusters:
         tree = hierarchy.average(squareform(1.0 - cosines - np.diag(1.0 - np.diag(cosines)), checks=False).clip(0))
         for least in (0.2, 0.5, 0.8):
             expected = hierarchy.fcluster(tree, 1.0 - least, "distance")
-            owner = clusters.alike(cosines, least)
+            owner = linkage.alike(cosines, least)
             same = owner[:, None] == owner
             assert np.array_equal(same, expected[:, None] == expected) and (owner <= np.arange(40)).all()
 
@@ -366,20 +366,20 @@ class TestClusters:
     def test_near_duplicates(self, rng, monkeypatch):
         Q = np.repeat(rng.random((10, 30)), 3, axis=0)[rng.permutation(30)] + 0.001 * rng.random((30, 30))
         Q = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True) * (Q > 0.2))
-        first = clusters.near_duplicates(Q)
-        monkeypatch.setattr(clusters, "BLOCK", 7)
-        assert np.array_equal(clusters.near_duplicates(Q), first)
+        first = linkage.near_duplicates(Q)
+        monkeypatch.setattr(linkage, "BLOCK", 7)
+        assert np.array_equal(linkage.near_duplicates(Q), first)
         cosines = (Q @ Q.T).toarray()
         for row in range(30):
-            earlier = [other for other in range(row) if cosines[row, other] >= clusters.ALIKE]
+            earlier = [other for other in range(row) if cosines[row, other] >= linkage.ALIKE]
             assert first[row] == (first[earlier[0]] if earlier else row)
         assert len(np.unique(first)) < 30
 
     def test_a_name_is_of_words_that_items_share(self):
         sums = sparse.csr_array(np.array([[9.0, 0.0, 2.0, 1.0, 0.5]]))
         words, held = ["own", "none", "some", "most", "few"], np.array([1, 2, 4, 1])
-        assert clusters.name(sums, held, 5, words, 3) == ("some", "most")
-        assert clusters.name(sums, held, 20, words, 3) == ()  # a quarter of them, five, share none
+        assert linkage.name(sums, held, 5, words, 3) == ("some", "most")
+        assert linkage.name(sums, held, 20, words, 3) == ()  # a quarter of them, five, share none
 
     def test_a_group_that_the_stream_knows_is_no_new_topic(self, rng):
         """Three odd items with ordinary ones like them, and three without."""
@@ -417,7 +417,7 @@ class TestClusters:
         Q /= np.linalg.norm(Q, axis=1, keepdims=True)
         others = [Q.sum(axis=0) - row for row in Q]
         expected = np.mean([row @ rest / np.linalg.norm(rest) for row, rest in zip(Q, others, strict=True)])
-        assert np.isclose(clusters.own_likeness(sparse.csr_array(Q)), expected)
+        assert np.isclose(linkage.own_likeness(sparse.csr_array(Q)), expected)
 
 
 @pytest.mark.parametrize("algorithm", learners.LEARNERS)

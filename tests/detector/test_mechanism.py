@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from odl import NoveltyDetector, learners, novelty
 from odl.alerts.calibration import among, tail_probability
-from odl.detector.rows import scaled
+from odl.detector.mechanism import scaled
 from odl.errors import ParameterError
 from odl.files import checkpoints
 from odl.learners.base import parameters

@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -11,14 +12,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from odl.alerts import items, reasons
+from odl.alerts import calibration, reasons
 from odl.alerts.settings import Settings, check_budget, room
 from odl.config.project import LEARNER
 from odl.corpora import text
-from odl.detector import frames, repeats, rows
+from odl.corpora.shingles import Shingler
+from odl.detector import frames
 from odl.detector.estimator import NoveltyDetector
-from odl.detector.settings import LearnerSettings
+from odl.detector.hyperparameters import LearnerSettings, check_whole
 from odl.errors import ParameterError
+from odl.stream import duplicates
 from odl.stream.batching import PERIODS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import weigh
@@ -80,7 +83,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     frequencies_ : ndarray of int64
         Documents so far that hold each word.
     n_documents_ : int
-    repeats_ : odl.detector.repeats.Repeats
+    repeats_ : odl.detector.textnovelty.Repeats
         Near-duplicates of the last batches, told as by `odl init`.
 
     Examples
@@ -282,14 +285,14 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies", *repeats.NAMES))
+        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS))
         frequencies = arrays["frequencies"]
         sound = isinstance(own, dict) and own.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
         sound = sound and isinstance(own["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_,)
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= own["n_documents"]
         try:
-            again = repeats.Repeats.of(arrays, detector.n_batches_ - 1)
+            again = Repeats.of(arrays, detector.n_batches_ - 1)
         except ValueError:
             sound = False
         if not sound:
@@ -304,7 +307,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def _check(self):
         """Refuse parameters that cannot be; return those of alerts, and pass on what may be changed as it goes."""
         for name, least in {"initial": 1, "min_df": 0, "n_reasons": 0}.items():
-            rows.check_whole(name, getattr(self, name), least)
+            check_whole(name, getattr(self, name), least)
         if self.period is not None and self.period not in PERIODS:
             expected = f"one of {', '.join(PERIODS)}, or None"
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
@@ -346,7 +349,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
         weights = {"tf": self.tf, "idf": self.idf, "min_df": self.min_df, "norm": self._learner().norm}
-        again = getattr(self, "repeats_", repeats.Repeats()).after(texts)
+        again = getattr(self, "repeats_", Repeats()).after(texts)
         return _Batch(weigh(counts, *past, **weights), counts, words, before, after, again)
 
     def _step(self, rows, texts, chosen):
@@ -372,19 +375,83 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """Return a batch's part of the table by what was learned before it (the first: after it), and its novelty."""
         detector, model = self.detector_, self._learner()
         found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
-        tail, waits = items.tails(found, detector.window_[: 0 if first else None], chosen.warm_up)
+        tail, waits = calibration.tails(found, detector.window_[: 0 if first else None], chosen.warm_up)
         item, again = batch.repeats.groups.items()
         firsts = np.flatnonzero(item == np.arange(len(item)))
         odd = firsts[((tail <= chosen.level) & ~found.empty & ~again & (not waits))[firsts]]
         alert = np.zeros(len(rows), dtype=bool)
-        alert[items.most_novel(odd, found.score)[: room(chosen.budget, len(firsts))]] = True
+        alert[calibration.most_novel(odd, found.score)[: room(chosen.budget, len(firsts))]] = True
         part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": found.score}
         part |= {"tail": tail, "alert": alert}
-        shares = items.word_shares(model, state, batch.P, found, batch.counts)
-        shared = items.shared_terms(batch.before, batch.P, firsts)
+        shares = reasons.word_shares(model, state, batch.P, found, batch.counts)
+        shared = reasons.shared_terms(batch.before, batch.P, firsts)
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         return part, found
+
+
+class Repeats(NamedTuple):
+    """Groups of the documents of the last batches, and the set of shingles of each (`odl.stream.duplicates`)."""
+
+    groups: duplicates.Groups = duplicates.NONE
+    sets: tuple = ()
+
+    def after(self, texts):
+        """Return the same with one more batch, forgetting what is not compared any more."""
+        shingler, t = Shingler(), self.groups.t + 1
+        sets = [shingler.of(text) for text in texts]
+        groups = duplicates.grouped(self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))])
+        return Repeats(groups, (*self.sets, *sets)[-len(groups.names) :])
+
+    def arrays(self):
+        """Return what `of` makes the same from."""
+        shingles = np.concatenate([np.zeros(0, dtype=np.int32), *self.sets])
+        ends = np.cumsum([len(one) for one in self.sets], dtype=np.int64)
+        return {
+            "shingles": shingles,
+            "shingle_ends": ends,
+            "item_born": self.groups.born,
+            "item_starts": self.groups.starts,
+        }
+
+    @classmethod
+    def of(cls, arrays, t):
+        """Return what `arrays` was made of after batch t; nothing, where a version before kept none.
+
+        Raises
+        ------
+        ValueError
+            If they do not fit together.
+        """
+        shingles, ends, born, starts = (arrays[name] for name in REPEATS)
+        if shingles is None:
+            return cls(replace(duplicates.NONE, t=t))
+        n = len(ends)
+        sound = [part.dtype == kind for part, kind in zip((shingles, ends, born, starts), REPEATS_TYPES, strict=True)]
+        sound += [shingles.ndim == ends.ndim == starts.ndim == 1, born.shape == (n, 2), len(starts) > 1]
+        if not all(sound) or [*starts[[0, -1]], *ends[-1:]] != [0, n, len(shingles)] or n == 0:
+            raise ValueError("shingles and documents differ in number")
+        if np.diff(starts).min() < 0 or np.diff(ends, prepend=0).min() < 0 or not _ascend(shingles, ends):
+            raise ValueError("shingles of documents that are none")
+        names = [_name(*pair) for pair in born.tolist()]
+        return cls(duplicates.Groups(t, starts, names, born), tuple(np.split(shingles, ends[:-1])))
+
+
+REPEATS, REPEATS_TYPES = (
+    ("shingles", "shingle_ends", "item_born", "item_starts"),
+    (np.int32, np.int64, np.int64, np.int64),
+)
+
+
+def _name(t, row):
+    return f"{t}:{row}"
+
+
+def _ascend(shingles, ends):
+    """Return whether the shingles of each document do."""
+    inside = np.ones(len(shingles), dtype=bool)
+    inside[np.append(0, ends[:-1])[np.diff(ends, prepend=0) > 0]] = False
+    return bool(np.all(np.diff(shingles)[inside[1:]] > 0))
 
 
 class _Batch(NamedTuple):
@@ -395,4 +462,4 @@ class _Batch(NamedTuple):
     words: list
     before: np.ndarray
     after: np.ndarray
-    repeats: repeats.Repeats
+    repeats: Repeats

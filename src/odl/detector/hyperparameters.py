@@ -1,10 +1,14 @@
-"""Hyper-parameters of the learner as nested parameters, `settings__NAME`, that grid searches and pipelines reach."""
+"""Parameters of the estimators: checks, seeds, and those of the learner as `settings__NAME`, for grid searches."""
 
 import difflib
+import numbers
+from contextlib import contextmanager
 from typing import Any, Self
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from odl import learners
-from odl.detector.rows import named
 from odl.errors import ParameterError
 from odl.learners.base import parameters
 
@@ -40,9 +44,9 @@ class LearnerSettings:
         """
         params = super().get_params(deep=False)  # type: ignore[misc]  # of BaseEstimator
         if deep:
-            given = self.settings if isinstance(self.settings, dict) else {}
+            changed = self.settings if isinstance(self.settings, dict) else {}
             default = {name: entry.default for name, entry in self._known().items()}
-            params |= {f"{PREFIX}{name}": value for name, value in {**default, **given}.items()}
+            params |= {f"{PREFIX}{name}": value for name, value in {**default, **changed}.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -86,3 +90,36 @@ class LearnerSettings:
             learners.learner_class(self.learner)
         with named(f"learner={self.learner!r}, settings={self.settings!r}", "correct settings"):
             return learners.make(self.learner, **(self.settings or {}))
+
+
+def seed_of(random_state):
+    """Return the seed that a random_state stands for: itself, or a number drawn from it.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+    """
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError as error:
+        expected = "a whole number, a RandomState, a Generator or None"
+        raise ParameterError(f"random_state is {random_state!r}", expected, "pass a seed") from error
+
+
+def check_whole(name, value, least):
+    """Refuse a parameter that is not a whole number of at least so many."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{name} is {value!r}", f"a whole number of at least {least}", f"correct {name}")
+
+
+@contextmanager
+def named(parameters, todo):
+    """Say in what the learner refuses which parameters of the detector it comes from."""
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(f"{parameters}: {error.given}", error.expected, todo or error.todo) from error

@@ -27,7 +27,7 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from odl.alerts.clusters import near_duplicates
+    >>> from odl.alerts.linkage import near_duplicates
     >>> near_duplicates(csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0], [0.6, 0.8, 0.0]]))
     array([0, 1, 0])
     """
@@ -62,7 +62,7 @@ def alike(cosines: np.ndarray, least: float) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from odl.alerts.clusters import alike
+    >>> from odl.alerts.linkage import alike
     >>> alike(np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.2], [0.8, 0.2, 1.0]]), least=0.5)
     array([0, 1, 0])
     """

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 
 from odl.alerts.model import Alert, Near, Period, Reason, Topic, Watch, Withheld
-from odl.alerts.settings import Settings
+from odl.config.sections import Alerts
 
 DAY = 86_400_000
 START = 1_700_000_000_000
@@ -66,5 +66,5 @@ def watch(n_periods=12, per=8, n_topics=14, documents=200, budget=10, seed=0, la
         periods.append(Period(t, START + 7 * DAY * t, START + 7 * DAY * (t + 1) - 1, documents, documents, t < warm_up,
                               budget, tuple(alerts), withheld, tuple(held.number for held in live), scores, tails,
                               1.0 if t == 0 else 0.05, 20))  # fmt: skip
-    settings = {**asdict(Settings()), "budget": budget}
+    settings = {**asdict(Alerts()), "budget": budget}
     return Watch("posts", "adaptive", 40, 0, settings, tuple(periods), topics, (), labelled)

@@ -1,9 +1,12 @@
 """A made stream with its alerts: topics that enter, grow, fall silent and return; near-duplicates; odd documents."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from studies import COMMON, DAY, TOPICS
 
+from odl.config.sections import Alerts
 from odl.files import documents as docs
 from odl.files.documents import Documents
 from odl.jobs import alerts, runs, update
@@ -11,7 +14,7 @@ from odl.stream import features
 
 START = 883_612_800_000
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
-SETTINGS = {"budget": 5, "warm_up": 100, "silence": 3, "pool": 30, "window": 400}
+SETTINGS = Alerts(budget=5, warm_up=100, silence=3, pool=30, window=400)
 # Documents of the entering topic in each period: born in 3, ongoing, growing in 6, silent from 8 on, back in 12.
 LAUNCHES = (0, 0, 0, 6, 2, 2, 20, 3, 0, 0, 0, 0, 4)
 SIZE = 80
@@ -66,7 +69,7 @@ def follow(root, run, launches=LAUNCHES, settings=None, first=0, more=None, **bo
         update.update(data, state, scores, folder / "timings.tsv", run=chain, previous=known, history=history)
         previous = folder / "alerts" / f"{t - 1}.h5" if t else None
         alerts.follow(
-            data, scores, state, folder / "alerts" / f"{t}.h5", run=chain, settings={**SETTINGS, **(settings or {})},
-            known=known, previous=previous, batch=batch,
+            data, scores, state, folder / "alerts" / f"{t}.h5",
+            run=chain, settings=replace(SETTINGS, **(settings or {})), known=known, previous=previous, batch=batch,
         )  # fmt: skip
     return folder / "alerts"

@@ -1,4 +1,4 @@
-"""`settings-table`: every key that the schema allows, with type, bounds and the default of config/config.yaml."""
+"""`settings-table`: every key that the schema allows, with type, bounds and its default."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def keys(node, schema, defaults, path=""):
     while "$ref" in node:
         node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
     for name, inner in node.get("properties", {}).items():
-        default = defaults.get(name) if isinstance(defaults, dict) else None
+        default = defaults.get(name, inner.get("default")) if isinstance(defaults, dict) else inner.get("default")
         yield from keys(inner, schema, default, f"{path}.{name}".lstrip("."))
     if path and not node.get("properties"):
         shown = "" if defaults is None or isinstance(defaults, dict) else f"`{json.dumps(defaults)}`"

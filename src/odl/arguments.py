@@ -61,8 +61,6 @@ EVALUATE = {
     "bootstrap": WHOLE,
     "seed": WHOLE,
 }
-ALERTS = dict.fromkeys(("window", "warm_up", "pool", "support", "silence", "past", "topics", "terms"), WHOLE)
-ALERTS |= dict.fromkeys(("budget", "level", "same", "reach", "growth"), NUMBER)
 STUDY = {"study": TEXT, "results": TEXT, "streams": LIST, "corpora": MAP, "seeds": LIST, "features": MAP}
 STUDY |= {"atoms": LIST, "runs": LIST, "learners": MAP, "baselines": MAP}
 SHOWN = {"runs": LIST, "run": TEXT_OR_NONE, "k": WHOLE_OR_NONE, "seed": WHOLE_OR_NONE, "topics": TEXT}

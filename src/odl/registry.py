@@ -8,15 +8,18 @@ to know of them. `odl step schema --write` writes it; a test says when it is sta
 import ast
 import json
 import os
+import re
 
 from odl import arguments, corpora, learners, rooms
-from odl.config import sources
+from odl.config import setting, sources
+from odl.config.sections import SECTIONS
 from odl.errors import ConfigError
 from odl.files import storage
 from odl.report import figures
 
 BASE, SCHEMA = "base.json", "config.schema.json"
 FOLDER = "workflow/schemas"
+README = os.path.join("..", "..", "config", "README.md")
 WIDTH = 118
 UNLISTED = "if it is new, run `odl step schema --write`"
 
@@ -47,6 +50,7 @@ def schema(folder=FOLDER):
     ):
         select = {"key": key, "todo": UNLISTED, "schemas": entries}
         found["properties"][section]["additionalProperties"]["select"] = select
+    found["properties"] |= {section.place: section.schema() for section in SECTIONS}
     return {**found, "registry": registry()}
 
 
@@ -60,7 +64,6 @@ def registry():
         "experiments": {name: _experiment(module) for name, module in _modules().items()},
         "figures": {name: _figure(name, needed) for name, needed in figures.FIGURES.items()},
         "plan": list(arguments.STUDY),
-        "alerts": list(arguments.ALERTS),
         "stages": _stages(),
     }
 
@@ -70,14 +73,23 @@ def text(found):
     return _written(found, 0) + "\n"
 
 
+def tables(text):
+    """Return config/README.md with its tables of sections as the sections have them."""
+    for section in SECTIONS:
+        head = "| key | meaning | values, unit | default |\n| --- | --- | --- | --- |\n"
+        rows = rf"({re.escape(head)})(?:\| `{section.place}\.[^\n]*\n)+"
+        text = re.sub(rows, lambda match, section=section: match[1] + setting.table(section, section.place), text)
+    return text
+
+
 def write(folder=FOLDER):
-    """Write `SCHEMA` into the folder of `BASE`."""
-    content = text(schema(folder))
-    with (
-        storage.replacing(os.path.join(folder, SCHEMA)) as temporary,
-        open(temporary, "w", encoding="utf-8") as file,
-    ):
-        file.write(content)
+    """Write `SCHEMA` into the folder of `BASE`, and the tables of config/README.md."""
+    readme = os.path.join(folder, README)
+    with open(readme, encoding="utf-8") as file:
+        described = tables(file.read())
+    for path, content in ((os.path.join(folder, SCHEMA), text(schema(folder))), (readme, described)):
+        with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            file.write(content)
 
 
 def _written(value, indent, before=0):

@@ -29,7 +29,7 @@ from odl import commands, learners
 from odl.alerts import candidates, explain, feedback, linkage, periods, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
-from odl.alerts.settings import Settings, room
+from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scores import read_scores
 from odl.files import atomic, storage
@@ -315,7 +315,7 @@ class TestCalibration:
         count, total, before, past = np.array(cases).T
         expected = binom.sf(count - 1, count + before, total / (total + past))
         assert np.allclose(found, expected, rtol=1e-6, atol=1e-250) and found.max() <= 1.0
-        growth = Settings().growth
+        growth = Alerts().growth
         assert np.array_equal(found <= growth, expected <= growth) and 200 < (found <= growth).sum() < len(cases) - 200
 
     def test_a_topic_that_collapses_does_not_grow(self):
@@ -324,22 +324,22 @@ class TestCalibration:
     def test_a_window_within_the_warm_up_is_refused(self):
         """No more scores are kept than the window holds, so that the warm-up would never end."""
         for given in ({"window": 200}, {"warm_up": 2001}, {"window": 5, "warm_up": 6}):
-            with pytest.raises(ParameterError, match=r"alerts: window is \d+ and warm_up \d+.*raise window or lower"):
-                Settings(**given)
-        assert Settings(window=300).window == Settings(window=9, warm_up=1).warm_up * 300
+            with pytest.raises(ParameterError, match=r"alerts.window is \d+ and warm_up \d+.*raise window or lower"):
+                Alerts(**given)
+        assert Alerts(window=300).window == Alerts(window=9, warm_up=1).warm_up * 300
 
     def test_a_level_that_no_document_can_have_is_refused(self):
         """Of n recent scores, the least tail probability is 1 / (1 + n)."""
         for given in ({"level": 0.000499}, {"level": 0.0033, "window": 300}, {"window": 8, "warm_up": 1}):
-            with pytest.raises(ParameterError, match=r"level is \S+ with a window of \d+ scores.*at least 1/\d+"):
-                Settings(**given)
-        assert Settings(level=1 / 2001).level == Settings(level=1 / 301, window=300).level * 301 / 2001
+            with pytest.raises(ParameterError, match=r"level is \S+ with a window of \d+: .*at least 1/\d+"):
+                Alerts(**given)
+        assert Alerts(level=1 / 2001).level == Alerts(level=1 / 301, window=300).level * 301 / 2001
 
     def test_a_budget_is_a_number_or_a_share(self):
-        assert [room(20, 5), room(0.07, 100), room(0.001, 10)] == [20, 7, 1]
+        assert [Alerts(budget=budget).room(n) for budget, n in ((20, 5), (0.07, 100), (0.001, 10))] == [20, 7, 1]
         for budget in (0, -1, 2.5, True, "3", float("nan")):
-            with pytest.raises(ParameterError, match="alerts: budget"):
-                Settings(budget=budget)
+            with pytest.raises(ParameterError, match=r"alerts\.budget is"):
+                Alerts(budget=budget)
 
 
 class TestClusters:
@@ -393,15 +393,15 @@ class TestClusters:
         Q = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True))
         pool, names = np.array([0, 1, 2, 13, 14, 15]), [f"d{row}" for row in range(20)]
         odd, words = np.isin(np.arange(20), pool), [f"w{term}" for term in range(40)]
-        memory = nothing(Settings())
-        found = candidates.advance(memory, 3, Q, pool, odd, names, words, Settings())[1]
+        memory = nothing(Alerts())
+        found = candidates.advance(memory, 3, Q, pool, odd, names, words, Alerts())[1]
         assert [number for number, _ in found.born] == [1] and set(np.flatnonzero(found.topic)) == {13, 14, 15}
-        found = candidates.advance(memory, 3, Q, pool, odd | True, names, words, Settings())[1]
+        found = candidates.advance(memory, 3, Q, pool, odd | True, names, words, Alerts())[1]
         assert len(found.born) == 2 and set(np.flatnonzero(found.topic)) == set(range(16))
 
     def test_items_of_two_periods_make_a_topic_and_the_oldest_are_forgotten(self):
         """An item that was alone waits for its like; with too many topics the one that ended first goes."""
-        words, chosen = [f"w{term}" for term in range(30)], Settings(support=2, silence=2, topics=1)
+        words, chosen = [f"w{term}" for term in range(30)], Alerts(support=2, silence=2, topics=1)
         memory, history = nothing(chosen), []
         for t, terms in enumerate([0, 20, 0, 10, 10]):
             Q = np.zeros((1, 30))

@@ -184,7 +184,7 @@ def test_settings_are_checked(rng, tmp_path):
         ({"n_atoms": True}, "n_atoms is True"),
         ({"level": 0}, "level is 0"),
         ({"level": 1.5}, "level is 1.5"),
-        ({"window": 18}, "level is 0.05 with a window of 18 scores.*at least 1/19"),
+        ({"window": 18}, "level is 0.05 with a window of 18.*at least 1/19"),
         ({"budget": 0.1, "level": 0.2}, "level is 0.2 and budget, its old name, 0.1"),
         ({"window": 0}, "window is 0"),
         ({"folds": -1}, "folds is -1"),

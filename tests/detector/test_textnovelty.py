@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from odl import NoveltyDetector, TextNovelty, learners, novelty
 from odl.alerts import periods, reasons
 from odl.alerts.calibration import tail_probability
-from odl.alerts.settings import Settings, room
 from odl.cli import main
 from odl.config import project
+from odl.config.sections import Alerts
 from odl.corpora.shingles import Shingler
 from odl.corpora.text import count_words
 from odl.errors import OdlError, ParameterError
@@ -135,7 +135,7 @@ def test_a_file_of_the_version_before_is_read(rng, tmp_path):
     chain = {name: value for name, value in point.chain.items() if name != "level"} | {"budget": 0.2, "text": own}
     checkpoints.write(path, replace(point, chain=chain))
     loaded = TextNovelty.load(path)
-    assert (loaded.level, loaded.budget, loaded.warm_up) == (0.2, Settings.budget, Settings.warm_up)
+    assert (loaded.level, loaded.budget, loaded.warm_up) == (0.2, Alerts.budget, Alerts.warm_up)
     new = frame(rng, "2026-02-05")
     assert loaded.update(new).equals(stream.update(new))
 
@@ -162,7 +162,7 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch):
         assert np.array_equal(part["score"], record.score) and np.array_equal(part["tail"], record.tail)
         assert part["item"].tolist() == part["id"][record.item].tolist()
         odd = [item.row for item in record.pool if record.tail[item.row] <= ALERTS["level"]]
-        shown = odd[: room(ALERTS["budget"], len(np.unique(record.item)))]
+        shown = odd[: Alerts(budget=ALERTS["budget"]).room(len(np.unique(record.item)))]
         assert part.index[part["alert"]].tolist() == sorted(shown)
         assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.pool)
         n_alerts += len(shown)

@@ -95,16 +95,16 @@ def test_what_a_change_reruns(whole, tmp_path):
     [
         ({"run": "da"}, "alerts.run names 'da'; expected one of ad"),
         ({"run": "ad", "atoms": 9}, "alerts.atoms is 9; expected one of 8"),
-        ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected a whole number of items"),
+        ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected items a period"),
         (
             {"run": "ad", "window": 59, "warm_up": 60},
-            "alerts.window is 59 and alerts.warm_up 60: no period has alerts; expected a window",
+            "alerts.window is 59 and warm_up 60, so that no period has alerts; expected a window",
         ),
         (
             {"run": "ad", "level": 0.0033, "window": 300},
-            "alerts.level is 0.0033 and alerts.window 300: nothing can be an alert; expected a level of at least 1/301",
+            "alerts.level is 0.0033 with a window of 300: nothing can be an alert; expected a level of at least 1/301",
         ),
-        ({"run": "ad", "level": 2}, "alerts.level is 2; expected a number above 0 at most 1"),
+        ({"run": "ad", "level": 2}, "alerts.level is 2; expected a number above 0 and at most 1"),
         ({"run": "ad", "bugdet": 2}, "did you mean 'budget'?"),
     ],
 )

@@ -26,7 +26,7 @@ rule alerts:
     params:
         code=lambda wildcards: code("alerts", f"learners/{algorithm(wildcards)}"),
         run=chain_of,
-        settings=json.dumps({name: config["alerts"][name] for name in KNOWN["alerts"]}),
+        settings=json.dumps(study.Alerts.part(config["alerts"])),
         optional=options(
             known="--known",
             previous="--previous",

@@ -62,7 +62,7 @@ def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
     ids : list of str
         Of the items.
     vocabulary : list of str
-    settings : odl.alerts.settings.Settings
+    settings : odl.config.sections.Alerts
 
     Returns
     -------

@@ -250,7 +250,7 @@ class Watch:
     corpus, run, atoms, seed
         Whose scores.
     settings : dict
-        As `odl.alerts.settings.Settings`.
+        As `odl.config.sections.Alerts`.
     periods : tuple of Period
         Oldest first, warm-up included; the last ones, where no more were asked for.
     topics : dict of int to Topic

@@ -62,7 +62,7 @@ class Record:
     run : dict
         corpus, seed, run, atoms, algorithm.
     settings : dict
-        As `odl.alerts.settings.Settings`.
+        As `odl.config.sections.Alerts`.
     facts : dict
         first, last (times), first_seen, labelled, warm_up, empty (documents without a word), repeats (items that
         repeat one of an earlier period).

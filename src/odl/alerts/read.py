@@ -9,8 +9,8 @@ import numpy as np
 
 from odl.alerts import feedback, periods
 from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
-from odl.alerts.settings import check_budget, room
 from odl.config import project
+from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.files.text import heading, visible
 
@@ -127,7 +127,7 @@ def alerts_of(
     """
     place = place_of(folder, stream)
     if budget is not None:
-        check_budget(budget)
+        Alerts(budget=budget)
     entries, first = feedback.read(place.home), first_of(place, last)
     return watch(records(place, first), entries, budget, place, Earlier(place, first))
 
@@ -299,7 +299,7 @@ class _Room:
 def _period(record, topics, verdicts, budget, atoms):
     """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
     facts, items = record.facts, len(np.unique(record.item))
-    most, alerts, withheld = room(budget, items), [], Counter()
+    most, alerts, withheld = Alerts(budget=budget).room(items), [], Counter()
     withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
     shown, otherwise = _Room(most), _Room(most)  # otherwise: were nothing held back
     for place, item in enumerate(record.pool):

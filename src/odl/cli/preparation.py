@@ -6,7 +6,7 @@ from statistics import median
 
 import numpy as np
 
-from odl.alerts.settings import Settings
+from odl.config.sections import Alerts
 from odl.corpora import passages, stopwords
 from odl.corpora.cleaning import CHAINED, CLEANERS
 from odl.errors import ConfigError, DataError
@@ -121,7 +121,7 @@ def batches_of(times, period=None):
     return {"by": "documents", "documents": size, "initial": initial}, said
 
 
-def alerts_begin(sizes, warm_up=Settings.warm_up):
+def alerts_begin(sizes, warm_up=Alerts.warm_up):
     """Say from which batch on there are alerts: the first that has `warm_up` scored documents before it.
 
     Parameters

@@ -143,12 +143,12 @@ def rank(args):
     argument("--settings", type=parse_map, default={}, help="JSON: budget, level, window, ..."),
 )
 def alerts(args):
+    from odl.config import sections
     from odl.jobs import alerts, runs
 
     _check_run(args.run)
-    arguments.check_map(args.settings, "--settings", arguments.ALERTS, optional=True)
     files = {"known": args.known, "previous": args.previous, "batch": args.batch, "whole": args.corpus_features}
-    chain = {"run": runs.parse(args.run), "settings": args.settings, **files}
+    chain = {"run": runs.parse(args.run), "settings": sections.Alerts.of(args.settings, "--settings"), **files}
     alerts.follow(args.features, args.scores, args.state, args.output, **chain)
 
 

@@ -23,11 +23,13 @@ from odl.config.runs import (
     whole_experiment_of,
 )
 from odl.config.schema import check_map, load_schema
+from odl.config.sections import Alerts, defaults
 from odl.config.shares import shares_of
 from odl.errors import ConfigError, OdlError
 
 __all__ = [
     "OF_EXPERIMENTS",
+    "Alerts",
     "ConfigError",
     "OdlError",
     "alerts_of",
@@ -37,6 +39,7 @@ __all__ = [
     "check_map",
     "contents_of",
     "corpora_of",
+    "defaults",
     "drop_timers",
     "emerging_of",
     "experiment_of",

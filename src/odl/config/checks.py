@@ -4,8 +4,10 @@ import difflib
 import re
 
 from odl import trees
+from odl.config.defaults import merge
 from odl.config.runs import atoms_of
 from odl.config.schema import check_map
+from odl.config.sections import FollowedAlerts, defaults
 from odl.errors import ConfigError, ParameterError
 
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
@@ -14,13 +16,14 @@ RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 def check_config(config, schema):
     """Check a configuration against the schema (`odl.config.schema.check_map`) and against itself.
 
-    A run whose atoms follow from its memory is given them as its ``atoms``.
+    What the model has a default for is filled in, and the atoms of a run that follow from its memory.
 
     Raises
     ------
     ConfigError
         At the first key or value that is wrong, naming the nearest key for a typo.
     """
+    merge(config, defaults())
     check_map(config, schema)
     _check_results(config["results"])
     _check_doubles(config)
@@ -262,8 +265,9 @@ def _check_regret(config, algorithms):
 
 
 def _check_alerts(config):
-    """Refuse alerts of what is not run or that there never are, or a budget that is no number of items and no share."""
+    """Refuse alerts of what is not run or that there never are."""
     settings = config["alerts"]
+    FollowedAlerts.of(settings)
     if settings["run"]:
         _check_runs(config, "alerts.run", [settings["run"]])
         if settings["run"] in config["ranks"]:
@@ -273,16 +277,6 @@ def _check_alerts(config):
         if settings["atoms"] is not None and settings["atoms"] not in sizes:
             expected = f"one of {', '.join(map(str, sizes))}"
             raise ConfigError(f"alerts.atoms is {settings['atoms']}", expected, "correct it or add it to atoms")
-    if settings["budget"] > 1 and settings["budget"] != int(settings["budget"]):
-        given = f"alerts.budget is {settings['budget']}"
-        raise ConfigError(given, "a whole number of items, or a share below 1", "correct it")
-    if settings["window"] < settings["warm_up"]:
-        given = f"alerts.window is {settings['window']} and alerts.warm_up {settings['warm_up']}"
-        raise ConfigError(f"{given}: no period has alerts", "a window of at least warm_up", "raise it or lower warm_up")
-    if settings["level"] < 1 / (1 + settings["window"]):
-        given = f"alerts.level is {settings['level']} and alerts.window {settings['window']}"
-        expected = f"a level of at least 1/{1 + settings['window']}"
-        raise ConfigError(f"{given}: nothing can be an alert", expected, "raise one of them")
 
 
 def _check_emerging(config):

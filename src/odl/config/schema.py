@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import numbers
 import re
 import reprlib
 from pathlib import Path
@@ -18,8 +19,8 @@ TYPES = {
     "array": list,
     "string": str,
     "boolean": bool,
-    "integer": int,
-    "number": (int, float),
+    "integer": numbers.Integral,  # of numpy as well
+    "number": numbers.Real,
     "null": type(None),
 }
 
@@ -87,7 +88,7 @@ def _check(value, schema, path, root):
         near = difflib.get_close_matches(str(value), [str(choice) for choice in schema["enum"]], n=1)
         todo = f"did you mean '{near[0]}'?" if near else schema.get("todo") or "choose one of these"
         raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and not _in_range(value, schema):
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and not _in_range(value, schema):
         raise _wrong(where, value, _describe(schema))
     if isinstance(value, str) and not (
         len(value) >= schema.get("minLength", 0) and re.fullmatch(schema.get("pattern", "(?s:.*)"), value)
@@ -163,7 +164,7 @@ def _describe(schema):
     words = " or ".join(text.get(kind, f"a {kind}") for kind in ([kinds] if isinstance(kinds, str) else kinds))
     for key, phrase in (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most")):
         if key in schema:
-            words += f" {phrase} {schema[key]}"
+            words += f"{' and' * (phrase in words or 'above' in words)} {phrase} {schema[key]}"
     if schema.get("minItems") or schema.get("minLength"):
         words += ", not empty"
     if "pattern" in schema:

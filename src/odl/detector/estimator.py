@@ -8,8 +8,8 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from odl.alerts.calibration import among
-from odl.alerts.settings import Settings
 from odl.config.project import LEARNER
+from odl.config.sections import Alerts
 from odl.detector.mechanism import LEVEL
 from odl.detector.saved import Saved
 from odl.detector.single import OneByOne
@@ -104,7 +104,7 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         random_state: Any = 0,
         *,
         level: float = LEVEL,
-        window: int = Settings.window,
+        window: int = Alerts.window,
         folds: int = 3,
         batch_size: int = 256,
         budget: float | None = None,

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from odl import novelty
 from odl.alerts import calibration, reasons
-from odl.alerts.settings import check_level
+from odl.config.sections import Alerts
 from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
 from odl.errors import ParameterError
 from odl.prox.columns import MatrixLike
 
-LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.alerts.settings.Settings`
+LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.config.sections.Alerts`
 
 
 class Mechanism(LearnerSettings):
@@ -96,7 +96,7 @@ class Mechanism(LearnerSettings):
         if self.budget is not None:
             text = f"the tail probability of {type(self).__name__} is called level: type level={level!r}, not budget"
             warnings.warn(text, FutureWarning, stacklevel=2)
-        check_level(level, self.window)
+        Alerts(level=level, window=self.window, warm_up=1)
         return level
 
     def _begin(self, P, model):

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from odl.alerts import calibration, reasons
-from odl.alerts.settings import Settings, check_budget, room
 from odl.config.project import LEARNER
+from odl.config.sections import Alerts
 from odl.corpora import text
 from odl.corpora.shingles import Shingler
 from odl.detector import frames
@@ -105,10 +105,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         settings: dict[str, Any] | None = None,
         random_state: Any = 0,
         *,
-        budget: float = Settings.budget,
+        budget: float = Alerts.budget,
         level: float | None = None,
-        window: int = Settings.window,
-        warm_up: int = Settings.warm_up,
+        window: int = Alerts.window,
+        warm_up: int = Alerts.warm_up,
         folds: int = 0,
         text: str = "text",
         time: str | None = None,
@@ -322,13 +322,13 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def _alerts(self):
         """Return budget, level, window and warm-up, checked; the old meaning of a budget with a warning."""
         budget, level = self.budget, self.level
-        check_budget(budget)
+        Alerts(budget=budget)
         if level is None and budget < 1:
             text = f"a budget is items a period or a share of them: type level={budget!r} for the tail probability"
             warnings.warn(text, FutureWarning, stacklevel=2)
             budget, level = sys.maxsize, budget
-        level = Settings.level if level is None else level
-        return Settings(budget=budget, level=level, window=self.window, warm_up=self.warm_up)
+        level = Alerts.level if level is None else level
+        return Alerts(budget=budget, level=level, window=self.window, warm_up=self.warm_up)
 
     def _check_learned(self):
         if not hasattr(self, "detector_"):
@@ -380,7 +380,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         firsts = np.flatnonzero(item == np.arange(len(item)))
         odd = firsts[((tail <= chosen.level) & ~found.empty & ~again & (not waits))[firsts]]
         alert = np.zeros(len(rows), dtype=bool)
-        alert[calibration.most_novel(odd, found.score)[: room(chosen.budget, len(firsts))]] = True
+        alert[calibration.most_novel(odd, found.score)[: chosen.room(len(firsts))]] = True
         part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": found.score}
         part |= {"tail": tail, "alert": alert}
         shares = reasons.word_shares(model, state, batch.P, found, batch.counts)

@@ -139,7 +139,7 @@ class Loop:
             self.count(t, row)
         run = self.folder.chain
         self.step("update", t, run=run, corpus_features=self.last, history=self.folder.folder_of("features"))
-        settings = {name: self.folder.config["alerts"][name] for name in self.folder.registry["alerts"]}
+        settings = study.Alerts.part(self.folder.config["alerts"])
         self.step("alerts", t, run=run, corpus_features=self.last, settings=settings)
         self.prune(t)
         if time.monotonic() - self.saved > SAVED:

@@ -66,13 +66,14 @@ def update(arguments, data=None, before=None):
 
 def alerts(arguments, learned=None, carried=None):
     """Continue the chain of items, topics and reasons; return what the next period goes on from."""
+    from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
     files = {name: arguments.get(name) or None for name in ("known", "previous", "batch")}
     return alerts.follow(
         *(arguments[name] for name in ("features", "scores", "state", "output")),
         run=runs.parse(arguments["run"]),
-        settings=arguments["settings"],
+        settings=Alerts(**arguments["settings"]),
         whole=arguments.get("corpus_features") or None,
         **files,
         learned=learned,

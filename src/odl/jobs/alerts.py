@@ -8,7 +8,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.alerts import calibration, candidates, linkage, periods, reasons
 from odl.alerts.memory import moved, nothing
-from odl.alerts.settings import Settings, room
+from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.evaluation.scores import read_parts
 from odl.files import agentfiles, blocks, storage
@@ -22,6 +22,7 @@ REASONS = 12  # words of an item that are kept by name
 ATOM_WORDS = 8  # words that stand for an atom
 NEAR = 2  # atoms that a document is said to be near to
 WIDER = 2  # times the level of an alert: items from which topics are made, shown or not
+DEFAULT = Alerts()
 LINKED = 0.5  # cosine from which on an atom holds a topic
 
 
@@ -32,7 +33,7 @@ def follow(
     output,
     *,
     run,
-    settings=None,
+    settings=DEFAULT,
     known=None,
     previous=None,
     batch=None,
@@ -49,8 +50,7 @@ def follow(
     output : path-like
         Written: the period.
     run : odl.jobs.runs.Run
-    settings : dict, optional
-        Of `odl.alerts.settings.Settings`.
+    settings : odl.config.sections.Alerts, optional
     known : path-like, optional
         Checkpoint of the timestep before, whose dictionary gave the scores; none for timestep 0.
     previous : path-like, optional
@@ -74,22 +74,21 @@ def follow(
     DataError, StorageError, CheckpointError
         If a file is missing, damaged, or of another timestep or run.
     """
-    chosen = Settings(**(settings or {}))
     learner = run.learner
     step, P, current, found, after = learned or _read(source, scores, state, run, known, whole)
     data = step.data
-    carried = carried or _before(previous, run, chosen, data.t)
+    carried = carried or _before(previous, run, settings, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
     words = reasons.word_shares(learner, current, P, found, data.counts[:])
     first, repeats = _groups(data, Q)
-    record = _calibrated(data, found, carried, first, words, chosen)
+    record = _calibrated(data, found, carried, first, words, settings)
     rows = np.flatnonzero(first == np.arange(len(first)))
     record.facts["repeats"] = int(repeats[rows].sum())
-    odd = _odd(record, rows, found, chosen) & ~repeats[rows]
-    pool = _pool(record, rows[odd], found, room(chosen.budget, len(rows)), chosen)
+    odd = _odd(record, rows, found, settings) & ~repeats[rows]
+    pool = _pool(record, rows[odd], found, settings.room(len(rows)), settings)
     memory, changed = candidates.advance(
         _under(carried, data, previous), data.t, Q[rows], np.searchsorted(rows, pool), odd,
-        [data.ids[row] for row in rows], data.vocabulary, chosen,
+        [data.ids[row] for row in rows], data.vocabulary, settings,
     )  # fmt: skip
     record.topic = changed.topic[np.searchsorted(rows, first)]
     record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
@@ -102,7 +101,7 @@ def follow(
     opened, documents, linked = _atoms(carried, data, Q, after, memory)
     held = zip(memory.number.tolist(), linked.tolist(), strict=True)
     record.atoms = [(number, atom) for number, atom in held if atom >= 0]
-    recent = calibration.recent_after(carried.recent, found, chosen.window) if data.t else carried.recent
+    recent = calibration.recent_after(carried.recent, found, settings.window) if data.t else carried.recent
     after = periods.Carried(
         data.t, record.run, record.settings, carried.digest, memory, recent, opened, documents, linked, data.terms,
     )  # fmt: skip
@@ -138,16 +137,16 @@ def _novelty(path, data, codes):
     return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0)
 
 
-def _before(previous, run, chosen, t):
+def _before(previous, run, settings, t):
     """Return what is carried from the period before."""
     named = {name: getattr(run, name) for name in ("corpus", "seed", "run", "atoms")}
     named["algorithm"] = run.learner.algorithm
     if previous:
-        return periods.read_carried(previous, named, asdict(chosen), t - 1)
+        return periods.read_carried(previous, named, asdict(settings), t - 1)
     if t:
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
     none = np.zeros(0, dtype=np.int64)
-    return periods.Carried(-1, named, asdict(chosen), "", nothing(chosen), np.zeros(0), none, [], none)
+    return periods.Carried(-1, named, asdict(settings), "", nothing(settings), np.zeros(0), none, [], none)
 
 
 def _under(carried, data, previous):
@@ -156,10 +155,10 @@ def _under(carried, data, previous):
     return carried.memory if places is None else moved(carried.memory, places, data.counts.shape[1])
 
 
-def _calibrated(data, found, carried, first, words, chosen):
+def _calibrated(data, found, carried, first, words, settings):
     """Return the record of the period with what is known before its topics are."""
     n = len(found.score)
-    tail, warm_up = calibration.tails(found, carried.recent, chosen.warm_up)
+    tail, warm_up = calibration.tails(found, carried.recent, settings.warm_up)
     times = data.times[data.times != NO_TIME]
     unseen = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
     facts = {
@@ -177,14 +176,14 @@ def _calibrated(data, found, carried, first, words, chosen):
     )  # fmt: skip
 
 
-def _odd(record, rows, found, chosen):
+def _odd(record, rows, found, settings):
     """Return which items topics are made of; none while the stream warms up."""
-    return (record.tail[rows] <= WIDER * chosen.level) & ~found.empty[rows] & (not record.facts["warm_up"])
+    return (record.tail[rows] <= WIDER * settings.level) & ~found.empty[rows] & (not record.facts["warm_up"])
 
 
-def _pool(record, able, found, budget, chosen):
+def _pool(record, able, found, budget, settings):
     """Return the rows of the most novel items, most novel first."""
-    return calibration.most_novel(able, found.score)[: max(chosen.pool, 2 * budget)]
+    return calibration.most_novel(able, found.score)[: max(settings.pool, 2 * budget)]
 
 
 def _find_near(record, Q, A):

@@ -1,0 +1,166 @@
+"""A setting as a field of a frozen dataclass: its kind, range, unit, meaning and default, written once.
+
+The schema, the check, the default of a configuration and the row of config/README follow from the field.
+"""
+
+import json
+import types
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, Self, get_args, get_origin
+
+from odl.config.schema import check_map
+from odl.errors import ConfigError, OdlError, ParameterError
+
+KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", types.NoneType: "null"}
+
+
+def setting(default: Any = MISSING, meaning: str = "", unit: str = "", values: str = "", **limits: Any) -> Any:
+    """Describe a field of a `Section`.
+
+    Parameters
+    ----------
+    default
+        Without one, every configuration has to have it.
+    meaning, unit : str
+        What it is, and what its numbers are of, for the tables.
+    values : str
+        What the tables say of its values, where kind, range and unit do not.
+    **limits
+        Words of JSON schema: minimum, exclusiveMinimum, maximum, enum, pattern, minLength, minItems, items, ....
+    """
+    metadata = {"meaning": meaning, "unit": unit, "values": values, "limits": limits}
+    if isinstance(default, (list, dict)):
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the configuration: checked when it is made, whether of a configuration or by a person in Python.
+
+    Attributes
+    ----------
+    place : str
+        Its key in the configuration, for messages.
+
+    Raises
+    ------
+    ParameterError
+        At the first field that is of another kind or outside its range.
+    """
+
+    place: ClassVar[str] = ""
+
+    def __post_init__(self):
+        try:
+            check_map({entry.name: getattr(self, entry.name) for entry in fields(self)}, self.schema(), self.place)
+        except OdlError as error:
+            raise ParameterError(error.given, error.expected, error.todo) from None
+        self.check()
+
+    def check(self) -> None:
+        """Refuse fields that contradict each other."""
+
+    @classmethod
+    def of(cls, values: dict, place: str | None = None) -> Self:
+        """Return the section with these values; refuse one that it does not have.
+
+        Raises
+        ------
+        ConfigError
+            At the first key or value that is wrong, naming the nearest key for a typo.
+        """
+        check_map(values, cls.schema(), cls.place if place is None else place)
+        try:
+            return cls(**values)
+        except ParameterError as error:
+            raise ConfigError(error.given, error.expected, error.todo) from None
+
+    @classmethod
+    def part(cls, values: dict) -> dict:
+        """Return of a map what this section has."""
+        return {entry.name: values[entry.name] for entry in fields(cls) if entry.name in values}
+
+    @classmethod
+    def defaults(cls) -> dict:
+        """Return the defaults of the fields that have one, nested as in a configuration."""
+        values = {}
+        for entry in fields(cls):
+            inner = _section(entry.type)
+            if inner:
+                values[entry.name] = inner.defaults()
+            elif entry.default_factory is not MISSING:
+                values[entry.name] = entry.default_factory()
+            elif entry.default is not MISSING:
+                values[entry.name] = entry.default
+        return values
+
+    @classmethod
+    def schema(cls) -> dict:
+        """Return the JSON schema of the section, closed."""
+        entries = fields(cls)
+        needed = [one.name for one in entries if _section(one.type) is None and one.default is one.default_factory]
+        properties = {one.name: _schema(one) for one in entries}
+        more = {"required": needed} if needed else {}
+        return {"type": "object", "additionalProperties": False, "properties": properties, **more}
+
+
+def _section(kind):
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
+
+
+def _schema(entry):
+    """Return the schema of a field: its kind from the annotation, the rest from `setting`."""
+    if _section(entry.type):
+        return entry.type.schema()
+    said = entry.metadata
+    described = {"description": said["meaning"]} if said["meaning"] else {}
+    default = {} if entry.default is MISSING else {"default": entry.default}
+    return {**_kind(entry.type), **default, **said["limits"], **described}
+
+
+def _kind(kind):
+    if get_origin(kind) is list:
+        return {"type": "array", "items": _kind(get_args(kind)[0])}
+    if kind is dict:
+        return {"type": "object"}
+    kinds = [KINDS[one] for one in get_args(kind) or (kind,)]
+    return {"type": kinds[0] if len(kinds) == 1 else kinds}
+
+
+def table(section: type[Section], key: str) -> str:
+    """Return a section and those inside it as a table of config/README, without its head."""
+    lines = []
+    for entry in fields(section):
+        inner, said = f"{key}.{entry.name}".lstrip("."), entry.metadata
+        if _section(entry.type):
+            lines.append(table(entry.type, inner))
+        else:
+            lines.append(f"| `{inner}` | {said['meaning']} | {_values(entry)} | {_default(entry)} |\n")
+    return "".join(lines)
+
+
+def _values(entry):
+    """Return what the table says of the values of a field."""
+    limits, unit = entry.metadata["limits"], entry.metadata["unit"]
+    if entry.metadata["values"]:
+        return entry.metadata["values"]
+    if entry.type is bool:
+        return "`true`, `false`"
+    if "enum" in limits:
+        return ", ".join(f"`{value}`" for value in limits["enum"])
+    words = [unit] if unit else []
+    words += [f"from {limits['minimum']}"] if limits.get("minimum") else []
+    words += [f"above {limits['exclusiveMinimum']}"] if "exclusiveMinimum" in limits else []
+    words += [f"at most {limits['maximum']}"] if "maximum" in limits else []
+    return ", ".join(words) or "a number from 0"
+
+
+def _default(entry):
+    """Return the default of a field as a configuration has it."""
+    if entry.default_factory is not MISSING:
+        return f"`{json.dumps(entry.default_factory())}`"
+    if entry.default is MISSING:
+        return "(none)"
+    plain = isinstance(entry.default, str) and entry.default
+    return f"`{plain or json.dumps(entry.default)}`"

@@ -18,7 +18,7 @@ from levels import stream
 from odl.evaluation import intervals, metrics
 from odl.files import tables
 from odl.papers import qualitystudy
-from odl.papers.qualitycontexts import contexts, in_batch, judged
+from odl.papers.qualitystudy import contexts, in_batch, judged
 
 LEARNERS = {
     "levels": {"algorithm": "levels"},

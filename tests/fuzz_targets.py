@@ -40,7 +40,7 @@ from odl.evaluation import baselines, study, tables
 from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scores import read_scores
 from odl.files import agentfiles, checkpoints, documents, storage
-from odl.papers import emergingfiles, patches, regretmeans
+from odl.papers import emergingfiles, patches, regrettables
 from odl.stream import batchfile, batching, features
 
 TOKENS = token_options()
@@ -466,7 +466,7 @@ def _study(world, name, path):
     plan = [{**load_plan(world / "plan.json")[0], "folder": str(run)}]
     study.summarise(plan, path.parent / "tables")
     emergingfiles.gather(plan, path.parent / "tables/emerging.tsv", [run / "emerging.tsv"])
-    regretmeans.gather_regret(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
+    regrettables.gather_regret(plan, path.parent / "tables/regret.tsv", runs=["dual-averaging"])
 
 
 def _shown(world, name, path):

@@ -25,7 +25,7 @@ from odl.evaluation.scores import read_scores
 from odl.files import checkpoints, documents, rows, verify
 from odl.files.documents import Documents
 from odl.jobs import runs
-from odl.papers import emerging, regretruns
+from odl.papers import emerging, regrettables
 from odl.stream import buckets, features, losses
 
 WEIGHTING = {"tf": "raw", "idf": "past", "min_df": 0, "vocabulary": "growing"}
@@ -306,7 +306,7 @@ def test_the_fixed_vocabulary_is_refused_and_the_rest_is_not(stream, tmp_path):
     assert all(np.isfinite(values).all() for values in found.values())
     chain(stream / "few", tmp_path, run_of("dual_averaging"), range(3))
     files = [tmp_path / f"{t}.h5" for t in range(3)], [stream / "few" / f"{t}.h5" for t in range(3)]
-    assert len(regretruns.read_steps(*files)[0]) == 2
+    assert len(regrettables.read_steps(*files)[0]) == 2
 
 
 @pytest.mark.parametrize(

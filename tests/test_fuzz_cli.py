@@ -8,8 +8,8 @@ import fuzz_world
 import fuzzing as fz
 import numpy as np
 import pytest
+from experimented import archive
 from fuzz_world import STEPS, STREAM, call, run_of
-from test_experiments_trees import archive
 
 from odl import cli
 from odl.commands import STEPS as STEPS_OF_RULES

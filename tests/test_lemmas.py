@@ -1,7 +1,7 @@
 """Lemmas B.1 to B.4 of the NIPS 2012 supplement, each by name, on what `oiadmm_step` makes of drawn documents.
 
 Documents in rows, so a product with codes stands on the other side than in the paper. Theorems B.5 and B.6, and runs of
-the learner, are in test_regret.py.
+the learner, are in test_hindsight.py.
 """
 
 from typing import NamedTuple

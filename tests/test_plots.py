@@ -19,7 +19,8 @@ from odl.evaluation.plan import score_path
 from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.json_files import read_json
-from odl.papers import convergenceplots, qualityplots
+from odl.papers import qualityplots
+from odl.papers.experiments import convergence
 from odl.report import figures, plots, selection
 from odl.report.figures.auc import against_k
 from odl.report.figures.parameters import find_sweeps, sensitivity
@@ -285,7 +286,7 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
     for figure in (
         plots.note(BROKEN),
         sensitivity([(BROKEN, BROKEN, pandas.DataFrame({"value": [1.0, 99.0], "seed": 0, "average": 0.5}))]),
-        convergenceplots.steps(rows),
+        convergence.draw_steps(rows),
         qualityplots.curves(memory),
         qualityplots.drift([*drift, {**drift[0], "scores": "calibrated"}]),
     ):
@@ -294,7 +295,7 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
 
 def test_powers_of_ten_are_plain_text():
     rows = [{"problem": "p", "network": "n", "mu": mu, "distance": mu**2} for mu in (0.001, 0.01, 0.1)]
-    figure = convergenceplots.steps(rows)
+    figure = convergence.draw_steps(rows)
     with plots.style():
         said = texts(figure)
     assert {"10⁻³", "10⁻²", "10⁻⁶"} <= set(said) and not any("$" in text or "{" in text for text in said)

@@ -142,7 +142,7 @@ class TestSources:
         assert "files/storage" in sources.imports("files/checkpoints")  # from odl import
         assert "errors" in sources.imports("files/storage")  # from odl.errors import
         assert "coding/exact" in sources.imports("coding/__init__")
-        assert "papers/classplots" in sources.closure("papers/experiments/classification")
+        assert "papers/twogroups" in sources.closure("papers/experiments/classification")
         assert "jobs/compile" in sources.imports("commands/upkeep")  # inside a function
         assert "kernels/clusters" in sources.closure("learners/adaptive")
         assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure(

@@ -5,8 +5,8 @@ import types
 
 import numpy as np
 import pytest
+from cosines import dense_cosines, make_documents
 from scipy import sparse
-from test_baselines import dense_cosines, make_documents
 
 from odl import corpora
 from odl.corpora import encoder

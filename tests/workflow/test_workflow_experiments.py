@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from test_experiments import SMALL, TREES
+from experimented import SMALL, TREES
 from workflows import Study, settings
 
 from odl.files.tables import read_table
@@ -38,7 +38,7 @@ def test_a_changed_setting_runs_its_experiment_again(made):
     study.configure({**config, "experiments": {**config["experiments"], "denoising": changed}})
     assert study.run("-n").names("experiment") == {"experiment denoising", "page"}
     study.configure(config)
-    study.edit("papers/convergenceplots.py")
+    study.edit("papers/experiments/convergence.py")
     assert study.run("-n").names("experiment") == {"experiment convergence", "page"}
 
 

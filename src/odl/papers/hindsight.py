@@ -10,8 +10,19 @@ far. `odl.dictionary.l1.fit_dictionary` bounds it from both sides: its dictionar
 dual from below. So R(T) lies between ``regret`` and ``regret_high``.
 
 For online ADMM with Gamma_{t+1} = soft(P_t - X_t A_t^T + D_t/beta, 1/beta) the sum of
-||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is measured too. What the
-theory bounds both by is in `odl.papers.regretbounds`; runs on disk are measured by `odl.papers.regretruns`.
+||Gamma_{t+1} - (P_t - X_t A_{t+1}^T)||_F^2, the violation of its constraint, is measured too.
+
+The theory holds for one constant step tau <= 1/(2 Psi_max(X_t)), D_1 = 0 and a dual that is kept whole. With Phi_t^2
+the entries of P_t - X_t A_t^T that are not zero, Phi >= Phi_t, D >= ||A* - A_1||_F and Ups >= ||P_t - X_t A*^T||_1 its
+proofs (NIPS 2012 supplement, Theorems B.5 and B.6) give, for every beta and every T,
+
+    R(T)               <= Phi^2 T / (2 beta) + D^2 beta / (2 tau)         (B.5)
+    sum of violations  <= 2 D^2 / tau + 4 Ups T / beta                    (B.6)
+
+and beta = (Phi/D) sqrt(tau T) turns the first into Phi D sqrt(T/tau), the second into
+2 D^2/tau + 4 Ups D sqrt(T/tau)/Phi. The printed B.5 has half of that, which its own proof does not give. The papers
+take A_1 = 0, D >= ||A*||_F; a detector that starts from zero never gets a code. The codes of A* are those revealed,
+so the term ||A* E_t||_1 of B.5 does not occur.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +37,6 @@ from odl.errors import ParameterError
 from odl.learners.l1 import ROUNDING
 from odl.learners.matrices import widen
 from odl.learners.online_admm import largest_eigenvalue
-from odl.papers.regretbounds import bounds, why_no_bound
 
 
 def algorithms() -> list[str]:
@@ -189,7 +199,7 @@ def measure(
     Returns
     -------
     rows : list of dict
-        One a timestep, keys `odl.papers.regretruns.COLUMNS` without ``run``.
+        One a timestep, keys `odl.papers.regrettables.COLUMNS` without ``run``.
     constants : dict
         Phi, D, Psi_max, Upsilon; ``tau`` and ``beta`` of the run (nan for others than online ADMM), ``tau_most`` =
         1/(2 Psi_max), ``beta_wanted`` = (Phi/D) sqrt(tau T) for the run's tau, or the largest one where it has none;
@@ -263,3 +273,76 @@ def _constants(rows, grid, learner, steps):
         "beta_wanted": phi / distance * np.sqrt(used * len(rows)) if distance else float("inf"),
         "refused": why_no_bound(learner, steps[0].dual, psi_max),
     }
+
+
+class Bounds(NamedTuple):
+    """Theorems B.5 and B.6 with their beta for the horizon T, and what their proofs give for the beta of the run.
+
+    Examples
+    --------
+    >>> from odl.papers.hindsight import bounds
+    >>> [bounds(T, phi=1.0, distance=1.0, tau=1.0, beta=1.0, upsilon=1.0).theorem_regret.item() for T in (1, 4, 9)]
+    [1.0, 2.0, 3.0]
+    """
+
+    theorem_regret: float
+    bound_regret: float
+    theorem_violation: float
+    bound_violation: float
+
+
+def bounds(T: int, *, phi: float, distance: float, tau: float, beta: float, upsilon: float) -> Bounds:
+    """Return the right-hand sides of Theorems B.5 and B.6 (the module has the symbols).
+
+    Equation `regret-bounds` of docs/method.md.
+
+    Parameters
+    ----------
+    T : int
+        Timesteps.
+    phi, distance, upsilon : float
+        Phi, D and Ups.
+    tau, beta : float
+        The constant step and the penalty.
+
+    Returns
+    -------
+    Bounds
+        ``theorem_``: with beta = (Phi/D) sqrt(tau T); ``bound_``: with the beta given.
+
+    Examples
+    --------
+    >>> from odl.papers.hindsight import bounds
+    >>> found = bounds(100, phi=10.0, distance=2.0, tau=0.25, beta=9.0, upsilon=50.0)
+    >>> [round(float(value), 1) for value in found]
+    [400.0, 627.6, 832.0, 2254.2]
+    """
+    root = np.sqrt(T / tau)
+    return Bounds(
+        phi * distance * root,
+        phi**2 * T / (2 * beta) + distance**2 * beta / (2 * tau),
+        2 * distance**2 / tau + (4 * upsilon * distance * root / phi if phi else 0.0),
+        2 * distance**2 / tau + 4 * upsilon * T / beta,
+    )
+
+
+def why_no_bound(learner, dual, psi_max):
+    """Say which condition of Theorems B.5 and B.6 a run does not meet; None if it meets all.
+
+    Parameters
+    ----------
+    learner : Learner
+    dual : csr_array or None
+        The dual before the first evaluated timestep.
+    psi_max : float
+        Largest eigenvalue of X_t^T X_t over the timesteps.
+    """
+    if learner.algorithm != "online_admm":
+        return "the theorems are about online ADMM"
+    if learner.tau == 0:
+        return "tau is 0: the step changes from batch to batch"
+    if learner.tau * 2 * psi_max > 1:
+        return f"tau {learner.tau:g} is above 1/(2 Psi_max) = {1 / (2 * psi_max):.6g}"
+    if learner.dual_terms:
+        return f"the dual is cut to {learner.dual_terms} terms a document (dual_terms)"
+    return "the dual is not zero at the start (carry)" if dual.count_nonzero() else None

@@ -13,8 +13,9 @@ from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
 from odl.evaluation import baselines, intervals, metrics
-from odl.papers import qualitypairs, qualityrivals, rivals
-from odl.papers.qualitycontexts import contexts, in_batch, judged
+from odl.learners.adaptive import in_context
+from odl.learners.peers import in_order
+from odl.papers import rivals
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
 LOGTF = {"logtf": "log"}
@@ -121,7 +122,7 @@ def pooled(streams, chosen, settings):
     names = set(COSINES) | {
         f"{name}-{algorithm}-context" for name in COSINES for algorithm in contexts(chosen, settings["runs"])
     }
-    return qualitypairs.pairs(streams, settings["runs"], names)
+    return pairs(streams, settings["runs"], names)
 
 
 def _sized(grouped, settings):
@@ -270,7 +271,7 @@ def rival(held, chosen, settings, slow=False):
     """Other methods, plain and in context, with what they store and the time that they take."""
     around = contexts(chosen, settings["runs"])
     names = rivals.names(slow) + (rivals.names(slow, "vectors") if held.batches[0].vectors is not None else [])
-    return {"rivals": qualityrivals.rows(held, names, partial(judged, held, around))}
+    return {"rivals": rival_rows(held, names, partial(judged, held, around))}
 
 
 def model(held, chosen, settings):
@@ -280,3 +281,151 @@ def model(held, chosen, settings):
 
 PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend, "rivals": rival}
 PARTS |= {"models": model, "sizes": resize}
+
+
+def _as_adaptive(P, scores, learner):
+    return sum(in_context(P, scores, learner["contrast"], learner["context"], learner["peers"]))
+
+
+def _as_levels(P, scores, learner):
+    return in_order(P, scores, learner["context"], learner["peers"])
+
+
+JUDGES = {"adaptive": _as_adaptive, "levels": _as_levels}
+
+
+def in_batch(learner):
+    """Tell whether the scores of a learner, given as its settings, depend on the batch."""
+    return learners.make(**learner).in_batch
+
+
+def contexts(chosen, runs):
+    """Return algorithm to learner of the last of these runs of it that look at the batch."""
+    found = (chosen[run]["learner"] for run in runs)
+    return {learner["algorithm"]: learner for learner in found if in_batch(learner)}
+
+
+def judged(held, contexts, name, scores, alike=None):
+    """Judge the scores of timesteps in the context of their batches, as learners do it with their own.
+
+    Parameters
+    ----------
+    held : odl.papers.qualitystream.Stream
+    contexts : dict
+        As `contexts`.
+    name : str
+        Of the method.
+    scores : dict of int to ndarray
+    alike : dict of int to csr_array, optional
+        Rows by which documents are alike; otherwise it is their words.
+
+    Returns
+    -------
+    dict of str to dict of int to ndarray
+        Of each context: name to timestep to scores.
+    """
+    return {
+        f"{name}-{algorithm}-context": {
+            t: JUDGES[algorithm]((alike or {}).get(t, held.P(t)), values, learner) for t, values in scores.items()
+        }
+        for algorithm, learner in contexts.items()
+    }
+
+
+def pairs(streams, runs, cosines):
+    """Return a row for each run and what it is compared with: the cosines over the whole past, and all methods.
+
+    Parameters
+    ----------
+    streams : list of odl.papers.qualitystream.Stream
+        One for each seed, with what was judged.
+    runs : list of str
+        Those of learners; all others are methods to compare with.
+    cosines : collection of str
+        Names of the cosines, plain and in context.
+
+    Returns
+    -------
+    list of dict
+        The best method is that of the highest mean over the seeds, after looking. The interval is that of the mean over
+        seeds of the difference, documents drawn again within each timestep of each seed.
+    """
+    rows = []
+    for kind in ("plain", "context"):
+        held = [stream.judged[kind] for stream in streams]
+        means = {name: float(np.mean([found[name][0] for found in held])) for name in held[0]}
+        others = [name for name in means if name not in runs]
+        groups = {"cosines": [name for name in others if name in cosines], "all": others}
+        for run in (name for name in means if name in runs):
+            for among, names in groups.items():
+                if names:
+                    best = max(names, key=means.get)
+                    row = {"run": run, "among": among, "seeds": len(held), "average": means[run]}
+                    rows.append(row | {"best": best, "other": means[best]} | _difference(held, run, best))
+    return rows
+
+
+def _difference(held, run, best):
+    """Return mean and spread over seeds of the difference of two runs, and the interval of the mean."""
+    values = np.array([found[run][0] - found[best][0] for found in held])
+    low, high = intervals.interval(np.mean([found[run][1] - found[best][1] for found in held], axis=0))
+    spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+    return {"difference": float(values.mean()), "sd": spread, "low": low, "high": high}
+
+
+def follow(held, name):
+    """Run one rival over a stream.
+
+    Parameters
+    ----------
+    held : odl.papers.qualitystream.Stream
+    name : str
+        One of `odl.papers.rivals.RIVALS`.
+
+    Returns
+    -------
+    scores : dict of int to ndarray
+        Of the timesteps that are evaluated.
+    alike : dict of int to csr_array
+        What documents of these are compared by, for their context; empty where it is their words.
+    stored : int
+        Numbers held at the end.
+    ms : float
+        CPU milliseconds a document, to score it and to learn it; the first batch, which is learned only, left out.
+    """
+    rival, scores, alike, spent = rivals.RIVALS[name](held.seed), {}, {}, {"score": 0.0, "learn": 0.0}
+    documents = dict(spent)
+    for t, batch in enumerate(held.batches):
+        if t in held.listed and hasattr(rival, "rows"):
+            alike[t] = rival.rows(batch)
+        for phase in ("score", "learn") if t in held.listed else ("learn",):
+            begin = time.process_time()
+            if phase == "score":
+                scores[t] = rival.score(batch)
+            else:
+                rival.learn(batch)
+            if t:
+                spent[phase] += time.process_time() - begin
+                documents[phase] += batch.counts.shape[0]
+    return scores, alike, rival.stored, sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent)
+
+
+def rival_rows(held, names, judged):
+    """Return a row for each rival, plain and in the contexts of the batch.
+
+    Parameters
+    ----------
+    held : odl.papers.qualitystream.Stream
+    names : list of str
+    judged : callable
+        Name, scores of timesteps and what their documents are compared by -> names to scores in context.
+    """
+    found = []
+    for name in names:
+        scores, alike, stored, ms = follow(held, name)
+        kept = rivals.RIVALS[name].NEEDS == "counts"  # vectors are more to go by than the runs have
+        for kind, runs in (("plain", {name: scores}), ("context", judged(name, scores, alike))):
+            if kept and runs:
+                held.judge(kind, runs)
+            found += [{"run": run, "entries": stored, "ms": ms, "average": held.average(runs[run])} for run in runs]
+    return found

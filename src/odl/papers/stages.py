@@ -83,10 +83,10 @@ def emergings(args):
     argument("--options", type=parse_map, default={}, help="JSON: timesteps, tolerance, iterations"),
 )
 def regret(args):
-    from odl.papers import regretruns
+    from odl.papers import regrettables
 
     arguments.check_map(args.options, "--options", REGRET, optional=True)
-    regretruns.write(args.output, args.checkpoints, args.features, **args.options)
+    regrettables.write(args.output, args.checkpoints, args.features, **args.options)
 
 
 @step(
@@ -96,10 +96,10 @@ def regret(args):
     argument("--options", type=parse_map, required=True, help="JSON: runs, atoms"),
 )
 def regrets(args):
-    from odl.papers import regretmeans
+    from odl.papers import regrettables
 
     arguments.check_map(args.options, "--options", REGRETS)
-    regretmeans.gather_regret(args.plan, args.output, **args.options)
+    regrettables.gather_regret(args.plan, args.output, **args.options)
 
 
 @step(

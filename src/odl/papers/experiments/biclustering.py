@@ -14,7 +14,6 @@ from scipy import sparse
 from odl.corpora import lung
 from odl.distributed import coding, graphs, models, networks
 from odl.files import tables
-from odl.papers import grouping
 from odl.report import page
 
 TITLE = "Bi-clustering of lung cancer expression"
@@ -83,7 +82,7 @@ def _row(values, classes, atoms, codes, **names):
     rest = values - codes @ atoms.T
     return {
         **names,
-        **grouping.recovery(coordinates(atoms, codes), classes),
+        **recovery(coordinates(atoms, codes), classes),
         "explained": 1.0 - np.sum(rest**2) / np.sum(values**2),
         "atoms_nonzero": np.mean(atoms != 0),
         "codes_nonzero": np.mean(codes != 0),
@@ -100,7 +99,7 @@ def measure(expression, settings):
     """Return the rows of the table, and the atoms and codes of the first run of every beta on the first network."""
     values, classes, k = expression.values, expression.classes, settings["atoms"]
     rows = [_row(values, classes, *decompose(values, k), method=SVD)]
-    rows.append({"method": RAW, **grouping.recovery(values.T, classes), "explained": 1.0})
+    rows.append({"method": RAW, **recovery(values.T, classes), "explained": 1.0})
     shown, owner = {}, np.arange(k)
     inference = {"mu": settings["mu"], "iterations": settings["iterations"], "tolerance": 1e-3}
     for name in settings["networks"]:
@@ -203,3 +202,50 @@ def section(folder):
             "Atoms by subject: values differ by class.",
         ),
     ]
+
+
+def recovery(points, classes, starts=20, seed=0):
+    """Return how well classes are recovered from points that were found without them.
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, dimensions)
+    classes : sequence of str, length n
+    starts, seed : int
+        Of k-means.
+
+    Returns
+    -------
+    dict
+        ari, purity: adjusted Rand index and purity of k-means with as many groups as classes; accuracy: share that the
+        nearest class mean gets right, each point left out of its mean in turn.
+    """
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import adjusted_rand_score
+
+    _, truth = np.unique(np.asarray(classes), return_inverse=True)
+    n_classes = int(truth.max()) + 1
+    distinct = len(np.unique(points, axis=0))
+    groups = KMeans(min(n_classes, distinct), n_init=starts, random_state=seed).fit_predict(points)
+    counts = np.zeros((int(groups.max()) + 1, n_classes))
+    np.add.at(counts, (groups, truth), 1)
+    return {
+        "ari": float(adjusted_rand_score(truth, groups)),
+        "purity": float(counts.max(axis=1).sum() / len(truth)),
+        "accuracy": nearest_mean_accuracy(np.asarray(points), truth),
+    }
+
+
+def nearest_mean_accuracy(points, truth):
+    """Return the share of points nearer to the mean of the others of their class than to any other class mean."""
+    sums = np.array([points[truth == group].sum(axis=0) for group in range(truth.max() + 1)])
+    sizes = np.bincount(truth)
+    right = 0
+    for point, own in zip(points, truth, strict=True):
+        held, number = sums.copy(), sizes.astype(float)
+        held[own] -= point
+        number[own] -= 1
+        distances = np.sum((held / np.maximum(number, 1)[:, None] - point) ** 2, axis=1)
+        distances[number == 0] = np.inf
+        right += int(np.argmin(distances) == own)
+    return right / len(truth)

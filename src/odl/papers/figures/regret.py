@@ -3,7 +3,7 @@
 import numpy as np
 import pandas
 
-from odl.papers import regretmeans
+from odl.papers import regrettables
 from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure, styled
 
@@ -12,7 +12,7 @@ NEEDS = "regret"
 
 
 def draw(chosen):
-    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regretmeans.COLUMNS))
+    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regrettables.OVER_SEEDS))
     if frame.empty:
         return absent("The regret of no run was measured.")
     nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - chosen.shown["k"])))
@@ -35,7 +35,7 @@ def regret(frame):
     Parameters
     ----------
     frame : DataFrame
-        Rows of one corpus of what `odl.papers.regretmeans.gather_regret` wrote, one size of each run.
+        Rows of one corpus of what `odl.papers.regrettables.gather_regret` wrote, one size of each run.
     """
     names, theorem = _panels(frame)
     columns = 3 if len(names) == 3 else 2

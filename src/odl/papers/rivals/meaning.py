@@ -7,7 +7,7 @@ from scipy import sparse
 
 from odl.evaluation.baselines import BLOCK
 from odl.learners import views
-from odl.papers.rivals.common import widened_rows
+from odl.papers.rivals.widening import widened_rows
 from odl.stream import dense, weighting
 from odl.stream.features import Features
 

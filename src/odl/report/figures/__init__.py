@@ -82,7 +82,7 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
     settings : dict, optional
         As for `odl.report.selection.Selection`.
     regret : path-like, optional
-        What `odl.papers.regretmeans.gather_regret` wrote; its picture is drawn as well.
+        What `odl.papers.regrettables.gather_regret` wrote; its picture is drawn as well.
     """
     plan, found = load_plan(plan), study.read_tables(tables_folder)
     if regret:

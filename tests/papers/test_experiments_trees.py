@@ -1,14 +1,12 @@
 """Experiments with trees of atoms, on planted data: what a tree, a mask or a class was made of is found again."""
 
-import io
 import os
-import tarfile
 from itertools import product
 
 import numpy as np
 import pytest
+from experimented import TREES, archive, planted, settings_of
 from scipy import sparse
-from test_experiments import TREES
 
 from odl import trees
 from odl.dictionary import structured
@@ -17,25 +15,6 @@ from odl.files.documents import Documents
 from odl.papers import experiments, patches, patchplots, reconstruction, twogroups
 from odl.papers.common import branched
 from odl.papers.experiments import classification, inpainting, topic_tree
-
-
-def settings_of(name, **given):
-    return experiments.complete(name, given)
-
-
-def archive(path, images):
-    """Write a tar.gz of grey PNG images."""
-    from PIL import Image
-
-    with tarfile.open(path, "w:gz") as tar:
-        for number, image in enumerate(images):
-            data = io.BytesIO()
-            Image.fromarray(image).save(data, "png")
-            member = tarfile.TarInfo(f"images/{number}.png")
-            member.size = data.tell()
-            data.seek(0)
-            tar.addfile(member, data)
-    return path
 
 
 @pytest.fixture
@@ -91,21 +70,6 @@ class TestPatches:
 
 
 # Inpainting
-
-
-def planted(rng, tree, count, noise=0.01):
-    """Patches of 36 pixels that use all atoms from a leaf to the root alike, and the dictionary."""
-    D = rng.normal(size=(36, tree.n_atoms))
-    D /= np.linalg.norm(D, axis=0)
-    X = np.zeros((count, tree.n_atoms))
-    leaves = [node for node in range(tree.n_nodes) if not tree.children[node]]
-    for row in range(count):
-        node = rng.choice(leaves)
-        while node >= 0:
-            X[row, node] = rng.choice([-1.0, 1.0])
-            node = tree.parents[node]
-    P = X @ D.T + noise * rng.normal(size=(count, 36))
-    return P / np.linalg.norm(P, axis=1, keepdims=True), D
 
 
 class TestInpainting:

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from conftest import ROOT
+from experimented import SMALL, TREES
 from fuzzing import sealed_map
 
 from odl import cli
@@ -13,17 +14,9 @@ from odl.corpora import lung
 from odl.distributed import models, networks
 from odl.errors import ConfigError, DataError, ParameterError
 from odl.files import tables
-from odl.papers import experiments, grouping
+from odl.papers import experiments
 from odl.papers.experiments import biclustering, convergence, denoising
 from odl.report import studypage
-
-SMALL = {
-    "convergence": {"agents": 4, "terms": 6, "documents": 1, "steps": 60, "fixed_point_iterations": 50},
-    "denoising": {"size": 24, "images": 1, "noise": [25], "atoms": 16, "agents": 4, "iterations": 20, "seeds": [0]},
-}
-
-TREES = {"train": 300, "validation": 30, "test": 40, "trees": ["3,2"], "lam_train": [-4], "lam_test": [-6]}
-TREES |= {"epochs": 1, "batch": 100, "drawn_tree": "2,2", "drawn_patch": 4, "patch": 4, "missing": [50, 90]}
 
 
 def planted(rng, genes=300):
@@ -228,14 +221,14 @@ def test_planted_bi_clusters_are_recovered(rng):
 
 def test_recovery_of_noise_is_poor(rng):
     classes = ["a", "b", "c", "d"] * 15
-    found = grouping.recovery(rng.standard_normal((60, 3)), classes)
+    found = biclustering.recovery(rng.standard_normal((60, 3)), classes)
     assert abs(found["ari"]) < 0.15 and found["accuracy"] < 0.5
 
 
 def test_nearest_mean_leaves_the_point_out():
     points, truth = np.array([[0.0], [10.0], [9.0], [11.0]]), np.array([0, 0, 1, 1])
     # Without itself the first point's class lies at 10, as does the other; the second point is nearer to that.
-    assert grouping.nearest_mean_accuracy(points, truth) == pytest.approx(0.75)
+    assert biclustering.nearest_mean_accuracy(points, truth) == pytest.approx(0.75)
 
 
 def test_the_table_of_expression_is_read_or_refused(tmp_path):

@@ -17,9 +17,7 @@ from odl.files import documents
 from odl.files.tables import read_table
 from odl.papers import (
     experiments,
-    qualitycontexts,
     qualitypage,
-    qualitypairs,
     qualityplots,
     qualitystream,
     qualitystudy,
@@ -182,12 +180,12 @@ def test_all_that_is_stored_is_counted(held):
 
 def test_contexts_are_those_of_the_learners(held):
     chosen, made = held
-    around = qualitycontexts.contexts(chosen, ["levels", "levels-context", "adaptive-context", "adaptive"])
+    around = qualitystudy.contexts(chosen, ["levels", "levels-context", "adaptive-context", "adaptive"])
     assert around == {name: chosen[f"{name}-context"]["learner"] for name in ("levels", "adaptive")}
     for name in ("levels", "adaptive"):
         runs = {run: chosen[run] for run in (name, f"{name}-context")}
         scores, _ = qualitystudy.learn(made, runs, 20)
-        judged = qualitycontexts.judged(made, around, name, scores[name])
+        judged = qualitystudy.judged(made, around, name, scores[name])
         assert sorted(judged) == [f"{name}-adaptive-context", f"{name}-levels-context"]
         for t in made.listed:
             assert np.array_equal(judged[f"{name}-{name}-context"][t], scores[f"{name}-context"][t])
@@ -204,7 +202,7 @@ def test_pairs_are_over_all_seeds(held):
 
     first = {"run": (0.8, 0.8, 0.7), "a": (0.9, 0.9, 0.9), "b": (0.6, 0.6, 0.6), "c": (0.9, 0.8, 0.9)}
     second = {"run": (0.7, 0.6, 0.8), "a": (0.5, 0.5, 0.5), "b": (0.7, 0.7, 0.7), "c": (0.8, 0.8, 0.8)}
-    rows = qualitypairs.pairs([Judged(first), Judged(second)], ["run"], {"a", "b"})
+    rows = qualitystudy.pairs([Judged(first), Judged(second)], ["run"], {"a", "b"})
     assert [(row["among"], row["best"], row["seeds"]) for row in rows] == [("cosines", "a", 2), ("all", "c", 2)]
     assert np.allclose([rows[0][key] for key in ("average", "other", "difference")], [0.75, 0.7, 0.05])
     assert np.isclose(rows[0]["sd"], np.std([-0.1, 0.2], ddof=1))

@@ -4,8 +4,7 @@ import json
 import os
 
 import pytest
-from test_experiments import TREES
-from test_experiments_trees import settings_of
+from experimented import TREES, settings_of
 
 from odl import cli
 from odl.papers import experiments, reconstruction

@@ -4,16 +4,15 @@ import os
 
 import numpy as np
 import pytest
-from test_experiments import TREES
-from test_experiments_trees import archive, planted, settings_of
+from experimented import TREES, archive, planted, settings_of
 
 from odl import cli
 from odl.errors import ConfigError, DataError
 from odl.files.json_files import write_json
 from odl.files.tables import read_table
-from odl.papers import experiments, gaussian, inpainting_cells, patches, reconstruction
+from odl.papers import experiments, gaussian, patches, reconstruction
 from odl.papers.common import branched
-from odl.papers.experiments import inpainting
+from odl.papers.experiments import inpainting, inpainting_cells
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from odl.files import checkpoints
 from odl.files.tables import read_table
 from odl.jobs import runs, update
 from odl.learners import State
-from odl.papers import hindsight, regretbounds, regretmeans, regretruns
+from odl.papers import hindsight, regrettables
 from odl.papers.figures import regret as regretplots
 from odl.stream import batchfile, batching, features
 
@@ -165,13 +165,11 @@ def test_the_theorems_bound_runs_that_keep_their_conditions(seed):
 
 def test_the_printed_half_of_the_bound_is_none():
     """One document, one atom: the proof's two terms are equal at the best beta, and both count."""
-    found = regretbounds.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=2.0 / 0.5 * 1.5, upsilon=3.0)
+    found = hindsight.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=2.0 / 0.5 * 1.5, upsilon=3.0)
     assert found.theorem_regret == pytest.approx(2 * 0.5 * 3 / 0.5) == found.bound_regret
     assert found.theorem_violation == pytest.approx(2 * 0.25 / 0.25 + 4 * 3 * 0.5 * 3 / (2 * 0.5))
     assert found.bound_violation == pytest.approx(found.theorem_violation)
-    assert (
-        regretbounds.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret > found.bound_regret
-    )
+    assert hindsight.bounds(9, phi=2.0, distance=0.5, tau=0.25, beta=3.0, upsilon=3.0).bound_regret > found.bound_regret
 
 
 @pytest.mark.parametrize(
@@ -190,7 +188,7 @@ def test_no_bound_is_claimed_where_a_condition_fails(algorithm, settings, reason
     rows, found = hindsight.measure(run(learner, made(rng), 3, rng, random_codes(rng, 3)), learner)
     assert (found["refused"] is None) == (reason is None) == ("bound_regret" in rows[-1])
     assert reason is None or reason in found["refused"]
-    assert (reason or "regret at most") in regretruns.describe(rows, found, "x")
+    assert (reason or "regret at most") in regrettables.describe(rows, found, "x")
 
 
 def test_batches_without_codes_are_skipped(rng):
@@ -253,7 +251,7 @@ def chain(tmp_path_factory):
         held = {"run": name, "algorithm": learner["algorithm"], "parameters": parameters, "folder": str(root / name)}
         plan += [{**entry, **held, "seed": seed} for seed in (0, 1)]
         files = [[root / name / f"{t}.h5" for t in range(5)], [root / f"f{t}.h5" for t in range(5)]]
-        regretruns.write(root / name / "regret.tsv", *files)
+        regrettables.write(root / name / "regret.tsv", *files)
     write_plan(root / "plan.json", plan)
     return root
 
@@ -268,7 +266,7 @@ def test_the_command_writes_what_the_checkpoints_say(chain, tmp_path):
     assert found.returncode == 0, found.stderr
     assert "Theorem B.5 wants beta" in found.stdout and "regret at most" in found.stdout and "CPU s" in found.stdout
     rows, whole = read_table(tmp_path / "r.tsv"), read_table(chain / "theorem" / "regret.tsv")
-    assert tuple(rows[0]) == regretruns.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
+    assert tuple(rows[0]) == regrettables.COLUMNS and [row["t"] for row in rows] == [1, 2, 3, 4]
     assert [np.isnan(row["regret"]) for row in rows] == [False, True, True, False]
     P = features.read(chain / "f3.h5").weighed(norm="l1")[:].toarray()
     before, after = (checkpoints.read_checkpoint(chain / "theorem" / f"{t}.h5") for t in (2, 3))
@@ -306,7 +304,7 @@ def test_other_algorithms_are_refused(chain, tmp_path):
     held.chain["learner"]["algorithm"] = "batch"
     checkpoints.write(tmp_path / "0.h5", held)
     with pytest.raises(DataError, match="regret of batch; expected a run of dual_averaging"):
-        regretruns.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
+        regrettables.read_steps([tmp_path / "0.h5"] * 2, [chain / "f0.h5"] * 2)
 
 
 def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
@@ -339,4 +337,4 @@ def test_the_table_over_seeds_and_its_figure(chain, tmp_path):
         "no bound is claimed for these runs."
     )
     with pytest.raises(ConfigError, match="regret of other"):
-        regretmeans.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])
+        regrettables.gather_regret(chain / "plan.json", tmp_path / "x.tsv", runs=["other"])

@@ -144,11 +144,13 @@ def child(command, folder=ROOT, environment=None):
     RuntimeError
         If it fails, with the end of what it printed.
     """
+    variables = {**os.environ, **(environment or {})}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     with tempfile.TemporaryDirectory() as place:
         report, launcher = Path(place) / "cost.json", Path(__file__).with_name("launch.py")
         done = subprocess.run(
             [sys.executable, "-IS", str(launcher), str(report), *map(str, command)],
-            cwd=folder, env={**os.environ, **(environment or {})}, text=True, errors="replace",
+            cwd=folder, env=variables, text=True, errors="replace",
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         if done.returncode:

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from odl import corpora
 from odl.errors import DataError, ParameterError
+from odl.files import documents
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
@@ -109,3 +111,18 @@ def test_draws_are_uniform_and_named():
 def test_topics_enter_at_every_batch_of_their_range():
     entry, names = batching.Entry(held_back=1.0, first=2, last=4), [f"t{number}" for number in range(60)]
     assert {entry.batch_of(0, name) for name in names} == {2, 3, 4}
+
+
+def test_the_index_before_says_which_batches_changed(tmp_path, capsys):
+    held = corpora.read("simulation", options={"documents": 240, "days": 6})
+    how = {"batches": RULE, "protocol": "by-date", "topic_entry": {}, "ties": "source", "made": tmp_path / "batches"}
+    names = tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5"
+    (tmp_path / "batches").mkdir()
+    for t in range(3):
+        (tmp_path / "batches" / f"{t}.h5").touch()  # not looked into
+    for rows, said in ((range(90), ""), (range(100), ""), ([*range(30), *range(31, 100)], "batch 2 changed")):
+        documents.write(names[0], held.select(np.array(rows)))
+        batching.index(*names, seed=0, **how)
+        told = capsys.readouterr().err
+        assert said in told and bool(told) == bool(said)
+        (tmp_path / "batches" / f"{len(batching.read_cells(names[1])[1]) - 1}.h5").touch()

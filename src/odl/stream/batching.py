@@ -6,6 +6,7 @@ topics occur from the start has controlled novelty. Every choice is drawn from a
 and a name, never from a position, so that appended documents change no earlier choice.
 """
 
+import contextlib
 import hashlib
 import numbers
 import os
@@ -21,7 +22,7 @@ from odl.files import documents as docs
 from odl.files import made as made_from
 from odl.files import storage
 from odl.files.documents import NO_TIME
-from odl.files.tables import write_table
+from odl.files.tables import read_cells, write_table
 
 PERIODS = {"day": "D", "week": "W", "month": "M", "year": "Y"}
 
@@ -286,7 +287,7 @@ def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, 
     rows = order(ids, times, seed, ties)
     parts = split(rows, times, files, topics, entry=entry, seed=seed, **batches)
     sums = [fingerprint(digests[part]) for part in parts]
-    _warn_of_late_documents(made, sums)
+    _warn_of_late_documents(made, table, sums)
     lines = [
         {"t": t, "documents": len(part), "first": ids[part[0]], "last": ids[part[-1]], "sha256": digest}
         for t, (part, digest) in enumerate(zip(parts, sums, strict=True))
@@ -298,15 +299,9 @@ def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, 
         storage.write_array(file, "starts", np.cumsum([0] + [len(part) for part in parts]))
 
 
-def _warn_of_late_documents(made, sums):
+def _warn_of_late_documents(made, table, sums):
     """Say which finished batches no longer hold the same documents (the newest may just have grown)."""
-    stored = {}
-    for path in Path(made).glob("*.h5") if made and os.path.isdir(made) else []:
-        try:
-            with storage.reading(path, "batch") as file:
-                stored[int(path.stem)] = str(file.attrs["sha256"])
-        except (StorageError, ValueError):
-            continue
+    stored = _stored(made, table)
     changed = [t for t, digest in sorted(stored.items()) if t >= len(sums) or digest != sums[t]]
     if changed and changed[0] != max(stored):
         print(
@@ -314,3 +309,17 @@ def _warn_of_late_documents(made, sums):
             f"it and every later timestep are computed again",
             file=sys.stderr,
         )
+
+
+def _stored(made, table):
+    """Return the digests of the batches in a folder, by the index before where it is still there, else from them."""
+    paths = {path.stem: path for path in Path(made).glob("*.h5")} if made and os.path.isdir(made) else {}
+    with contextlib.suppress(StorageError):
+        columns, rows = read_cells(table)
+        cells = [dict(zip(columns, row, strict=True)) for row in rows]
+        return {int(cell["t"]): cell["sha256"] for cell in cells if cell["t"] in paths}
+    stored = {}
+    for stem, path in paths.items():
+        with contextlib.suppress(StorageError, ValueError), storage.reading(path, "batch") as file:
+            stored[int(stem)] = str(file.attrs["sha256"])
+    return stored

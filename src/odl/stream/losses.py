@@ -2,6 +2,7 @@
 
 import os
 import re
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -41,15 +42,16 @@ def sentence(documents, features):
     return "; ".join(filter(None, [said, dropped, left]))
 
 
-def _files(folder):
-    """Return the files of the features, oldest first."""
-    names = [name for name in os.listdir(folder) if re.fullmatch(r"\d+\.h5", name)] if folder.is_dir() else []
-    return [folder / name for name in sorted(names, key=lambda name: int(name[:-3]))]
+def _newest(folder):
+    """Yield the files of the features, newest first."""
+    names = os.listdir(folder) if folder.is_dir() else []
+    for t in sorted((int(name[:-3]) for name in names if re.fullmatch(r"\d+\.h5", name)), reverse=True):
+        yield folder / f"{t}.h5"
 
 
 def _left(folder):
     """Return how many terms a bounded vocabulary has let go, or how many buckets words share."""
-    for path in _files(folder)[-1:]:
+    for path in islice(_newest(folder), 1):
         with storage.reading(path, "features") as file:
             if most := int(file.attrs.get("max_terms", 0)):
                 gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
@@ -66,7 +68,7 @@ def _sums(characters):
 def _boilerplate(folder):
     """Return of how many documents of all timesteps boilerplate was taken, and its characters."""
     taken = []
-    for path in reversed(_files(folder)):
+    for path in _newest(folder):
         with storage.reading(path, "features") as file:
             if "boilerplate" not in file:
                 break

@@ -6,6 +6,7 @@ The schema, the check, the default of a configuration and the row of config/READ
 import json
 import types
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, Self, get_args, get_origin
 
 from odl.config.schema import check_map
@@ -53,7 +54,9 @@ class Section:
 
     def __post_init__(self):
         try:
-            check_map({entry.name: getattr(self, entry.name) for entry in fields(self)}, self.schema(), self.place)
+            check_map(
+                {entry.name: getattr(self, entry.name) for entry in fields(self)}, _closed(type(self)), self.place
+            )
         except OdlError as error:
             raise ParameterError(error.given, error.expected, error.todo) from None
         self.check()
@@ -103,6 +106,12 @@ class Section:
         properties = {one.name: _schema(one) for one in entries}
         more = {"required": needed} if needed else {}
         return {"type": "object", "additionalProperties": False, "properties": properties, **more}
+
+
+@cache
+def _closed(section):
+    """Return the schema of a section, made once: sections are made for every period."""
+    return section.schema()
 
 
 def _section(kind):

@@ -23,11 +23,11 @@ import yaml
 
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
-from odl.corpora import encoder as encoders
 from odl.files import tables
 from odl.learners.peers import by_peers
 from odl.papers import qualitystream, rivals
 from odl.stream import dense
+from odl.text import encoder as encoders
 
 HERE = Path(__file__).resolve().parent.parent
 FIXED, NEAREST, PEERS, SHARE = (0.0, 0.25, 0.5, 0.75, 1.0), 5, 10, 0.5

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odl.corpora.encoder import Encoder
+from odl.text.encoder import Encoder
 
 HEADS, LAYERS, WIDTH = 12, 6, 384
 LONGEST, TOKENS_AT_ONCE = 128, 4096

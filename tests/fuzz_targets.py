@@ -34,7 +34,6 @@ from odl.corpora import (
     transfer,
 )
 from odl.corpora import reuters21578_cai as cai
-from odl.corpora.text import token_options
 from odl.distributed import graphs, networks
 from odl.evaluation import baselines, study, tables
 from odl.evaluation.plan import PLAN_KEYS, load_plan
@@ -42,6 +41,7 @@ from odl.evaluation.scores import read_scores
 from odl.files import agentfiles, checkpoints, documents, storage
 from odl.papers import emergingfiles, patches, regrettables
 from odl.stream import batchfile, batching, features
+from odl.text.tokens import token_options
 
 TOKENS = token_options()
 

@@ -7,7 +7,6 @@ import pytest
 from ownfiles import FOOTER, own
 
 from odl import corpora
-from odl.corpora import passages
 from odl.errors import ConfigError
 from odl.files import documents as docs
 from odl.files import passages as stored
@@ -54,25 +53,6 @@ def tally(*documents, before=None):
     keys = np.array([key for key, _ in pairs], dtype=np.uint64)
     sizes = np.array([size for _, size in pairs], dtype=np.int32)
     return boilerplate.tally(starts, keys, sizes, before or boilerplate.added([]))
-
-
-class TestPassages:
-    def test_lines_and_sentences_but_not_the_title_and_what_is_short(self):
-        left, found = passages.split("Re: one two three\nThanks\nHe came home. It was very late!\nsee you, then")
-        assert left == "Re: one two three\nThanks"
-        assert list(found.values()) == ["He came home.", "It was very late!", "see you, then"]
-
-    def test_the_key_is_of_the_words_alone_and_the_same_in_every_process(self):
-        (one,), (other,) = (
-            passages.split(f"t\n{text}")[1] for text in ("Page 3 of THE list", "page 12: of the -- list")
-        )
-        assert one == other == 10440166898563632097
-
-    def test_the_words_are_those_of_the_text(self):
-        text = "Title\nso it is so. And so on and so on, so\n\nso it is so."
-        counts, found, parts = passages.count_words(text, str.split)
-        assert counts == dict(passages.Counter(text.split()))
-        assert sum(map(len, parts.values())) and found.keys() == parts.keys()
 
 
 class TestTally:

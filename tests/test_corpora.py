@@ -20,9 +20,9 @@ from scipy.io import savemat
 from odl import corpora
 from odl.corpora import arxiv_cs, download, news20, nips, originals, reuters21578, reuters21578_cai, scipydocs, tdt2
 from odl.corpora.matlab import load_variable
-from odl.corpora.text import analyser, count_words, token_options
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
+from odl.text.tokens import token_options
 
 TOKENS = token_options()
 
@@ -110,48 +110,6 @@ def test_foreign_content_is_one_sentence(name, content, tmp_path):
     with pytest.raises(DataError, match="file") as caught:
         corpora.read(name, [path] * FILES[name])
     assert "\n" not in str(caught.value)
-
-
-# Text
-
-
-def test_tokens_are_counted():
-    counts, vocabulary = count_words(["The Cats and the cats, a cat's x 12th", "dog2 dog"], None)
-    assert vocabulary == ["cat", "cats", "dog"]
-    assert counts.toarray().tolist() == [[1, 2, 0], [0, 0, 1]]
-    counts, vocabulary = count_words(["The Cats 12"], {"lowercase": False, "stop_words": ["Cats"], "pattern": r"\w+"})
-    assert vocabulary == ["12", "The"]
-
-
-def test_texts_without_tokens_keep_their_rows():
-    counts, vocabulary = count_words(["", "the", "12"], None)
-    assert counts.shape == (3, 0) and vocabulary == []
-
-
-def test_analyser_equals_the_counter():
-    text = "Some Words, some more: words!"
-    counts, vocabulary = count_words([text])
-    assert sorted(set(analyser()(text))) == vocabulary
-    assert counts.sum() == len(analyser()(text))
-
-
-@pytest.mark.parametrize(
-    ("tokens", "said"),
-    [
-        ({"lower_case": True}, r"'lower_case' of tokens is unknown \(nearest: 'lowercase'\)"),
-        ({"lowercase": "yes"}, "true or false"),
-        ({"pattern": "("}, "does not compile"),
-        ({"pattern": None}, "does not compile"),
-        ({"pattern": "(a)(b)"}, "2 groups"),
-        ({"stop_words": "klingon"}, "'english', 'german'.* null or a list"),
-        ({"stop_words": [1]}, "'english', 'german'.* null or a list"),
-        ({"pattern": r"\w+ \w+", "stop_words": None}, "tokens without white space"),
-        ("english", "a mapping"),
-    ],
-)
-def test_wrong_tokens_are_refused(tokens, said):
-    with pytest.raises(ConfigError, match=said):
-        count_words(["some words here"], tokens)
 
 
 # scipydocs

@@ -7,9 +7,10 @@ import pytest
 
 from odl import corpora
 from odl.config import sources_of
-from odl.corpora import encodings, fields, stopwords, texts
+from odl.corpora import encodings, fields, texts
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing
+from odl.text import stopwords
 
 MAIL = b"""From a@b Fri Jul  8 12:08:34 2011
 Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=

@@ -13,11 +13,11 @@ from workflows import Study, documents
 
 from odl import corpora as readers
 from odl.cli import main
-from odl.corpora.shingles import Shingler
-from odl.errors import ConfigError, DataError, StorageError
+from odl.errors import DataError, StorageError
 from odl.files import checkpoints, storage, tables
 from odl.files import documents as docs
 from odl.stream import batchfile, batching, duplicates, features
+from odl.text.shingles import Shingler
 
 BATCHES = {"by": "documents", "documents": 40, "period": "month", "initial": 40, "flush": True}
 
@@ -97,13 +97,6 @@ class TestShingles:
         for (one, other), index in brute(texts).items():
             assert duplicates.jaccard(sets[one], sets[other]) == pytest.approx(index)
 
-    def test_case_and_punctuation_do_not_count_and_a_short_text_is_one(self):
-        of = Shingler().of
-        assert np.array_equal(of("The storm, over Lima: it rained"), of("the STORM over lima it\nrained!"))
-        assert not np.array_equal(of("the storm over lima it rained"), of("the storm over it lima rained"))
-        assert len(of("one two")) == 1 and len(of("...")) == 0
-        assert not np.array_equal(of("one two"), of("two one"))
-
     def test_are_kept_for_each_document_as_a_batch_needs_them(self, tmp_path):
         rows = [{"text": "one two three four five six"}, {"counts": {"one": 1}}, {"text": "> one two\nsix seven"}]
         (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -120,12 +113,6 @@ class TestShingles:
         assert (tmp_path / "batch.h5").read_bytes() == (tmp_path / "whole.h5").read_bytes()
         found.shingles = sparse.csr_array(found.shingles[[1, 0, 2]])
         assert (found.digests() != docs.read(tmp_path / "d.h5").digests()).any(axis=1).tolist() == [True, True, False]
-
-    def test_are_left_out_by_default(self, tmp_path):
-        (tmp_path / "d.jsonl").write_text('{"text": "storm flood"}\n')
-        assert readers.read("documents", [tmp_path]).shingles is None
-        with pytest.raises(ConfigError, match="duplicates is 1; expected true or false"):
-            readers.read("documents", [tmp_path], {"duplicates": 1})
 
 
 class TestConnect:

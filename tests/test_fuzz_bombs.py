@@ -22,10 +22,10 @@ from conftest import ROOT
 from odl import config, corpora, trees
 from odl.cli import survey
 from odl.corpora import arxiv_cs, checks, feeds, lung, matlab, reuters21578
-from odl.corpora.text import token_options
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.files import blocks, digests, storage
 from odl.papers import patches
+from odl.text.tokens import token_options
 
 
 @pytest.fixture

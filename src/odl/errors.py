@@ -1,6 +1,9 @@
 """Errors a user can cause: each says what was given, what was expected and what to do."""
 
+import difflib
 import os
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 LONGEST = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
 
@@ -50,7 +53,7 @@ class ConfigError(OdlError):
 
     Examples
     --------
-    >>> from odl.corpora.text import token_options
+    >>> from odl.text.tokens import token_options
     >>> token_options({"lowercase": 1})
     Traceback (most recent call last):
         ...
@@ -146,3 +149,36 @@ class ParameterError(OdlError, ValueError):
         ...
     odl.errors.ParameterError: a binary tree of 0 nodes; expected 1 to 10000000 nodes; correct the tree.
     """
+
+
+def nearest(name, known):
+    """Return " (nearest: ...)" for the known name most like `name`, or "" where none is."""
+    known = list(known)
+    lowered = {str(key).lower(): key for key in known}
+    close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)
+    return f" (nearest: {lowered[close[0]]!r})" if close else ""
+
+
+def check_options(reader: str, options: Mapping[str, Any], allowed: Iterable[str]) -> None:
+    """Refuse options that the reader does not have.
+
+    Raises
+    ------
+    ConfigError
+        Naming the unknown option and the nearest known one.
+
+    Examples
+    --------
+    >>> from odl.errors import check_options
+    >>> check_options("mine", {"yaer": 2026}, ("year",))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    odl.errors.ConfigError: the option 'yaer' of mine is unknown (nearest: 'year'); ...
+    """
+    for name in options:
+        if name not in allowed:
+            raise ConfigError(
+                f"the option {name!r} of {reader} is unknown{nearest(name, allowed)}",
+                ("one of " + ", ".join(allowed)) if allowed else "no options",
+                "correct or remove it",
+            )

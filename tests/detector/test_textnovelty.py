@@ -17,12 +17,12 @@ from odl.alerts.calibration import tail_probability
 from odl.cli import main
 from odl.config import project
 from odl.config.sections import Alerts
-from odl.corpora.shingles import Shingler
-from odl.corpora.text import count_words
 from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
 from odl.files.documents import Documents
 from odl.stream import duplicates, features
+from odl.text.shingles import Shingler
+from odl.text.tokens import count_words
 
 ALERTS = {"budget": 5, "level": 0.2, "warm_up": 50}
 TOPICS = [

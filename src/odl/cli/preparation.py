@@ -7,12 +7,13 @@ from statistics import median
 import numpy as np
 
 from odl.config.sections import Alerts
-from odl.corpora import passages, stopwords
-from odl.corpora.cleaning import CHAINED, CLEANERS
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 from odl.stream import boilerplate
 from odl.stream.batching import PERIODS, periods_of
+from odl.text import stopwords
+from odl.text.cleaning import CHAINED, CLEANERS
+from odl.text.splitter import Splitter, split
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
@@ -69,9 +70,9 @@ def sentence(shares):
 
 def repeating(texts):
     """Return the share of texts that hold what `odl.stream.boilerplate` would take out, were they one timestep."""
-    splitter = passages.Splitter()
+    splitter = Splitter()
     for text in texts:
-        keys = passages.split(text)[1]
+        keys = split(text)[1]
         splitter.add(keys, {key: {} for key in keys})
     listed, nothing = splitter.passages(np.zeros(0, dtype=np.int32), 0), boilerplate.added([])
     own = boilerplate.tally(listed.starts, listed.keys, listed.sizes, nothing)

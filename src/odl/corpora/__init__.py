@@ -15,8 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odl.corpora.checks import nearest
-from odl.errors import ConfigError
+from odl.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from odl.files.documents import Documents

@@ -7,11 +7,11 @@ from itertools import islice
 
 import numpy as np
 
-from odl.corpora import encoder
-from odl.corpora.checks import FETCH, check_content, check_options, check_sources, lines, opening, unpacked_text
-from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
-from odl.errors import ConfigError, DataError
+from odl.corpora.checks import FETCH, check_content, check_sources, lines, opening, unpacked_text
+from odl.errors import ConfigError, DataError, check_options
 from odl.files.documents import Documents, one_line
+from odl.text import encoder
+from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
 
 READER = "arxiv-cs"
 OPTIONS = {
@@ -41,10 +41,10 @@ def read(sources, options):
     sources : list of path-like
         The one file.
     options : dict
-        ``tokens`` (see `odl.corpora.text`); ``topics``: ``"all"`` (default) or ``"primary"``;
+        ``tokens`` (see `odl.text.tokens`); ``topics``: ``"all"`` (default) or ``"primary"``;
         ``limit``: read the first so many papers only (for trying things out); ``every``: of these each
         so many-th, from the first on; ``fields``: parts of the text, some of ``title`` and ``abstract``
-        (default both); ``vectors`` (see `odl.corpora.encoder`, default null).
+        (default both); ``vectors`` (see `odl.text.encoder`, default null).
 
     Returns
     -------

@@ -1,14 +1,12 @@
 """Checks that all readers share: options, sources, damaged files and wrong content."""
 
-import difflib
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
-from odl.errors import ConfigError, DataError
+from odl.errors import DataError
 
 FETCH = "download it again, or put the right file there"
 FLOOR, RATIO = 1 << 28, 200  # a packed file may make 256 MiB, and beyond that so many times its size
@@ -16,39 +14,6 @@ LONGEST_LINE = 1 << 26  # characters
 BLANK_LINES = 1 << 20  # beside one for each line that is not blank
 COLUMNS = 1 << 16  # of a table
 XZ_MEMORY = 1 << 28  # bytes that unpacking xz may need; its highest preset needs 65 MiB
-
-
-def nearest(name, known):
-    """Return " (nearest: ...)" for the known name most like `name`, or "" where none is."""
-    known = list(known)
-    lowered = {str(key).lower(): key for key in known}
-    close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)
-    return f" (nearest: {lowered[close[0]]!r})" if close else ""
-
-
-def check_options(reader: str, options: Mapping[str, Any], allowed: Iterable[str]) -> None:
-    """Refuse options that the reader does not have.
-
-    Raises
-    ------
-    ConfigError
-        Naming the unknown option and the nearest known one.
-
-    Examples
-    --------
-    >>> from odl.corpora.checks import check_options
-    >>> check_options("mine", {"yaer": 2026}, ("year",))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    odl.errors.ConfigError: the option 'yaer' of mine is unknown (nearest: 'year'); ...
-    """
-    for name in options:
-        if name not in allowed:
-            raise ConfigError(
-                f"the option {name!r} of {reader} is unknown{nearest(name, allowed)}",
-                ("one of " + ", ".join(allowed)) if allowed else "no options",
-                "correct or remove it",
-            )
 
 
 def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Sequence:

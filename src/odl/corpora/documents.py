@@ -5,15 +5,15 @@ from collections import Counter
 
 import numpy as np
 
-from odl.corpora import cleaning, encoder, encodings, feeds, fields, texts
-from odl.corpora.checks import check_options, nearest
-from odl.corpora.passages import Splitter, count_words
-from odl.corpora.shingles import Shingler
+from odl.corpora import encodings, feeds, fields, texts
 from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
-from odl.corpora.text import TOKENS_SCHEMA, check_words, tally, token_options
-from odl.errors import ConfigError, DataError
+from odl.errors import ConfigError, DataError, check_options, nearest
 from odl.files import listing, saying
 from odl.files.documents import Documents, Dropped, one_line
+from odl.text import cleaning, encoder
+from odl.text.shingles import Shingler
+from odl.text.splitter import Splitter, count_words
+from odl.text.tokens import TOKENS_SCHEMA, check_words, tally, token_options
 
 READER = "documents"
 OWN_FILES = True
@@ -53,10 +53,10 @@ def read(sources, options):
         files (default ",", in .tsv files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes
         that the first does not fit), ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`,
         whatever the files are called), ``times`` of texts (see `odl.corpora.texts`), ``tokens`` (see
-        `odl.corpora.text`; for texts only), ``clean`` (which of `odl.corpora.cleaning.CLEANERS` go over the texts
+        `odl.text.tokens`; for texts only), ``clean`` (which of `odl.text.cleaning.CLEANERS` go over the texts
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
         ``duplicates`` (store the shingles of texts, by which `odl.stream.duplicates` tells near-duplicates; default
-        false), ``vectors`` (an encoder of the cleaned texts, see `odl.corpora.encoder`; default null).
+        false), ``vectors`` (an encoder of the cleaned texts, see `odl.text.encoder`; default null).
 
     Returns
     -------
@@ -156,15 +156,15 @@ class Collection:
     separator : str or None
         Between the topics of a string.
     tokens : dict
-        How texts are split (see `odl.corpora.text`).
-    cleaner : odl.corpora.cleaning.Cleaning
+        How texts are split (see `odl.text.tokens`).
+    cleaner : odl.text.cleaning.Cleaning
     min_words : int
         Tokens that a document has at least; others are left out.
-    shingler : odl.corpora.shingles.Shingler, optional
+    shingler : odl.text.shingles.Shingler, optional
         Keeps what near-duplicates are told by.
     dates : str, optional
         As in `odl.corpora.fields.parse_time`.
-    meaning : odl.corpora.encoder.Encoder, optional
+    meaning : odl.text.encoder.Encoder, optional
         Makes the vectors of the texts.
     """
 

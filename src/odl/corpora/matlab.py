@@ -11,8 +11,8 @@ import zlib
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import FETCH, FLOOR, RATIO, check_content, check_options, check_sources, opening
-from odl.errors import DataError
+from odl.corpora.checks import FETCH, FLOOR, RATIO, check_content, check_sources, opening
+from odl.errors import DataError, check_options
 from odl.files.documents import Documents
 
 LARGEST = 1_000_000  # rows and columns

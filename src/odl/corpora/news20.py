@@ -10,20 +10,11 @@ import re
 
 import numpy as np
 
-from odl.corpora import encoder
-from odl.corpora.checks import (
-    FETCH,
-    check_content,
-    check_options,
-    check_sources,
-    lines,
-    opening,
-    tar_members,
-    unpacked_text,
-)
-from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
-from odl.errors import ConfigError, DataError
+from odl.corpora.checks import FETCH, check_content, check_sources, lines, opening, tar_members, unpacked_text
+from odl.errors import ConfigError, DataError, check_options
 from odl.files.documents import Documents, one_line
+from odl.text import encoder
+from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
 
 READER = "20news"
 OPTIONS = {
@@ -48,9 +39,9 @@ def read(sources, options):
     sources : list of path-like
         The archive and the table 20news-bydate-dates.tsv.gz.
     options : dict
-        ``tokens`` (see `odl.corpora.text`) and ``quotes`` (default true; false drops quoted lines
+        ``tokens`` (see `odl.text.tokens`) and ``quotes`` (default true; false drops quoted lines
         and the lines that introduce them), ``part``: ``"post"`` (default) or ``"subject"``, its subject line
-        alone, a short text; ``vectors`` (see `odl.corpora.encoder`, default null).
+        alone, a short text; ``vectors`` (see `odl.text.encoder`, default null).
 
     Returns
     -------

@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
-from odl.errors import DataError
+from odl.corpora.checks import FETCH, check_content, check_sources, opening, tar_members
+from odl.errors import DataError, check_options
 from odl.files.documents import Documents, one_line
 
 READER = "nips"

@@ -9,10 +9,10 @@ import re
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_options, check_sources, opening, tar_members
-from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
-from odl.errors import DataError
+from odl.corpora.checks import FETCH, check_content, check_sources, opening, tar_members
+from odl.errors import DataError, check_options
 from odl.files.documents import Documents, one_line
+from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
 
 READER = "reuters21578"
 OPTIONS = {"tokens": TOKENS_SCHEMA}
@@ -38,7 +38,7 @@ def read(sources, options):
     sources : list of path-like
         The one archive; its members are found by name, whatever their folder and order.
     options : dict
-        ``tokens`` (see `odl.corpora.text`).
+        ``tokens`` (see `odl.text.tokens`).
 
     Returns
     -------

@@ -13,11 +13,11 @@ import os
 
 import numpy as np
 
-from odl.corpora import encoder
-from odl.corpora.checks import check_options, check_sources
-from odl.corpora.text import TOKENS_SCHEMA, count_words, token_options
-from odl.errors import ConfigError, DataError
+from odl.corpora.checks import check_sources
+from odl.errors import ConfigError, DataError, check_options
 from odl.files.documents import NO_TIME, Documents, one_line
+from odl.text import encoder
+from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
 
 READER = "scipydocs"
 OPTIONS = {
@@ -45,7 +45,7 @@ def read(sources, options):
     options : dict
         ``packages`` (names of distributions or of top-level packages; default numpy, scipy,
         scikit-learn, pandas, matplotlib), ``min_words`` (default 40), ``tokens`` (see
-        `odl.corpora.text`).
+        `odl.text.tokens`).
 
     Returns
     -------

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from odl.corpora import cleaning, documents
+from odl.corpora import documents
 from odl.corpora.tables import find_files
 from odl.errors import DataError
 from odl.files import documents as docs
 from odl.files import passages, storage
 from odl.files.documents import Documents, Dropped
+from odl.text import cleaning
 
 KIND = "share"
 CAME = "files that stay while they are read", "run the same command again"
@@ -92,7 +93,7 @@ def join(output, paths, sources, options):
     if len(lengths - {0}) > 1:
         documents.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)
-    found = _joined(shares, cleaning.chosen_cleaners(options.get("clean")))
+    found = _joined(shares, cleaning.cleaner_names(options.get("clean")))
     documents.check_held(found, options)
     found.notes = documents.notes_of(n_again + repeated)
     docs.write(output, found, digests=np.concatenate(digests), reader=documents.READER)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import check_options, check_sources
-from odl.errors import ConfigError
+from odl.corpora.checks import check_sources
+from odl.errors import ConfigError, check_options
 from odl.files.documents import Documents
 
 READER = "simulation"

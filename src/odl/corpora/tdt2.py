@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import FETCH, check_options
+from odl.corpora.checks import FETCH
 from odl.corpora.matlab import documents_of, read_corpus, whole_counts
-from odl.errors import DataError
+from odl.errors import DataError, check_options
 
 READER = "tdt2"
 OPTIONS = {"min_documents": {"type": "integer", "minimum": 0}}

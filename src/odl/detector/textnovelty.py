@@ -15,8 +15,6 @@ from sklearn.exceptions import NotFittedError
 from odl.alerts import calibration, reasons
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts
-from odl.corpora import text
-from odl.corpora.shingles import Shingler
 from odl.detector import frames
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
@@ -25,6 +23,8 @@ from odl.stream import duplicates
 from odl.stream.batching import PERIODS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import weigh
+from odl.text.shingles import Shingler
+from odl.text.tokens import count_words
 
 if TYPE_CHECKING:
     import pandas
@@ -67,7 +67,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     initial : int, default=200
         With a period, documents of the first batch at least: whole periods until there are so many.
     tokens : dict, optional
-        lowercase, pattern, stop_words, as `odl.corpora.text.token_options` has them.
+        lowercase, pattern, stop_words, as `odl.text.tokens.token_options` has them.
     tf : {"log", "raw"}, default="log"
     idf : bool, default=True
         Inverse frequency in the documents of earlier batches (of the first batch: in itself).
@@ -339,7 +339,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     def _batch(self, texts):
         """Return texts as a batch that follows what was learned."""
-        counts, found = text.count_words(texts, self.tokens)
+        counts, found = count_words(texts, self.tokens)
         words = [*self.detector_.words_] if hasattr(self, "detector_") else []
         columns = number_terms(found, words)
         counts = sparse.csr_array((counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words)))

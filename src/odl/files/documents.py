@@ -46,11 +46,11 @@ class Documents:
     files : list of str, optional
         Name of the source file of each document, for batches of one file each.
     removed : dict of str to ndarray of int32, optional
-        Cleaner (`odl.corpora.cleaning`) to the characters that it took out of each document.
+        Cleaner (`odl.text.cleaning`) to the characters that it took out of each document.
     dropped : Dropped, optional
         What was left out, if the reader was asked to.
     shingles : csr_array of uint8, shape (n_documents, SHINGLES), optional
-        Ones at the shingles of each document (`odl.corpora.shingles`), if the reader was asked for them.
+        Ones at the shingles of each document (`odl.text.shingles`), if the reader was asked for them.
     passages : odl.files.passages.Passages, optional
         By which boilerplate is told, if the reader was asked for them.
     urls : list of str, optional

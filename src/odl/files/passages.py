@@ -10,7 +10,7 @@ from odl.files import rows, storage
 
 @dataclass
 class Passages:
-    """Passages of some documents (`odl.corpora.passages`).
+    """Passages of some documents (`odl.text.splitter`).
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.counting import Remembered, pieces_of
 from odl.files.documents import SHINGLES
+from odl.text.tokens import Remembered, pieces_of
 
 WORDS = 5  # of a shingle; a shorter text is one shingle
 WORD = re.compile(r"\w+")
@@ -27,7 +27,7 @@ class Shingler:
     Attributes
     ----------
     numbers : dict
-        Piece of a text (`odl.corpora.counting.pieces_of`) -> number of 64 bits of its word, of the pieces met last.
+        Piece of a text (`odl.text.tokens.pieces_of`) -> number of 64 bits of its word, of the pieces met last.
     """
 
     def __init__(self):

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from odl.corpora.checks import check_options
-from odl.corpora.cleaning_encoded import drop_encoded
-from odl.corpora.cleaning_html import drop_html
-from odl.corpora.cleaning_mail import drop_headers, drop_quotes, drop_signatures
-from odl.errors import ConfigError
+from odl.errors import ConfigError, check_options
+from odl.text.encoded import drop_encoded
+from odl.text.html import drop_html
+from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures
 
 # In the order in which they are applied: what is encoded may look like markup, which hides what a line begins with.
 CLEANERS = {
@@ -29,7 +28,7 @@ SCHEMA = {
 }
 
 
-def chosen_cleaners(clean: Any) -> list[str]:
+def cleaner_names(clean: Any) -> list[str]:
     """Return the names of the cleaners of an option that go over each text, in the order of `CLEANERS`.
 
     Parameters
@@ -44,8 +43,8 @@ def chosen_cleaners(clean: Any) -> list[str]:
 
     Examples
     --------
-    >>> from odl.corpora.cleaning import chosen_cleaners
-    >>> chosen_cleaners({"quotes": True, "html": True, "signatures": False})
+    >>> from odl.text.cleaning import cleaner_names
+    >>> cleaner_names({"quotes": True, "html": True, "signatures": False})
     ['html', 'quotes']
     """
     clean = {} if clean is None else clean
@@ -59,7 +58,7 @@ def chosen_cleaners(clean: Any) -> list[str]:
 
 
 def keeps_passages(clean):
-    """Say whether an option that `chosen_cleaners` took asks for boilerplate to be taken out."""
+    """Say whether an option that `cleaner_names` took asks for boilerplate to be taken out."""
     return CHAINED in clean and (isinstance(clean, list) or clean[CHAINED]) if clean else False
 
 
@@ -69,7 +68,7 @@ class Cleaning:
     Parameters
     ----------
     clean : list of str, dict or None
-        See `chosen_cleaners`.
+        See `cleaner_names`.
 
     Attributes
     ----------
@@ -80,7 +79,7 @@ class Cleaning:
 
     Examples
     --------
-    >>> from odl.corpora.cleaning import Cleaning
+    >>> from odl.text.cleaning import Cleaning
     >>> cleaner = Cleaning(["html"])
     >>> text, removed = cleaner.apply("<p>Rain</p>")
     >>> text.strip(), removed  # characters that each cleaner took out
@@ -88,7 +87,7 @@ class Cleaning:
     """
 
     def __init__(self, clean: Any = None) -> None:
-        self.names, self.boilerplate = chosen_cleaners(clean), keeps_passages(clean)
+        self.names, self.boilerplate = cleaner_names(clean), keeps_passages(clean)
         self.taken = {name: array("i") for name in self.names}
 
     def apply(self, text: str) -> tuple:

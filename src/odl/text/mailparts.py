@@ -49,7 +49,7 @@ def drop_headers(text: str) -> str:
 
     Examples
     --------
-    >>> from odl.corpora.cleaning_mail import drop_headers
+    >>> from odl.text.mailparts import drop_headers
     >>> text = '''From: a@example.org
     ... Subject: Orbit
     ... Date: Mon, 5 Jan 2026 10:00:00 +0000
@@ -114,7 +114,7 @@ def drop_quotes(text: str) -> str:
 
     Examples
     --------
-    >>> from odl.corpora.cleaning_mail import drop_quotes
+    >>> from odl.text.mailparts import drop_quotes
     >>> drop_quotes('''Anna wrote:
     ... > It rains.
     ... > It pours.
@@ -171,7 +171,7 @@ def drop_signatures(text: str) -> str:
 
     Examples
     --------
-    >>> from odl.corpora.cleaning_mail import drop_signatures
+    >>> from odl.text.mailparts import drop_signatures
     >>> drop_signatures('''The rocket lifts.
     ... --
     ... Anna

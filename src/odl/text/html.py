@@ -29,7 +29,7 @@ def drop_html(text: str) -> str:
 
     Examples
     --------
-    >>> from odl.corpora.cleaning_html import drop_html
+    >>> from odl.text.html import drop_html
     >>> drop_html("<p>Rain &amp; floods</p><script>track()</script>").strip()
     'Rain & floods'
     """

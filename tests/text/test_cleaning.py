@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from odl import corpora as readers
 from odl.cli import main
-from odl.corpora import cleaning_encoded as encoded
-from odl.corpora import cleaning_mail as mail
-from odl.corpora.cleaning import CLEANERS, chosen_cleaners
-from odl.corpora.cleaning_encoded import drop_encoded
-from odl.corpora.cleaning_html import drop_html
-from odl.corpora.cleaning_mail import drop_headers, drop_quotes, drop_signatures
 from odl.errors import ConfigError, DataError
 from odl.files import documents as docs
 from odl.stream import batchfile
+from odl.text import encoded
+from odl.text import mailparts as mail
+from odl.text.cleaning import CLEANERS, cleaner_names
+from odl.text.encoded import drop_encoded
+from odl.text.html import drop_html
+from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures
 
 MAIL = "From: ann@x.org (Ann)\nSubject: Re: AW: Floods in Lima\nOrganization: Office\n\twith two lines\nLines: 2\n\n"
 UU = "".join("M" + "AX>'AX>'\"[34;6UM$" * 4 + "\n" for _ in range(5))[:-1]
@@ -337,8 +337,8 @@ class TestReader:
             readers.read("documents", [self.rows(tmp_path / "d.jsonl")], options)
 
     def test_the_order_is_that_of_the_cleaners(self):
-        assert chosen_cleaners(["signatures", "headers"]) == ["headers", "signatures"]
-        assert chosen_cleaners({"html": True, "quotes": False}) == ["html"]
+        assert cleaner_names(["signatures", "headers"]) == ["headers", "signatures"]
+        assert cleaner_names({"html": True, "quotes": False}) == ["html"]
 
 
 @pytest.mark.corpora

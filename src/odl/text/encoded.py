@@ -44,7 +44,7 @@ def drop_encoded(text: str) -> str:
 
     Examples
     --------
-    >>> from odl.corpora.cleaning_encoded import drop_encoded
+    >>> from odl.text.encoded import drop_encoded
     >>> drop_encoded(f"see {'QWxhZGRpbjpvcGVuIHNlc2FtZQ' * 3} for more")
     'see  for more'
     """

@@ -1,0 +1,1 @@
+"""Words: cleaning of texts, tokens, stop words, shingles, passages and vectors."""

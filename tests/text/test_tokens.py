@@ -1,0 +1,89 @@
+"""Tokens by remembered pieces: exactly those of the regular expression, for any text, counted; options refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ownfiles import TEXTS
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+from odl.errors import ConfigError
+from odl.text import stopwords
+from odl.text import tokens as words
+
+
+@pytest.mark.parametrize("tokens", [{}, {"lowercase": False}, {"stop_words": None}, {"pattern": r"\w+|[^\w\s]"}])
+@settings(max_examples=150, deadline=None)
+@given(texts=st.lists(TEXTS, max_size=6))
+def test_tokens_are_those_of_the_pattern(tokens, texts):
+    checked = words.token_options(tokens)
+    expected = CountVectorizer(
+        lowercase=checked["lowercase"], token_pattern=checked["pattern"], stop_words=checked["stop_words"]
+    ).build_analyzer()
+    tally = words.tally(tokens)
+    numbers = [tally.of(one) for one in texts + texts]
+    names = list(tally.numbers)
+    assert [[names[number] for number in found] for found in numbers] == [expected(one) for one in texts + texts]
+
+
+def test_counts_are_those_of_scikit_learn(monkeypatch):
+    monkeypatch.setattr(words, "KEPT", 7)  # forgets on the way
+    texts = [f"word{chr(97 + number % 26)} wind — “wind” storm_{number} sky’s the rain rain" for number in range(60)]
+    counts, vocabulary = words.count_words(texts)
+    model = CountVectorizer(token_pattern=words.PATTERN, stop_words="english", dtype=np.int32)
+    expected = model.fit_transform(texts)
+    assert vocabulary == model.get_feature_names_out().tolist()
+    assert counts.dtype == expected.dtype and (counts != expected).nnz == 0
+
+
+def test_what_only_a_document_left_out_holds_is_no_word():
+    tally = words.tally()
+    tally.of("unseen words")
+    tally.add(tally.of("wind"))
+    counts, vocabulary = tally.matrix()
+    assert vocabulary == ["wind"] and counts.toarray().tolist() == [[1]]
+
+
+def test_english_stop_words_are_those_of_scikit_learn():
+    assert frozenset(stopwords.ENGLISH.split()) == ENGLISH_STOP_WORDS
+
+
+def test_tokens_are_counted():
+    counts, vocabulary = words.count_words(["The Cats and the cats, a cat's x 12th", "dog2 dog"], None)
+    assert vocabulary == ["cat", "cats", "dog"]
+    assert counts.toarray().tolist() == [[1, 2, 0], [0, 0, 1]]
+    counts, vocabulary = words.count_words(
+        ["The Cats 12"], {"lowercase": False, "stop_words": ["Cats"], "pattern": r"\w+"}
+    )
+    assert vocabulary == ["12", "The"]
+
+
+def test_texts_without_tokens_keep_their_rows():
+    counts, vocabulary = words.count_words(["", "the", "12"], None)
+    assert counts.shape == (3, 0) and vocabulary == []
+
+
+def test_analyser_equals_the_counter():
+    text = "Some Words, some more: words!"
+    counts, vocabulary = words.count_words([text])
+    assert sorted(set(words.analyser()(text))) == vocabulary
+    assert counts.sum() == len(words.analyser()(text))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        ({"lower_case": True}, r"'lower_case' of tokens is unknown \(nearest: 'lowercase'\)"),
+        ({"lowercase": "yes"}, "true or false"),
+        ({"pattern": "("}, "does not compile"),
+        ({"pattern": None}, "does not compile"),
+        ({"pattern": "(a)(b)"}, "2 groups"),
+        ({"stop_words": "klingon"}, "'english', 'german'.* null or a list"),
+        ({"stop_words": [1]}, "'english', 'german'.* null or a list"),
+        ({"pattern": r"\w+ \w+", "stop_words": None}, "tokens without white space"),
+        ("english", "a mapping"),
+    ],
+)
+def test_wrong_tokens_are_refused(tokens, said):
+    with pytest.raises(ConfigError, match=said):
+        words.count_words(["some words here"], tokens)

@@ -8,7 +8,8 @@ import random
 import numpy as np
 from scipy import sparse
 
-from odl import cli, commands
+from odl import cli
+from odl.cli import subcommands
 from odl.evaluation.plan import write_plan
 from odl.files import agentfiles, checkpoints
 
@@ -54,7 +55,7 @@ def call(*words):
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
         try:
-            status = cli.main([*(["step"] if words[0] in commands.STEPS else []), *map(str, words)])
+            status = cli.main([*(["step"] if words[0] in subcommands.STEPS else []), *map(str, words)])
         except SystemExit as stop:
             status = stop.code
     return status, errors.getvalue()

@@ -18,7 +18,7 @@ from test_config import DEFAULT, SCHEMA, merged
 
 import odl
 from odl import cli, config, corpora
-from odl.commands import STEPS
+from odl.cli.subcommands import STEPS
 from odl.evaluation import baselines, scores, study, tables
 from odl.files import digests, documents, storage
 from odl.jobs import runs, update

@@ -12,7 +12,7 @@ from experimented import archive
 from fuzz_world import STEPS, STREAM, call, run_of
 
 from odl import cli
-from odl.commands import STEPS as STEPS_OF_RULES
+from odl.cli.subcommands import STEPS as STEPS_OF_RULES
 
 RUN = json.dumps(run_of("dual_averaging"))
 EVALUATE = '{"min_novel": 1, "min_known": 1}'

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 from test_documented_names import python
 
-from odl.commands.declare import STEPS as COMMANDS
+from odl.cli.declare import STEPS as COMMANDS
 from odl.config.steps import CORPUS, RUN, STEPS, STREAM
 
 STAGES = ("corpus", "features", "learn", "alerts")

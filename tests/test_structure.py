@@ -10,6 +10,7 @@ import sys
 from conftest import ROOT
 
 from odl import learners, registry
+from odl.cli import subcommands
 from odl.config import sources
 from odl.papers import experiments
 from odl.report import figures
@@ -44,13 +45,12 @@ ROOMS = {
     "detector": BOTH | {"evaluation", "alerts"},
     "rooms": {"errors"},
     "report": {"trees", "evaluation", "alerts", "rooms"} | FILES,
-    "papers": BOTH | {"evaluation", "alerts", "report", "arguments", "commands"},
+    "papers": BOTH | {"evaluation", "alerts", "report", "arguments", "cli"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "arguments": {"errors"},
-    "commands": BOTH | {"engine", "arguments", "evaluation", "alerts", "report", "jobs", "registry", "rooms"},
     "registry": BOTH | {"arguments", "report", "rooms"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
-    "cli": {"__init__", "errors", "arguments", "commands", "engine", "alerts", "jobs"} | FILES,
+    "cli": BOTH | {"__init__", "engine", "arguments", "evaluation", "alerts", "report", "jobs", "registry", "rooms"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms
@@ -127,8 +127,8 @@ def test_what_the_workflow_imports_needs_the_standard_library_only():
 def test_the_timestep_job_imports_light_packages_only():
     for name in sources.closure("jobs/update"):
         assert outside(name) <= LIGHT | set(sys.stdlib_module_names), name
-    for name in ("cli/__init__", "cli/folders", *(name for name in modules() if room_of(name) == "commands")):
-        assert outside(name, top_only=True) <= set(sys.stdlib_module_names)
+    for name in ("__init__", "subcommands", *filter(str.islower, subcommands.__all__)):
+        assert outside(f"cli/{name}", top_only=True) <= set(sys.stdlib_module_names)
 
 
 def test_a_learner_imports_light_packages_only():
@@ -144,7 +144,7 @@ class TestSources:
         assert "errors" in sources.imports("files/storage")  # from odl.errors import
         assert "coding/exact" in sources.imports("coding/__init__")
         assert "papers/twogroups" in sources.closure("papers/experiments/classification")
-        assert "jobs/compile" in sources.imports("commands/upkeep")  # inside a function
+        assert "jobs/compile" in sources.imports("cli/upkeep")  # inside a function
         assert "kernels/clusters" in sources.closure("learners/adaptive")
         assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure(
             "cli/__init__"
@@ -161,7 +161,7 @@ class TestSources:
         """Each subcommand imports nothing but what the closure of its stage has."""
         functions = {
             node.name: node
-            for path in [*(PACKAGE / "commands").glob("*.py"), PACKAGE / "papers" / "stages.py"]
+            for path in [*(PACKAGE / "cli").glob("*.py"), PACKAGE / "papers" / "stages.py"]
             for node in ast.parse(path.read_text()).body
             if isinstance(node, ast.FunctionDef)
         }

@@ -152,12 +152,12 @@ def _figure(name, needed):
 
 
 def _stages():
-    """Return where the code of each subcommand begins: what it declares (`commands.begins_in`), or what it imports."""
+    """Return where the code of each step begins: what it declares (`cli.declare.begins_in`), or what it imports."""
     found = {}
-    for path in sorted([*(sources.PACKAGE / "commands").glob("*.py"), *(sources.PACKAGE / "papers").glob("stages.py")]):
+    for path in sorted([*(sources.PACKAGE / "cli").glob("*.py"), *(sources.PACKAGE / "papers").glob("stages.py")]):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            calls = {call.func.id: call for call in getattr(node, "decorator_list", ())}
-            if calls.keys() & {"command", "step"}:
+            calls = {call.func.id: call for call in getattr(node, "decorator_list", ()) if isinstance(call, ast.Call)}
+            if "step" in calls:
                 declared = [file.value for file in calls["begins_in"].args] if "begins_in" in calls else None
                 found[node.name] = declared or sorted(sources.imported(node))
     return found

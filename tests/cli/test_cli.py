@@ -14,7 +14,8 @@ from conftest import ROOT
 
 from odl import cli
 from odl.alerts import explain
-from odl.commands import COMMANDS, asking
+from odl.cli import triage
+from odl.cli.subcommands import COMMANDS
 
 STREAM = json.dumps(
     {
@@ -243,4 +244,4 @@ def test_digits_without_end_are_no_topic(monkeypatch):
     monkeypatch.setattr(explain, "find", lambda *_: None)
     watch = SimpleNamespace(place=None, topics={12: None})
     for what, number in (("topic:12", 12), ("#12", 12), ("9" * 5000, 0), ("topic:" + "9" * 5000, 0)):
-        assert asking._resolved(watch, what) == (None, number)
+        assert triage._resolved(watch, what) == (None, number)

@@ -1,4 +1,4 @@
-"""The ``odl`` command: its subcommands (`odl.commands`), how they are run and how they end."""
+"""The ``odl`` command: its subcommands (`odl.cli.subcommands`), how they are run and how they end."""
 
 import contextlib
 import os
@@ -53,19 +53,16 @@ def _parser():
     import argparse
 
     import odl
-    from odl.cli import folders
-    from odl.commands.declare import COMMANDS
+    from odl.cli.subcommands import COMMANDS, PEOPLE
 
     parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl", **listed)
-    own = {function.__name__: COMMANDS[function.__name__] for function in (folders.init, folders.run)}
-    commands = {**own, **COMMANDS}
-    for name, declared in commands.items():
-        _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
     lines = [TITLE, ""]
-    for name, declared in commands.items():
+    for name in PEOPLE:
+        declared = COMMANDS[name]
+        _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
         lines += [f"  {name:<12}{declared.help}", f"{'':14}$ {declared.examples[0]}"]
     parser.description, parser.epilog = "\n".join(lines), MORE
     _add_steps(_new(subparsers.add_parser, "step", usage="odl step NAME ...", help="what rules of the workflow run"))
@@ -75,20 +72,19 @@ def _parser():
 def _add_steps(parser):
     import argparse
 
-    from odl import commands
-    from odl.commands.declare import STEPS
+    from odl.cli.subcommands import PIPELINE, STEPS
 
-    lines = [STEPS_TITLE, "", *(f"  {name:<12}{STEPS[name].help}" for name in commands.PIPELINE if name in STEPS)]
+    lines = [STEPS_TITLE, "", *(f"  {name:<12}{STEPS[name].help}" for name in PIPELINE if name in STEPS)]
     parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
-    for name in filter(STEPS.get, commands.PIPELINE):
+    for name in filter(STEPS.get, PIPELINE):
         _fill_step(_new(subparsers.add_parser, name, help=STEPS[name].help), STEPS[name])
 
 
 def _fill(parser, declared):
     """Give a parser what is declared of a command or step."""
-    from odl.commands import completing
+    from odl.cli import completion
 
     parser.set_defaults(function=declared.function)
     parser.description = "\n\n".join(filter(None, [_sentence(declared.help), declared.more]))
@@ -97,7 +93,7 @@ def _fill(parser, declared):
     for flags, options in declared.arguments:
         action = parser.add_argument(*flags, **options)
         if action.dest == "folder":
-            action.completer = completing.folders
+            action.completer = completion.folders
 
 
 def _fill_step(parser, declared):
@@ -117,17 +113,15 @@ def _parsed(words):
     """
     import argparse
 
-    from odl import commands
-    from odl.commands import completing
-    from odl.commands.declare import STEPS
+    from odl.cli.subcommands import PIPELINE, STEPS, completion
 
     if "_ARGCOMPLETE" in os.environ:
-        completing.complete(_parser())
+        completion.complete(_parser())
     if words[:1] == ["step"] and words[1:] and words[1] in STEPS:
         parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
         _fill_step(parser, STEPS[words[1]])
         return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
-    if words[:1] == ["step"] and words[1:] and words[1] in commands.PIPELINE:
+    if words[:1] == ["step"] and words[1:] and words[1] in PIPELINE:
         print(f"odl: `odl step {words[1]}` is in odl.papers, which this copy of odl lacks.", file=sys.stderr)
         return None
     if words and words[0] in STEPS:
@@ -220,7 +214,7 @@ def _recording(args):
     if not hasattr(args, "code"):
         yield
         return
-    from odl.commands import recording
+    from odl.cli import recording
     from odl.files import made
 
     with made.recording(recording.record(args)):

@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from odl.commands.declare import argument, command
+from odl.cli.declare import argument, command
 from odl.errors import ConfigError
 
 ROLES = ("id", "time", "text", "title", "url", "topics")

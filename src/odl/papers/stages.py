@@ -2,7 +2,7 @@
 
 from odl import arguments
 from odl.arguments import LIST, NUMBER, WHOLE, parse_map
-from odl.commands.declare import argument, step
+from odl.cli.declare import argument, step
 from odl.errors import ParameterError
 
 EMERGING = {"share": NUMBER, "atoms": WHOLE, "lam": NUMBER, "start_terms": WHOLE, "rounds": WHOLE}

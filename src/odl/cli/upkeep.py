@@ -2,7 +2,7 @@
 
 import sys
 
-from odl.commands.declare import argument, command, step
+from odl.cli.declare import argument, command, step
 
 
 @command(

@@ -6,7 +6,7 @@ from functools import partial
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, begins_in, command, step
+from odl.cli.declare import argument, begins_in, command, step
 from odl.errors import DataError, ParameterError
 
 

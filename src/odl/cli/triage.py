@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from odl.commands.declare import argument, command
+from odl.cli.declare import argument, command
 from odl.errors import DataError, ParameterError
 
 LONGEST = 20  # digits of a topic

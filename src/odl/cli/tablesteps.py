@@ -2,7 +2,7 @@
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, begins_in, step
+from odl.cli.declare import argument, begins_in, step
 
 
 @step(

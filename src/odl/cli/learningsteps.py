@@ -6,7 +6,7 @@ import sys
 
 from odl import arguments
 from odl.arguments import parse_map, parse_span
-from odl.commands.declare import argument, begins_in, step
+from odl.cli.declare import argument, begins_in, step
 from odl.errors import ParameterError
 
 STATE = argument("--state", required=True, help="checkpoint to write")

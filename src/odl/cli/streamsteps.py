@@ -4,7 +4,7 @@ import os
 
 from odl import arguments
 from odl.arguments import parse_map
-from odl.commands.declare import argument, step
+from odl.cli.declare import argument, step
 from odl.errors import ParameterError
 
 

@@ -3,7 +3,7 @@
 import glob
 import os
 
-from odl.commands.declare import argument, command
+from odl.cli.declare import argument, command
 
 SHELLS = ("bash", "zsh", "fish")
 MARKS = ("odl.yaml", "plan.json")  # one of them is in a folder that odl init wrote, and in results/STUDY

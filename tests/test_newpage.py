@@ -7,6 +7,7 @@ import newpages
 import numpy as np
 import pytest
 import watched
+from conftest import ROOT
 from test_report import Checker
 
 from odl import cli
@@ -16,7 +17,7 @@ from odl.alerts.model import Withheld
 from odl.errors import DataError
 from odl.evaluation import scores
 from odl.files import storage
-from odl.report import newhealth, newpage, newparts, newscript, newseeds, newtext
+from odl.report import newhealth, newpage, newparts, newseeds, newtext
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def watch():
 @pytest.fixture(autouse=True)
 def library(monkeypatch):
     """The script of the tables, small; the real one is in the tests in a browser and in the last one here."""
-    monkeypatch.setattr(newscript, "library", lambda: "data:text/javascript;base64,QQ==")
+    monkeypatch.setattr(newpage, "library", lambda: "data:text/javascript;base64,QQ==")
 
 
 def plain(text):
@@ -128,7 +129,8 @@ def test_it_is_well_formed_and_asks_for_nothing(watch):
     assert not [tag for tag, _ in checker.found if tag in ("link", "img", "iframe", "object", "form")]
     assert not [name for name, attributes in checker.found if "src" in attributes]
     assert not [name for name, attributes in checker.found if "url(" in attributes.get("style", "")]
-    assert "url(" not in newscript.STYLE and "@import" not in newscript.STYLE
+    style = "".join(path.read_text() for path in (ROOT / "src" / "odl" / "report").glob("*.css"))
+    assert style and "url(" not in style and "@import" not in style
     ids = [attributes["id"] for _, attributes in checker.found if "id" in attributes]
     assert len(ids) == len(set(ids))
     targets = {link["href"][1:] for link in checker.all("a") if link["href"].startswith("#")}
@@ -334,6 +336,6 @@ def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(newscript.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(newpage.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(DataError, match="install it"):
-        newscript.library()
+        newpage.library()

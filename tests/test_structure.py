@@ -208,6 +208,11 @@ class TestSources:
                 file.write("EDITED = True\n")
             changed = digests()
             assert changed[0] != update and changed[1] == index
+            page = sources.digest("report/newpage")
+            with open(tmp_path / "odl" / "report" / "page.css", "a") as file:
+                file.write("p { color: red; }\n")
+            digests()
+            assert sources.digest("report/newpage") != page  # a template, a style or a script of a module
         finally:
             monkeypatch.undo()
             digests()

@@ -1,7 +1,6 @@
 """The real Snakefile: one study from documents to report, and what runs again when settings or sources change."""
 
 import os
-import zipfile
 
 import numpy as np
 import pytest
@@ -180,13 +179,6 @@ def test_touching_reruns_nothing(study):
     os.utime(corpus)
     target = study.target(study.results / "mine" / "documents.h5")  # of all, Snakemake's dry run sometimes gives up
     assert "read" in study.run("-n", "--max-checksum-file-size", "1MB", target).names()
-
-
-def test_snakemakes_own_report(study):
-    study.run("--report", "report.zip")
-    with zipfile.ZipFile(study.folder / "report.zip") as file:
-        names = {name.rsplit("/", 1)[1] for name in file.namelist() if "/data/raw/" in name}
-    assert names == {"report.html", *(f"mine-{name}.png" for name in FIGURES)}
 
 
 def test_a_typo_is_named_in_one_sentence(study):

@@ -58,7 +58,7 @@ rule newpage:
         seeds=lambda wildcards: other_seeds(NEWS[wildcards.of]),
         feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
     output:
-        report(NEW + "{of}.html", category="Page", caption="../report/new.rst"),
+        NEW + "{of}.html",
     log:
         ROOT + "/logs/new{of}.log",
     wildcard_constraints:

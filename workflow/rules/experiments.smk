@@ -44,12 +44,7 @@ rule experiment:
         parts=parts,
         kernels=kernels,
     output:
-        report(
-            directory(ROOT + "/experiments/{experiment}"),
-            patterns=["{figure}.png"],
-            category="Experiments",
-            caption="../report/experiments.rst",
-        ),
+        directory(ROOT + "/experiments/{experiment}"),
     log:
         ROOT + "/logs/experiments/{experiment}.log",
     benchmark:

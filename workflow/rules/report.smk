@@ -21,20 +21,7 @@ rule figures:
         tables=expand(ROOT + "/tables/{name}.tsv", name=TABLES),
         regret=[f"{ROOT}/tables/{name}.tsv" for name in MEASURED],
     output:
-        report(
-            expand(
-                ROOT + "/figures/{corpus}-{name}.png",
-                corpus=config["streams"],
-                name=FIGURES,
-            ),
-            category="Figures",
-            caption="../report/figures.rst",
-        ),
-        expand(
-            ROOT + "/figures/{corpus}-{name}.svg",
-            corpus=config["streams"],
-            name=FIGURES,
-        ),
+        DRAWN,
         HELD,
     log:
         ROOT + "/logs/figures.log",
@@ -65,7 +52,7 @@ rule page:
         clusters=emerging_files if STREAMED else [],
         experiments=DONE,
     output:
-        report(ROOT + "/report.html", category="Page", caption="../report/page.rst"),
+        ROOT + "/report.html",
     log:
         ROOT + "/logs/page.log",
     resources:

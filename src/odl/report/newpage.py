@@ -1,11 +1,13 @@
 """The page about what is new in a stream: one file that needs nothing else, and no labels."""
 
+import base64
+import importlib.util
 import os
 
 from odl.alerts import feedback, read
+from odl.errors import DataError
 from odl.files import made, storage
-from odl.files.text import visible
-from odl.report import newcharts, newhealth, newparts, newscript, newseeds, page
+from odl.report import newcharts, newhealth, newparts, newseeds, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup, element
 from odl.stream import losses
@@ -14,6 +16,7 @@ SHOWN = 100  # periods; what the page costs does not grow with the stream
 TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is set
 PARTS = (("before", "Periods before"), ("topics", "Topics over time"), ("scores", "Scores over time"),
          ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
+LIBRARY = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
 
 
 def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
@@ -88,17 +91,18 @@ def text(watch, others=(), study=None, seeds=None, taken=""):
         "all-alerts": newparts.alerts(watch),
         "health": newhealth.section(watch, others, seeds, taken),
     }
-    links = [element("li", element("a", name, href=f"#{key}")) for key, name in PARTS if bodies[key]]
-    title = f"What is new in {watch.corpus}"
-    return page.page(
-        f"{title}, {when}",
-        element("h1", title, element("span", when + (f" (period {last.t})" if dates(last) else ""), class_="when")),
-        element("nav", element("ul", *links), aria_label="Parts of the page"),
-        element("main", newparts.latest(watch), *bodies.values()),
-        _closing(watch, study),
-        Markup(newscript.scripts()),
-        style=newscript.STYLE,
-    )  # fmt: skip
+    return page.render(
+        "newpage.jinja",
+        title=f"What is new in {watch.corpus}, {when}",
+        heading=f"What is new in {watch.corpus}",
+        when=when + (f" (period {last.t})" if dates(last) else ""),
+        parts=PARTS,
+        bodies=bodies,
+        latest=newparts.latest(watch),
+        how=_how(watch),
+        study=study if watch.labelled else None,
+        library=Markup(library()),
+    )
 
 
 def _scores(watch):
@@ -106,20 +110,27 @@ def _scores(watch):
     return element("section", element("h2", "Scores over time", id="scores"), drawn) if drawn else Markup("")
 
 
-def _closing(watch, study):
-    how = (
+def _how(watch):
+    return (
         f"{plural(watch.periods[-1].t + 1, 'period')}, learner {watch.run} with {watch.atoms} atoms, "
         f"seed {watch.seed}. "
         "A score is how much of a document the word patterns learned so far leave unexplained; the shares beside words "
         "say how much of it each word is."
     )
-    asked = [
-        "Ask about any document or topic: ", element("code", "odl explain FOLDER ID"),
-        "; hold a topic back: ", element("code", "odl mute FOLDER topic:12"),
-        "; always show it: ", element("code", "odl follow FOLDER topic:12"), ".",
-    ]  # fmt: skip
-    lines = [element("p", visible(how), class_="note"), element("p", *asked, class_="note")]
-    if watch.labelled and study:
-        lines.append(element("p", element("a", "How well this does against the given topics: the study page",
-                                          href=study)))  # fmt: skip
-    return element("footer", *lines)
+
+
+def library():
+    """Return the module of DataTables as an address that holds it.
+
+    Raises
+    ------
+    DataError
+        If itables is not installed.
+    """
+    found = importlib.util.find_spec("itables")  # not imported: it would load pandas' own extras
+    path = os.path.join(found.submodule_search_locations[0], LIBRARY) if found else ""
+    if not os.path.exists(path):
+        given = "the package itables, which has the script of the tables, is not installed"
+        raise DataError(given, "itables 2.9 or later", "install it (pip install itables)")
+    with open(path, "rb") as file:
+        return "data:text/javascript;base64," + base64.b64encode(file.read()).decode("ascii")

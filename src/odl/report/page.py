@@ -1,52 +1,22 @@
-"""The pieces of a self-contained HTML page: everything is escaped, nothing is loaded from elsewhere."""
+"""The pieces and templates of self-contained HTML pages: everything is escaped, nothing is loaded from elsewhere."""
 
 import base64
 import html
 import math
 import os
 
-from odl.files.text import visible
+import jinja2
 
-CSS = """
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --shade: #f4f6f8; --back: #fff;
-  --link: #0550ae; --mark: #b3470b; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --soft: #a5adb6; --line: #444c56; --shade: #22272e;
-  --back: #16191d; --link: #79b8ff; --mark: #ffa657; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 66rem; padding: 1.5rem 1.2rem 4rem; background: var(--back); color: var(--ink);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; }
-h2 { font-size: 1.35rem; margin: 2.6rem 0 .6rem; padding-top: .8rem; border-top: 2px solid var(--line); }
-h3 { font-size: 1.08rem; margin: 1.9rem 0 .5rem; }
-p, li { max-width: 46rem; } a { color: var(--link); }
-nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; list-style: none; padding: 0; margin: .6rem 0; }
-.scroll { overflow-x: auto; margin: .6rem 0 1.2rem; }
-table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .35rem; font-size: .86rem; }
-th, td { padding: .22rem .65rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
-td { white-space: nowrap; } th { font-weight: 600; }
-thead th { border-bottom: 2px solid var(--line); background: var(--shade); vertical-align: bottom; }
-.text { text-align: left; } td.text { white-space: normal; overflow-wrap: break-word; } td.wide { min-width: 16rem;
-  overflow-wrap: anywhere; }
-td.text.short { white-space: nowrap; } tbody th { white-space: nowrap; }
-tr.group th { background: var(--shade); text-align: left; color: var(--soft); } b.best, .novel { color: var(--mark); }
-figure { margin: 1rem 0 1.6rem; } figure img { max-width: 100%; height: auto; background: #fff; padding: .5rem;
-  border: 1px solid var(--line); border-radius: 4px; }
-figcaption, .note { color: var(--soft); font-size: .9rem; max-width: 46rem; }
-details { margin: .35rem 0; border: 1px solid var(--line); border-radius: 4px; padding: .3rem .7rem; }
-summary { cursor: pointer; } pre { overflow-x: auto; font-size: .8rem; background: var(--shade); padding: .7rem; }
-.lead { font-size: 1.05rem; }
-@media print { body { max-width: none; font-size: 10pt; padding: 0; } nav { display: none; }
-  figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } .scroll { overflow: visible; }
-  details { border: 0; }
-  details::details-content { content-visibility: visible; block-size: auto; } a { color: inherit; } }
-"""
+from odl.files.text import visible
 
 
 class Markup(str):
     """Text that is HTML already."""
 
     __slots__ = ()
+
+    def __html__(self):
+        return self
 
 
 def escape(value):
@@ -128,12 +98,17 @@ def picture(stem, caption, alt, largest=500_000):
     return element("figure", image, element("figcaption", caption))
 
 
-def page(title, *content, style=""):
-    """A whole HTML document; ``style`` is more of its CSS, written as it is."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{CSS}{style}</style>\n</head>\n<body>\n"
-        + "\n".join(map(escape, content))
-        + "\n</body>\n</html>\n"
-    )
+def render(template, **values):
+    """Return a whole HTML document: a template beside this file, whose values are escaped as by `escape`."""
+    return _TEMPLATES.get_template(template).render(values)
+
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(os.path.dirname(__file__)),
+    autoescape=True,
+    finalize=escape,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)

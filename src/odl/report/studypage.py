@@ -15,7 +15,7 @@ from odl.files import storage
 from odl.files.json_files import read_json
 from odl.files.text import visible
 from odl.report import page, sections
-from odl.report.page import Markup, details, element, mean_sd, number
+from odl.report.page import element, mean_sd, number
 from odl.report.selection import Selection, thin
 
 # Sections of the page about a corpus and their tables, at places 1, 2, ...; a figure says where it stands itself.
@@ -188,14 +188,6 @@ def _corpus(chosen, streams):
     )
 
 
-INTRODUCTION = (
-    "Documents arrive in batches. Every document is first scored: how much of it the dictionary of word "
-    "patterns learned so far leaves unexplained. Then the dictionary learns from the batch. A document is "
-    "truly novel if no earlier batch has one of its topics; AUC is the chance that a novel document scores "
-    "above a known one."
-)
-
-
 @dataclass(frozen=True)
 class Streams:
     """What the page shows of the streams of a study.
@@ -253,17 +245,7 @@ def write(path, streams=None, *, title, config=None, experiments=()):
     parts = _streams(streams) if streams else []
     parts += [_experiment(*entry) for entry in experiments if entry[2]]
     config = {name: value for name, value in (config or {}).items() if name != "mirror"}
-    links = [element("li", element("a", heading, href=f"#{key}")) for key, heading, _ in parts]
-    text = page.page(
-        title,
-        element("h1", title),
-        element("p", INTRODUCTION) if streams else Markup(""),
-        element("nav", element("ul", *links), aria_label="Parts of the page") if len(parts) > 1 else Markup(""),
-        *[body for _, _, body in parts],
-        element("h2", "Configuration") if config else Markup(""),
-        details("Every value", element("pre", json.dumps(config, indent=2, ensure_ascii=False)))
-        if config
-        else Markup(""),
-    )
+    config = json.dumps(config, indent=2, ensure_ascii=False) if config else ""
+    text = page.render("studypage.jinja", title=title, streamed=streams is not None, parts=parts, config=config)
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(text)

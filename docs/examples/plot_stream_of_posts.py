@@ -35,8 +35,8 @@ posts = pd.DataFrame(posts)
 posts["time"] = pd.Timestamp("2026-01-05") + pd.to_timedelta(7 * (posts["week"] - 1), unit="D")
 
 # %%
-# An alert is among the ten most novel posts of its week, and one of the rarest 5 % by the weeks before. The first week
-# starts the dictionary, and nothing is flagged before 80 posts have scores.
+# A week has alerts where words of several posts, or a post by itself, are rarer than the weeks before explain; most
+# have none. The first week starts the dictionary, and nothing is flagged before 80 posts have scores.
 
 stream = TextNovelty(period="week", initial=40, warm_up=80, budget=10, level=0.05)
 found = stream.update(posts)

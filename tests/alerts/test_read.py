@@ -26,7 +26,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
 from odl import learners
-from odl.alerts import candidates, explain, feedback, linkage, periods, read, show
+from odl.alerts import candidates, explain, feedback, gates, linkage, periods, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
 from odl.cli.subcommands import COMMANDS
@@ -688,3 +688,51 @@ class TestRefused:
             storage.write_strings(file, "pool", [json.dumps(item) for item in items])
         with pytest.raises(StorageError, match="an item is none of its documents"):
             periods.read(path)
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory):
+    """The same stream with gates."""
+    root = tmp_path_factory.mktemp("gated")
+    return root, watched.follow(root, watched.run_of(atoms=20), settings={"gates": True})
+
+
+class TestGates:
+    """Periods speak where a gate opens; more is there for whoever asks."""
+
+    def test_what_enters_speaks_by_its_words(self, gated):
+        """The documents of the launch, six of eighty in period 3 and twenty in period 6, and hardly another."""
+        record = periods.read(gated[1] / "3.h5")
+        by_words = {item.row for item in record.pool if item.gate == "words"}
+        assert {item.gate for item in record.pool} <= {"", *gates.GATES} and set(range(74, 80)) <= by_words
+        assert len(by_words) < 12
+
+    def test_fewer_alerts_than_by_the_level_and_more_on_request(self, gated, watch):
+        gated_watch = read.alerts_of(gated[0])
+        by_gates, by_level = ([len(period.alerts) for period in each.periods] for each in (gated_watch, watch))
+        assert 0 < sum(by_gates) < sum(by_level)
+        asked = read.alerts_of(gated[0], budget=5)
+        for few, more, level in zip(gated_watch.periods, asked.periods, watch.periods, strict=True):
+            shown, others = ({alert.id for alert in period.alerts} for period in (few, more))
+            assert len(others) >= len(level.alerts) and (shown <= others or len(others) >= 5)
+
+    def test_topics_only_leaves_out_what_stands_alone(self, gated):
+        whole, some = (read.alerts_of(gated[0], lone=lone) for lone in (True, False))
+        gate = {item.id: item.gate for t in range(13) for item in periods.read(gated[1] / f"{t}.h5").pool}
+        for all_of, few in zip(whole.periods, some.periods, strict=True):
+            kept = [alert.id for alert in all_of.alerts if gate[alert.id] != "lone"]
+            assert [alert.id for alert in few.alerts][: len(kept)] == kept
+        silent = [period for period in some.periods if not period.alerts and not period.warm_up]
+        assert silent and "Nothing new." in show.as_text(some, silent[:1])
+
+    def test_the_status_follows_the_gates(self, gated):
+        last = read.alerts_of(gated[0], lone=False).periods[-1]
+        ended = odl("new", gated[0], "--fail", "--topics-only")
+        assert ended.returncode == (10 if last.alerts else 0), ended.stderr
+
+    def test_what_is_carried_is_bounded_and_a_chain_of_before_has_none(self, gated, made):
+        carried = periods.read_carried(gated[1] / "12.h5")
+        assert sum(part.size for part in carried.gates) <= 5 * gates.PERIODS
+        before = periods.read_carried(made[1] / "12.h5")
+        assert before.gates is None and before.settings["gates"] is False
+        assert '"gate"' not in (made[1] / "12.h5").read_bytes().decode("latin-1")

@@ -24,7 +24,7 @@ from odl.stream import duplicates, features
 from odl.text.shingles import Shingler
 from odl.text.tokens import count_words
 
-ALERTS = {"budget": 5, "level": 0.2, "warm_up": 50}
+ALERTS = {"budget": 5, "level": 0.2, "warm_up": 50, "gates": False}
 TOPICS = [
     "crude oil tanker refinery barrel",
     "wheat grain harvest farmers export",
@@ -47,7 +47,7 @@ def frame(rng, start="2026-01-05", n=60, new=0):
 def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
     """Feature files, their weights, and the learner, by hand; alerts by level and budget."""
     frames = [frame(rng, f"2026-0{t + 1}-05", new=5 * (t == 2)) for t in range(3)]
-    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1, folds=3, warm_up=60, level=0.05)
+    stream = TextNovelty(learner, n_atoms=8, tf=tf, idf=idf, min_df=1, folds=3, warm_up=60, level=0.05, gates=False)
     model, state, previous, history = learners.make(learner), None, None, None
     for t, one in enumerate(frames):
         counts, vocabulary = count_words(one["text"])
@@ -77,14 +77,14 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
 
 def test_the_first_batch_is_scored_but_flags_nothing(rng):
     one = frame(rng, new=3)
-    stream = TextNovelty(folds=3, level=1.0, warm_up=1)
+    stream = TextNovelty(folds=3, level=1.0, warm_up=1, gates=False)
     found = stream.update(one)
     assert not found["alert"].any() and (found["tail"] == 1).all() and (found["batch"] == 0).all()
     assert len(stream.detector_.window_) == 60
 
 
 def test_a_stream_warms_up_in_silence(rng):
-    stream = TextNovelty(warm_up=61, level=0.2)
+    stream = TextNovelty(warm_up=61, level=0.2, gates=False)
     parts = [stream.update(frame(rng, f"2026-0{month}-05", new=5 * (month == 4))) for month in (1, 2, 3, 4)]
     assert [part["alert"].any() for part in parts] == [False, False, False, True]
     assert [(part["tail"] == 1).all() for part in parts] == [True, True, True, False]
@@ -93,7 +93,7 @@ def test_a_stream_warms_up_in_silence(rng):
 
 def test_a_budget_is_items_of_a_period_or_a_share_of_them(rng):
     """The most novel items first; near-duplicates are one, and a document without a word is none."""
-    stream = TextNovelty(folds=3, warm_up=60, level=0.5)
+    stream = TextNovelty(folds=3, warm_up=60, level=0.5, gates=False)
     stream.update(frame(rng))
     new = frame(rng, "2026-02-05", new=9)
     new.loc[[57, 58, 59], "text"] = ["rocket orbit launch", "Rocket: orbit, launch!", "7 9"]
@@ -112,7 +112,10 @@ def test_the_old_meaning_of_budget_warns(rng, tmp_path):
     """Below 1 and without a level it was the tail probability."""
     first, new = frame(rng), frame(rng, "2026-02-05", new=9)
     named = {"folds": 3, "warm_up": 60}
-    old, stream = TextNovelty(budget=0.3, **named), TextNovelty(budget=1000, level=0.3, **named)
+    old, stream = (
+        TextNovelty(budget=0.3, gates=False, **named),
+        TextNovelty(budget=1000, level=0.3, gates=False, **named),
+    )
     with pytest.warns(FutureWarning, match="type level=0.3 for the tail probability"):
         old.update(first)
     stream.update(first)
@@ -120,14 +123,14 @@ def test_the_old_meaning_of_budget_warns(rng, tmp_path):
         found = old.update(new)
     assert found.equals(stream.update(new)) and found["alert"].sum() > 5
     assert clone(old).get_params() == old.get_params() and old.budget == 0.3 and old.level is None
-    share = TextNovelty(budget=0.3, level=0.1, **named)
+    share = TextNovelty(budget=0.3, level=0.1, gates=False, **named)
     share.update(first)  # a share of the items: warns no one
     share.save(tmp_path / "stream.h5")
     assert TextNovelty.load(tmp_path / "stream.h5").get_params() == share.get_params()
 
 
 def test_a_file_of_the_version_before_is_read(rng, tmp_path):
-    stream, path = TextNovelty(level=0.2), tmp_path / "stream.h5"
+    stream, path = TextNovelty(level=0.2, gates=False), tmp_path / "stream.h5"
     stream.update(frame(rng))
     stream.save(path)
     point = checkpoints.read_checkpoint(path)
@@ -140,8 +143,9 @@ def test_a_file_of_the_version_before_is_read(rng, tmp_path):
     assert loaded.update(new).equals(stream.update(new))
 
 
-def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch):
-    """Scores, tail probabilities, items, what is within level and budget, and reasons, to the last bit."""
+@pytest.mark.parametrize("gates", [False, True])
+def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates):
+    """Scores, tail probabilities, items, what is within gates or level and budget, and reasons, to the last bit."""
     monkeypatch.chdir(tmp_path)
     folder, path = streams.begin(tmp_path, weeks=6), tmp_path / "posts" / "05.jsonl"
     last = [json.loads(line) for line in path.read_text().splitlines()]
@@ -149,24 +153,31 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch):
     last.append({**streams.post(4, 7, "oil"), "id": "again", "time": last[9]["time"]})
     path.write_text("".join(json.dumps(row) + "\n" for row in last))
     configuration = project.read(folder)
-    (folder / "odl.yaml").write_text(json.dumps({**configuration, "alerts": ALERTS}))
+    (folder / "odl.yaml").write_text(json.dumps({**configuration, "alerts": (alerts := {**ALERTS, "gates": gates})}))
     assert main(["run", str(folder)]) == 0
     batches, tokens = configuration["batches"], configuration["options"]["tokens"]
-    stream = TextNovelty(period=batches["period"], initial=batches["initial"], tokens=tokens, n_reasons=12, **ALERTS)
+    stream = TextNovelty(period=batches["period"], initial=batches["initial"], tokens=tokens, n_reasons=12, **alerts)
     posts = pd.concat([pd.read_json(path, lines=True, dtype=False) for path in sorted(tmp_path.glob("posts/*"))])
     found = stream.update(posts.sort_values("time", kind="stable", ignore_index=True))
-    (alerts,) = folder.glob("results/*/*/seed0/*/*/alerts")
+    (results,) = folder.glob("results/*/*/seed0/*/*/alerts")
     n_alerts = 0
     for t, part in found.groupby("batch"):
-        record, part = periods.read(alerts / f"{t}.h5"), part.reset_index(drop=True)
+        record, part = periods.read(results / f"{t}.h5"), part.reset_index(drop=True)
         assert np.array_equal(part["score"], record.score) and np.array_equal(part["tail"], record.tail)
         assert part["item"].tolist() == part["id"][record.item].tolist()
-        odd = [item.row for item in record.pool if record.tail[item.row] <= ALERTS["level"]]
-        shown = odd[: Alerts(budget=ALERTS["budget"]).room(len(np.unique(record.item)))]
+        novel = [item.row for item in record.pool if record.tail[item.row] <= ALERTS["level"]]
+        if gates:
+            novel = [item.row for item in record.pool if item.gate in ("words", "lone")]
+        shown = novel[: Alerts(budget=ALERTS["budget"]).room(len(np.unique(record.item)))]
         assert part.index[part["alert"]].tolist() == sorted(shown)
         assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.pool)
         n_alerts += len(shown)
-    assert t == 4 and len(part) == 63 and n_alerts > 10 and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
+    assert (
+        t == 4
+        and len(part) == 63
+        and n_alerts > (0 if gates else 10)
+        and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
+    )
     assert part["id"][part["id"] != part["item"]].tolist() == ["copy"]
 
 
@@ -353,7 +364,7 @@ def test_a_file_whose_near_duplicates_do_not_fit_is_refused(rng, tmp_path):
 
 def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
     """Within four batches, also beyond a file; then they are forgotten."""
-    stream = TextNovelty(folds=3, warm_up=60, level=0.5)
+    stream = TextNovelty(folds=3, warm_up=60, level=0.5, gates=False)
     stream.update(frame(rng))
     new = pd.DataFrame({"text": ["rocket orbit launch crew satellite pad", "aardvark barks at a zebra crossing"]})
     assert stream.update(new)["alert"].all()

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from odl.alerts.gates import Past
 from odl.alerts.memory import Memory
 from odl.alerts.model import STATES
 from odl.errors import StorageError
@@ -16,6 +17,7 @@ KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
 FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
+BEFORE = {"gates": False}  # settings that a version before did not have
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -36,6 +38,8 @@ class Item:
         Share of all words that no other document has.
     near : list of (str, str)
         Words of the nearest atoms, separated by spaces, and the id of a document of each.
+    gate : str
+        The gate that it opens, one of `odl.alerts.gates.GATES`; empty for none.
     """
 
     row: int
@@ -50,6 +54,7 @@ class Item:
     led: int
     own: float
     near: list
+    gate: str = ""
 
 
 @dataclass
@@ -125,6 +130,8 @@ class Carried:
         Atom of each topic of the memory, -1 for none.
     terms : ndarray of int64, or None
         Ids of the terms of the memory, where the vocabulary is bounded.
+    gates : odl.alerts.gates.Past, or None
+        What they compare the next period with, where there are gates.
     """
 
     t: int
@@ -137,6 +144,7 @@ class Carried:
     documents: list
     linked: np.ndarray
     terms: np.ndarray | None = None
+    gates: Past | None = None
 
 
 def write(path, record, carried):
@@ -158,11 +166,18 @@ def write(path, record, carried):
     with storage.writing(path, KIND, **attributes, **record.facts, previous=carried.digest) as file:
         for name in (*ARRAYS, "shares"):
             storage.write_array(file, name, getattr(record, name))
-        storage.write_strings(file, "pool", [json.dumps(vars(item), ensure_ascii=False) for item in record.pool])
+        storage.write_strings(file, "pool", [_line(item) for item in record.pool])
         changes = {name: getattr(record, name) for name in CHANGES}
         storage.write_strings(file, "topics", [json.dumps(changes, ensure_ascii=False)])
         _write_memory(file.create_group("memory"), carried)
         return digests.seal(file)
+
+
+def _line(item):
+    """Return an item as JSON; one that opens no gate has no key for it."""
+    return json.dumps(
+        {name: value for name, value in vars(item).items() if name != "gate" or value}, ensure_ascii=False
+    )
 
 
 def _write_memory(group, carried):
@@ -181,6 +196,9 @@ def _write_memory(group, carried):
     storage.write_strings(group, "documents", carried.documents)
     if carried.terms is not None:
         storage.write_array(group, "terms", carried.terms)
+    if carried.gates is not None:
+        for name, values in carried.gates._asdict().items():
+            storage.write_array(group, f"gates_{name}", values)
 
 
 def read(path, shares=False):
@@ -264,7 +282,7 @@ def _heading(file):
     settings = json.loads(file.attrs["settings"])
     if not isinstance(settings, dict):
         raise ValueError("its settings are none")
-    return {"t": int(file.attrs["t"]), "run": run, "settings": settings}
+    return {"t": int(file.attrs["t"]), "run": run, "settings": {**BEFORE, **settings}}
 
 
 def read_carried(path, run=None, settings=None, t=None):
@@ -292,6 +310,7 @@ def read_carried(path, run=None, settings=None, t=None):
             **{name: storage.read_array(held, name, "if") for name in ("recent", "opened", "linked")},
             documents=storage.read_strings(held, "documents"),
             terms=checkpoints.read_terms(held),
+            gates=_read_gates(held),
         )
         memory = carried.memory
         if carried.terms is not None and memory.sums.shape[1] != len(carried.terms):
@@ -306,6 +325,12 @@ def read_carried(path, run=None, settings=None, t=None):
     if t is not None and carried.t != t:
         raise _other(path, f"timestep {carried.t}", f"timestep {t}")
     return carried
+
+
+def _read_gates(group):
+    if "gates_pool" not in group:
+        return None
+    return Past.of(storage.read_array(group, f"gates_{name}", "if", ndim=None) for name in Past._fields)
 
 
 def _other(path, given, expected):

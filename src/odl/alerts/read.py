@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.alerts import feedback, periods
+from odl.alerts.gates import GATES
 from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
 from odl.config import project
 from odl.config.sections import Alerts
@@ -95,7 +96,11 @@ def _of_alerts(path):
 
 
 def alerts_of(
-    folder: str | os.PathLike, stream: str | None = None, budget: float | None = None, last: int | None = None
+    folder: str | os.PathLike,
+    stream: str | None = None,
+    budget: float | None = None,
+    last: int | None = None,
+    lone: bool = True,
 ) -> Watch:
     """Read the alerts of a stream.
 
@@ -106,9 +111,13 @@ def alerts_of(
     stream : str, optional
         Which stream, where the folder has several.
     budget : int or float, optional
-        Items (or, below 1, share of the items) a period, instead of the one that was set.
+        Items (or, below 1, share of the items) a period, instead of the one that was set. Then items alert that open
+        no gate as well: what is next in line.
     last : int, optional
         Periods that are read, from the newest back; by default all. What this costs does not grow with the stream.
+
+    lone : bool
+        Whether documents that stand alone are alerts, where there are gates.
 
     Returns
     -------
@@ -129,7 +138,8 @@ def alerts_of(
     if budget is not None:
         Alerts(budget=budget)
     entries, first = feedback.read(place.home), first_of(place, last)
-    return watch(records(place, first), entries, budget, place, Earlier(place, first))
+    opens = None if budget is not None else GATES if lone else GATES[:-1]
+    return watch(records(place, first), entries, budget, place, Earlier(place, first), opens)
 
 
 def first_of(place, last=None):
@@ -194,7 +204,7 @@ class Earlier:
         return _topic(known.birth, time, ident, title, history, known.name, documents)
 
 
-def watch(held, entries=(), budget=None, place=None, earlier=None):
+def watch(held, entries=(), budget=None, place=None, earlier=None, opens=GATES):
     """Put the records of a stream together, and choose what is shown of each period.
 
     Parameters
@@ -206,6 +216,8 @@ def watch(held, entries=(), budget=None, place=None, earlier=None):
     place : Place, optional
     earlier : Earlier, optional
         Of periods before those that are held.
+    opens : tuple of str, or None
+        Gates by which items become alerts, where the records have gates; None: they need none.
 
     Returns
     -------
@@ -217,7 +229,7 @@ def watch(held, entries=(), budget=None, place=None, earlier=None):
     for record in held:
         _follow(topics, record)
         chosen = record.settings["budget"] if budget is None else budget
-        shown.append(_period(record, topics, verdicts, chosen, atoms))
+        shown.append(_period(record, topics, verdicts, chosen, atoms, opens))
         for alert in shown[-1].alerts:
             if alert.topic:
                 counts = topics[alert.topic]["alerts"]
@@ -296,7 +308,7 @@ class _Room:
         return True, folded
 
 
-def _period(record, topics, verdicts, budget, atoms):
+def _period(record, topics, verdicts, budget, atoms, opens):
     """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
     facts, items = record.facts, len(np.unique(record.item))
     most, alerts, withheld = Alerts(budget=budget).room(items), [], Counter()
@@ -308,7 +320,7 @@ def _period(record, topics, verdicts, budget, atoms):
         time = int(facts["first"])
         entry = verdicts.of_item(item.members, item.source, number, state, time)
         following = entry is not None and entry.verdict == "follow"
-        odd = bool(record.tail[item.row] <= record.settings["level"])
+        odd = _is_novel(record, item, opens)
         missed, _ = otherwise.take(number, odd, following)
         if entry is not None and not following:
             withheld[entry.what, entry.verdict] += missed
@@ -325,6 +337,13 @@ def _period(record, topics, verdicts, budget, atoms):
         topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
         first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
     )  # fmt: skip
+
+
+def _is_novel(record, item, opens):
+    """Return whether an item may be an alert: by its gate where there are gates, else by its tail probability."""
+    if record.settings["gates"] and opens is not None:
+        return item.gate in opens
+    return bool(item.gate) or bool(record.tail[item.row] <= record.settings["level"])
 
 
 def _alert(record, item, place, number, topics, state, folded, following, atoms):

@@ -25,8 +25,9 @@ NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv"
     FOLDER,
     STREAM,
     argument("--since", metavar="DATE", help="all periods from this date on; by default the last one"),
-    argument("--budget", type=float, help="items a period, or below 1 a share of them; by default that of the run"),
+    argument("--budget", type=float, help="what is next in line too: so many items a period, or below 1 a share"),
     argument("--format", choices=("text", "jsonl", "csv", "md"), default="text"),
+    argument("--topics-only", action="store_true", help="no documents that stand alone, where alerts.gates is set"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
     more="The last period, or all --since a date. Topics keep their numbers; `odl explain` takes those, and ids.",
     examples=("odl new news", "odl new news --since 2026-01-01 --format md"),
@@ -34,7 +35,8 @@ NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv"
 def new(args):
     from odl.alerts import read, show
 
-    watch = read.alerts_of(args.folder, args.stream, args.budget, None if args.since else 1)
+    last = None if args.since else 1
+    watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.topics_only)
     periods = show.since(watch, args.since)
     text = show.SHOWN[args.format](watch, periods)
     if text:

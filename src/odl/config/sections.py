@@ -58,6 +58,9 @@ class Alerts(Section):
         1000, "most topics that are remembered; those that ended longest ago go first", "topics", minimum=1
     )
     terms: int = setting(5, "most words of a topic's name", "words", minimum=1)
+    gates: bool = setting(
+        False, "whether a period has alerts only where words, a new topic or a document pass a level for the period"
+    )
 
     def check(self) -> None:
         """Refuse a budget that is no number of items and no share, and alerts that there never are."""

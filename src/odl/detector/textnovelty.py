@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from odl.alerts import calibration, reasons
+from odl.alerts import calibration, gates, reasons
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts
 from odl.detector import frames
@@ -29,8 +29,10 @@ from odl.text.tokens import count_words
 if TYPE_CHECKING:
     import pandas
 
+POOL = 2  # times the level: tail of the items that the gates look at
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
-OF_ALERTS = ("budget", "level", "warm_up")
+OF_ALERTS = ("budget", "level", "warm_up", "gates")
+PAST = tuple(f"gates_{name}" for name in gates.Past._fields)
 OF_TEXT = (*OF_ALERTS, "text", "time", "id", "period", "initial", "tokens", "tf", "idf", "min_df", "n_reasons")
 
 
@@ -54,6 +56,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Scores before a batch that its scores are compared with.
     warm_up : int, default=300
         With fewer scores than this before a batch it has no alerts.
+    gates : bool, default=True
+        Whether a batch has alerts only where words of several of its items, or an item by itself, are rarer than a
+        level for the whole batch (`odl.alerts.gates`): most batches have none. Without, the `level` alone decides.
     folds : int, default=0
         By default the scores of the first batch calibrate nothing, as in `odl run`. From 2 on, the first batch is
         scored in so many parts by dictionaries of the others (as `NoveltyDetector`), which fills the window.
@@ -83,6 +88,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     frequencies_ : ndarray of int64
         Documents so far that hold each word.
     n_documents_ : int
+    gates_ : odl.alerts.gates.Past
+        What the gates compare the next batch with.
     repeats_ : odl.detector.textnovelty.Repeats
         Near-duplicates of the last batches, told as by `odl init`.
 
@@ -92,7 +99,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     >>> from odl import TextNovelty
     >>> old = pd.DataFrame({"text": ["tanker carries crude oil", "oil refinery closes", "crude oil falls"] * 20})
     >>> new = pd.DataFrame({"text": ["crude oil tanker", "rocket lifts satellite", "satellite reaches orbit"]})
-    >>> stream = TextNovelty(folds=3, warm_up=60)  # one batch of the past is all that calibrates
+    >>> stream = TextNovelty(folds=3, warm_up=60, gates=False)  # one batch of the past is all that calibrates
     >>> first = stream.update(old)  # nothing is flagged in the first batch
     >>> stream.update(new)[["alert", "reasons"]].values.tolist()[1]
     [True, 'satellite, lifts, rocket']
@@ -109,6 +116,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         level: float | None = None,
         window: int = Alerts.window,
         warm_up: int = Alerts.warm_up,
+        gates: bool = True,
         folds: int = 0,
         text: str = "text",
         time: str | None = None,
@@ -129,6 +137,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.level = level
         self.window = window
         self.warm_up = warm_up
+        self.gates = gates
         self.folds = folds
         self.text = text
         self.time = time
@@ -252,7 +261,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         own = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_}
-        self.detector_._save(path, {"text": own}, {"frequencies": self.frequencies_, **self.repeats_.arrays()})
+        arrays = {"frequencies": self.frequencies_, **self.repeats_.arrays()}
+        arrays |= dict(zip(PAST, self.gates_, strict=True))
+        self.detector_._save(path, {"text": own}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
@@ -285,7 +296,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS))
+        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS, *PAST))
         frequencies = arrays["frequencies"]
         sound = isinstance(own, dict) and own.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
         sound = sound and isinstance(own["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
@@ -293,15 +304,16 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= own["n_documents"]
         try:
             again = Repeats.of(arrays, detector.n_batches_ - 1)
-        except ValueError:
+            past = gates.Past.of(arrays[name] for name in PAST) if own.get("gates") else gates.Past()
+        except (AttributeError, TypeError, ValueError):
             sound = False
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
         n_documents = own.pop("n_documents")
-        own = {"level": detector.level} | own  # where a version before wrote no level of its own
+        own = {"level": detector.level, "gates": False} | own  # where a version before wrote none of its own
         stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **own)
         stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
-        stream.repeats_ = again
+        stream.repeats_, stream.gates_ = again, past
         return stream
 
     def _check(self):
@@ -328,7 +340,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             warnings.warn(text, FutureWarning, stacklevel=2)
             budget, level = sys.maxsize, budget
         level = Alerts.level if level is None else level
-        return Alerts(budget=budget, level=level, window=self.window, warm_up=self.warm_up)
+        return Alerts(budget=budget, level=level, window=self.window, warm_up=self.warm_up, gates=self.gates)
 
     def _check_learned(self):
         if not hasattr(self, "detector_"):
@@ -363,11 +375,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = len(batch.words)
             self.detector_, self.n_documents_ = detector, 0
-        part, found = self._found(rows, batch, chosen, first)
+        part, found, past = self._found(rows, batch, chosen, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), found)
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words)}
-        self.frequencies_, self.repeats_ = batch.after, batch.repeats
+        self.frequencies_, self.repeats_, self.gates_ = batch.after, batch.repeats, past
         self.n_documents_ += len(rows)
         return part
 
@@ -379,6 +391,16 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         item, again = batch.repeats.groups.items()
         firsts = np.flatnonzero(item == np.arange(len(item)))
         odd = firsts[((tail <= chosen.level) & ~found.empty & ~again & (not waits))[firsts]]
+        past = getattr(self, "gates_", gates.Past())
+        if chosen.gates and not first:
+            items = firsts[~(found.empty | again)[firsts]]
+            most = 0 if waits else max(chosen.pool, 2 * chosen.room(len(firsts)))
+            pool = calibration.most_novel(np.flatnonzero(tail[items] <= POOL * chosen.level), found.score[items])[:most]
+            none = np.zeros(len(items), dtype=np.int64)  # there are no topics here
+            X, score = batch.counts[items], found.score[items]
+            period = gates.Period(X, batch.before, self.n_documents_, score, pool, none)
+            opened, past = gates.judge(past, period, detector.window_, waits)
+            odd = items[opened.rows]
         alert = np.zeros(len(rows), dtype=bool)
         alert[calibration.most_novel(odd, found.score)[: chosen.room(len(firsts))]] = True
         part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": found.score}
@@ -387,7 +409,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         shared = reasons.shared_terms(batch.before, batch.P, firsts)
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
-        return part, found
+        return part, found, past
 
 
 class Repeats(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, candidates, linkage, periods, reasons
+from odl.alerts import calibration, candidates, gates, linkage, periods, reasons
 from odl.alerts.memory import moved, nothing
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -97,13 +97,18 @@ def follow(
     record.names = [(number, name) for number, name in after_names if named.get(number) != name]
     record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changed.born]
     _find_near(record, Q, current.dictionary if known else None)
-    record.pool = _named_pool(record, pool, words, data, Q, current.dictionary, carried, batch)
-    opened, documents, linked = _atoms(carried, data, Q, after, memory)
+    opened, past = _judged(carried, record, data, rows[~(repeats | found.empty)[rows]], pool, changed)
+    beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), found.score)
+    record.pool = _named_pool(record, np.append(pool, beyond), words, data, Q, current.dictionary, carried, batch)
+    for item in record.pool:
+        item.gate = opened.of(item.row)
+    births, documents, linked = _atoms(carried, data, Q, after, memory)
     held = zip(memory.number.tolist(), linked.tolist(), strict=True)
     record.atoms = [(number, atom) for number, atom in held if atom >= 0]
     recent = calibration.recent_after(carried.recent, found, settings.window) if data.t else carried.recent
     after = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, memory, recent, opened, documents, linked, data.terms,
+        data.t, record.run, record.settings, carried.digest, memory, recent, births, documents, linked, data.terms,
+        past,
     )  # fmt: skip
     return replace(after, digest=periods.write(output, record, after))
 
@@ -184,6 +189,25 @@ def _odd(record, rows, found, settings):
 def _pool(record, able, found, budget, settings):
     """Return the rows of the most novel items, most novel first."""
     return calibration.most_novel(able, found.score)[: max(settings.pool, 2 * budget)]
+
+
+def _judged(carried, record, data, rows, pool, changed):
+    """Return which of the items open a gate, as rows of the batch, and what the gates carry on; nothing without gates.
+
+    Items are compared with documents: a document and its near-duplicates count once now, each by itself in the past.
+    """
+    if not record.settings["gates"]:
+        return gates.Opened(), None
+    past = carried.gates or gates.Past()
+    if not data.t:
+        return gates.Opened(), past
+    born = np.where(np.isin(record.topic, [number for number, _ in changed.born]), record.topic, 0)
+    counts = data.counts[:][rows]
+    period = gates.Period(
+        counts, data.frequencies, data.n_before, record.score[rows], np.searchsorted(rows, pool), born[rows]
+    )
+    opened, past = gates.judge(past, period, carried.recent, record.facts["warm_up"])
+    return gates.Opened(*(rows[part] for part in opened)), past
 
 
 def _find_near(record, Q, A):

@@ -169,7 +169,8 @@ def _budget(watch, others):
     if full and larger > len(period.alerts):
         text += " Whoever has time for more sets alerts.budget higher, or asks odl new --budget."
     elif not full:
-        text += " A larger one changes nothing here: nothing else was surprising enough (alerts.level)."
+        limit = "gates" if watch.settings["gates"] else "level"
+        text += f" A larger one changes nothing here: nothing else was surprising enough (alerts.{limit})."
     return Finding("Budget", False, text)
 
 

@@ -1,0 +1,220 @@
+"""Gates before the budget: a period speaks where its words, a new topic or a lone document pass a level for a period.
+
+Of a set R of n items and a word w that x >= 2 of them have, with df_w among the N documents before the period,
+
+    lambda_w = n ((df_w + 1/2) / (N + 1) + 1/2000),   t_w = -log10 P(Poisson(lambda_w) >= x),   T(R) = max_w t_w.
+
+The largest of many is Gumbel's. With mean m, deviation d and mean size n' of the last B <= 40 periods (at least 5),
+
+    beta = d sqrt(1 + 1/B) sqrt(6) / pi,   mu = m - 0.5772 beta,
+    P(T(R) >= t) = 1 - exp(-(n / n') exp(-(t - mu) / beta)),                                                  (1)
+
+and the gate of words opens where this is at most `WORDS`, for R the pool of novel items or all items of the period.
+A period that speaks is remembered by the T(R) from which on it does: what enters hides nothing that enters later.
+The gate of topics opens for a new topic of at least 3 pool items where none of the periods remembered had one as large.
+The lone gate opens for an item above all recent scores where n P(s) is at most `LONE`. Of N recent scores the k largest
+(2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
+
+    a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,                  (2)
+    sigma = a_0 (1 - xi),  xi' = xi + 1 / k,  P(s) = k / N (1 + xi' (s - u) / sigma)^(-1 / xi').                (3)
+
+(2) are the probability-weighted moments of Hosking and Wallis (1987) with the shape halved: of few excesses it is the
+shape that errs. The 1 / k is that of a prediction: of exponential excesses, (1 + y / (k a_0))^-k is the probability of
+the next one, their scale being not known but estimated. What (3) says below 1 / (1 + N) is extrapolated: no rank can.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+PERIODS, FEWEST = 40, 5  # that a period is compared with
+WORDS, LONE = 0.01, 0.015  # levels of a period
+EARLY = {"pool": 5.0, "items": 6.5}  # t_w from which on words open the gate before there are `FEWEST` periods
+FLOOR = 1 / 2000  # share of documents that a word unseen so far is expected in
+TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
+SUPPORT = 3  # pool items of a topic that opens the gate
+GATES = ("words", "topic", "lone")
+NOBODY = np.zeros(0, dtype=np.int64)
+EULER = 0.5772156649
+LEAST_TAIL = 1e-300
+NARROWEST = 0.05  # of beta: where all periods are the same, equal ones do not speak
+
+
+class Past(NamedTuple):
+    """Statistics of the last periods, oldest first: what the gates carry on, five numbers a period.
+
+    Attributes
+    ----------
+    pool, items : ndarray of float64, shape (at most `PERIODS`, 2)
+        T(R) and the size of R.
+    births : ndarray of int64, shape (at most `PERIODS`,)
+        Pool items of the largest new topic.
+    """
+
+    pool: np.ndarray = np.zeros((0, 2))
+    items: np.ndarray = np.zeros((0, 2))
+    births: np.ndarray = np.zeros(0, dtype=np.int64)
+
+    @classmethod
+    def of(cls, arrays):
+        """Return what was stored, refused where it cannot be.
+
+        Raises
+        ------
+        ValueError
+        """
+        past = cls(*arrays)
+        shapes = [getattr(part, "shape", None) for part in past]
+        if not (shapes[0][1:] == shapes[1][1:] == (2,) and len(shapes[2]) == 1 and max(map(len, past)) <= PERIODS):
+            raise ValueError("what its gates compare with is none")
+        return past
+
+
+class Period(NamedTuple):
+    """Items of a period that the gates look at.
+
+    Attributes
+    ----------
+    X : csr_array, shape (n_items, n_terms)
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents before the period that have the word.
+    n_documents : int
+        Documents before the period.
+    score : ndarray of float64, shape (n_items,)
+    pool : ndarray of int64
+        Rows of the novel items.
+    born : ndarray of int64, shape (n_items,)
+        Number of the topic of each item that is new in the period, 0 for none.
+    """
+
+    X: object
+    frequencies: np.ndarray
+    n_documents: int
+    score: np.ndarray
+    pool: np.ndarray
+    born: np.ndarray
+
+
+class Opened(NamedTuple):
+    """Rows of the items that open a gate, each in rising order; all empty: nothing is new.
+
+    Attributes
+    ----------
+    words, topics, lone : ndarray of int64
+    """
+
+    words: np.ndarray = NOBODY
+    topics: np.ndarray = NOBODY
+    lone: np.ndarray = NOBODY
+
+    @property
+    def rows(self):
+        """All of them once, in rising order."""
+        return np.unique(np.concatenate(self))
+
+    def of(self, row):
+        """Return the gate that an item opens, the first of `GATES`; empty for none."""
+        return next((name for name, rows in zip(GATES, self, strict=True) if row in rows), "")
+
+
+def excess(X, frequencies, n_documents):
+    """Return t_w of each column of the items, 0 where fewer than two have it.
+
+    Parameters
+    ----------
+    X : csr_array, shape (n_items, n_terms)
+        Entries are words that the items have.
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents before that have the word.
+    n_documents : int
+    """
+    n, x = X.shape[0], np.bincount(X.indices, minlength=X.shape[1])
+    shared = x >= 2
+    rate = n * ((frequencies[shared] + 0.5) / (n_documents + 1) + FLOOR)
+    t = np.zeros(X.shape[1])
+    t[shared] = -np.log10(np.maximum(special.pdtrc(x[shared] - 1, rate), LEAST_TAIL))
+    return t
+
+
+def least_excess(past, n, early, level=WORDS):
+    """Return the t from which on a set of n items has a probability of at most `level` under (1)."""
+    if len(past) < FEWEST:
+        return early
+    values, sizes = past.T
+    beta = max(values.std(ddof=1) * np.sqrt(1 + 1 / len(past)) * np.sqrt(6) / np.pi, NARROWEST)
+    location = values.mean() - EULER * beta
+    # 1 - exp(-r e^-z) = level  <=>  z = log r - log(-log(1 - level))
+    ratio = n / max(sizes.mean(), 1.0)
+    return location + beta * (np.log(max(ratio, 1e-12)) - np.log(-np.log1p(-level)))
+
+
+def pareto_tail(scores, recent):
+    """Return P(s) of (3), 1 for scores that are not in the tail.
+
+    Parameters
+    ----------
+    scores, recent : ndarray of float64
+    """
+    k = min(max(round(TAIL * len(recent)), EXCESSES), len(recent) // 2)
+    ordered = np.sort(recent)
+    edge = ordered[-k - 1]
+    y = ordered[-k:] - edge
+    y = y[y > 0]
+    above, k = scores > edge, len(y)
+    if not k:  # more than that share have the largest score: nothing is known of a tail
+        return np.where(above, 1 / (1 + len(recent)), 1.0)
+    mean = y.mean()
+    gap = mean - 2 * np.mean((1 - (np.arange(1, k + 1) - 0.35) / k) * y)
+    shape = min((2 - mean / gap) / 2, 0.5) if gap > 0 else 0.5
+    scale, shape = mean * (1 - shape), shape + 1 / k
+    z = np.maximum(scores - edge, 0) / scale
+    tail = np.exp(-z) if abs(shape) < 1e-9 else np.maximum(1 + shape * z, 0) ** (-1 / shape)
+    return np.where(above, k / len(recent) * tail, 1.0)
+
+
+def judge(past, period, recent, warm_up=False):
+    """Return which items of a period open a gate, and what the next period is compared with.
+
+    Parameters
+    ----------
+    past : Past
+    period : Period
+    recent : ndarray of float64
+        Scores before the period.
+    warm_up : bool
+        The period is silent, and only its words are remembered.
+
+    Returns
+    -------
+    Opened, Past
+    """
+    sets = {"items": np.arange(period.X.shape[0]), "pool": period.pool}
+    words, after = [NOBODY], {"pool": past.pool, "items": past.items}
+    for name, rows in sets.items():
+        if (warm_up and name == "pool") or not len(rows):
+            continue
+        X = period.X[rows]
+        t, seen = excess(X, period.frequencies, period.n_documents), getattr(past, name)
+        limit = least_excess(seen, len(rows), EARLY[name])
+        telling = t >= limit
+        words.append(rows[np.unique(np.repeat(np.arange(len(rows)), np.diff(X.indptr))[telling[X.indices]])])
+        after[name] = np.vstack([seen, [min(t.max(initial=0.0), limit), len(rows)]])[-PERIODS:]
+    if warm_up:
+        return Opened(), past._replace(**after)
+    sizes = np.bincount(period.born[period.pool], minlength=1)
+    sizes[0] = 0
+    largest = int(sizes.max())
+    usual = int(past.births.max(initial=SUPPORT - 1)) if len(past.births) >= FEWEST else max(largest, SUPPORT - 1)
+    topics = period.pool[np.isin(period.born[period.pool], np.flatnonzero(sizes > usual))]
+    births = np.append(past.births, largest)[-PERIODS:]
+    opened = Opened(np.unique(np.concatenate(words)), np.unique(topics), _lone(period, recent))
+    return opened, Past(**after, births=births)
+
+
+def _lone(period, recent):
+    """Return the rows of the pool that open the lone gate."""
+    pool = np.sort(period.pool)
+    above = pool[period.score[pool] > recent.max(initial=-np.inf)]
+    tail = pareto_tail(period.score[above], recent)
+    return above[len(period.score) * tail <= LONE]

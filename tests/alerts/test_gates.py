@@ -1,0 +1,156 @@
+"""Gates of alerts: against SciPy's distributions, silent where nothing enters, open where something does."""
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from odl.alerts import gates
+
+WORDS, LENGTH, SIZE = 1500, 12, 120
+NONE = np.zeros(0, dtype=np.int64)
+
+
+def items_of(rng, n, weights):
+    """Items of words that are drawn alike."""
+    rows = [np.unique(rng.choice(len(weights), LENGTH, p=weights)) for _ in range(n)]
+    starts = np.cumsum([0, *map(len, rows)])
+    words = np.concatenate(rows)
+    return sparse.csr_array((np.ones(len(words)), words, starts), shape=(n, len(weights)))
+
+
+def periods_of(seed, n_periods, enters=None, members=6, recent=500):
+    """Periods of a made stream, with the scores before each; in period `enters` some items share three new words."""
+    rng = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, WORDS - 2)
+    weights = np.append(weights / weights.sum(), np.zeros(3))
+    before = items_of(rng, 2000, weights)
+    frequencies, n_documents, scores = np.bincount(before.indices, minlength=WORDS), 2000, rng.gamma(4, 0.1, recent)
+    for t in range(n_periods):
+        X, score, born = items_of(rng, SIZE, weights).tolil(), rng.gamma(4, 0.1, SIZE), np.zeros(SIZE, dtype=np.int64)
+        if t == enters:
+            X[:members, WORDS - 3 :] = 1.0
+            score[:members] = np.quantile(scores, rng.uniform(0.85, 0.99, members))
+        X = sparse.csr_array(X)
+        pool = np.flatnonzero(score >= np.quantile(scores, 0.8))
+        yield gates.Period(X, frequencies, n_documents, score, pool[np.argsort(-score[pool])], born), scores
+        frequencies = frequencies + np.bincount(X.indices, minlength=WORDS)
+        n_documents, scores = n_documents + SIZE, np.append(scores, score)[-recent:]
+
+
+def opened(periods, past=None):
+    """What opens in each period."""
+    past, told = past or gates.Past(), []
+    for period, scores in periods:
+        opens, past = gates.judge(past, period, scores)
+        told.append(opens)
+    return told, past
+
+
+def test_excess_is_the_tail_of_poisson(rng):
+    X = sparse.random_array((30, 40), density=0.3, rng=rng, format="csr")
+    frequencies = rng.integers(0, 60, 40)
+    x = np.bincount(X.indices, minlength=40)
+    rate = 30 * ((frequencies + 0.5) / 501 + 1 / 2000)
+    expected = np.where(x >= 2, -stats.poisson.logsf(x - 1, rate) / np.log(10), 0.0)
+    np.testing.assert_allclose(gates.excess(X, frequencies, 500), expected, rtol=1e-9)
+
+
+def test_words_of_one_item_say_nothing():
+    X = sparse.csr_array(np.eye(5))
+    assert not gates.excess(X, np.zeros(5, dtype=int), 1000).any()
+
+
+@pytest.mark.parametrize("n", [40, 100, 400])
+@pytest.mark.parametrize("level", [0.01, 0.1])
+def test_the_least_excess_is_a_quantile_of_gumbel(rng, n, level):
+    """Of n items the maximum is that of n / n' sets of the usual size."""
+    past = np.column_stack([rng.gumbel(2, 0.4, 30), rng.integers(80, 120, 30)])
+    t = gates.least_excess(past, n, early=9.0, level=level)
+    beta = past[:, 0].std(ddof=1) * np.sqrt(1 + 1 / 30) * np.sqrt(6) / np.pi
+    usual = stats.gumbel_r(past[:, 0].mean() - 0.5772156649 * beta, beta)
+    assert np.isclose(1 - usual.cdf(t) ** (n / past[:, 1].mean()), level, rtol=1e-6)
+
+
+def test_before_there_are_periods_a_limit_holds(rng):
+    past = np.column_stack([rng.gumbel(2, 0.4, 5), np.full(5, 100.0)])
+    assert gates.least_excess(past[:4], 100, early=9.0) == 9.0 != gates.least_excess(past, 100, early=9.0)
+
+
+def test_one_of_a_hundred_quiet_periods_has_such_words(rng):
+    """By the limit that forty others give it."""
+    values, sizes = rng.gumbel(3, 0.4, (4000, 41)), np.full(40, 100.0)
+    above = [row[-1] >= gates.least_excess(np.column_stack([row[:-1], sizes]), 100, early=9.0) for row in values]
+    assert 0.008 < np.mean(above) < 0.018
+
+
+@pytest.mark.parametrize("shape", [-0.3, 0.0, 0.3])
+def test_the_tail_is_a_generalised_pareto_of_half_the_shape(rng, shape):
+    recent = stats.genpareto(shape, scale=0.2).rvs(40_000, random_state=rng)
+    edge = np.quantile(recent, 0.98)
+    excesses = recent[recent > edge] - edge
+    scores = edge + np.array([0.01, 0.05, 0.1])
+    half = stats.genpareto(shape / 2 + 1 / len(excesses), scale=excesses.mean() * (1 - shape / 2))
+    np.testing.assert_allclose(gates.pareto_tail(scores, recent), 0.02 * half.sf(scores - edge), rtol=0.25)
+    assert gates.pareto_tail(np.array([edge - 0.01]), recent) == 1.0
+
+
+def test_a_tail_falls_and_ties_at_the_top_are_no_tail(rng):
+    recent = rng.gamma(4, 0.1, 300)
+    tail = gates.pareto_tail(np.linspace(recent.max(), 3 * recent.max(), 20), recent)
+    assert np.all(np.diff(tail) < 0) and 0 < tail[-1] < tail[0] < 0.02
+    assert np.array_equal(gates.pareto_tail(np.array([1.0, 1.1]), np.ones(400)), [1.0, 1 / 401])
+
+
+def test_where_nothing_enters_19_of_20_periods_are_silent():
+    told = [opens for seed in range(4) for opens in opened(periods_of(seed, 60))[0]]
+    assert sum(len(opens.rows) > 0 for opens in told) <= len(told) / 20
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_enters_speaks_in_its_period(seed):
+    (*_, opens), past = opened(periods_of(seed, 31, enters=30))
+    assert set(range(6)) <= set(opens.words.tolist()) and len(opens.rows) < 12
+    assert len(past.items) == 31
+    assert past.items[-1, 0] == gates.least_excess(past.items[:-1], SIZE, early=6.5)  # hides nothing that enters next
+
+
+def test_the_last_periods_count_and_no_more_are_carried():
+    """A stream whose words become more even is not judged by what it was."""
+    loud = np.column_stack([np.linspace(30, 60, 40), np.full(40, SIZE)])
+    past = gates.Past(loud, loud, np.full(40, 50))
+    told, past = opened(periods_of(1, 46, enters=45), past)
+    assert len(told[-1].words) >= 6 and not len(told[0].rows)
+    assert len(past.pool) == len(past.items) == len(past.births) == 40 and past.items[:, 0].max() < 30
+
+
+def test_a_new_topic_opens_where_none_was_as_large():
+    period, scores = next(periods_of(2, 1))
+    rows = period.pool[:4]
+    born = period.born.copy()
+    born[rows] = 7
+    many = np.column_stack([np.full(40, 90.0), np.full(40, SIZE)])
+    for births, opens in (([0, 3] * 20, True), ([0, 4] * 20, False), ([0] * 4, False)):
+        past = gates.Past(many, many, np.array(births))
+        told, after = gates.judge(past, period._replace(born=born), scores)
+        assert set(told.topics.tolist()) == (set(rows.tolist()) if opens else set())
+        assert after.births[-1] == 4
+
+
+@pytest.mark.parametrize(("n", "most"), [(300, 0.045), (5000, 0.018)])
+def test_an_item_alone_is_as_rare_as_its_level_says(n, most, rng):
+    X, hits = sparse.csr_array((100, 3)), 0
+    for _ in range(600):
+        recent, score = rng.gamma(4, 0.1, n), rng.gamma(4, 0.1, 100)
+        period = gates.Period(X, np.zeros(3), 1000, score, np.argsort(-score)[:20], np.zeros(100, dtype=np.int64))
+        hits += len(gates.judge(gates.Past(), period, recent)[0].lone) > 0
+    assert 0.005 < hits / 600 <= most
+    score[5] = 6.0
+    period = period._replace(score=score, pool=np.array([5]))
+    told = gates.judge(gates.Past(), period, recent)[0]
+    assert told.lone.tolist() == [5]
+
+
+def test_a_warm_up_is_silent_and_remembers_its_words():
+    period, scores = next(periods_of(3, 1, enters=0))
+    opens, past = gates.judge(gates.Past(), period._replace(pool=NONE), scores[:50], warm_up=True)
+    assert not len(opens.rows) and len(past.items) == 1 and not len(past.pool) and not len(past.births)

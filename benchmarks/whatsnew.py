@@ -199,12 +199,17 @@ def rows_of(name, found, budget):
     return rows
 
 
-def _costs(place, posts, name, quick):
-    """Measure the first run, a week more and nothing to do: CPU seconds, and multiples of a fixed piece of work."""
+def unit_of(posts):
+    """Return the CPU seconds in which scikit-learn counts the words of posts."""
     from sklearn.feature_extraction.text import CountVectorizer
 
+    return min(cpu(CountVectorizer().fit_transform, [post.text for post in posts])[0] for _ in range(3))
+
+
+def _costs(place, posts, name, quick):
+    """Measure the first run, a week more and nothing to do: CPU seconds, and multiples of a fixed piece of work."""
     first, later = newsposts.weeks(posts, 1 if quick else WEEKS, POSTS)
-    unit = min(cpu(CountVectorizer().fit_transform, [post.text for post in first])[0] for _ in range(3))
+    unit = unit_of(first)
     folder = place / "costs"
     (folder / "posts").mkdir(parents=True)
     newsposts.write(folder / "posts" / "first.jsonl", first)

@@ -35,8 +35,8 @@ def cut(source, order, output, t):
             raise ValueError("the batches are no parts of the stream")
         if not 0 <= t < len(starts) - 1:
             raise DataError(f"timestep {t}", f"one of 0 to {len(starts) - 2}", "ask for an existing timestep")
-        chosen = ordered[int(starts[t]) : int(starts[t + 1])]
-    return said_of(write(source, chosen, output, t))
+        members = ordered[int(starts[t]) : int(starts[t + 1])]
+    return said_of(write(source, members, output, t))
 
 
 def write(source, order, output, t):

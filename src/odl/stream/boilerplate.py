@@ -166,20 +166,20 @@ def decide(batch, folder):
     Cut or None
         None where the corpus is read without ``boilerplate``.
     """
-    found = stored.read(batch)
-    if found is None:
+    passages = stored.read(batch)
+    if passages is None:
         return None
-    if len(found) != int(batch["ids"].attrs["length"]):
+    if len(passages) != int(batch["ids"].attrs["length"]):
         raise ValueError("the passages do not fit the documents")
     before = window(folder, int(batch.attrs["t"]))
-    own = tally(found.starts, found.keys, found.sizes, before)
-    gone = repeated(own, before)[np.searchsorted(own.keys, found.keys)]
-    document = np.repeat(np.arange(len(found)), np.diff(found.starts))[gone]
+    own = tally(passages.starts, passages.keys, passages.sizes, before)
+    gone = repeated(own, before)[np.searchsorted(own.keys, passages.keys)]
+    document = np.repeat(np.arange(len(passages)), np.diff(passages.starts))[gone]
     of_document = sparse.csr_array(
-        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(gone))), shape=(len(found), len(gone))
+        (np.ones(len(document), dtype=np.int32), (document, np.flatnonzero(gone))), shape=(len(passages), len(gone))
     )
-    taken = np.bincount(document, found.sizes[gone], minlength=len(found)).astype(np.int32)
-    return Cut(own, taken, sparse.csr_array(of_document @ found.words))
+    taken = np.bincount(document, passages.sizes[gone], minlength=len(passages)).astype(np.int32)
+    return Cut(own, taken, sparse.csr_array(of_document @ passages.words))
 
 
 def window(folder, t):

@@ -40,11 +40,11 @@ def check(n_buckets, max_terms, before):
         expected = f"a number of buckets from {FEWEST} to {MOST}, or 0 for a column a word"
         raise ParameterError(f"hash_terms is {n_buckets}", expected, "correct it")
     if n_buckets and max_terms:
-        given = f"hash_terms {n_buckets} with max_terms {max_terms}"
-        raise ParameterError(given, "one bound on the vocabulary", "set one of them to 0")
+        problem = f"hash_terms {n_buckets} with max_terms {max_terms}"
+        raise ParameterError(problem, "one bound on the vocabulary", "set one of them to 0")
     if before is not None and before.hash_terms != n_buckets:
-        given = f"hash_terms {n_buckets} after {blocks.path_of(before.file)}, which was made with {before.hash_terms}"
-        raise DataError(given, "one number of buckets along a stream", "delete the features and run again")
+        problem = f"hash_terms {n_buckets} after {blocks.path_of(before.file)}, which was made with {before.hash_terms}"
+        raise DataError(problem, "one number of buckets along a stream", "delete the features and run again")
 
 
 def leads(columns, documents):
@@ -66,14 +66,14 @@ def leads(columns, documents):
     --------
     >>> import numpy as np
     >>> from odl.stream.buckets import leads
-    >>> [found.tolist() for found in leads(np.array([4, 2, 4, 4]), np.array([1, 3, 7, 2]))]
+    >>> [part.tolist() for part in leads(np.array([4, 2, 4, 4]), np.array([1, 3, 7, 2]))]
     [[2, 4], [1, 2], [3, 4]]
     """
     order = np.lexsort((-documents, columns))
-    held, firsts = np.unique(columns[order], return_index=True)
+    buckets, firsts = np.unique(columns[order], return_index=True)
     words = order[firsts]
     total = np.add.reduceat(documents[order], firsts) if len(firsts) else documents[:0]
-    return held, words, np.maximum(2 * documents[words] - total, 0)
+    return buckets, words, np.maximum(2 * documents[words] - total, 0)
 
 
 class Buckets:
@@ -133,20 +133,20 @@ class Buckets:
         rows.write_csr(file, "counts", merged, (n_documents, self.n_buckets), np.int32)
         others = np.array([at for at in used.tolist() if self.words[columns[at]] != words[at]], dtype=np.int64)
         group = file.create_group("others")
-        few = (counted.chosen(part, others) for part in counted.parts(counts, cut))
+        few = (counted.columns_of(part, others) for part in counted.parts(counts, cut))
         rows.write_csr(group, "counts", few, (n_documents, len(others)), np.int32)
         storage.write_strings(group, "words", [words[at] for at in others.tolist()])
 
     def _vote(self, words, used, columns, documents):
         """Count the words of a batch for their buckets."""
-        for bucket, at, lead in zip(*(found.tolist() for found in leads(columns, documents)), strict=True):
-            word, held = words[used[at]], int(self.lead[bucket])
+        for bucket, at, lead in zip(*(part.tolist() for part in leads(columns, documents)), strict=True):
+            word, rival = words[used[at]], int(self.lead[bucket])
             if self.words[bucket] == word:
-                self.lead[bucket] = held + lead
-            elif lead > held or not self.words[bucket]:
-                self.words[bucket], self.lead[bucket] = word, lead - held
+                self.lead[bucket] = rival + lead
+            elif lead > rival or not self.words[bucket]:
+                self.words[bucket], self.lead[bucket] = word, lead - rival
             else:
-                self.lead[bucket] = held - lead
+                self.lead[bucket] = rival - lead
 
     def write(self, file):
         """Store them."""
@@ -202,10 +202,10 @@ def shown(words, lead, frequencies):
     >>> shown(["oil", "gas", ""], np.array([5, 2, 0]), np.array([7, 4, 0]))
     ['oil', 'gas+', '']
     """
-    found = list(words)
+    labels = list(words)
     for bucket in np.flatnonzero((2 * lead <= frequencies) & (frequencies > 0)).tolist():
-        found[bucket] += OTHERS
-    return found
+        labels[bucket] += OTHERS
+    return labels
 
 
 def sentence(lead, frequencies):
@@ -240,12 +240,12 @@ def of_document(data, row):
     """
     whole, part = data.counts[row : row + 1], data.others[row : row + 1]
     words = [data.other_words[at] for at in part.indices.tolist()]
-    left, found = dict(zip(whole.indices.tolist(), whole.data.tolist(), strict=True)), {}
+    left, of_bucket = dict(zip(whole.indices.tolist(), whole.data.tolist(), strict=True)), {}
     for bucket, word, count in zip(buckets_of(words, data.hash_terms).tolist(), words, part.data.tolist(), strict=True):
         left[bucket] = left.get(bucket, 0) - count
-        found.setdefault(bucket, []).append(word)
+        of_bucket.setdefault(bucket, []).append(word)
     own = {
-        term: BOTH.join(([data.stored_words[term]] if count > 0 else []) + found.get(term, []))
+        term: BOTH.join(([data.stored_words[term]] if count > 0 else []) + of_bucket.get(term, []))
         for term, count in left.items()
     }
     return Words(own, data.vocabulary)

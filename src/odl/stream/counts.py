@@ -57,11 +57,11 @@ def moved(part, columns, n_terms):
 
 def merged(part, columns, n_terms):
     """Return counts under other columns, ascending, those of one column added up."""
-    found = moved(part, columns, n_terms)
-    found.sum_duplicates()
-    return found
+    counts = moved(part, columns, n_terms)
+    counts.sum_duplicates()
+    return counts
 
 
-def chosen(part, columns):
+def columns_of(part, columns):
     """Return the counts of some columns."""
     return sparse.csr_array(part[:, columns]).astype(np.int32)

@@ -69,16 +69,16 @@ def advance(file, batch, before):
     """
     if before is not None and ("vectors" in before.file) != ("vectors" in batch):
         what = ("without", "with") if "vectors" in batch else ("with", "without")
-        given = f"a batch {what[1]} vectors after one {what[0]}"
-        raise DataError(given, "vectors for all documents, or none", "correct the column")
+        problem = f"a batch {what[1]} vectors after one {what[0]}"
+        raise DataError(problem, "vectors for all documents, or none", "correct the column")
     if "vectors" not in batch:
         return
     vectors = storage.read_array(batch, "vectors", "f", 2)
     past = np.zeros(vectors.shape[1])
     if before is not None:
         if before.raw_vectors.shape[1] != vectors.shape[1]:
-            given = f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
-            raise DataError(given, "vectors of one encoder", "encode all documents alike")
+            problem = f"vectors of {vectors.shape[1]} numbers after some of {before.raw_vectors.shape[1]}"
+            raise DataError(problem, "vectors of one encoder", "encode all documents alike")
         past = total(before.raw_vectors)
         if before.t:
             past = past + storage.read_array(before.file, "vector_total", "f")

@@ -95,8 +95,8 @@ def decide(batch, before):
     """
     if "shingles" not in batch:
         if before is not None and before.groups is not None:
-            given, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
-            raise DataError(given, "a batch of a corpus read for near-duplicates, as before", todo)
+            problem, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
+            raise DataError(problem, "a batch of a corpus read for near-duplicates, as before", todo)
         return None, []
     own, known = _sets(batch), _known(batch, before)
     earlier = before.sets if before and len(before.sets) == known.starts[-1] else _earlier_sets(batch, before, known)
@@ -143,32 +143,32 @@ def _known(batch, before):
         return NONE
     if before.groups is None:
         path = blocks.path_of(before.file)
-        given, todo = (
+        problem, todo = (
             f"{path} has no near-duplicates, {blocks.path_of(batch)} shingles",
             f"delete {os.path.dirname(path)}",
         )
-        raise DataError(given, "features of batches with shingles", f"{todo} and run the same command again")
+        raise DataError(problem, "features of batches with shingles", f"{todo} and run the same command again")
     return before.groups
 
 
 def _earlier_sets(batch, before, known):
     """Return the sets of shingles of the documents whose groups are known."""
-    n_documents, found = np.diff(known.starts).tolist(), []
+    n_documents, batches = np.diff(known.starts).tolist(), []
     folder = os.path.dirname(os.path.abspath(blocks.path_of(batch)))
     for path in storage.earlier(folder, known.t + 1, len(n_documents)):
         with storage.reading(path, "batch") as file:
-            found.append(_sets(file))
-    if [len(sets) for sets in found] != n_documents:
-        given, todo = f"{blocks.path_of(before.file)} is of other batches", f"delete {blocks.path_of(before.file)}"
-        raise DataError(given, f"those in {folder}", f"{todo} and run the same command again")
-    return [one for sets in found for one in sets]
+            batches.append(_sets(file))
+    if [len(sets) for sets in batches] != n_documents:
+        problem, todo = f"{blocks.path_of(before.file)} is of other batches", f"delete {blocks.path_of(before.file)}"
+        raise DataError(problem, f"those in {folder}", f"{todo} and run the same command again")
+    return [one for sets in batches for one in sets]
 
 
 def _sets(batch):
     """Return the set of shingles of each document of an open batch."""
     if "shingles" not in batch:
-        given, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
-        raise DataError(given, "a batch of a corpus read for near-duplicates", todo)
+        problem, todo = f"{blocks.path_of(batch)} has no shingles", "set options.duplicates of the corpus to true"
+        raise DataError(problem, "a batch of a corpus read for near-duplicates", todo)
     matrix, sets = rows.Matrix(batch, "shingles"), []
     for _, part in matrix.parts():
         sets += np.split(part.indices, part.indptr[1:-1])
@@ -215,8 +215,8 @@ def read(file):
     ):
         raise ValueError("documents and groups of near-duplicates differ in number")
     if window != WINDOW:
-        given = f"{blocks.path_of(file)} was made with a window of {window}"
-        raise DataError(given, f"one of {WINDOW}", f"delete {blocks.path_of(file)} and run again")
+        problem = f"{blocks.path_of(file)} was made with a window of {window}"
+        raise DataError(problem, f"one of {WINDOW}", f"delete {blocks.path_of(file)} and run again")
     return groups
 
 

@@ -1,6 +1,6 @@
 """Vocabulary, document frequencies and labels over a stream, with nothing taken from the future.
 
-A chain of files, one per timestep, holds term counts under global term ids (given in order of first appearance, never
+A chain of files, one per timestep, holds term counts under global term ids (by first appearance, never
 changed) with the document frequencies *before* the timestep. What is small is read when a file is opened, documents by
 ranges of rows; all rows are a slice. With a bound on the vocabulary a file holds the terms still known, and their ids
 (`odl.stream.terms`); where words are hashed, columns are buckets (`odl.stream.buckets`).
@@ -59,7 +59,7 @@ class Features:
     base : odl.stream.terms.Base, or None
         The file beside it that holds the words before its own.
     n_numbered, n_left : int
-        Where there is a bound: ids given so far; terms that left before this batch, of those the last one knew.
+        Where there is a bound: ids assigned so far; terms that left before this batch, of those the last one knew.
     ids, times, topics, titles
         As in `odl.files.documents.Documents`.
     vectors : ndarray of float64, shape (n_documents, n_dimensions), or None
@@ -71,9 +71,9 @@ class Features:
     --------
     >>> from odl import corpora
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(40)))
-    >>> batch = features.follow(held.select(range(40, 80)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(40)))
+    >>> batch = features.follow(corpus.select(range(40, 80)), past)
     >>> batch.t, batch.n_before, batch.counts.shape, len(past.vocabulary)
     (1, 40, (40, 1523), 882)
     >>> batch.topics[(batch.novel == 1).argmax()] in {topics for topics in past.topics}
@@ -247,8 +247,8 @@ def read(path: str | os.PathLike) -> Features:
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "0.h5")
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> _ = features.follow(held.select(range(40)), output=path)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> _ = features.follow(corpus.select(range(40)), output=path)
     >>> features.read(path).ids[:2]
     ['sim-000001', 'sim-000002']
     """
@@ -317,8 +317,8 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
     with storage.reading(source, "batch") as batch:
         if int(batch.attrs["t"]) != wanted:
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
-            given = f"{source} is of timestep {int(batch.attrs['t'])}"
-            raise DataError(given, expected, "pass the batch that follows")
+            problem = f"{source} is of timestep {int(batch.attrs['t'])}"
+            raise DataError(problem, expected, "pass the batch that follows")
         known = known_terms.known(before, output, max_terms, hash_terms)
         cut = boilerplate.decide(batch, boilerplate.folder_of(output))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
@@ -355,7 +355,7 @@ def follow(
     max_terms: int = 0,
     hash_terms: int = 0,
 ) -> Features:
-    """Continue the feature chain by documents that are held in memory, as `advance` does by a file of them.
+    """Continue the feature chain by documents in memory, as `advance` does by a file of them.
 
     Boilerplate stays, and near-duplicates are not grouped: both are told by files of the timesteps before.
 
@@ -378,9 +378,9 @@ def follow(
     --------
     >>> from odl import corpora
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(40)))
-    >>> batch = features.follow(held.select(range(40, 80)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(40)))
+    >>> batch = features.follow(corpus.select(range(40, 80)), past)
     >>> batch.n_before
     40
     """

@@ -38,6 +38,6 @@ def seen_after(file):
 
 def write(file, batch, seen, dominant):
     """Store the labels of a batch by all topics, and by the dominant ones, of earlier batches."""
-    for name, chosen, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
-        labels = (label(names[:chosen], past) for names in topics_of(batch))
+    for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
+        labels = (label(names[:most], past) for names in topics_of(batch))
         storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))

@@ -1,6 +1,6 @@
-"""A bound on the vocabulary of a stream: which terms leave, and where those that stay are found in the next timestep.
+"""A bound on the vocabulary of a stream: which terms leave, and where those that stay stand in the next timestep.
 
-Ids are given in order of first appearance and never again: a term that comes back after it has left gets a new one.
+Ids are assigned in order of first appearance and never again: a term that comes back after it has left gets a new one.
 Where there is a bound, the columns of a timestep are the terms that it knows, ascending by id, so that nothing has the
 size of all terms that ever were.
 """
@@ -93,7 +93,7 @@ def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: 
     return np.sort(np.lexsort((terms, frequencies, last))[gone:])
 
 
-def places(held: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def places(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return the position of each id among others, both ascending; -1 for one that is not there.
 
     Examples
@@ -103,10 +103,10 @@ def places(held: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     >>> places(np.array([0, 3, 4]), np.array([0, 4, 6]))
     array([ 0, -1,  1])
     """
-    found = np.searchsorted(wanted, held)
-    there = found < len(wanted)
-    there[there] = wanted[found[there]] == held[there]
-    return np.where(there, found, -1)
+    positions = np.searchsorted(wanted, ids)
+    there = positions < len(wanted)
+    there[there] = wanted[positions[there]] == ids[there]
+    return np.where(there, positions, -1)
 
 
 def aligned(earlier, batch):
@@ -148,12 +148,12 @@ def check_bound(most, before):
     if most < 0:
         raise ParameterError(f"max_terms is {most}", "a number of terms from 1, or 0 for no bound", "correct it")
     if before is not None and before.max_terms != most:
-        given = f"max_terms {most} after {blocks.path_of(before.file)}, which was made with {before.max_terms}"
-        raise DataError(given, "one bound along a stream", "delete the features and run again")
+        problem = f"max_terms {most} after {blocks.path_of(before.file)}, which was made with {before.max_terms}"
+        raise DataError(problem, "one bound along a stream", "delete the features and run again")
 
 
 def number_terms(words, vocabulary, ids=None):
-    """Return the global ids of a batch's words; new ones are appended to the vocabulary, in the order given."""
+    """Return the global ids of a batch's words; new ones are appended to the vocabulary, in their order."""
     ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
     columns = np.empty(len(words), dtype=np.int32)
     # Order of first appearance: by batch, and by spelling inside a batch (the batch's own order).
@@ -211,7 +211,7 @@ class Known:
         self.terms, self.frequencies, self.last = before.terms[stay], self.frequencies[stay], last[stay]
 
     def columns(self, words):
-        """Return the columns of a batch's words; those that are new get the next ids, in the order given."""
+        """Return the columns of a batch's words; those that are new get the next ids, in their order."""
         columns = number_terms(words, self.vocabulary, self.numbers)
         more = len(self.vocabulary) - len(self.frequencies)
         self.frequencies = np.append(self.frequencies, np.zeros(more, dtype=np.int64))

@@ -71,9 +71,9 @@ class Weighed:
     --------
     >>> from odl import corpora
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(40)))
-    >>> batch = features.follow(held.select(range(40, 80)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(40)))
+    >>> batch = features.follow(corpus.select(range(40, 80)), past)
     >>> weighed = batch.weighed(norm="l1", tf="log")
     >>> weighed[:].shape, weighed[:5].sum(axis=1).round(6)
     ((40, 1523), array([1., 1., 1., 1., 1.]))
@@ -82,8 +82,10 @@ class Weighed:
     def __init__(self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None) -> None:
         _check_choice("norm", norm, ("l1", "l2", None))
         if weighting.vocabulary == "fixed" and batch.hash_terms:
-            given = f"vocabulary 'fixed' with hash_terms {batch.hash_terms}, of whose buckets none is the first batch's"
-            raise ParameterError(given, "vocabulary 'growing'", "choose it, or set hash_terms to 0")
+            problem = (
+                f"vocabulary 'fixed' with hash_terms {batch.hash_terms}, of whose buckets none is the first batch's"
+            )
+            raise ParameterError(problem, "vocabulary 'growing'", "choose it, or set hash_terms to 0")
         self.counts, self.shape = batch.counts, batch.counts.shape
         self.settings = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm, "min_df": weighting.min_df}
         self.known = np.arange(self.shape[1]) < batch.n_initial if weighting.vocabulary == "fixed" else None
@@ -93,7 +95,7 @@ class Weighed:
         return self._weighed(self.counts[span])
 
     def take(self, few: np.ndarray) -> sparse.csr_array:
-        """Return a few rows, in the order given."""
+        """Return a few rows, in their order."""
         return self._weighed(self.counts.take(few))
 
     def _weighed(self, counts):
@@ -107,11 +109,11 @@ def _frequencies(batch, idf, corpus):
         if corpus is None:
             raise ParameterError("idf 'corpus' without the last feature file", "the last batch", "pass corpus")
         if batch.terms is not None:
-            given = "idf 'corpus' with max_terms: the last batch has no frequencies of terms that have left"
-            raise ParameterError(given, "idf 'past' or 'none'", "choose one of them, or set max_terms to 0")
+            problem = "idf 'corpus' with max_terms: the last batch has no frequencies of terms that have left"
+            raise ParameterError(problem, "idf 'past' or 'none'", "choose one of them, or set max_terms to 0")
         if corpus.t < batch.t:
-            given = f"the last batch is of timestep {corpus.t}, before {batch.t}"
-            raise ParameterError(given, "the end of the stream", "pass the last features")
+            problem = f"the last batch is of timestep {corpus.t}, before {batch.t}"
+            raise ParameterError(problem, "the end of the stream", "pass the last features")
         return corpus.frequencies_after()[: batch.counts.shape[1]], corpus.n_before + corpus.counts.shape[0]
     if batch.t == 0:
         return batch.frequencies_after(), batch.counts.shape[0]

@@ -25,7 +25,8 @@ STEPS = ("batch", "features", "update", "alerts")
 def daily(posts, documents):
     """Return posts under times by which so many come each day."""
     return [
-        post._replace(time=newsposts.WEEK + at // documents * DAY + at % documents) for at, post in enumerate(posts)
+        post._replace(time=int(newsposts.WEEK) + at // documents * DAY + at % documents)
+        for at, post in enumerate(posts)
     ]
 
 

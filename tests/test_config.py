@@ -14,7 +14,8 @@ from odl import config, learners
 from odl.errors import ConfigError
 
 SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
-DEFAULT = config.merge(yaml.safe_load((ROOT / "config" / "config.yaml").read_text()), config.defaults())
+DEFAULT = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+config.fill(DEFAULT)
 REGRET = {**DEFAULT["regret"], "enabled": True, "runs": ["admm"]}
 
 

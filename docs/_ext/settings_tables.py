@@ -21,19 +21,17 @@ class SettingsTable(SphinxDirective):
         schema = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
         defaults = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
         lines = ["| key | what it takes | default |", "| --- | --- | --- |"]
-        lines += [f"| `{key}` | {said} | {default} |" for key, said, default in keys(schema, schema, defaults)]
+        lines += [f"| `{key}` | {said} | {default} |" for key, said, default in keys(schema, defaults)]
         holder = nodes.Element()
         self.state.nested_parse(StringList(lines, "settings"), 0, holder)
         return holder.children
 
 
-def keys(node, schema, defaults, path=""):
+def keys(node, defaults, path=""):
     """Yield key, what it takes and its default, for every value of a schema."""
-    while "$ref" in node:
-        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
     for name, inner in node.get("properties", {}).items():
         default = defaults.get(name, inner.get("default")) if isinstance(defaults, dict) else inner.get("default")
-        yield from keys(inner, schema, default, f"{path}.{name}".lstrip("."))
+        yield from keys(inner, default, f"{path}.{name}".lstrip("."))
     if path and not node.get("properties"):
         shown = "" if defaults is None or isinstance(defaults, dict) else f"`{json.dumps(defaults)}`"
         yield path, said(node), shown.replace("|", "\\|")

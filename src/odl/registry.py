@@ -1,8 +1,8 @@
 """What the classes and modules of the package say of themselves, in the one file that the workflow reads.
 
-``workflow/schemas/base.json`` is written by hand: what every study has. ``config.schema.json`` beside it is that with
-what this module adds: the settings of every learner, reader and experiment, and under ``registry`` what the rules have
-to know of them. `odl step schema --write` writes it; a test says when it is stale.
+``workflow/schemas/config.schema.json`` has the sections of a configuration (`odl.config.sections`), the settings of
+every learner, reader and experiment, and under ``registry`` what the rules have to know of them. `odl step schema
+--write` writes it; a test says when it is stale.
 """
 
 import ast
@@ -10,48 +10,42 @@ import json
 import os
 import re
 
-from odl import arguments, corpora, learners, rooms
+from odl import corpora, learners, rooms
 from odl.config import setting, sources
-from odl.config.sections import SECTIONS
-from odl.errors import ConfigError
+from odl.config.sections import NAMES, SECTIONS, Stream, Study
 from odl.files import storage
 from odl.report import figures
 
-BASE, SCHEMA = "base.json", "config.schema.json"
+SCHEMA = "config.schema.json"
 FOLDER = "workflow/schemas"
 README = os.path.join("..", "..", "config", "README.md")
 WIDTH = 118
+HEAD = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Configuration of a study",
+    "description": "Made by `odl step schema --write`. Checked by odl.config, which also reads 'select': more "
+    "properties of a map by the value of one of its keys.",
+}
+TAKEN = {
+    "files": {"type": "array", "items": {"type": "string", "pattern": "[a-z0-9_]+/[^/]+"}},
+    "streams": {"type": "array", **NAMES, "minItems": 1},
+    "learners": {"type": "array", **NAMES},
+    "experiments": {"type": "array", **NAMES, "minItems": 1},
+}  # what experiments work on
 UNLISTED = "if it is new, run `odl step schema --write`"
 
 
-def schema(folder=FOLDER):
-    """Return the schema of a configuration, with the registry.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where `BASE` is.
-
-    Raises
-    ------
-    ConfigError
-        If it is not there.
-    """
-    path = os.path.join(folder, BASE)
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read", "the schema written by hand", "run from the repository") from error
+def schema():
+    """Return the schema of a configuration, with the registry."""
+    whole = Study.schema()
     for section, key, entries in (
         ("corpora", "reader", _readers()),
         ("learners", "algorithm", {name: {"properties": entry} for name, entry in learners.schema().items()}),
-        ("experiments", "experiment", _experiments(found["$defs"]["taken"]["properties"])),
+        ("experiments", "experiment", _experiments()),
     ):
         select = {"key": key, "todo": UNLISTED, "schemas": entries}
-        found["properties"][section]["additionalProperties"]["select"] = select
-    found["properties"] |= {section.place: section.schema() for section in SECTIONS}
-    return {**found, "registry": registry()}
+        whole["properties"][section]["additionalProperties"]["select"] = select
+    return {**HEAD, **whole, "registry": registry()}
 
 
 def registry():
@@ -63,7 +57,6 @@ def registry():
         "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},
         "experiments": {name: _experiment(module) for name, module in _modules().items()},
         "figures": {name: _figure(name, needed) for name, needed in figures.FIGURES.items()},
-        "plan": list(arguments.STUDY),
         "stages": _stages(),
     }
 
@@ -74,20 +67,21 @@ def text(found):
 
 
 def tables(text):
-    """Return config/README.md with its tables of sections as the sections have them."""
-    for section in SECTIONS:
-        head = "| key | meaning | values, unit | default |\n| --- | --- | --- | --- |\n"
-        rows = rf"({re.escape(head)})(?:\| `{section.place}\.[^\n]*\n)+"
-        text = re.sub(rows, lambda match, section=section: match[1] + setting.table(section, section.place), text)
+    """Return config/README.md with the tables of the sections, and the rows of single settings, as they are written."""
+    for section in (Stream, *SECTIONS):
+        rows = rf"(?:^\| `{re.escape(section.place)}\.(?!reader|sources|options)[^\n]*\n)+"
+        text = re.sub(rows, lambda _, section=section: setting.table(section, section.place), text, count=1, flags=re.M)
+    for row in setting.table(Study, "", inside=False).splitlines():
+        text = re.sub(rf"^{re.escape(row.split(' | ')[0])} \|.*$", lambda _, row=row: row, text, count=1, flags=re.M)
     return text
 
 
 def write(folder=FOLDER):
-    """Write `SCHEMA` into the folder of `BASE`, and the tables of config/README.md."""
+    """Write `SCHEMA`, and the tables of config/README.md."""
     readme = os.path.join(folder, README)
     with open(readme, encoding="utf-8") as file:
         described = tables(file.read())
-    for path, content in ((os.path.join(folder, SCHEMA), text(schema(folder))), (readme, described)):
+    for path, content in ((os.path.join(folder, SCHEMA), text(schema())), (readme, described)):
         with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(content)
 
@@ -126,11 +120,11 @@ def _modules():
     return {name: experiments.module_of(name) for name in experiments.EXPERIMENTS}
 
 
-def _experiments(taken):
+def _experiments():
     entries = {}
     for name, module in _modules().items():
-        entries[name] = {"properties": {**{key: taken[key] for key in module.TAKES}, **module.SETTINGS}}
-        needed = [key for key in module.TAKES if taken[key].get("minItems")]
+        entries[name] = {"properties": {**{key: TAKEN[key] for key in module.TAKES}, **module.SETTINGS}}
+        needed = [key for key in module.TAKES if TAKEN[key].get("minItems")]
         if needed:
             entries[name]["required"] = needed
     return entries

@@ -15,7 +15,7 @@ from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scores import read_scores
 from odl.files.text import CONTROLS
 from odl.papers import agreement, emerging, emergingfiles
-from odl.papers.emerging import Settings, of_timestep
+from odl.papers.emerging import SmallDictionary, of_timestep
 
 
 def planted(rng, sizes=(12, 9, 6), known=60, words=12, common=20, n=15):
@@ -42,7 +42,7 @@ def planted(rng, sizes=(12, 9, 6), known=60, words=12, common=20, n=15):
 @pytest.mark.parametrize("seed", range(4))
 def test_planted_topics_are_recovered(seed):
     P, score, truth = planted(np.random.default_rng(seed))
-    found = emerging.find(P, score, Settings(share=27 / 87, atoms=3))
+    found = emerging.find(P, score, SmallDictionary(share=27 / 87, atoms=3))
     assert len(found.rows) == 27 and (truth[found.rows] >= 0).all()
     names = [(f"t{topic}",) for topic in truth[found.rows]]
     assert agreement.purity(found.cluster, names) == 1
@@ -56,7 +56,7 @@ def test_planted_topics_are_recovered(seed):
 
 def test_the_result_is_what_is_defined(rng):
     P, score, _ = planted(rng)
-    settings = Settings(share=0.5, atoms=6, min_support=2)
+    settings = SmallDictionary(share=0.5, atoms=6, min_support=2)
     found = emerging.find(P, score, settings)
     again = emerging.find(P, score, settings)
     for first, second in zip(found, again, strict=True):
@@ -78,7 +78,7 @@ def test_the_result_is_what_is_defined(rng):
 
 def test_the_objective_never_rises(rng):
     P, _, _ = planted(rng, known=0)
-    B = emerging.start(P, Settings(atoms=5))
+    B = emerging.start(P, SmallDictionary(atoms=5))
     values = [emerging.alternate(P, B, 0.1, rounds)[2].sum() for rounds in range(6)]
     assert (np.diff(values) <= 1e-12).all() and values[-1] < 0.99 * values[0]
     B, Z, objective = emerging.alternate(P, B, 0.1, 5)
@@ -90,7 +90,7 @@ def test_the_objective_never_rises(rng):
 def test_the_start_is_greedy(rng):
     """Each atom is the best next one, by looking at all."""
     P, _, _ = planted(rng, sizes=(5, 4), known=3)
-    settings = Settings(atoms=4, start_terms=4, min_support=2)
+    settings = SmallDictionary(atoms=4, start_terms=4, min_support=2)
     candidates = sparse.csc_array(emerging.short_atoms(P, 4, 2).T)
     cost = np.array([sparse_code(P, candidates[:, [j]], 0.1)[1] for j in range(P.shape[0])])
     chosen = emerging.start(P, settings).toarray()
@@ -140,14 +140,14 @@ def test_clusters_of_codes():
 @pytest.mark.parametrize("P", [sparse.csr_array((0, 5)), sparse.csr_array((4, 5)), sparse.csr_array([[0.5, 0.5, 0.0]])])
 def test_little_gives_no_cluster(P):
     """No document, empty ones, one only."""
-    found = emerging.find(P, np.ones(P.shape[0]), Settings(share=1.0))
+    found = emerging.find(P, np.ones(P.shape[0]), SmallDictionary(share=1.0))
     assert len(found.rows) == np.count_nonzero(np.diff(P.indptr))
     assert len(found.representative) == 0 and found.atoms.shape == (P.shape[1], 0)
     assert (found.cluster == -1).all() and found.objective == pytest.approx(P.sum())
 
 
 def test_one_document_may_be_a_cluster_if_that_is_asked_for():
-    found = emerging.find(sparse.csr_array([[0.5, 0.5, 0.0]]), np.ones(1), Settings(share=1.0, min_support=1))
+    found = emerging.find(sparse.csr_array([[0.5, 0.5, 0.0]]), np.ones(1), SmallDictionary(share=1.0, min_support=1))
     assert found.cluster.tolist() == [0] and found.representative.tolist() == [0]
     assert found.atoms.toarray().ravel() == pytest.approx([0.5, 0.5, 0.0])
     assert found.objective == pytest.approx(0.1) and found.residual[0] == pytest.approx(0)
@@ -155,11 +155,11 @@ def test_one_document_may_be_a_cluster_if_that_is_asked_for():
 
 def test_where_all_codes_are_zero():
     P = sparse.csr_array(np.eye(6))  # nothing shared
-    found = emerging.find(P, np.ones(6), Settings(share=1.0))
+    found = emerging.find(P, np.ones(6), SmallDictionary(share=1.0))
     assert (found.cluster == -1).all() and found.objective == pytest.approx(6)
     # A heavy penalty leaves every code at zero, whatever is shared.
     P = sparse.csr_array(np.full((6, 3), 1 / 3))
-    found = emerging.find(P, np.ones(6), Settings(share=1.0, lam=1.5, min_support=1))
+    found = emerging.find(P, np.ones(6), SmallDictionary(share=1.0, lam=1.5, min_support=1))
     assert (found.cluster == -1).all() and (found.residual == pytest.approx(1))
 
 
@@ -170,7 +170,7 @@ def test_where_all_codes_are_zero():
         ({"share": 1.5}, "at most 1"),
         ({"share": float("nan")}, "share is nan"),
         ({"atoms": 0}, "atoms is 0"),
-        ({"atoms": 2.0}, "a whole number"),
+        ({"atoms": 2.0}, "an integer"),
         ({"lam": -1}, "lam is -1"),
         ({"lam": True}, "lam is True"),
         ({"min_support": 0}, "min_support is 0"),
@@ -179,7 +179,7 @@ def test_where_all_codes_are_zero():
 )
 def test_settings_out_of_range(settings, message):
     with pytest.raises(ParameterError, match=message):
-        Settings(**settings)
+        SmallDictionary(**settings)
 
 
 def test_wrong_scores_are_refused():
@@ -205,7 +205,7 @@ def made(tmp_path_factory):
 
 
 def test_a_file_reads_as_it_was_written(made, tmp_path):
-    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
+    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.4))
     assert found.run == {"corpus": "wires", "seed": 0, "run": "da", "atoms": 5, "algorithm": "dual_averaging"}
     assert len(found.words) >= 2 and found.settings["share"] == 0.4
     for name in ("a.h5", "b.h5"):
@@ -224,7 +224,7 @@ def test_a_file_reads_as_it_was_written(made, tmp_path):
 
 
 def test_nothing_found_is_written_and_read(made, tmp_path):
-    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings={"share": 0.01})
+    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.01))
     emergingfiles.write(tmp_path / "a.h5", found)
     back = emergingfiles.read_emerging(tmp_path / "a.h5")
     assert len(back.rows) == 1 and back.words == [] and len(back.representative) == 0
@@ -239,7 +239,7 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
     shutil.copy(made / "s1.h5", tmp_path / "s1.h5")
     with edited(tmp_path / "s1.h5") as file:
         file.attrs["weighting"] = json.dumps({"tf": "log", "idf": "none"})
-    chosen = {"settings": {"share": 0.4}}
+    chosen = {"settings": SmallDictionary(share=0.4)}
     found = [of_timestep(path, made / "f1.h5", **chosen)[0].objective for path in (made / "s1.h5", tmp_path / "s1.h5")]
     other = of_timestep(made / "s1.h5", made / "f1.h5", weighting={"tf": "log", "idf": "none"}, **chosen)[0]
     assert found[0] != found[1] == other.objective
@@ -256,7 +256,7 @@ def test_documents_are_weighed_as_the_run_did(made, tmp_path, capsys):
 
 
 def test_control_characters_are_spelt_out_where_a_person_reads(made):
-    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings={"share": 0.4})
+    found, batch = of_timestep(made / "s1.h5", made / "f1.h5", settings=SmallDictionary(share=0.4))
     evil = "a\x00b\x1b[31m\x9bc\u202ed"
     batch.titles = [evil] * len(batch.titles)
     batch.topics = [(evil,) for _ in batch.topics]

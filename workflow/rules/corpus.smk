@@ -101,10 +101,7 @@ checkpoint index:
         code=code("index"),
         made=lambda wildcards, output: f"{os.path.dirname(output.table)}/batches",
         stream=lambda wildcards: json.dumps(
-            {
-                key: config["corpora"][wildcards.corpus][key]
-                for key in ("batches", "protocol", "topic_entry", "ties")
-            }
+            study.Order.part(config["corpora"][wildcards.corpus])
         ),
     shell:
         "odl step index --code {params.code:q} {input.documents:q} {output.table:q} {output.order:q} --seed {wildcards.seed:q}"

@@ -25,9 +25,7 @@ rule regret:
         runtime=minutes(5, base=60),
     params:
         code=code("regret"),
-        options=json.dumps(
-            {key: REGRET[key] for key in ("timesteps", "tolerance", "iterations")}
-        ),
+        options=json.dumps(study.BestFixed.part(REGRET)),
     shell:
         "odl step regret {output:q} --options {params.options:q} --checkpoints {input.checkpoints:q}"
         " --features {input.features:q} > {log:q} 2>&1"

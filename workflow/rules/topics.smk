@@ -22,13 +22,7 @@ rule topics:
         runtime=minutes(0.5),
     params:
         code=code("topics"),
-        settings=json.dumps(
-            {
-                name: value
-                for name, value in config["emerging"].items()
-                if name not in ("enabled", "runs", "sizes")
-            }
-        ),
+        settings=json.dumps(study.SmallDictionary.part(config["emerging"])),
         optional=options(corpus="--corpus-features"),
     shell:
         "odl step topics {input.scores:q} {input.features:q} --output {output.emerging:q} {params.optional:q}"

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 
-from odl import arguments
 from odl.arguments import parse_map, parse_span
 from odl.cli.declare import argument, begins_in, step
 from odl.errors import ParameterError
@@ -73,9 +72,10 @@ def score(args):
 
 
 def _check_run(run):
-    """Refuse a map of other keys, or other kinds of values, than a run has; what they may be is checked in parsing."""
-    arguments.check_map({"hash_terms": 0, **run}, "--run", arguments.RUN)
-    arguments.check_map(run["features"], "--run: features", arguments.FEATURES, optional=True)
+    """Refuse a map of other keys, or other kinds of values, than a run has."""
+    from odl.config import sections
+
+    sections.Chain.of(run, "--run")
     if "algorithm" not in run["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
 

@@ -4,7 +4,6 @@ import glob
 import os
 from functools import partial
 
-from odl import arguments
 from odl.arguments import parse_map
 from odl.cli.declare import argument, begins_in, command, step
 from odl.errors import DataError, ParameterError
@@ -19,9 +18,10 @@ from odl.errors import DataError, ParameterError
     argument("--regret", help="table of regret over seeds, to draw as well"),
 )
 def figures(args):
+    from odl.config import sections
     from odl.report import figures
 
-    arguments.check_map(args.settings, "--settings", arguments.SHOWN, optional=True)
+    sections.Shown.of(args.settings, "--settings")
     figures.write(args.plan, args.tables, args.folder, args.settings, regret=args.regret)
 
 
@@ -40,11 +40,12 @@ def figures(args):
 @begins_in("report/studypage", "rooms")  # the rule names what it asks odl.papers for
 def page(args):
     from odl import rooms
+    from odl.config import sections
     from odl.report import studypage
 
     if args.plan is not None and args.figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
-    arguments.check_map(args.settings, "--settings", arguments.SHOWN, optional=True)
+    sections.Shown.of(args.settings, "--settings")
     emerging = [partial(rooms.papers("emergingpage").section, args.emerging)] if args.emerging else []
     streams = studypage.Streams(args.plan, args.tables, args.figures, args.settings, {"Emerging topics": emerging})
     experiments = [rooms.papers("experiments").section(folder) for folder in args.experiments]

@@ -1,8 +1,8 @@
 """The commands that make a stream: files of a corpus, documents, batches, features."""
 
 import os
+from dataclasses import asdict
 
-from odl import arguments
 from odl.arguments import parse_map
 from odl.cli.declare import argument, step
 from odl.errors import ParameterError
@@ -66,14 +66,11 @@ def _read_shares(args):
     argument("--made", help="folder of the batches made before, to warn of late documents"),
 )
 def index(args):
+    from odl.config import sections
     from odl.stream import batching
 
-    arguments.check_map(args.stream, "--stream", arguments.STREAM)
-    arguments.check_map(args.stream["batches"], "--stream: batches", arguments.BATCHES)
-    arguments.check_map(
-        args.stream["topic_entry"], "--stream: topic_entry", arguments.ENTRY, args.stream["protocol"] != "topic-entry"
-    )
-    batching.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **args.stream)
+    stream = asdict(sections.Order.of(args.stream, "--stream"))
+    batching.index(args.documents, args.table, args.order, seed=args.seed, made=args.made, **stream)
 
 
 @step(

@@ -1,6 +1,5 @@
 """The commands that make tables of scores: evaluation, and over seeds."""
 
-from odl import arguments
 from odl.arguments import parse_map
 from odl.cli.declare import argument, begins_in, step
 
@@ -13,9 +12,10 @@ from odl.cli.declare import argument, begins_in, step
     argument("--scores", nargs="*", default=[]),
 )
 def evaluate(args):
+    from odl.config import sections
     from odl.evaluation import tables
 
-    arguments.check_map(args.options, "--options", arguments.EVALUATE, optional=True)
+    sections.EvaluatedStream.of(args.options, "--options")
     tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
 
 
@@ -27,9 +27,10 @@ def evaluate(args):
 @begins_in("config/__init__", "evaluation/plan")
 def plan(args):
     from odl import config
+    from odl.config import sections
     from odl.evaluation import plan
 
-    arguments.check_map(args.config, "--config", arguments.STUDY)
+    sections.Planned.of(args.config, "--config")
     plan.write_plan(args.output, config.plan(args.config, config.lengths(args.config)))
 
 

@@ -63,7 +63,7 @@ def compile_kernels(args):
 @step(
     "print the schema of the configuration",
     argument("--write", action="store_true", help="write it where the workflow reads it"),
-    argument("--folder", default="workflow/schemas", help="of the part written by hand, base.json"),
+    argument("--folder", default="workflow/schemas", help="where it lies"),
     more="It has what the workflow has to know of learners, readers and experiments.",
 )
 def schema(args):
@@ -72,4 +72,4 @@ def schema(args):
     if args.write:
         registry.write(args.folder)
     else:
-        print(registry.text(registry.schema(args.folder)), end="")
+        print(registry.text(registry.schema()), end="")

@@ -23,15 +23,20 @@ from odl.config.runs import (
     whole_experiment_of,
 )
 from odl.config.schema import check_map, load_schema
-from odl.config.sections import Alerts, defaults
+from odl.config.sections import Alerts, BestFixed, EvaluatedStream, Order, Planned, SmallDictionary, fill
 from odl.config.shares import shares_of
 from odl.errors import ConfigError, OdlError
 
 __all__ = [
     "OF_EXPERIMENTS",
     "Alerts",
+    "BestFixed",
     "ConfigError",
+    "EvaluatedStream",
     "OdlError",
+    "Order",
+    "Planned",
+    "SmallDictionary",
     "alerts_of",
     "atoms_of",
     "check_config",
@@ -39,10 +44,10 @@ __all__ = [
     "check_map",
     "contents_of",
     "corpora_of",
-    "defaults",
     "drop_timers",
     "emerging_of",
     "experiment_of",
+    "fill",
     "lengths",
     "load_schema",
     "merge",

@@ -4,10 +4,9 @@ import difflib
 import re
 
 from odl import trees
-from odl.config.defaults import merge
 from odl.config.runs import atoms_of
 from odl.config.schema import check_map
-from odl.config.sections import FollowedAlerts, defaults
+from odl.config.sections import FollowedAlerts, fill
 from odl.errors import ConfigError, ParameterError
 
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
@@ -23,7 +22,7 @@ def check_config(config, schema):
     ConfigError
         At the first key or value that is wrong, naming the nearest key for a typo.
     """
-    merge(config, defaults())
+    fill(config)
     check_map(config, schema)
     _check_results(config["results"])
     _check_doubles(config)

@@ -3,10 +3,12 @@
 import difflib
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 from odl.config.defaults import merge
 from odl.config.places import SNAKEFILE
+from odl.config.sections import Batches, Study
 from odl.errors import ConfigError
 
 SNAKEFILE = str(SNAKEFILE)
@@ -16,15 +18,6 @@ DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
 OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
 KEEP = 20  # checkpoints of a stream: one in so many stays, and the last two
 LEARNER = "levels"  # unless `runs` names others: then the first of them
-STREAM = {
-    "reader": "documents",
-    "options": {},
-    "protocol": "by-date",
-    "topic_entry": {"held_back": 0.0, "first": 1, "last": 1},
-    "ties": "seeded",
-    "batches": {"by": "documents", "documents": 500, "period": "month", "initial": 500, "flush": True},
-    "timesteps": [],
-}
 
 
 def expand(config):
@@ -62,7 +55,7 @@ def expand(config):
     whole = {
         "study": name,
         "streams": [name],
-        "corpora": {name: merge(stream, STREAM)},
+        "corpora": {name: {"reader": "documents", **stream}},
         "seeds": [0],
         "runs": runs,
         "baselines": {"enabled": False},
@@ -128,25 +121,10 @@ def name_of(folder):
 def _initial(stream):
     batches = stream.get("batches")
     initial = batches.get("initial") if isinstance(batches, dict) else None
-    return initial if isinstance(initial, int) and initial > 0 else STREAM["batches"]["initial"]
+    return initial if isinstance(initial, int) and initial > 0 else Batches.initial
 
 
-KEYS = (
-    *("study", "results", "mirror", "streams", "corpora", "seeds", "features", "atoms", "runs", "learners"),
-    *(
-        "baselines",
-        "evaluate",
-        "regret",
-        "ranks",
-        "block",
-        "shards",
-        "checkpoints",
-        "emerging",
-        "alerts",
-        "experiments",
-        "report",
-    ),
-)
+KEYS = tuple(entry.name for entry in fields(Study))
 
 
 def _check_keys(given):

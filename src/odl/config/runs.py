@@ -1,11 +1,11 @@
 """The runs and experiments of a study: settings, sizes, shards, and the list of all that it runs."""
 
 from odl.config.corpora import order_seed
+from odl.config.sections import Weighting
 from odl.errors import ConfigError
 from odl.files.tables import read_cells
 
 OF_EXPERIMENTS = ("experiment", "files", "streams", "learners", "experiments")  # keys of all experiments
-OF_STREAM = ("max_terms", "hash_terms")  # of the features: for all runs
 BLOCK = 512  # documents of a sum: shards start between two
 
 
@@ -33,7 +33,7 @@ def run_of(config, run, /, **names):
     """
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
-    weighting = {key: value for key, value in config["features"].items() if key not in OF_STREAM}
+    weighting = Weighting.part(config["features"])
     buckets = config["features"].get("hash_terms", 0)
     hashed = {"hash_terms": buckets} if buckets else {}
     return {**names, "learner": learner, "features": {**weighting, **entry.get("features", {})}, **hashed}

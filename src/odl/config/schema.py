@@ -40,7 +40,7 @@ def check_map(value, schema, path=""):
     schema : dict
         From `load_schema`. The subset of JSON schema used here: type, properties, required,
         additionalProperties, items, enum, minimum, maximum, exclusiveMinimum, minItems, minLength, pattern
-        (full match), $ref and ``select`` (more properties, and required ones, of a map with that value of its key).
+        (full match) and ``select`` (more properties, and required ones, of a map with that value of its key).
     path : str
         Names the part in messages.
 
@@ -50,7 +50,7 @@ def check_map(value, schema, path=""):
         At the first key or value that is wrong, naming the nearest key for a typo.
     """
     _check_size(value)
-    _check(value, schema, path, schema)
+    _check(value, schema, path)
 
 
 def _check_size(config):
@@ -70,15 +70,7 @@ def _check_size(config):
     raise ConfigError(given, "a smaller one", "look for an alias (*name) that is repeated or stands in itself")
 
 
-def _resolve(schema, root):
-    while "$ref" in schema:
-        name = schema["$ref"].rsplit("/", 1)[1]
-        schema = root["$defs"][name]
-    return schema
-
-
-def _check(value, schema, path, root):
-    schema = _resolve(schema, root)
+def _check(value, schema, path):
     where = path or "the configuration"
     kinds = schema.get("type", list(TYPES))
     kinds = [kinds] if isinstance(kinds, str) else kinds
@@ -98,12 +90,12 @@ def _check(value, schema, path, root):
         if len(value) < schema.get("minItems", 0):
             raise _wrong(where, value, _describe(schema))
         for position, item in enumerate(value):
-            _check(item, schema.get("items", {}), f"{where}[{position}]", root)
+            _check(item, schema.get("items", {}), f"{where}[{position}]")
     if isinstance(value, dict):
-        _check_map(value, schema, path, root)
+        _check_map(value, schema, path)
 
 
-def _check_map(value, schema, path, root):
+def _check_map(value, schema, path):
     where = path or "the configuration"
     if "select" in schema:
         more = _selected(value, schema["select"], path)
@@ -115,7 +107,7 @@ def _check_map(value, schema, path, root):
         if not isinstance(name, str):
             raise ConfigError(f"the key {name!r} in {where} is not text", "a name", f"write it in quotes: '{name}'")
         if name in known:
-            _check(item, known[name], inner, root)
+            _check(item, known[name], inner)
         elif others is False:
             near = difflib.get_close_matches(name, known, n=1)
             todo = f"did you mean '{near[0]}'?" if near else "remove it"
@@ -123,8 +115,8 @@ def _check_map(value, schema, path, root):
         else:
             names = schema.get("propertyNames")
             if names:
-                _check(name, names, f"the name {inner}", root)
-            _check(item, others if isinstance(others, dict) else {}, inner, root)
+                _check(name, names, f"the name {inner}")
+            _check(item, others if isinstance(others, dict) else {}, inner)
     for name in schema.get("required", []):
         if name not in value:
             raise ConfigError(f"{where} has no '{name}'", f"'{name}' ({_describe(known[name])})", "add it")
@@ -135,7 +127,7 @@ def _selected(value, select, path):
     key, where = select["key"], path or "the configuration"
     if key not in value:
         raise ConfigError(f"{where} has no '{key}'", f"'{key}'", "add it")
-    _check(value[key], {"enum": list(select["schemas"]), "todo": select.get("todo")}, f"{path}.{key}".lstrip("."), {})
+    _check(value[key], {"enum": list(select["schemas"]), "todo": select.get("todo")}, f"{path}.{key}".lstrip("."))
     return select["schemas"][value[key]]
 
 

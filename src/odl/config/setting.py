@@ -5,7 +5,7 @@ The schema, the check, the default of a configuration and the row of config/READ
 
 import json
 import types
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Self, get_args, get_origin
 
@@ -54,9 +54,7 @@ class Section:
 
     def __post_init__(self):
         try:
-            check_map(
-                {entry.name: getattr(self, entry.name) for entry in fields(self)}, _closed(type(self)), self.place
-            )
+            check_map(asdict(self), _closed(type(self)), self.place)
         except OdlError as error:
             raise ParameterError(error.given, error.expected, error.todo) from None
         self.check()
@@ -74,8 +72,9 @@ class Section:
             At the first key or value that is wrong, naming the nearest key for a typo.
         """
         check_map(values, cls.schema(), cls.place if place is None else place)
+        inner = {entry.name: entry.type for entry in fields(cls) if is_section(entry.type) and entry.name in values}
         try:
-            return cls(**values)
+            return cls(**{**values, **{name: kind.of(values[name]) for name, kind in inner.items()}})
         except ParameterError as error:
             raise ConfigError(error.given, error.expected, error.todo) from None
 
@@ -89,9 +88,8 @@ class Section:
         """Return the defaults of the fields that have one, nested as in a configuration."""
         values = {}
         for entry in fields(cls):
-            inner = _section(entry.type)
-            if inner:
-                values[entry.name] = inner.defaults()
+            if is_section(entry.type):
+                values[entry.name] = entry.type.defaults()
             elif entry.default_factory is not MISSING:
                 values[entry.name] = entry.default_factory()
             elif entry.default is not MISSING:
@@ -102,10 +100,9 @@ class Section:
     def schema(cls) -> dict:
         """Return the JSON schema of the section, closed."""
         entries = fields(cls)
-        needed = [one.name for one in entries if _section(one.type) is None and one.default is one.default_factory]
+        needed = [one.name for one in entries if not is_section(one.type) and one.default is one.default_factory]
         properties = {one.name: _schema(one) for one in entries}
-        more = {"required": needed} if needed else {}
-        return {"type": "object", "additionalProperties": False, "properties": properties, **more}
+        return closed(properties, *needed)
 
 
 @cache
@@ -114,17 +111,25 @@ def _closed(section):
     return section.schema()
 
 
-def _section(kind):
-    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
+def closed(properties: dict, *needed: str) -> dict:
+    """Return the schema of a map with these keys and no others."""
+    required = {"required": list(needed)} if needed else {}
+    return {"type": "object", "additionalProperties": False, "properties": properties, **required}
+
+
+def is_section(kind: Any) -> bool:
+    """Return whether an annotation is a section."""
+    return isinstance(kind, type) and issubclass(kind, Section)
 
 
 def _schema(entry):
     """Return the schema of a field: its kind from the annotation, the rest from `setting`."""
-    if _section(entry.type):
+    if is_section(entry.type):
         return entry.type.schema()
     said = entry.metadata
     described = {"description": said["meaning"]} if said["meaning"] else {}
-    default = {} if entry.default is MISSING else {"default": entry.default}
+    factory = {} if entry.default_factory is MISSING else {"default": entry.default_factory()}
+    default = factory if entry.default is MISSING else {"default": entry.default}
     return {**_kind(entry.type), **default, **said["limits"], **described}
 
 
@@ -137,14 +142,14 @@ def _kind(kind):
     return {"type": kinds[0] if len(kinds) == 1 else kinds}
 
 
-def table(section: type[Section], key: str) -> str:
-    """Return a section and those inside it as a table of config/README, without its head."""
+def table(section: type[Section], key: str, inside: bool = True) -> str:
+    """Return a section, and those inside it, as a table of config/README without its head."""
     lines = []
     for entry in fields(section):
         inner, said = f"{key}.{entry.name}".lstrip("."), entry.metadata
-        if _section(entry.type):
-            lines.append(table(entry.type, inner))
-        else:
+        if is_section(entry.type):
+            lines.append(table(entry.type, inner) if inside else "")
+        elif said["meaning"]:
             lines.append(f"| `{inner}` | {said['meaning']} | {_values(entry)} | {_default(entry)} |\n")
     return "".join(lines)
 
@@ -170,6 +175,6 @@ def _default(entry):
     if entry.default_factory is not MISSING:
         return f"`{json.dumps(entry.default_factory())}`"
     if entry.default is MISSING:
-        return "(none)"
+        return "(the default study's)"
     plain = isinstance(entry.default, str) and entry.default
     return f"`{plain or json.dumps(entry.default)}`"

@@ -17,8 +17,17 @@ from odl.text.tokens import TOKENS_SCHEMA, check_words, tally, token_options
 
 READER = "documents"
 OWN_FILES = True
+COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
+ROLES = (*COLUMNS, "url", "vector")
 OPTIONS = {
-    "columns": {"$ref": "#/$defs/columns"},
+    "columns": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            **{role: {"type": ["string", "null"]} for role in ROLES},
+            "text": {"type": ["string", "array", "null"], "items": {"type": "string"}, "minItems": 1},
+        },
+    },
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "minLength": 1},
     "encoding": encodings.SCHEMA,
@@ -32,8 +41,6 @@ OPTIONS = {
     "vectors": encoder.SCHEMA,
 }
 
-COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
-ROLES = (*COLUMNS, "url", "vector")
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
 REPEATED = ("mail", "feed")  # where the same id is the same document once more
 

@@ -67,7 +67,7 @@ class Loop:
         """Do what is to be done; return the number of timesteps."""
         self.read()
         stream, seed = self.folder.stream, self.folder.names["seed"]
-        settings = {key: stream[key] for key in ("batches", "protocol", "topic_entry", "ties")}
+        settings = study.Order.part(stream)
         self.step("index", seed=seed, stream=settings, made=self.folder.folder_of("batch"))
         rows = self.rows()
         self.expect(rows)

@@ -5,13 +5,14 @@ clustering text of the CIKM paper was not available. The start of the small dict
 are choices made here.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.coding import sparse_code
+from odl.config.sections import SmallDictionary
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
 from odl.evaluation.scores import read_scores
@@ -24,66 +25,6 @@ NONE = -1  # cluster of a document that belongs to none
 CANDIDATES = 500  # most novel documents that an atom may start from: bounds the start for large batches
 FIT: dict[str, Any] = {"iterations": 300, "tolerance": 1e-4}
 FALL = 1e-5  # alternations end when the objective falls by a smaller share
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the search for emerging topics is given.
-
-    Parameters
-    ----------
-    share : float
-        Share of the documents with a known term that is looked at, the most novel ones; in (0, 1].
-    atoms : int
-        Most atoms of the small dictionary.
-    lam : float
-        Weight of the l1 penalty on its codes, at least 0.
-    start_terms : int
-        Heaviest terms of a document that an atom starts from; 0 takes them all.
-    rounds : int
-        Most alternations of coding and fitting.
-    min_support : int
-        Fewest documents of a cluster.
-    terms : int
-        Most words that stand for a cluster.
-
-    Raises
-    ------
-    ParameterError
-        If one is outside its domain.
-
-    Examples
-    --------
-    >>> from odl.papers.emerging import Settings
-    >>> Settings(share=0.2).min_support
-    3
-    """
-
-    share: float = 0.1
-    atoms: int = 10
-    lam: float = 0.1
-    start_terms: int = 5
-    rounds: int = 10
-    min_support: int = 3
-    terms: int = 8
-
-    def __post_init__(self):
-        least = {"atoms": 1, "start_terms": 0, "rounds": 1, "min_support": 1, "terms": 1}
-        for name in (entry.name for entry in fields(self)):
-            value = getattr(self, name)
-            whole = name in least
-            if isinstance(value, bool) or not isinstance(value, int | np.integer if whole else int | float):
-                raise _domain(name, value, "a whole number" if whole else "a number")
-            if whole and value < least[name]:
-                raise _domain(name, value, f"a whole number of at least {least[name]}")
-        if not 0 < self.share <= 1:
-            raise _domain("share", self.share, "a number above 0 and at most 1")
-        if not 0 <= self.lam < float("inf"):
-            raise _domain("lam", self.lam, "a finite number of at least 0")
-
-
-def _domain(name, value, expected):
-    return ParameterError(f"emerging topics: {name} is {value!r}", expected, f"correct {name}")
 
 
 class Topics(NamedTuple):
@@ -110,7 +51,7 @@ class Topics(NamedTuple):
     >>> from scipy.sparse import csr_array
     >>> from odl.papers import emerging
     >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
-    >>> found = emerging.find(P, np.ones(8), emerging.Settings(share=1.0))
+    >>> found = emerging.find(P, np.ones(8), emerging.SmallDictionary(share=1.0))
     >>> found.atoms.toarray().T.round(2), found.representative
     (array([[0.5, 0.5, 0. , 0. ],
            [0. , 0. , 0.5, 0.5]]), array([0, 4]))
@@ -281,7 +222,7 @@ def group(Z, min_support):
     return number[own], atoms
 
 
-def find(P: sparse.csr_array, score: np.ndarray, settings: Settings | None = None) -> Topics:
+def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | None = None) -> Topics:
     """Find the emerging topics of a timestep.
 
     Parameters
@@ -290,7 +231,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: Settings | None = Non
         The batch, rows of unit l1 norm.
     score : ndarray, shape (n_documents,)
         Novelty scores, larger is more novel; of any learner.
-    settings : Settings, optional
+    settings : SmallDictionary, optional
 
     Returns
     -------
@@ -307,10 +248,10 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: Settings | None = Non
     >>> from scipy.sparse import csr_array
     >>> from odl.papers import emerging
     >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
-    >>> emerging.find(P, np.ones(8), emerging.Settings(share=1.0)).cluster
+    >>> emerging.find(P, np.ones(8), emerging.SmallDictionary(share=1.0)).cluster
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    settings = settings or Settings()
+    settings = settings or SmallDictionary()
     score = np.asarray(score, dtype=np.float64)
     if score.shape != (P.shape[0],) or np.isnan(score).any():
         given = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(np.isnan(score).any())
@@ -334,8 +275,7 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
         Score file of the timestep.
     source : path-like
         Features of the same timestep.
-    settings : dict, optional
-        Of `Settings`.
+    settings : SmallDictionary, optional
     weighting : dict, optional
         tf, idf, min_df, vocabulary; by default those of the run, which the score file names. The norm is l1,
         whatever the learner's.
@@ -354,7 +294,7 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
     ParameterError, StorageError
         If a setting is out of range, or a file missing or damaged.
     """
-    chosen = Settings(**(settings or {}))
+    settings = settings or SmallDictionary()
     run, batch = emergingfiles.score_run(scores), read_scores(scores)
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
@@ -364,12 +304,12 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
     whole = features.read(corpus_features) if corpus_features else None
     weighting = emergingfiles.score_weighting(scores) if weighting is None else weighting
     P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
-    found = find(P, batch.scores[run["run"]], chosen)
-    pairs = top_terms(found.atoms, chosen.terms)
+    found = find(P, batch.scores[run["run"]], settings)
+    pairs = top_terms(found.atoms, settings.terms)
     held = emergingfiles.Emerging(
         t=batch.t,
         run=run,
-        settings=asdict(chosen),
+        settings=asdict(settings),
         rows=found.rows,
         ids=[batch.ids[row] for row in found.rows],
         cluster=found.cluster,
@@ -387,4 +327,4 @@ def warm_up():
     P = sparse.csr_array(
         np.array([[0.5, 0.3, 0.2, 0.0], [0.4, 0.4, 0.1, 0.1], [0.0, 0.2, 0.4, 0.4], [0.1, 0, 0.5, 0.4]])
     )
-    find(P, np.ones(4), Settings(share=1.0, atoms=2, min_support=1, rounds=2))
+    find(P, np.ones(4), SmallDictionary(share=1.0, atoms=2, min_support=1, rounds=2))

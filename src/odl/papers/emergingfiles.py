@@ -33,7 +33,7 @@ class Emerging:
     run : dict
         corpus, seed, run, atoms and algorithm of the learner whose scores were used.
     settings : dict
-        As `odl.papers.emerging.Settings`.
+        As `odl.config.sections.SmallDictionary`.
     rows : ndarray of int64, shape (n,)
         The selected documents as rows of the batch, most novel first.
     ids : list of str

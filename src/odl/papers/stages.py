@@ -1,14 +1,11 @@
 """Steps of the papers' studies: emerging topics, regret, experiments (`odl step NAME`)."""
 
-from odl import arguments
-from odl.arguments import LIST, NUMBER, WHOLE, parse_map
+from dataclasses import asdict
+
+from odl.arguments import parse_map
 from odl.cli.declare import argument, step
 from odl.errors import ParameterError
 
-EMERGING = {"share": NUMBER, "atoms": WHOLE, "lam": NUMBER, "start_terms": WHOLE, "rounds": WHOLE}
-EMERGING |= {"min_support": WHOLE, "terms": WHOLE}
-REGRET = {"timesteps": WHOLE, "tolerance": NUMBER, "iterations": WHOLE}
-REGRETS = {"runs": LIST, "sizes": LIST}
 RULE = argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count")
 
 
@@ -29,14 +26,14 @@ RULE = argument("--topics", choices=["all", "dominant"], default="all", help="wh
     argument("--json", action="store_true", help="print JSON"),
 )
 def topics(args):
+    from odl.config import sections
     from odl.papers import emerging, emergingfiles
 
-    arguments.check_map(args.settings, "--settings", EMERGING, optional=True)
-    arguments.check_map(args.weighting or {}, "--weighting", arguments.FEATURES, optional=True)
+    sections.Weighting.of(args.weighting or {}, "--weighting")
     found, batch = emerging.of_timestep(
         args.scores,
         args.features,
-        settings=args.settings,
+        settings=sections.SmallDictionary.of(args.settings, "--settings"),
         weighting=args.weighting,
         corpus_features=args.corpus_features,
     )
@@ -83,10 +80,11 @@ def emergings(args):
     argument("--options", type=parse_map, default={}, help="JSON: timesteps, tolerance, iterations"),
 )
 def regret(args):
+    from odl.config import sections
     from odl.papers import regrettables
 
-    arguments.check_map(args.options, "--options", REGRET, optional=True)
-    regrettables.write(args.output, args.checkpoints, args.features, **args.options)
+    options = asdict(sections.BestFixed.of(args.options, "--options"))
+    regrettables.write(args.output, args.checkpoints, args.features, **options)
 
 
 @step(
@@ -96,10 +94,11 @@ def regret(args):
     argument("--options", type=parse_map, required=True, help="JSON: runs, atoms"),
 )
 def regrets(args):
+    from odl.config import sections
     from odl.papers import regrettables
 
-    arguments.check_map(args.options, "--options", REGRETS)
-    regrettables.gather_regret(args.plan, args.output, **args.options)
+    of = sections.Regret.of(args.options, "--options")
+    regrettables.gather_regret(args.plan, args.output, runs=of.runs, sizes=of.sizes)
 
 
 @step(

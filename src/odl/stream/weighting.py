@@ -1,48 +1,12 @@
 """TF-IDF weights of term counts, computed on load, so that every learner reads the same chain in its own way."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from odl.config.sections import Weighting
 from odl.errors import ParameterError
-
-
-@dataclass(frozen=True)
-class Weighting:
-    """How the counts of a run's documents become weights.
-
-    Parameters
-    ----------
-    tf, min_df
-        As in `weigh`.
-    idf : {"past", "corpus", "none"}
-        Frequencies of the earlier batches (batch 0: its own), of the whole corpus, or no idf.
-    vocabulary : {"growing", "fixed"}
-        All terms known so far, or those of batch 0 only.
-
-    Raises
-    ------
-    ParameterError
-        If a setting is none of these.
-
-    Examples
-    --------
-    >>> from odl.stream.weighting import Weighting
-    >>> Weighting(tf="log")
-    Weighting(tf='log', idf='past', min_df=0, vocabulary='growing')
-    """
-
-    tf: str = "raw"
-    idf: str = "past"
-    min_df: int = 0
-    vocabulary: str = "growing"
-
-    def __post_init__(self):
-        _check_choice("tf", self.tf, ("raw", "log"))
-        _check_choice("idf", self.idf, ("past", "corpus", "none"))
-        _check_choice("vocabulary", self.vocabulary, ("growing", "fixed"))
 
 
 def _check_choice(name, value, choices):

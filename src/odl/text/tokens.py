@@ -24,7 +24,15 @@ KEPT = 1 << 19  # pieces that are remembered
 SPACED = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
 TOKENS = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
 
-TOKENS_SCHEMA = {"$ref": "#/$defs/tokens"}  # of workflow/schemas/base.json
+TOKENS_SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "lowercase": {"type": "boolean"},
+        "pattern": {"type": "string", "minLength": 1},
+        "stop_words": {"type": ["string", "array", "null"], "items": {"type": "string"}},
+    },
+}
 
 
 def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:

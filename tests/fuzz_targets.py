@@ -538,6 +538,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(12)
 )
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+config.fill(DEFAULT)
 SCHEMA = config.load_schema(ROOT / "workflow/schemas/config.schema.json")
 
 

@@ -301,7 +301,7 @@ def test_the_command_prints_what_it_writes(made, tmp_path):
         (["f1.h5", "f1.h5"], "kind 'features'"),
         (["absent.h5", "f1.h5"], "does not exist"),
         (["s1.h5", "f1.h5", "--settings", '{"share": 2}'], "share is 2"),
-        (["s1.h5", "f1.h5", "--settings", '{"shares": 0.2}'], "has a key 'shares'"),
+        (["s1.h5", "f1.h5", "--settings", '{"shares": 0.2}'], "'--settings.shares' is not a key"),
         (["s1.h5", "f1.h5", "--weighting", '{"tf": "x"}'], "tf is 'x'"),
         (["s1.h5", "f1.h5", "--weighting", '{"idf": "corpus"}'], "pass corpus"),
     ],

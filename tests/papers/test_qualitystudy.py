@@ -34,6 +34,7 @@ def whole():
     """Return the configuration as the workflow has it: with the values of the default study."""
     found = yaml.safe_load((CONFIG.parent / "config.yaml").read_text())
     update_config(found, yaml.safe_load(CONFIG.read_text()))
+    config.fill(found)
     return found
 
 

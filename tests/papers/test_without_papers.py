@@ -28,9 +28,10 @@ from odl import config, registry
 schema = config.load_schema("workflow/schemas/config.schema.json")
 with open("config/config.yaml", encoding="utf-8") as file:
     study = yaml.safe_load(file)
+config.fill(study)
 study |= {"emerging": {**study["emerging"], "enabled": False}, "regret": {**study["regret"], "enabled": False}}
 config.check_config(study, schema)
-made = registry.schema("workflow/schemas")
+made = registry.schema()
 print(made["registry"]["experiments"], "regret" in made["registry"]["figures"], study["streams"] != [])
 """
 

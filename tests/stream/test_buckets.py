@@ -322,6 +322,7 @@ def test_the_fixed_vocabulary_is_refused_and_the_rest_is_not(stream, tmp_path):
 )
 def test_a_configuration_that_makes_no_sense_is_refused(change, said):
     defaults = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    config.fill(defaults)
     schema = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
     hashed = copy.deepcopy(change)
     hashed["features"] = {"hash_terms": 100, **hashed.get("features", {})}

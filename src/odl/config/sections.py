@@ -2,15 +2,15 @@
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from odl.config.defaults import merge
 from odl.config.setting import Section, closed, setting
 from odl.errors import ParameterError
 
-SHARE = {"exclusiveMinimum": 0, "maximum": 1}
-NAMES = {"items": {"type": "string", "minLength": 1}}
-SIZES = {"items": {"type": "integer", "minimum": 1}}
+SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
+NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
+SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 
 
 @dataclass(frozen=True)
@@ -465,7 +465,7 @@ class Study(Planned):
             {"reader": {"type": "string"}, "sources": {"type": "array", **NAMES}, **Stream.schema()["properties"]}
         ),
     )
-    features: Features
+    features: Features  # type: ignore[assignment]  # a map in the plan
     learners: dict = setting(
         propertyNames={"type": "string", "pattern": r"[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*"},
         additionalProperties=closed(
@@ -477,7 +477,7 @@ class Study(Planned):
             "algorithm",
         ),
     )
-    baselines: Baselines
+    baselines: Baselines  # type: ignore[assignment]
     evaluate: Evaluation
     regret: Regret
     ranks: dict = setting({}, additionalProperties={"type": "integer", "minimum": 1})

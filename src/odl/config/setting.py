@@ -7,7 +7,7 @@ import json
 import types
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Self, get_args, get_origin
+from typing import Any, ClassVar, Self, cast, get_args, get_origin
 
 from odl.config.schema import check_map
 from odl.errors import ConfigError, OdlError, ParameterError
@@ -148,7 +148,7 @@ def table(section: type[Section], key: str, inside: bool = True) -> str:
     for entry in fields(section):
         inner, said = f"{key}.{entry.name}".lstrip("."), entry.metadata
         if is_section(entry.type):
-            lines.append(table(entry.type, inner) if inside else "")
+            lines.append(table(cast(type[Section], entry.type), inner) if inside else "")
         elif said["meaning"]:
             lines.append(f"| `{inner}` | {said['meaning']} | {_values(entry)} | {_default(entry)} |\n")
     return "".join(lines)

@@ -1,0 +1,59 @@
+"""A setting is written once, as a field of its section: all else follows."""
+
+import copy
+from dataclasses import dataclass, fields
+
+import pytest
+from conftest import ROOT
+
+from odl.config.sections import Alerts, Batches, FollowedAlerts, Order, Stream, Study
+from odl.config.setting import setting, table
+from odl.errors import ConfigError, ParameterError
+
+
+@dataclass(frozen=True)
+class MoreAlerts(FollowedAlerts):
+    patience: int = setting(2, "periods that a topic may be small in", "periods", minimum=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreStudy(Study):
+    alerts: MoreAlerts
+
+
+def test_a_setting_of_alerts_is_one_field():
+    """Schema, default, argument of the step, check and row of the table."""
+    entry = MoreStudy.schema()["properties"]["alerts"]["properties"]["patience"]
+    assert entry == {
+        "type": "integer",
+        "default": 2,
+        "minimum": 1,
+        "description": "periods that a topic may be small in",
+    }
+    assert MoreStudy.defaults()["alerts"] == {**FollowedAlerts.defaults(), "patience": 2}
+    assert MoreAlerts.of({"patience": 3}, "--settings").patience == 3
+    assert MoreAlerts.part({"patience": 3, "other": 1}) == {"patience": 3}
+    row = "| `alerts.patience` | periods that a topic may be small in | periods, from 1 | `2` |"
+    assert table(MoreAlerts, "alerts").splitlines()[-1] == row
+    with pytest.raises(ConfigError, match="did you mean 'patience'"):
+        MoreAlerts.of({"patiense": 3})
+    with pytest.raises(ParameterError, match="patience is 0; expected an integer at least 1"):
+        MoreAlerts(patience=0)
+
+
+def test_nobody_else_names_a_setting_of_alerts_to_describe_it():
+    """Beside its section a setting stands where it is used: the name of none is in the workflow's rules."""
+    rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    own = {entry.name for entry in fields(Alerts)} - {"topics", "terms", "window", "budget", "level", "past"}
+    assert len(own) > 5 and not {name for name in own if f'"{name}"' in rules}
+
+
+def test_what_is_inside_a_section_is_one_too():
+    stream = Order.of({"batches": {"documents": 9}, "protocol": "topic-entry"}, "--stream")
+    assert stream.batches == Batches(documents=9) and stream.topic_entry.last == 1
+    with pytest.raises(ConfigError, match=r"--stream\.batches\.documents is 0"):
+        Order.of({"batches": {"documents": 0}}, "--stream")
+    defaults = Stream.defaults()
+    before = copy.deepcopy(defaults)
+    defaults["timesteps"].append(1)
+    assert Stream.defaults() == before, "a default is shared"

@@ -68,12 +68,12 @@ def tail_probability(scores: ArrayLike, recent: ArrayLike) -> np.ndarray:
     return (1.0 + len(recent) - np.searchsorted(recent, scores, side="left")) / (1.0 + len(recent))
 
 
-def tails(found, recent, warm_up=1):
+def tails(novelty, recent, warm_up=1):
     """Return the tail probability of each document, and whether there are too few recent scores to tell.
 
     Parameters
     ----------
-    found : odl.novelty.Novelty
+    novelty : odl.novelty.Novelty
     recent : ndarray of float64
         Scores before the period.
     warm_up : int
@@ -85,13 +85,13 @@ def tails(found, recent, warm_up=1):
         A document without a word has 1: it is unexplained, and says nothing.
     """
     waits = len(recent) < warm_up
-    tail = np.ones(len(found.score)) if waits else tail_probability(found.score, recent)
-    return np.where(found.empty, 1.0, tail), waits
+    tail = np.ones(len(novelty.score)) if waits else tail_probability(novelty.score, recent)
+    return np.where(novelty.empty, 1.0, tail), waits
 
 
-def recent_after(recent, found, window):
+def recent_after(recent, novelty, window):
     """Return the scores that the next period is compared with: the last of documents with words."""
-    return np.append(recent, found.score[~found.empty])[-window:]
+    return np.append(recent, novelty.score[~novelty.empty])[-window:]
 
 
 def most_novel(rows, score):
@@ -147,12 +147,12 @@ def calibrate(batches: Sequence[np.ndarray], window: int = 2000) -> list[np.ndar
     """
     if window < 1:
         raise ParameterError(f"a window of {window} documents", "at least 1", "pass a larger window")
-    recent, found = np.empty(0), []
+    recent, probabilities = np.empty(0), []
     for scores in batches:
         scores = np.asarray(scores, dtype=np.float64)
-        found.append(tail_probability(scores, recent))
+        probabilities.append(tail_probability(scores, recent))
         recent = np.concatenate([recent, scores])[-window:]
-    return found
+    return probabilities
 
 
 def precision_at(scores: ArrayLike, labels: ArrayLike, budget: float) -> float:
@@ -249,7 +249,7 @@ def detection_delays(alerts: Sequence[ArrayLike], topics: Sequence[Sequence[tupl
     >>> detection_delays(alerts, topics)
     [Delay(topic='space', t=1, documents=2, missed=1, waited=3)]
     """
-    known, found, position = set(), {}, 0
+    known, delays, position = set(), {}, 0
     for t, (flags, labels) in enumerate(zip(alerts, topics, strict=True)):
         flags = np.asarray(flags, dtype=bool)
         if len(flags) != len(labels):
@@ -260,14 +260,14 @@ def detection_delays(alerts: Sequence[ArrayLike], topics: Sequence[Sequence[tupl
                 if t == 0:
                     known.add(name)
                 elif name not in known:
-                    first = found.setdefault(name, [t, position, 0, 0, -1])
+                    first = delays.setdefault(name, [t, position, 0, 0, -1])
                     first[2] += 1
                     if first[4] < 0 and flag:
                         first[4] = position - first[1] + 1
                     elif first[4] < 0:
                         first[3] += 1
             position += 1
-    return [Delay(name, t, total, missed, waited) for name, (t, _, total, missed, waited) in found.items()]
+    return [Delay(name, t, total, missed, waited) for name, (t, _, total, missed, waited) in delays.items()]
 
 
 def detection_cost(

@@ -45,7 +45,7 @@ class Found(NamedTuple):
     joined: list
 
 
-def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
+def advance(memory, t, Q, pool, novel, ids, vocabulary, settings):
     """Find the topics of one period.
 
     Parameters
@@ -56,7 +56,7 @@ def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
         The items of the period, rows of unit l2 norm.
     pool : ndarray of int
         Rows of Q that new topics are made of, most novel first; none while it warms up.
-    odd : ndarray of bool, shape (n_items,)
+    novel : ndarray of bool, shape (n_items,)
         Items with scores that recent ones seldom had. A group is no new topic if more than half of the items of the
         period that belong to it are not: the stream knows it, and a few of its documents are unusual.
     ids : list of str
@@ -71,21 +71,21 @@ def advance(memory, t, Q, pool, odd, ids, vocabulary, settings):
     memory = widened(memory, Q.shape[1])
     near = _nearest(Q, memory.sums, memory.reach)
     topic = np.where(near >= 0, np.append(memory.number, NONE)[near], NONE)
-    memory, found = _births(memory, t, Q, pool[topic[pool] == NONE], odd, settings)
+    memory, births = _births(memory, t, Q, pool[topic[pool] == NONE], novel, settings)
     place = {number: row for row, number in enumerate(memory.number.tolist())}
-    for number, rows, _ in found.born:
+    for number, rows, _ in births.born:
         topic[rows] = number
-    if found.born:
-        fresh = np.array([place[number] for number, *_ in found.born])
+    if births.born:
+        fresh = np.array([place[number] for number, *_ in births.born])
         free = np.flatnonzero(topic == NONE)
         near = _nearest(Q[free], memory.sums[fresh], memory.reach[fresh])
         topic[free] = np.where(near >= 0, np.append(memory.number[fresh], NONE)[near], NONE)
-    memory = _learned(memory, Q, topic, found.born)
+    memory = _learned(memory, Q, topic, births.born)
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, vocabulary, settings)
     memory = remembered(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
-    born = [(number, best) for number, _, best in found.born]
-    return limited(memory, settings), Found(topic, sizes, changes, born, found.joined)
+    born = [(number, best) for number, _, best in births.born]
+    return limited(memory, settings), Found(topic, sizes, changes, born, births.joined)
 
 
 def growth_chance(count, total, before, total_before):
@@ -118,7 +118,7 @@ class _Births(NamedTuple):
     joined: list
 
 
-def _births(memory, t, Q, free, odd, settings):
+def _births(memory, t, Q, free, novel, settings):
     """Put free items of the pool, and loose ones of earlier periods, into new topics."""
     if not len(free):
         return memory, _Births([], [])
@@ -130,7 +130,7 @@ def _births(memory, t, Q, free, odd, settings):
         members = np.flatnonzero(owner == owner[first])
         if members[0] != first or len(members) < settings.support:
             continue
-        if not _is_new(both[members], Q, odd, settings):
+        if not _is_new(both[members], Q, novel, settings):
             continue
         number = memory.given + len(born) + 1
         now, past = members[members < len(free)], members[members >= len(free)] - len(free)
@@ -155,18 +155,18 @@ def _reach(members, settings):
     return max(settings.same, settings.reach * linkage.own_likeness(members))
 
 
-def _is_new(members, Q, odd, settings):
+def _is_new(members, Q, novel, settings):
     """Tell whether at least half of the items that a group reaches are odd ones."""
     centre = unit(memories.total(members)[0])
     reached = np.asarray((Q @ centre.T).todense()).ravel() >= _reach(members, settings)
-    return 2 * int(odd[reached].sum()) >= int(reached.sum())
+    return 2 * int(novel[reached].sum()) >= int(reached.sum())
 
 
 def _opened(memory, members, t, n_now, settings):
     """Return the memory with one more topic, made of these items; those of this period are counted later."""
-    total, held = memories.total(members)
+    total, occurrences = memories.total(members)
     sums = largest_per_row(total, KEPT)
-    held = held.data[np.searchsorted(held.indices, sums.indices)]
+    occurrences = occurrences.data[np.searchsorted(occurrences.indices, sums.indices)]
     earlier = members.shape[0] - n_now
     values = {"number": memory.given + 1, "birth": t, "last": t, "items": earlier, "state": NEW}
     values["reach"] = _reach(members, settings)
@@ -175,13 +175,13 @@ def _opened(memory, members, t, n_now, settings):
         for name, value in values.items()
     }
     counts = np.vstack([memory.counts, np.zeros((1, memory.counts.shape[1]), dtype=np.int64)])
-    held = sparse.csr_array((held.astype(np.float32), sums.indices, sums.indptr), shape=sums.shape)
+    occurrences = sparse.csr_array((occurrences.astype(np.float32), sums.indices, sums.indptr), shape=sums.shape)
     return replace(
         memory,
         given=memory.given + 1,
         names=[*memory.names, ""],
         sums=memories.stacked(memory.sums, sums.astype(np.float32)),
-        held=memories.stacked(memory.held, held),
+        held=memories.stacked(memory.held, occurrences),
         counts=counts,
         **grown,
     )
@@ -189,11 +189,11 @@ def _opened(memory, members, t, n_now, settings):
 
 def _learned(memory, Q, topic, born):
     """Add the items of each topic to its sum; those that a new topic was made of are in it."""
-    made = {number: set(rows.tolist()) for number, rows, _ in born}
+    founders = {number: set(rows.tolist()) for number, rows, _ in born}
     place = {number: row for row, number in enumerate(memory.number.tolist())}
-    sums, held = {}, {}
+    sums, occurrences = {}, {}
     for number in np.unique(topic[topic != NONE]).tolist():
-        rows = [item for item in np.flatnonzero(topic == number).tolist() if item not in made.get(number, ())]
+        rows = [item for item in np.flatnonzero(topic == number).tolist() if item not in founders.get(number, ())]
         if not rows:
             continue
         row = place[number]
@@ -204,8 +204,8 @@ def _learned(memory, Q, topic, born):
         count = sparse.csr_array(count * kept + occurs).sorted_indices()
         sums[row] = largest_per_row(sparse.csr_array(total * kept + more), KEPT).astype(np.float32)
         counted = count.data[np.searchsorted(count.indices, sums[row].indices)].astype(np.float32)
-        held[row] = sparse.csr_array((counted, sums[row].indices, sums[row].indptr), shape=sums[row].shape)
-    return replace(memory, sums=memories.replaced(memory.sums, sums), held=memories.replaced(memory.held, held))
+        occurrences[row] = sparse.csr_array((counted, sums[row].indices, sums[row].indptr), shape=sums[row].shape)
+    return replace(memory, sums=memories.replaced(memory.sums, sums), held=memories.replaced(memory.held, occurrences))
 
 
 def _counted(memory, t, topic, settings):
@@ -242,8 +242,8 @@ def _named(memory, vocabulary, settings):
     for row, items in enumerate(memory.items.tolist()):
         gone = memory.sums.indptr[row] == memory.sums.indptr[row + 1]  # all its words have left the vocabulary
         if not (names[row] and gone) and (not names[row] or items <= NAMED):
-            held = memory.held[[row]].data
-            names[row] = " ".join(linkage.name(memory.sums[[row]], held, items, vocabulary, settings.terms))
+            occurrences = memory.held[[row]].data
+            names[row] = " ".join(linkage.name(memory.sums[[row]], occurrences, items, vocabulary, settings.terms))
     return replace(memory, names=names)
 
 

@@ -44,12 +44,12 @@ def find(place, ident):
 
 def sources(place):
     """Return the names of the files that the documents of a stream came from."""
-    found = set()
+    names = set()
     for path in glob.glob(os.path.join(glob.escape(os.path.join(os.path.dirname(place.features), "batches")), "*.h5")):
         with storage.reading(path, "batch") as file:
             if "files" in storage.names_in(file, "/"):
-                found.update(map(visible, storage.read_strings(file, "files")))
-    return found - {""}
+                names.update(map(visible, storage.read_strings(file, "files")))
+    return names - {""}
 
 
 def document(place, t, row, watch):
@@ -78,16 +78,16 @@ def document(place, t, row, watch):
     counts = data.counts[:]
     words = sparse.csr_array((record.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    held = data.frequencies + np.bincount(counts[firsts].indices, minlength=counts.shape[1])
-    shared = held >= 2
+    frequencies = data.frequencies + np.bincount(counts[firsts].indices, minlength=counts.shape[1])
+    shared = frequencies >= 2
     terms = reasons.lead(words, row, shared, counts.shape[1])
-    led = int(shared[terms].sum())
+    leading = int(shared[terms].sum())
     span = slice(counts.indptr[row], counts.indptr[row + 1])
     shares = dict(zip(counts.indices[span].tolist(), words.data[span].tolist(), strict=True))
     terms += sorted(shares.keys() - set(terms), key=lambda term: -shares[term])
     number, named = int(record.topic[row]), data.words_of(row)
     topic = watch.topics.get(number)
-    state = [found for at, found in topic.history if at <= t][-1] if topic else "new"
+    state = [change for at, change in topic.history if at <= t][-1] if topic else "new"
     origin = _origin(place, t, row)
     alert = Alert(
         t=t, rank=int((record.score > record.score[row]).sum()) + 1, id=visible(data.ids[row]),
@@ -95,7 +95,7 @@ def document(place, t, row, watch):
         title=heading(data.titles[row]), time=int(data.times[row]), **origin, score=float(record.score[row]),
         tail=float(record.tail[row]), topic=number, topic_name=topic.name if topic else (), state=state, folded=False,
         reasons=tuple(Reason(visible(named[term]), shares[term]) for term in terms),
-        context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=led,
+        context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=leading,
         own=sum(share for term, share in shares.items() if not shared[term]),
     )  # fmt: skip
     return alert, earlier(place, data, row)
@@ -169,7 +169,7 @@ def earlier(place, data, row):
     return best
 
 
-def document_text(alert, found, warm_up):
+def document_text(alert, before, warm_up):
     """Return an explanation as a person reads it."""
     lines = [alert.title or alert.id, f"  id: {alert.id}  ({show.place(alert) or 'no date'})"]
     calibrated = (
@@ -197,9 +197,9 @@ def document_text(alert, found, warm_up):
         sample = f", e.g. {near.id}" if near.id else ""
         where = f"atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample})"
         lines.append(f"  nearest of the dictionary: {where}: {' '.join(near.words)}")
-    if found:
-        where = ", ".join(part for part in (show.date_of(found.time), f"period {found.t}") if part)
-        lines.append(f"  most similar before: {found.id} (cosine {found.likeness:.2f}, {where}) {found.title[:80]}")
+    if before:
+        where = ", ".join(part for part in (show.date_of(before.time), f"period {before.t}") if part)
+        lines.append(f"  most similar before: {before.id} (cosine {before.likeness:.2f}, {where}) {before.title[:80]}")
     return "\n".join(lines)
 
 

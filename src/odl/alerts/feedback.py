@@ -43,8 +43,8 @@ class Entry(NamedTuple):
     @property
     def topic(self):
         """Number of the topic, 0 if it is about none."""
-        found = TOPIC.fullmatch(self.what)
-        return int(found[1]) if found else NONE
+        match = TOPIC.fullmatch(self.what)
+        return int(match[1]) if match else NONE
 
     @property
     def when(self):
@@ -74,8 +74,8 @@ def check_entry(entry, where="feedback"):
     if entry.until and entry.until != GROWS:
         _day(entry.until, where)
     if entry.until == GROWS and not entry.topic:
-        given = f"{where} says until {GROWS} of {entry.what!r}"
-        raise DataError(given, "a topic: documents and sources do not grow", "give a date or leave it empty")
+        said = f"{where} says until {GROWS} of {entry.what!r}"
+        raise DataError(said, "a topic: documents and sources do not grow", "give a date or leave it empty")
     return entry
 
 
@@ -119,7 +119,7 @@ def add(folder, entry):
     with atomic.locked(path) as alone:
         if not alone:
             print(f"odl: {folder} has no locks (its file system); let one command at a time write", file=sys.stderr)
-        write(folder, [held for held in read(folder) if held.what != entry.what] + [entry])
+        write(folder, [line for line in read(folder) if line.what != entry.what] + [entry])
     return path
 
 
@@ -208,12 +208,12 @@ def members(alerts, features, numbers):
     dict
         Number of a topic (as text) to a list of ids.
     """
-    found = {str(number): [] for number in sorted(numbers)}
+    ids_of = {str(number): [] for number in sorted(numbers)}
     for topics, ids in _periods(alerts, features):
         for row, number in enumerate(topics):
             if number in numbers:
-                found[str(number)].append(ids[row])
-    return found
+                ids_of[str(number)].append(ids[row])
+    return ids_of
 
 
 def _periods(alerts, features):

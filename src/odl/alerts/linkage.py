@@ -34,8 +34,8 @@ def near_duplicates(P: sparse.csr_array) -> np.ndarray:
     first, columns = np.arange(P.shape[0]), sparse.csr_array(P.T)
     for start in range(0, P.shape[0], BLOCK):
         cosines = sparse.coo_array(P[start : start + BLOCK] @ columns)
-        found = (cosines.data >= ALIKE) & (cosines.col < cosines.row + start)
-        rows, earlier = cosines.row[found] + start, cosines.col[found]
+        similar = (cosines.data >= ALIKE) & (cosines.col < cosines.row + start)
+        rows, earlier = cosines.row[similar] + start, cosines.col[similar]
         order = np.lexsort((-earlier, rows))  # of several the first one is written last
         first[rows[order]] = earlier[order]
     for row in np.flatnonzero(first < np.arange(len(first))):
@@ -91,14 +91,14 @@ def own_likeness(Q):
     return float(np.mean(inner / sizes)) if Q.shape[0] > 1 else 0.0
 
 
-def name(sums, held, items, vocabulary, most):
+def name(sums, occurrences, items, vocabulary, most):
     """Return the words of a topic's name, the most telling first.
 
     Parameters
     ----------
     sums : csr_array, shape (1, n_terms)
         Sum of its items.
-    held : ndarray
+    occurrences : ndarray
         For each stored term of `sums` the number of items that have it.
     items : int
     vocabulary : list of str
@@ -109,6 +109,6 @@ def name(sums, held, items, vocabulary, most):
     tuple of str
         By the product of weight and items. A word of one item only never stands in it.
     """
-    weight = np.where(held >= max(2.0, SHARED * items), sums.data * held, 0.0)
+    weight = np.where(occurrences >= max(2.0, SHARED * items), sums.data * occurrences, 0.0)
     order = np.lexsort((sums.indices, -weight))[:most]
     return tuple(vocabulary[sums.indices[at]] for at in order if weight[at] > 0)

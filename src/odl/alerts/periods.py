@@ -253,14 +253,14 @@ def read_topics(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        held = file["memory"]
+        memory = file["memory"]
         columns = ("number", "birth", "items", "state", "linked")
-        columns = [storage.read_array(held, name, "i").tolist() for name in columns]
-        rows = zip(*columns, storage.read_strings(held, "names"), strict=True)
+        columns = [storage.read_array(memory, name, "i").tolist() for name in columns]
+        rows = zip(*columns, storage.read_strings(memory, "names"), strict=True)
         known = {
             number: Known(birth, items, STATES[state], name, atom) for number, birth, items, state, atom, name in rows
         }
-        return len(storage.read_array(held, "recent", "f")), known
+        return len(storage.read_array(memory, "recent", "f")), known
 
 
 def read_births(path):
@@ -294,23 +294,23 @@ def read_carried(path, run=None, settings=None, t=None):
         If the file is damaged, or of another run, other settings or another timestep.
     """
     with storage.reading(path, KIND) as file:
-        held, heading = file["memory"], _heading(file)
-        values = {"given": int(held.attrs["given"])}
+        group, heading = file["memory"], _heading(file)
+        values = {"given": int(group.attrs["given"])}
         for entry in fields(Memory):
             if entry.type is list:
-                values[entry.name] = storage.read_strings(held, entry.name)
+                values[entry.name] = storage.read_strings(group, entry.name)
             elif entry.type is sparse.csr_array:
-                values[entry.name] = storage.read_csr(held, entry.name)
+                values[entry.name] = storage.read_csr(group, entry.name)
             elif entry.name != "given":
-                values[entry.name] = storage.read_array(held, entry.name, "if", ndim=None)
+                values[entry.name] = storage.read_array(group, entry.name, "if", ndim=None)
         carried = Carried(
             **heading,
             digest=str(file.attrs["digest"]),
             memory=Memory(**values),
-            **{name: storage.read_array(held, name, "if") for name in ("recent", "opened", "linked")},
-            documents=storage.read_strings(held, "documents"),
-            terms=checkpoints.read_terms(held),
-            gates=_read_gates(held),
+            **{name: storage.read_array(group, name, "if") for name in ("recent", "opened", "linked")},
+            documents=storage.read_strings(group, "documents"),
+            terms=checkpoints.read_terms(group),
+            gates=_read_gates(group),
         )
         memory = carried.memory
         if carried.terms is not None and memory.sums.shape[1] != len(carried.terms):
@@ -319,9 +319,9 @@ def read_carried(path, run=None, settings=None, t=None):
             raise ValueError("its topics differ in number")
         if memory.sums.shape != memory.held.shape or memory.sums.nnz != memory.held.nnz:
             raise ValueError("its topics have words of different number")
-    for name, given, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
-        if wanted is not None and given != wanted:
-            raise _other(path, f"{name} {given}", f"{wanted}")
+    for name, value, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
+        if wanted is not None and value != wanted:
+            raise _other(path, f"{name} {value}", f"{wanted}")
     if t is not None and carried.t != t:
         raise _other(path, f"timestep {carried.t}", f"timestep {t}")
     return carried
@@ -333,5 +333,5 @@ def _read_gates(group):
     return Past.of(storage.read_array(group, f"gates_{name}", "if", ndim=None) for name in Past._fields)
 
 
-def _other(path, given, expected):
-    return StorageError(f"{path} is of {given}", expected, f"delete {path} and run the same command again")
+def _other(path, kind, expected):
+    return StorageError(f"{path} is of {kind}", expected, f"delete {path} and run the same command again")

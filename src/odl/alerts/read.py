@@ -46,8 +46,8 @@ class Place(NamedTuple):
     def features(self) -> str:
         """Folder of the features of the stream: of its seed, or of seed 0 where nothing is drawn."""
         seed = os.path.dirname(os.path.dirname(self.run))
-        own = os.path.join(seed, "features")
-        return own if os.path.isdir(own) else os.path.join(os.path.dirname(seed), "seed0", "features")
+        path = os.path.join(seed, "features")
+        return path if os.path.isdir(path) else os.path.join(os.path.dirname(seed), "seed0", "features")
 
 
 def place_of(folder, stream=None):
@@ -70,9 +70,9 @@ def place_of(folder, stream=None):
         raise DataError(f"{folder} is no folder", "one with alerts", "name another one, or run it first")
     for pattern in (*PATTERNS, os.path.join(glob.escape(project.results_of(folder)), BELOW)):
         # normpath, and below: a folder may be called anything, also "[1]".
-        found = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
-        found = [path for path in found if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
-        places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(found)}
+        paths = sorted(glob.glob(os.path.join(glob.escape(folder), pattern)) if pattern else [folder])
+        paths = [path for path in paths if os.path.exists(os.path.join(path, "0.h5")) and _of_alerts(path)]
+        places = {os.path.abspath(path).split(os.sep)[-5]: path for path in reversed(paths)}
         if stream is not None and places:
             if stream not in places:
                 raise DataError(
@@ -80,8 +80,8 @@ def place_of(folder, stream=None):
                 )
             places = {stream: places[stream]}
         if len(places) > 1:
-            given = f"{folder} has alerts of the streams {', '.join(sorted(places))}"
-            raise DataError(given, "one of them", f"name it: --stream {min(places)}")
+            several = f"{folder} has alerts of the streams {', '.join(sorted(places))}"
+            raise DataError(several, "one of them", f"name it: --stream {min(places)}")
         if places:
             ((name, path),) = places.items()
             return Place(folder, path, name)
@@ -204,12 +204,12 @@ class Earlier:
         return _topic(known.birth, time, ident, title, history, known.name, documents)
 
 
-def watch(held, entries=(), budget=None, place=None, earlier=None, opens=GATES):
+def watch(stream, entries=(), budget=None, place=None, earlier=None, opens=GATES):
     """Put the records of a stream together, and choose what is shown of each period.
 
     Parameters
     ----------
-    held : iterable of odl.alerts.periods.Record
+    stream : iterable of odl.alerts.periods.Record
         Oldest first.
     entries : sequence of odl.alerts.feedback.Entry
     budget : int or float, optional
@@ -226,10 +226,10 @@ def watch(held, entries=(), budget=None, place=None, earlier=None, opens=GATES):
     earlier = earlier or Earlier()
     verdicts, topics, shown, labelled = feedback.Verdicts(entries), _Topics(earlier), [], False
     atoms = _by_atom((number, known.atom) for number, known in earlier.known.items() if known.atom >= 0)
-    for record in held:
+    for record in stream:
         _follow(topics, record)
-        chosen = record.settings["budget"] if budget is None else budget
-        shown.append(_period(record, topics, verdicts, chosen, atoms, opens))
+        room = record.settings["budget"] if budget is None else budget
+        shown.append(_period(record, topics, verdicts, room, atoms, opens))
         for alert in shown[-1].alerts:
             if alert.topic:
                 counts = topics[alert.topic]["alerts"]

@@ -83,7 +83,7 @@ def explain(
     learner: Learner,
     state: State,
     P: sparse.csr_array,
-    found: novelty.Novelty,
+    scored: novelty.Novelty,
     names: Sequence[str],
     *,
     n_words: int | None = None,
@@ -98,7 +98,7 @@ def explain(
     state : odl.learners.State
         That scored the documents.
     P : csr_array, shape (n_documents, n_terms)
-    found : odl.novelty.Novelty
+    scored : odl.novelty.Novelty
         Their scores.
     names : sequence of str
         Word of each term.
@@ -126,18 +126,18 @@ def explain(
     >>> {word: round(share, 2) for word, share in why.words.items()}
     {'orbit': 0.2, 'oil': 0.14, 'crude': 0.04}
     """
-    words, context = novelty.shares(learner, state, P, found)
+    words, context = novelty.shares(learner, state, P, scored)
     near, tops = nearest(P, widen(state.dictionary, n_rows=P.shape[1]), n_atoms), {}
     explanations = []
-    for row, (score, rest) in enumerate(zip(found.score.tolist(), context.tolist(), strict=True)):
+    for row, (score, rest) in enumerate(zip(scored.score.tolist(), context.tolist(), strict=True)):
         atoms = []
         for atom, cosine in near[row]:
             if atom not in tops:
                 top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]]), atom_words)[0]
                 tops[atom] = [(names[term], weight) for term, weight in top]
-            atoms.append(Atom(atom, cosine, float(found.codes[row, atom]), tops[atom]))
-        chosen = heaviest(words, row, n_words)
-        explanations.append(Explanation(score, {names[term]: part for term, part in chosen}, rest, atoms))
+            atoms.append(Atom(atom, cosine, float(scored.codes[row, atom]), tops[atom]))
+        heavy = heaviest(words, row, n_words)
+        explanations.append(Explanation(score, {names[term]: part for term, part in heavy}, rest, atoms))
     return explanations
 
 
@@ -180,10 +180,10 @@ def lead(words, row, shared, most=5):
     return sorted(terms, key=lambda term: not shared[term])[:most]
 
 
-def word_shares(learner, state, P, found, counts):
+def word_shares(learner, state, P, scored, counts):
     """Return the words' shares of the scores (`odl.novelty.shares`) in single precision, entries as of the counts."""
-    held = novelty.shares(learner, state, P, found)[0]
-    return shares.with_data(counts, shares.entries(held, counts)).astype(np.float32)
+    parts = novelty.shares(learner, state, P, scored)[0]
+    return shares.with_data(counts, shares.entries(parts, counts)).astype(np.float32)
 
 
 def shared_terms(frequencies, Q, firsts):

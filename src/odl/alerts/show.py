@@ -157,7 +157,7 @@ def heading(watch, period):
 
 def topic_line(topic, t):
     """Return name, number, state and sizes of a topic in a period."""
-    state = [held for at, held in topic.history if at <= t][-1]
+    state = [change for at, change in topic.history if at <= t][-1]
     now, past = topic.sizes.get(t, 0), topic.before(t)
     size = f"{now} document{'s' * (now != 1)}" + (f", {past} before" if past else "")
     return f"Topic {topic.number} [{state}] {' '.join(topic.name)} ({size})"
@@ -182,9 +182,9 @@ def closing(watch, period):
     if others:
         names = ", ".join(f"{number} {' '.join(watch.topics[number].name[:3])}" for number in others[:8])
         lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))
-    for held in period.withheld:
-        what = UNSAID.get(held.verdict, f"{held.verdict} {held.what}")
-        lines.append(f"Held back: {held.items} ({what}).")
+    for entry in period.withheld:
+        what = UNSAID.get(entry.verdict, f"{entry.verdict} {entry.what}")
+        lines.append(f"Held back: {entry.items} ({what}).")
     return lines
 
 
@@ -239,9 +239,9 @@ def shares(alert, most=WORDS, space=" "):
         limit = f" (none above {percent(highest)})" * (highest < rest)
         parts.append(f"{'other words' if heaviest else 'shared words'} {percent(rest)}{limit}")
     words = " ".join(reason.word for reason in alert.reasons[alert.led :][:OWN])
-    own = percent(alert.own) + f" ({words})" * bool(words) if abs(alert.own) >= LEAST * total else ""
+    alone = percent(alert.own) + f" ({words})" * bool(words) if abs(alert.own) >= LEAST * total else ""
     context = percent(alert.context) if abs(alert.context) >= LEAST * total else ""
-    return Shares(", ".join(parts), own, context)
+    return Shares(", ".join(parts), alone, context)
 
 
 def reasons(alert, most=WORDS):

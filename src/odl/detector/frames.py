@@ -54,9 +54,9 @@ def read_frame(frame, text, time=None, id=None):
                 if times[-1] == NO_TIME:
                     raise ValueError("the time is missing")
         except ValueError as error:
-            given = f"document {ids[row]!r} of the frame: {error}"
+            refusal = f"document {ids[row]!r} of the frame: {error}"
             expected = "a text and a time for every document" if "time" in values else "a text for every document"
-            raise ParameterError(given, expected, "correct or drop it") from error
+            raise ParameterError(refusal, expected, "correct or drop it") from error
     if not texts:
         raise ParameterError("a frame without documents", "at least one", "pass documents")
     return frame.index, ids, np.array(times, dtype=np.int64) if "time" in values else None, texts
@@ -69,15 +69,15 @@ def _as_pandas(frame, text):
     try:
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     except ImportError as error:  # polars asks pyarrow
-        given = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
+        refusal = f"a frame of {type(frame).__module__.partition('.')[0]} ({error})"
         raise ParameterError(
-            given, "one that converts to pandas", "install what is missing, or pass one of pandas"
+            refusal, "one that converts to pandas", "install what is missing, or pass one of pandas"
         ) from error
     if isinstance(frame, list | tuple) or getattr(frame, "ndim", None) == 1:
         frame = pd.DataFrame({text: frame})
     if not isinstance(frame, pd.DataFrame):
-        given, todo = f"a {type(frame).__name__} as the frame", f"pass e.g. pandas.DataFrame({{{text!r}: texts}})"
-        raise ParameterError(given, "a data frame of pandas or polars, or a list of texts", todo)
+        refusal, todo = f"a {type(frame).__name__} as the frame", f"pass e.g. pandas.DataFrame({{{text!r}: texts}})"
+        raise ParameterError(refusal, "a data frame of pandas or polars, or a list of texts", todo)
     return frame
 
 
@@ -96,8 +96,8 @@ def batches(times, n_documents, period=None, initial=1):
     """
     if times is None:
         if period is not None:
-            given = f"period={period!r} for a frame without times"
-            raise ParameterError(given, "a column of times", "pass time=..., or period=None")
+            refusal = f"period={period!r} for a frame without times"
+            raise ParameterError(refusal, "a column of times", "pass time=..., or period=None")
         return [np.arange(n_documents)]
     rows = batching.order([], times, 0, "source")
     if period is None:
@@ -118,10 +118,10 @@ def table(index, ids, times, parts):
     """
     import pandas as pd
 
-    found = pd.concat([pd.DataFrame(part) for part in parts]).sort_values("row").drop(columns="row")
-    found["item"] = [ids[row] for row in found["item"]]
-    found.index = index
-    found.insert(0, "id", ids)
+    frame = pd.concat([pd.DataFrame(part) for part in parts]).sort_values("row").drop(columns="row")
+    frame["item"] = [ids[row] for row in frame["item"]]
+    frame.index = index
+    frame.insert(0, "id", ids)
     if times is not None:
-        found.insert(1, "time", times)
-    return found
+        frame.insert(1, "time", times)
+    return frame

@@ -67,14 +67,14 @@ class Mechanism(LearnerSettings):
         >>> why.atoms[0].number, round(why.atoms[0].cosine, 2)
         (0, 0.9)
         """
-        P, found = self._judged(X)
+        P, scored = self._judged(X)
         model = self._model()
         names = self._names(P.shape[1]) if feature_names is None else feature_names
         if len(names) != P.shape[1]:
-            given = f"{len(names)} feature_names for {P.shape[1]} columns"
-            raise ParameterError(given, "one for each", "pass the names of all columns")
+            refusal = f"{len(names)} feature_names for {P.shape[1]} columns"
+            raise ParameterError(refusal, "one for each", "pass the names of all columns")
         state = model.fit_terms(self.state_, P.shape[1])
-        return reasons.explain(model, state, P, found, names, n_words=n_words, n_atoms=n_atoms)
+        return reasons.explain(model, state, P, scored, names, n_words=n_words, n_atoms=n_atoms)
 
     def _fit(self, X):
         """Start from a batch as it was passed; return what `_begin` does."""
@@ -135,13 +135,13 @@ class Mechanism(LearnerSettings):
         folds = min(self.folds, np.count_nonzero(np.diff(P.indptr)))
         part = novelty.generator(seed, "folds").permutation(P.shape[0]) % max(folds, 1)
         for number in range(folds if folds > 1 else 0):
-            held = part == number
+            fold = part == number
             try:
-                state = self._start(P[~held], model, seed)
+                state = self._start(P[~fold], model, seed)
             except ParameterError:  # too few documents, e.g. for a tree of a given size: the batch itself was enough
                 continue
-            found = novelty.score(model, state, P[held])
-            scores[held] = np.where(found.empty, np.nan, found.score)
+            scored = novelty.score(model, state, P[fold])
+            scores[fold] = np.where(scored.empty, np.nan, scored.score)
         return scores
 
     def _model_as_fitted(self):
@@ -158,17 +158,17 @@ class Mechanism(LearnerSettings):
         state = model.fit_terms(self.state_, P.shape[1])
         self._take(P, model, *novelty.score_and_learn(model, state, P, self.history_))
 
-    def _learn(self, P, model, found):
+    def _learn(self, P, model, scored):
         """Learn from rows that are scored."""
-        state = model.learn(model.fit_terms(self.state_, P.shape[1]), P, found.codes, self.history_)
-        self._take(P, model, found, state)
+        state = model.learn(model.fit_terms(self.state_, P.shape[1]), P, scored.codes, self.history_)
+        self._take(P, model, scored, state)
 
-    def _take(self, P, model, found, state):
+    def _take(self, P, model, scored, state):
         """Go on from the state that was learned; keep the scores for the next ones to be compared with."""
         self.state_ = state
         if model.needs_history:
             self.history_ = [*self.history_, P]
-        self.window_ = calibration.recent_after(self.window_, found, self.window)
+        self.window_ = calibration.recent_after(self.window_, scored, self.window)
         self.n_features_in_ = P.shape[1]
         self.n_batches_ += 1
 
@@ -182,8 +182,8 @@ class Mechanism(LearnerSettings):
         P = self._rows(X, model, reset=False)
         return P, self._scored(P, model)
 
-    def _tail(self, found):
-        return calibration.tails(found, self.window_)[0]
+    def _tail(self, scored):
+        return calibration.tails(scored, self.window_)[0]
 
     def _rows(self, X, model, reset):
         """Check the input and scale its rows to unit norm; a growing vocabulary may be wider than before."""

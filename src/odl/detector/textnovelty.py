@@ -176,11 +176,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> found[["batch", "tail", "score"]].round(2).values.tolist()
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
-        chosen = self._check()
+        options = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
         initial = 1 if hasattr(self, "detector_") else self.initial
         batches = frames.batches(times, len(texts), self.period, initial)
-        return frames.table(index, ids, times, [self._step(rows, texts, chosen) for rows in batches])
+        return frames.table(index, ids, times, [self._step(rows, texts, options) for rows in batches])
 
     def judge(self, frame: Any) -> "pandas.DataFrame":
         """Score documents as one batch by what was learned so far, and learn nothing; the frame is as of `update`.
@@ -203,9 +203,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         np.float64(1.0)
         """
         self._check_learned()
-        chosen = self._check()
+        options = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
-        part = self._found(np.arange(len(texts)), self._batch(texts), chosen)[0]
+        part = self._found(np.arange(len(texts)), self._batch(texts), options)[0]
         return frames.table(index, ids, times, [part])
 
     def explain(
@@ -260,10 +260,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         ['stream.h5']
         """
         self._check_learned()
-        own = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_}
+        parameters = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_}
         arrays = {"frequencies": self.frequencies_, **self.repeats_.arrays()}
         arrays |= dict(zip(PAST, self.gates_, strict=True))
-        self.detector_._save(path, {"text": own}, arrays)
+        self.detector_._save(path, {"text": parameters}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
@@ -296,22 +296,25 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        detector, own, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS, *PAST))
+        detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS, *PAST))
         frequencies = arrays["frequencies"]
-        sound = isinstance(own, dict) and own.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
-        sound = sound and isinstance(own["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
+        sound = isinstance(parameters, dict) and parameters.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
+        sound = sound and isinstance(parameters["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_,)
-        sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= own["n_documents"]
+        sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= parameters["n_documents"]
         try:
             again = Repeats.of(arrays, detector.n_batches_ - 1)
-            past = gates.Past.of(arrays[name] for name in PAST) if own.get("gates") else gates.Past()
+            past = gates.Past.of(arrays[name] for name in PAST) if parameters.get("gates") else gates.Past()
         except (AttributeError, TypeError, ValueError):
             sound = False
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
-        n_documents = own.pop("n_documents")
-        own = {"level": detector.level, "gates": False} | own  # where a version before wrote none of its own
-        stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **own)
+        n_documents = parameters.pop("n_documents")
+        parameters = {
+            "level": detector.level,
+            "gates": False,
+        } | parameters  # a version before wrote none
+        stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
         stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
         stream.repeats_, stream.gates_ = again, past
         return stream
@@ -325,11 +328,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
         if self.tf not in ("log", "raw"):
             raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
-        chosen = self._alerts()
+        options = self._alerts()
         if hasattr(self, "detector_"):
-            held = ("learner", "settings", "window")  # `n_atoms` and the seed are of the first batch
-            self.detector_.set_params(**{name: getattr(self, name) for name in held}, level=chosen.level)
-        return chosen
+            live = ("learner", "settings", "window")  # `n_atoms` and the seed are of the first batch
+            self.detector_.set_params(**{name: getattr(self, name) for name in live}, level=options.level)
+        return options
 
     def _alerts(self):
         """Return budget, level, window and warm-up, checked; the old meaning of a budget with a warning."""
@@ -351,9 +354,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     def _batch(self, texts):
         """Return texts as a batch that follows what was learned."""
-        counts, found = count_words(texts, self.tokens)
+        counts, terms = count_words(texts, self.tokens)
         words = [*self.detector_.words_] if hasattr(self, "detector_") else []
-        columns = number_terms(found, words)
+        columns = number_terms(terms, words)
         counts = sparse.csr_array((counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words)))
         counts, before = counts.sorted_indices(), np.zeros(len(words), dtype=np.int64)
         if hasattr(self, "detector_"):
@@ -364,52 +367,54 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         again = getattr(self, "repeats_", Repeats()).after(texts)
         return _Batch(weigh(counts, *past, **weights), counts, words, before, after, again)
 
-    def _step(self, rows, texts, chosen):
+    def _step(self, rows, texts, options):
         """Score and learn one batch; return its part of the table."""
         batch = self._batch([texts[row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
             named = {name: getattr(self, name) for name in OF_DETECTOR}
-            detector = NoveltyDetector(growing=True, level=chosen.level, **named)
+            detector = NoveltyDetector(growing=True, level=options.level, **named)
             detector._check_parameters()
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = len(batch.words)
             self.detector_, self.n_documents_ = detector, 0
-        part, found, past = self._found(rows, batch, chosen, first)
+        part, scored, past = self._found(rows, batch, options, first)
         if not first:
-            self.detector_._learn(batch.P, self._learner(), found)
+            self.detector_._learn(batch.P, self._learner(), scored)
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words)}
         self.frequencies_, self.repeats_, self.gates_ = batch.after, batch.repeats, past
         self.n_documents_ += len(rows)
         return part
 
-    def _found(self, rows, batch, chosen, first=False):
+    def _found(self, rows, batch, options, first=False):
         """Return a batch's part of the table by what was learned before it (the first: after it), and its novelty."""
         detector, model = self.detector_, self._learner()
-        found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
-        tail, waits = calibration.tails(found, detector.window_[: 0 if first else None], chosen.warm_up)
+        scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
+        tail, waits = calibration.tails(scored, detector.window_[: 0 if first else None], options.warm_up)
         item, again = batch.repeats.groups.items()
         firsts = np.flatnonzero(item == np.arange(len(item)))
-        odd = firsts[((tail <= chosen.level) & ~found.empty & ~again & (not waits))[firsts]]
+        candidates = firsts[((tail <= options.level) & ~scored.empty & ~again & (not waits))[firsts]]
         past = getattr(self, "gates_", gates.Past())
-        if chosen.gates and not first:
-            items = firsts[~(found.empty | again)[firsts]]
-            most = 0 if waits else max(chosen.pool, 2 * chosen.room(len(firsts)))
-            pool = calibration.most_novel(np.flatnonzero(tail[items] <= POOL * chosen.level), found.score[items])[:most]
+        if options.gates and not first:
+            items = firsts[~(scored.empty | again)[firsts]]
+            most = 0 if waits else max(options.pool, 2 * options.room(len(firsts)))
+            pool = calibration.most_novel(np.flatnonzero(tail[items] <= POOL * options.level), scored.score[items])[
+                :most
+            ]
             none = np.zeros(len(items), dtype=np.int64)  # there are no topics here
-            X, score = batch.counts[items], found.score[items]
+            X, score = batch.counts[items], scored.score[items]
             period = gates.Period(X, batch.before, self.n_documents_, score, pool, none)
             opened, past = gates.judge(past, period, detector.window_, waits)
-            odd = items[opened.rows]
+            candidates = items[opened.rows]
         alert = np.zeros(len(rows), dtype=bool)
-        alert[calibration.most_novel(odd, found.score)[: chosen.room(len(firsts))]] = True
-        part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": found.score}
+        alert[calibration.most_novel(candidates, scored.score)[: options.room(len(firsts))]] = True
+        part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": scored.score}
         part |= {"tail": tail, "alert": alert}
-        shares = reasons.word_shares(model, state, batch.P, found, batch.counts)
+        shares = reasons.word_shares(model, state, batch.P, scored, batch.counts)
         shared = reasons.shared_terms(batch.before, batch.P, firsts)
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
-        return part, found, past
+        return part, scored, past
 
 
 class Repeats(NamedTuple):

@@ -59,9 +59,9 @@ def latest(earlier: Iterable, documents: int) -> list:
     >>> from odl import corpora
     >>> from odl.evaluation import baselines
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(40)))
-    >>> later = features.follow(held.select(range(40, 80)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(40)))
+    >>> later = features.follow(corpus.select(range(40, 80)), past)
     >>> [(batch.t, batch.counts.shape[0]) for batch in baselines.latest([later, past], 50)]
     [(0, 10), (1, 40)]
     """
@@ -108,9 +108,9 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
     >>> from odl import corpora
     >>> from odl.evaluation import baselines
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> {name: values.round(2)[:3] for name, values in baselines.nearest(batch, [past], {"tfidf": "raw"}).items()}
     {'nearest-tfidf': array([0.86, 0.87, 0.81]), 'nearest5-tfidf': array([0.9 , 0.9 , 0.84])}
     """
@@ -150,9 +150,9 @@ def out_of_vocabulary(batch: Features) -> np.ndarray:
     >>> from odl import corpora
     >>> from odl.evaluation import baselines
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> baselines.out_of_vocabulary(batch)[:3].round(2)
     array([0.36, 0.39, 0.26])
     """
@@ -170,9 +170,9 @@ def length(batch: Features) -> np.ndarray:
     >>> from odl import corpora
     >>> from odl.evaluation import baselines
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> baselines.length(batch)[:3]
     array([45., 46., 27.])
     """
@@ -202,9 +202,9 @@ def score(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGH
     >>> from odl import corpora
     >>> from odl.evaluation import baselines
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> sorted(baselines.score(batch, [past]))
     ['length', 'nearest-logtf', 'nearest-tfidf', 'nearest5-logtf', 'nearest5-tfidf', 'out-of-vocabulary']
     """

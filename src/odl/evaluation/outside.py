@@ -27,7 +27,7 @@ def read(path: str | os.PathLike) -> dict[str, float]:
     DataError
         If a column is missing, a score is no number, or an id is there twice.
     """
-    found = {}
+    scores_of = {}
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             table = csv.DictReader(file)
@@ -42,14 +42,14 @@ def read(path: str | os.PathLike) -> dict[str, float]:
                     score = math.nan
                 if math.isnan(score):
                     raise DataError(f"{where} has the score {visible(str(row['score']))!r}", "a number", "correct it")
-                if ident in found:
+                if ident in scores_of:
                     raise DataError(f"{where} has the id {visible(ident)} again", "each document once", "remove one")
-                found[ident] = score
+                scores_of[ident] = score
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as such") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror})", "a CSV file", "name another") from error
-    return found
+    return scores_of
 
 
 def _chosen(plan, stream, seed):
@@ -133,22 +133,24 @@ def compare(
         raise DataError(given, "the folder where the study was run", "go there and say it again")
     batches, topics = _timesteps(entries)
     listed = [batch.t for batch in batches]
-    names, held, labels = [YOURS], [], []
+    names, columns, labels = [YOURS], [], []
     for first in batches:
-        found, t = {}, first.t
+        baselines_of, t = {}, first.t
         for entry in entries:
             batch = first if entry is entries[0] else read_scores(score_path(entry, t))
             size = f" k={entry['k']}" if entry["k"] is not None else ""
-            found |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
+            baselines_of |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
         missing = [ident for ident in batch.ids if ident not in own]
         if missing:
             given = f"{len(missing)} documents of timestep {t} without a score, such as {visible(missing[0])}"
             raise DataError(given, "a score for every document of the timesteps of the average", "add them")
-        names = [YOURS, *found]
-        held.append([np.array([own[ident] for ident in batch.ids]), *found.values()])
+        names = [YOURS, *baselines_of]
+        columns.append([np.array([own[ident] for ident in batch.ids]), *baselines_of.values()])
         labels.append(batch.labels(topics))
-    aucs = np.array([[metrics.auc(each, label) for each in scores] for scores, label in zip(held, labels, strict=True)])
-    drawn = intervals.mean_bootstrap(list(zip(held, labels, strict=True)), replicates=REPLICATES)
+    aucs = np.array(
+        [[metrics.auc(each, label) for each in scores] for scores, label in zip(columns, labels, strict=True)]
+    )
+    drawn = intervals.mean_bootstrap(list(zip(columns, labels, strict=True)), replicates=REPLICATES)
     rows = []
     for place, name in enumerate(names):
         row = {"run": name, "average": means.mean(aucs[:, place])}

@@ -53,12 +53,12 @@ class Scores:
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
-    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
-    >>> past = features.follow(held.select(range(400)))
-    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(corpus.select(range(400)))
+    >>> batch = features.follow(corpus.select(range(400, 600)), past)
     >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
-    >>> found = scores.read_scores(path)
-    >>> int((found.labels() == 1).sum()), int((found.labels() == 0).sum())
+    >>> stored = scores.read_scores(path)
+    >>> int((stored.labels() == 1).sum()), int((stored.labels() == 0).sum())
     (22, 178)
     """
 
@@ -187,9 +187,9 @@ def write_baselines(
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
-    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
-    >>> past = features.follow(held.select(range(400)))
-    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(corpus.select(range(400)))
+    >>> batch = features.follow(corpus.select(range(400, 600)), past)
     >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
     >>> os.listdir(folder.name)
     ['1.h5']
@@ -300,12 +300,12 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
-    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
-    >>> past = features.follow(held.select(range(400)))
-    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(corpus.select(range(400)))
+    >>> batch = features.follow(corpus.select(range(400, 600)), past)
     >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
-    >>> found = scores.read_scores(path)
-    >>> found.t, len(found.ids), list(found.scores)[:2]
+    >>> stored = scores.read_scores(path)
+    >>> stored.t, len(stored.ids), list(stored.scores)[:2]
     (1, 200, ['length', 'nearest-logtf'])
     """
     kind = storage.kind_of(path) or "scores"  # of a file that cannot be read, `_read_learner` says what is wrong

@@ -87,13 +87,13 @@ def _timesteps(rows):
     return [
         {
             **dict(zip((*KEY, "t"), key, strict=True)),
-            **_span(found),
-            "seeds": sum(not np.isnan(row["auc"]) for row in found),
-            "seeds_listed": sum(row["listed"] for row in found),
-            **statistics([row["auc"] for row in found], "auc"),
-            **{name: mean([row[name] for row in found]) for name in ("novel", "known", "uncoded")},
+            **_span(group),
+            "seeds": sum(not np.isnan(row["auc"]) for row in group),
+            "seeds_listed": sum(row["listed"] for row in group),
+            **statistics([row["auc"] for row in group], "auc"),
+            **{name: mean([row[name] for row in group]) for name in ("novel", "known", "uncoded")},
         }
-        for key, found in grouped(rows, (*KEY, "t"))
+        for key, group in grouped(rows, (*KEY, "t"))
     ]
 
 
@@ -106,13 +106,13 @@ def _novel(rows):
         {
             "corpus": corpus,
             "t": t,
-            **_span(found),
-            "seeds": len(found),
-            **statistics([row["novel"] for row in found], "novel"),
-            **{name: mean([row[name] for row in found]) for name in ("documents", "known", "unlabelled", "empty")},
-            "seeds_listed": sum(row["listed"] for row in found),
+            **_span(group),
+            "seeds": len(group),
+            **statistics([row["novel"] for row in group], "novel"),
+            **{name: mean([row[name] for row in group]) for name in ("documents", "known", "unlabelled", "empty")},
+            "seeds_listed": sum(row["listed"] for row in group),
         }
-        for (corpus, t), found in sorted(grouped(first.values(), ("corpus", "t")))
+        for (corpus, t), group in sorted(grouped(first.values(), ("corpus", "t")))
     ]
 
 
@@ -122,13 +122,13 @@ def _benchmark(path, column):
         return []
     with open(path, encoding="utf-8", errors="replace", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    found = []
+    numbers = []
     for row in rows:
         try:
-            found.append(float(row[column]))
+            numbers.append(float(row[column]))
         except (KeyError, TypeError, ValueError):
             continue
-    return found
+    return numbers
 
 
 def _job(entry, t):
@@ -220,7 +220,7 @@ def summarise(plan, output_folder):
     plan = load_plan(plan)
     averages, rows = collect(plan, "summary.tsv", RUN_COLUMNS), collect(plan, "auc.tsv", AUC_COLUMNS)
     known = [{**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)]
-    found = {
+    tables = {
         "averages": averages,
         "summary": _summaries(averages),
         "timesteps": _timesteps(rows),
@@ -230,7 +230,7 @@ def summarise(plan, output_folder):
         "costs": _costs(plan),
     }
     for name, columns in COLUMNS.items():
-        write_table(os.path.join(output_folder, f"{name}.tsv"), found[name], columns)
+        write_table(os.path.join(output_folder, f"{name}.tsv"), tables[name], columns)
 
 
 def read_tables(folder):

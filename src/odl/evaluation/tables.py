@@ -167,9 +167,9 @@ def evaluate(
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
-    >>> held = corpora.read("simulation", options={"documents": 600, "days": 6})
-    >>> past = features.follow(held.select(range(400)))
-    >>> batch = features.follow(held.select(range(400, 600)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
+    >>> past = features.follow(corpus.select(range(400)))
+    >>> batch = features.follow(corpus.select(range(400, 600)), past)
     >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
     >>> rows, summary = tables.evaluate([path], min_novel=5, bootstrap=0)
     >>> {row["run"]: round(row["auc"], 2) for row in rows if row["run"].startswith("nearest")}

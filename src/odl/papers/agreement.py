@@ -41,8 +41,8 @@ def _labelled(clusters, topics, rule):
         given = f"clusters of shape {clusters.shape} and topics of {len(topics)} documents"
         raise ParameterError(given, "one of each for each document", "pass two lists of one length")
     rows = [row for row, names in enumerate(topics) if names]
-    held = [tuple(dict.fromkeys(topics[row])) if rule == "all" else (topics[row][0],) for row in rows]
-    return clusters[rows], held
+    topics_of = [tuple(dict.fromkeys(topics[row])) if rule == "all" else (topics[row][0],) for row in rows]
+    return clusters[rows], topics_of
 
 
 def counts(
@@ -69,12 +69,12 @@ def counts(
     >>> counts([0, 0, 1, -1], [("oil",), ("oil", "gas"), ("space",), ("space",)])
     [(2, {'oil': 2, 'gas': 1}), (1, {'space': 1})]
     """
-    clusters, held = _labelled(clusters, topics, rule)
-    found = [(int((clusters == number).sum()), {}) for number in range(int(clusters.max(initial=-1)) + 1)]
-    for number, names in zip(clusters, held, strict=True):
+    clusters, topics_of = _labelled(clusters, topics, rule)
+    tallies = [(int((clusters == number).sum()), {}) for number in range(int(clusters.max(initial=-1)) + 1)]
+    for number, names in zip(clusters, topics_of, strict=True):
         for name in names if number >= 0 else ():
-            found[number][1][name] = found[number][1].get(name, 0) + 1
-    return found
+            tallies[number][1][name] = tallies[number][1].get(name, 0) + 1
+    return tallies
 
 
 def purity(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = "all") -> float:
@@ -102,9 +102,9 @@ def purity(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = "
     >>> purity([0, 0, 0, 1], [("oil",), ("oil",), ("space",), ("space",)])
     0.75
     """
-    found = counts(clusters, topics, rule)
-    total = sum(size for size, _ in found)
-    return sum(max(held.values(), default=0) for _, held in found) / total if total else float("nan")
+    tallies = counts(clusters, topics, rule)
+    total = sum(size for size, _ in tallies)
+    return sum(max(topics_of.values(), default=0) for _, topics_of in tallies) / total if total else float("nan")
 
 
 def b_cubed(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = "all") -> Agreement:
@@ -136,17 +136,17 @@ def b_cubed(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str = 
     >>> b_cubed([0, 0, 1, -1], [("oil",), ("oil",), ("space",), ("space",)])
     Agreement(precision=1.0, recall=0.625, f1=0.7692307692307693)
     """
-    clusters, held = _labelled(clusters, topics, rule)
-    if not held:
+    clusters, topics_of = _labelled(clusters, topics, rule)
+    if not topics_of:
         return Agreement(float("nan"), float("nan"), float("nan"))
-    number = {name: column for column, name in enumerate(dict.fromkeys(name for names in held for name in names))}
-    rows = np.repeat(np.arange(len(held)), [len(names) for names in held])
-    columns = [number[name] for names in held for name in names]
-    holds = sparse.csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(len(held), len(number)))
+    number = {name: column for column, name in enumerate(dict.fromkeys(name for names in topics_of for name in names))}
+    rows = np.repeat(np.arange(len(topics_of)), [len(names) for names in topics_of])
+    columns = [number[name] for names in topics_of for name in names]
+    holds = sparse.csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(len(topics_of), len(number)))
     same = sparse.coo_array(holds @ holds.T)
     first, second = same.coords
-    topic = np.bincount(first, minlength=len(held))
-    both = np.bincount(first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(held))
+    topic = np.bincount(first, minlength=len(topics_of))
+    both = np.bincount(first[(clusters[first] == clusters[second]) & (clusters[first] >= 0)], minlength=len(topics_of))
     placed = clusters >= 0
     recall = float(np.mean(both / topic))
     if not placed.any():
@@ -169,5 +169,5 @@ def majorities(clusters: ArrayLike, topics: Sequence[tuple[str, ...]], rule: str
     >>> majorities([0, 0, 0, 1, 1], [("oil",), ("oil",), ("space",), ("space",), ("sport",)])
     {'oil'}
     """
-    found = counts(clusters, topics, rule)
-    return {name for size, held in found for name, number in held.items() if 2 * number > size}
+    tallies = counts(clusters, topics, rule)
+    return {name for size, topics_of in tallies for name, number in topics_of.items() if 2 * number > size}

@@ -38,38 +38,38 @@ def curves(rows):
 
 
 @styled
-def images(found):
+def images(shown):
     """Draw images side by side with their PSNR.
 
     Parameters
     ----------
-    found : dict of str to ndarray
+    shown : dict of str to ndarray
         "clean" first.
     """
     columns = 3
-    rows = -(-len(found) // columns)
+    rows = -(-len(shown) // columns)
     figure, axes = new_figure(2.4 * columns, 2.6 * rows, rows, columns)
     for axis in axes.flat:
         axis.axis("off")
-    for axis, (name, image) in zip(axes.flat, found.items(), strict=False):
-        error = np.mean((image - found["clean"]) ** 2)
+    for axis, (name, image) in zip(axes.flat, shown.items(), strict=False):
+        error = np.mean((image - shown["clean"]) ** 2)
         axis.imshow(image, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
         axis.set_title(name if error == 0 else f"{name}, {-10 * np.log10(error):.2f} dB")
     return figure
 
 
 @styled
-def atoms(found, size):
+def atoms(dictionaries, size):
     """Draw dictionaries as mosaics of patches.
 
     Parameters
     ----------
-    found : dict of str to ndarray, shape (pixels, atoms)
+    dictionaries : dict of str to ndarray, shape (pixels, atoms)
     size : int
         Pixels of a patch's side.
     """
-    figure, axes = new_figure(2.5 * len(found), 2.8, 1, len(found))
-    for axis, (name, dictionary) in zip(axes[0], found.items(), strict=True):
+    figure, axes = new_figure(2.5 * len(dictionaries), 2.8, 1, len(dictionaries))
+    for axis, (name, dictionary) in zip(axes[0], dictionaries.items(), strict=True):
         axis.imshow(_mosaic(dictionary, size), cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
         axis.set_title(name)
         axis.axis("off")

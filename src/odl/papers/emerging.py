@@ -111,9 +111,9 @@ def short_atoms(Q, start_terms, min_support):
     csr_array, shape (n_documents, n_terms)
         Rows of unit mass; empty where no term is left.
     """
-    held = np.bincount(Q.indices, minlength=Q.shape[1])
+    holders = np.bincount(Q.indices, minlength=Q.shape[1])
     atoms = Q.copy()
-    atoms.data[held[atoms.indices] < min_support] = 0.0
+    atoms.data[holders[atoms.indices] < min_support] = 0.0
     atoms.eliminate_zeros()
     atoms = largest_per_row(atoms, start_terms)
     rows = np.repeat(np.arange(Q.shape[0]), np.diff(atoms.indptr))
@@ -135,15 +135,15 @@ def start(Q, settings):
     columns = sparse.csc_array(candidates.T)
     cost = np.array([sparse_code(Q, columns[:, [j]], settings.lam)[1] for j in range(columns.shape[1])])
     best = np.asarray(Q.sum(axis=1)).ravel()
-    chosen = []
-    while len(chosen) < min(settings.atoms, columns.shape[1]):
+    starts = []
+    while len(starts) < min(settings.atoms, columns.shape[1]):
         gain = np.maximum(best - cost, 0.0).sum(axis=1)
-        found = int(np.argmax(gain))
-        if gain[found] <= 1e-9:
+        steepest = int(np.argmax(gain))
+        if gain[steepest] <= 1e-9:
             break
-        chosen.append(found)
-        best = np.minimum(best, cost[found])
-    return columns[:, chosen]
+        starts.append(steepest)
+        best = np.minimum(best, cost[steepest])
+    return columns[:, starts]
 
 
 def alternate(
@@ -304,22 +304,22 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
     whole = features.read(corpus_features) if corpus_features else None
     weighting = emergingfiles.score_weighting(scores) if weighting is None else weighting
     P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
-    found = find(P, batch.scores[run["run"]], settings)
-    pairs = top_terms(found.atoms, settings.terms)
-    held = emergingfiles.Emerging(
+    clusters = find(P, batch.scores[run["run"]], settings)
+    pairs = top_terms(clusters.atoms, settings.terms)
+    emerging = emergingfiles.Emerging(
         t=batch.t,
         run=run,
         settings=asdict(settings),
-        rows=found.rows,
-        ids=[batch.ids[row] for row in found.rows],
-        cluster=found.cluster,
-        residual=found.residual,
-        objective=found.objective,
+        rows=clusters.rows,
+        ids=[batch.ids[row] for row in clusters.rows],
+        cluster=clusters.cluster,
+        residual=clusters.residual,
+        objective=clusters.objective,
         words=[" ".join(data.vocabulary[term] for term, _ in cluster) for cluster in pairs],
         weights=[" ".join(f"{weight:.3g}" for _, weight in cluster) for cluster in pairs],
-        representative=found.representative,
+        representative=clusters.representative,
     )
-    return held, batch
+    return emerging, batch
 
 
 def warm_up():

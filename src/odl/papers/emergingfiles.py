@@ -63,18 +63,20 @@ class Emerging:
     representative: np.ndarray
 
 
-def write(path, found):
+def write(path, emerging):
     """Write the emerging topics of one timestep, atomically and with reproducible bytes."""
-    settings = json.dumps(found.settings, sort_keys=True)
-    with storage.writing(path, KIND, t=found.t, **found.run, settings=settings, objective=found.objective) as file:
-        storage.write_array(file, "rows", found.rows.astype(np.int64))
-        storage.write_strings(file, "ids", found.ids)
-        storage.write_array(file, "cluster", found.cluster.astype(np.int32))
-        storage.write_array(file, "residual", found.residual)
+    settings = json.dumps(emerging.settings, sort_keys=True)
+    with storage.writing(
+        path, KIND, t=emerging.t, **emerging.run, settings=settings, objective=emerging.objective
+    ) as file:
+        storage.write_array(file, "rows", emerging.rows.astype(np.int64))
+        storage.write_strings(file, "ids", emerging.ids)
+        storage.write_array(file, "cluster", emerging.cluster.astype(np.int32))
+        storage.write_array(file, "residual", emerging.residual)
         group = file.create_group("clusters")
         for name in ("words", "weights"):
-            storage.write_strings(group, name, getattr(found, name))
-        storage.write_array(group, "representative", found.representative.astype(np.int64))
+            storage.write_strings(group, name, getattr(emerging, name))
+        storage.write_array(group, "representative", emerging.representative.astype(np.int64))
 
 
 def read_emerging(path):
@@ -86,7 +88,7 @@ def read_emerging(path):
         If the file is missing, damaged or of another kind.
     """
     with storage.reading(path, KIND) as file:
-        found = Emerging(
+        emerging = Emerging(
             t=int(file.attrs["t"]),
             run={
                 **{name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")},
@@ -100,18 +102,18 @@ def read_emerging(path):
             **{name: storage.read_strings(file, f"clusters/{name}") for name in ("words", "weights")},
             representative=storage.read_array(file, "clusters/representative", "i"),
         )
-        sizes = {len(found.rows), len(found.ids), len(found.residual)}
-        n_clusters = {len(found.words), len(found.weights), int(found.cluster.max(initial=-1)) + 1}
-        if sizes != {len(found.cluster)} or n_clusters != {len(found.representative)}:
+        sizes = {len(emerging.rows), len(emerging.ids), len(emerging.residual)}
+        n_clusters = {len(emerging.words), len(emerging.weights), int(emerging.cluster.max(initial=-1)) + 1}
+        if sizes != {len(emerging.cluster)} or n_clusters != {len(emerging.representative)}:
             raise ValueError("documents or clusters differ in number")
-        if not np.isin(found.representative, found.rows).all() or found.rows.min(initial=0) < 0:
+        if not np.isin(emerging.representative, emerging.rows).all() or emerging.rows.min(initial=0) < 0:
             raise ValueError("a cluster's document is none of those selected")
-        if found.cluster.min(initial=-1) < -1 or not isinstance(found.settings, dict):
+        if emerging.cluster.min(initial=-1) < -1 or not isinstance(emerging.settings, dict):
             raise ValueError("clusters or settings are none")
-    return found
+    return emerging
 
 
-def check_pair(found, batch, path="the file of emerging topics"):
+def check_pair(emerging, batch, path="the file of emerging topics"):
     """Refuse emerging topics that are not those of these scores.
 
     Raises
@@ -119,12 +121,12 @@ def check_pair(found, batch, path="the file of emerging topics"):
     DataError
         If timestep, run or documents differ.
     """
-    inside = len(batch.ids) > found.rows.max(initial=-1)
-    if found.t != batch.t or not inside or [batch.ids[row] for row in found.rows] != found.ids:
+    inside = len(batch.ids) > emerging.rows.max(initial=-1)
+    if emerging.t != batch.t or not inside or [batch.ids[row] for row in emerging.rows] != emerging.ids:
         raise DataError(f"{path} is of other documents than the scores", "both of one timestep", "make it again")
 
 
-def judge(found, batch, topics="all"):
+def judge(emerging, batch, topics="all"):
     """Compare the clusters of a timestep with the topics of the documents.
 
     A novel topic is one of a novel document of the batch; it is *reachable* if a selected document holds it, and
@@ -132,7 +134,7 @@ def judge(found, batch, topics="all"):
 
     Parameters
     ----------
-    found : Emerging
+    emerging : Emerging
     batch : odl.evaluation.scores.Scores
         The scores it was made from.
     topics : {"all", "dominant"}
@@ -143,29 +145,29 @@ def judge(found, batch, topics="all"):
     dict
         Keys `COLUMNS`; nan where nothing is defined.
     """
-    held = [batch.topics[row] if topics == "all" else batch.topics[row][:1] for row in range(len(batch.ids))]
+    topics_of = [batch.topics[row] if topics == "all" else batch.topics[row][:1] for row in range(len(batch.ids))]
     labels = batch.labels(topics)
-    chosen, labelled = [held[row] for row in found.rows], labels[found.rows] >= 0
-    novel = {name for row in np.flatnonzero(labels == 1) for name in held[row]}
-    hits = novel & agreement.majorities(found.cluster, chosen, topics)
-    value = agreement.b_cubed(found.cluster, chosen, topics)
+    selected, labelled = [topics_of[row] for row in emerging.rows], labels[emerging.rows] >= 0
+    novel = {name for row in np.flatnonzero(labels == 1) for name in topics_of[row]}
+    hits = novel & agreement.majorities(emerging.cluster, selected, topics)
+    value = agreement.b_cubed(emerging.cluster, selected, topics)
     return {
-        "run": found.run["run"],
-        "t": found.t,
-        "selected": len(found.rows),
-        "novel_share": float(np.mean(labels[found.rows][labelled] == 1)) if labelled.any() else float("nan"),
-        "clusters": len(found.representative),
-        "clustered": int((found.cluster >= 0).sum()),
-        "purity": agreement.purity(found.cluster, chosen, topics),
+        "run": emerging.run["run"],
+        "t": emerging.t,
+        "selected": len(emerging.rows),
+        "novel_share": float(np.mean(labels[emerging.rows][labelled] == 1)) if labelled.any() else float("nan"),
+        "clusters": len(emerging.representative),
+        "clustered": int((emerging.cluster >= 0).sum()),
+        "purity": agreement.purity(emerging.cluster, selected, topics),
         **value._asdict(),
         "novel_topics": len(novel),
-        "reachable": len(novel & set().union(*chosen)),
+        "reachable": len(novel & set().union(*selected)),
         "found": len(hits),
         "found_share": len(hits) / len(novel) if novel else float("nan"),
     }
 
 
-def describe(found, batch, topics="all"):
+def describe(emerging, batch, topics="all"):
     """List the clusters of a timestep as a person reads them.
 
     Returns
@@ -175,14 +177,14 @@ def describe(found, batch, topics="all"):
         topic_share (the most frequent one among the labelled, of equals the first by name), words,
         representative (id) and title.
     """
-    held = [batch.topics[row] for row in found.rows]
-    counted = agreement.counts(found.cluster, held, topics)
-    labels, rows = batch.labels(topics)[found.rows], []
-    for number, words in enumerate(found.words):
-        members = labels[found.cluster == number]
+    topics_of = [batch.topics[row] for row in emerging.rows]
+    counted = agreement.counts(emerging.cluster, topics_of, topics)
+    labels, rows = batch.labels(topics)[emerging.rows], []
+    for number, words in enumerate(emerging.words):
+        members = labels[emerging.cluster == number]
         labelled, topic_counts = counted[number] if number < len(counted) else (0, {})
         topic = min(topic_counts, key=lambda name: (-topic_counts[name], name), default="")
-        novel, best = int((members == 1).sum()), int(found.representative[number])
+        novel, best = int((members == 1).sum()), int(emerging.representative[number])
         rows.append(
             {
                 "size": len(members),
@@ -215,9 +217,9 @@ def table(pairs, topics="all"):
     """
     rows = []
     for path, scores in pairs:
-        found, batch = read_emerging(path), read_scores(scores)
-        check_pair(found, batch, path)
-        rows.append(judge(found, batch, topics))
+        emerging, batch = read_emerging(path), read_scores(scores)
+        check_pair(emerging, batch, path)
+        rows.append(judge(emerging, batch, topics))
     return sorted(rows, key=lambda row: row["t"])
 
 
@@ -239,39 +241,41 @@ def gather(plan, path, tables):
     judged = (*means, "purity", "f1")
     followed = [entry for entry in load_plan(plan) if entry["folder"] in folders]
     rows = collect(followed, "emerging.tsv", ("run", "t", *judged))
-    found = []
-    for key, held in grouped(rows, (*KEY, "t")):
-        spread = {name: statistics([row[name] for row in held], name) for name in ("purity", "f1")}
-        found.append(
+    means_of = []
+    for key, runs in grouped(rows, (*KEY, "t")):
+        spread = {name: statistics([row[name] for row in runs], name) for name in ("purity", "f1")}
+        means_of.append(
             {
                 **dict(zip((*KEY, "t"), key, strict=True)),
-                "seeds": len(held),
-                **{name: mean([row[name] for row in held]) for name in means},
+                "seeds": len(runs),
+                **{name: mean([row[name] for row in runs]) for name in means},
                 **{f"{name}_{kind}": spread[name][f"{name}_{kind}"] for name in spread for kind in ("mean", "sd")},
             }
         )
-    write_table(path, found, OVER_SEEDS)
+    write_table(path, means_of, OVER_SEEDS)
 
 
-def as_json(found, batch, topics="all"):
+def as_json(emerging, batch, topics="all"):
     """Return the clusters and their agreement with the truth as JSON text; undefined numbers are null."""
 
     def plain(value):
         return None if isinstance(value, float) and np.isnan(value) else value
 
-    clusters = [{key: plain(value) for key, value in row.items()} for row in describe(found, batch, topics)]
-    truth = {key: plain(value) for key, value in judge(found, batch, topics).items()}
-    held = {"t": found.t, **found.run, "settings": found.settings, "truth": truth, "clusters": clusters}
-    return visible(json.dumps(held, indent=1, ensure_ascii=False))
+    clusters = [{key: plain(value) for key, value in row.items()} for row in describe(emerging, batch, topics)]
+    truth = {key: plain(value) for key, value in judge(emerging, batch, topics).items()}
+    content = {"t": emerging.t, **emerging.run, "settings": emerging.settings, "truth": truth, "clusters": clusters}
+    return visible(json.dumps(content, indent=1, ensure_ascii=False))
 
 
-def as_text(found, batch, topics="all", width=110):
+def as_text(emerging, batch, topics="all", width=110):
     """Return the clusters as a table for the terminal."""
-    row = judge(found, batch, topics)
-    head = f"timestep {found.t} of {found.run['corpus']}, {found.run['run']} with {found.run['atoms']} atoms: "
+    row = judge(emerging, batch, topics)
+    head = (
+        f"timestep {emerging.t} of {emerging.run['corpus']}, {emerging.run['run']} with {emerging.run['atoms']} atoms: "
+    )
     head += f"the {row['selected']} most novel of {len(batch.ids)} documents, {row['clustered']} of them in "
     lines = [head + f"{row['clusters']} cluster" + "s" * (row["clusters"] != 1)]
-    for each in describe(found, batch, topics):
+    for each in describe(emerging, batch, topics):
         share = f"{100 * each['share_novel']:3.0f} % novel" if each["labelled"] else ""
         topic = f"{each['topic']} {100 * each['topic_share']:.0f} %" if each["topic"] else ""
         lines.append(f"{each['size']:4d}  {share:<11}  {topic}".rstrip())

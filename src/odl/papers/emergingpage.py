@@ -11,26 +11,26 @@ from odl.report.selection import thin
 TITLE = "Emerging topics"
 
 
-def _with_topics(rows, chosen):
+def _with_topics(rows, selection):
     """The entry of the plan whose emerging topics are shown: the shown run, or another of its seed; None without."""
-    held = {(row["run"], row["k"]) for row in rows}
-    entries = [entry for entry in chosen.plan if entry["seed"] == chosen.shown["seed"]]
-    entries = [entry for entry in entries if (entry["run"], entry["k"]) in held]
-    return chosen.shown if chosen.shown in entries else next(iter(entries), None)
+    followed = {(row["run"], row["k"]) for row in rows}
+    entries = [entry for entry in selection.plan if entry["seed"] == selection.shown["seed"]]
+    entries = [entry for entry in entries if (entry["run"], entry["k"]) in followed]
+    return selection.shown if selection.shown in entries else next(iter(entries), None)
 
 
-def _clusters(entry, chosen, t):
+def _clusters(entry, selection, t):
     """Heading and table of the clusters of one timestep."""
-    found, batch = (
+    emerging, batch = (
         emergingfiles.read_emerging(os.path.join(entry["folder"], "emerging", f"{t}.h5")),
-        chosen.batch(entry, t),
+        selection.batch(entry, t),
     )
-    rule, rows = chosen.settings.get("topics", "all"), []
-    for place, each in enumerate(emergingfiles.describe(found, batch, rule), start=1):
+    rule, rows = selection.settings.get("topics", "all"), []
+    for place, each in enumerate(emergingfiles.describe(emerging, batch, rule), start=1):
         topic = f"{each['topic']} ({percent(each['topic_share'])})" if each["topic"] else ""
         name = each["title"] or each["representative"]
         rows.append([place, each["size"], percent(each["share_novel"]), topic, ", ".join(each["words"]), name])
-    truth, summary = emergingfiles.judge(found, batch, rule), f"Timestep {t}: "
+    truth, summary = emergingfiles.judge(emerging, batch, rule), f"Timestep {t}: "
     summary += f"{len(rows)} cluster{'s' * (len(rows) != 1)}, {truth['clustered']} of {truth['selected']} documents"
     if truth["novel_topics"]:
         summary += f"; {truth['found']} of {truth['novel_topics']} novel topics found"
@@ -44,12 +44,12 @@ def _clusters(entry, chosen, t):
 
 def _agreement(rows, entry):
     """Table of the clusters beside the truth, by timestep, and their mean."""
-    held = [row for row in rows if (row["run"], row["k"]) == (entry["run"], entry["k"])]
+    means = [row for row in rows if (row["run"], row["k"]) == (entry["run"], entry["k"])]
     counts = ("selected", "clusters", "clustered", "novel_topics", "reachable", "found")
     rows = [
         [row["t"], *(number(row[name], ".3g") for name in counts), percent(row["novel_share"]),
          mean_sd(row["purity_mean"], row["purity_sd"]), mean_sd(row["f1_mean"], row["f1_sd"])]
-        for row in held
+        for row in means
     ]  # fmt: skip
     headers = ["t", "documents", "clusters", "in clusters", "novel topics", "within reach", "found", "novel documents"]
     caption = (
@@ -59,17 +59,17 @@ def _agreement(rows, entry):
     return table([*headers, "purity", "B-cubed F1"], rows, caption)
 
 
-def section(table, chosen):
+def section(table, selection):
     """Clusters of the most novel documents of every timestep, and how they agree with the truth; empty without.
 
     Parameters
     ----------
     table : path-like
         What `odl.papers.emergingfiles.gather` wrote.
-    chosen : odl.report.selection.Selection
+    selection : odl.report.selection.Selection
     """
-    rows = [row for row in read_table(table, emergingfiles.OVER_SEEDS) if row["corpus"] == chosen.corpus]
-    entry = _with_topics(rows, chosen)
+    rows = [row for row in read_table(table, emergingfiles.OVER_SEEDS) if row["corpus"] == selection.corpus]
+    entry = _with_topics(rows, selection)
     if entry is None:
         return Markup("")
     text = (
@@ -77,5 +77,5 @@ def section(table, chosen):
         "in the cluster of its largest code; one without a code, or in a group that is too small, is in none."
     )
     steps = thin([t for t in entry["timesteps"] if t > 0], MOST_STEPS)
-    blocks = Markup("".join(_clusters(entry, chosen, t) for t in steps))
+    blocks = Markup("".join(_clusters(entry, selection, t) for t in steps))
     return Markup(element("p", text) + _agreement(rows, entry) + blocks)

@@ -236,9 +236,9 @@ def measure(
         }
     constants = _constants(rows, grid, learner, steps)
     if constants["refused"] is None:
-        held = {name: constants[name] for name in ("phi", "distance", "tau", "beta", "upsilon")}
+        symbols = {name: constants[name] for name in ("phi", "distance", "tau", "beta", "upsilon")}
         for T in grid:
-            rows[T - 1] |= bounds(T, **held)._asdict()
+            rows[T - 1] |= bounds(T, **symbols)._asdict()
     return rows, constants
 
 

@@ -13,13 +13,13 @@ TABLES = ("table", "pairs", "memory", "ablation", "alerts", "drift", "cost", "ri
 
 def read_tables(folders):
     """Return the rows of every table that finished runs wrote, those of several folders together."""
-    found = {name: [] for name in TABLES}
+    rows_of = {name: [] for name in TABLES}
     for folder in folders:
-        for name, rows in found.items():
+        for name, rows in rows_of.items():
             path = os.path.join(folder, f"{name}.tsv")
             if os.path.exists(path):
                 rows += tables.read_table(path, delete=folder)
-    return found
+    return rows_of
 
 
 def by(rows, *keys):
@@ -50,15 +50,15 @@ def named(run):
     return f"{words}, in context as {context[1]}" if context else words
 
 
-def pairing(found):
+def pairing(tables_of):
     """Runs against the best method of the same kind, over all seeds of each stream."""
     lines = []
-    for (name,), rows in by(found["pairs"], "stream").items():
-        if len(by(found["pairs"], "stream")) > 1:
+    for (name,), rows in by(tables_of["pairs"], "stream").items():
+        if len(by(tables_of["pairs"], "stream")) > 1:
             lines.append(name)
-        for (run,), held in by(rows, "run").items():
-            cells = [run, page.number(held[0]["average"])]
-            for row in held:
+        for (run,), runs in by(rows, "run").items():
+            cells = [run, page.number(runs[0]["average"])]
+            for row in runs:
                 low, high = (page.number(row[column], "+.3f") for column in ("low", "high"))
                 difference = page.number(row["difference"], "+.3f")
                 cells += [f"{named(row['best'])}: {page.number(row['other'])}", f"{difference} ({low} to {high})"]
@@ -75,20 +75,20 @@ def pairing(found):
     return [page.table(["", "average AUC", "best cosine", "difference", "best method", "difference"], lines, caption)]
 
 
-def comparison(found):
+def comparison(tables_of):
     """Average AUC of runs and cosines, and differences to the best cosine, of each stream."""
-    if not found["table"]:
+    if not tables_of["table"]:
         return []
     lines = []
-    for (name,), rows in by(found["table"], "stream").items():
-        if len(by(found["table"], "stream")) > 1:
+    for (name,), rows in by(tables_of["table"], "stream").items():
+        if len(by(tables_of["table"], "stream")) > 1:
             lines.append(name)
-        for (run,), held in by(rows, "run").items():
-            above = sum(row["low"] > 0 for row in held)
-            below = sum(row["high"] < 0 for row in held)
-            cells = [page.mean_sd(*spread(held, "average")), page.number(spread(held, "difference")[0], "+.3f")]
-            low, high = (page.number(spread(held, column)[0], "+.3f") for column in ("low", "high"))
-            lines.append([named(run), *cells, f"{low} to {high}", f"{above} / {below} / {len(held)}"])
+        for (run,), runs in by(rows, "run").items():
+            above = sum(row["low"] > 0 for row in runs)
+            below = sum(row["high"] < 0 for row in runs)
+            cells = [page.mean_sd(*spread(runs, "average")), page.number(spread(runs, "difference")[0], "+.3f")]
+            low, high = (page.number(spread(runs, column)[0], "+.3f") for column in ("low", "high"))
+            lines.append([named(run), *cells, f"{low} to {high}", f"{above} / {below} / {len(runs)}"])
     caption = (
         "Average AUC, mean ± sd over seeds of order and start. Differences to the best of the four cosines over the "
         "whole past, which is taken for each seed after looking: mean difference, mean limits of the paired bootstrap "
@@ -104,38 +104,38 @@ def averages(rows, caption):
     """Runs by streams: mean and spread of the average AUC."""
     streams = list(dict.fromkeys(row["stream"] for row in rows))
     lines = []
-    for (run,), held in by(rows, "run").items():
-        cells = by(held, "stream")
+    for (run,), runs in by(rows, "run").items():
+        cells = by(runs, "stream")
         lines.append([named(run), *(page.mean_sd(*spread(cells.get((name,), []), "average")) for name in streams)])
     return page.table(["", *streams], lines, caption)
 
 
-def ablation(found):
+def ablation(tables_of):
     """What each ingredient brings on every stream."""
-    if not found["ablation"]:
+    if not tables_of["ablation"]:
         return []
     caption = (
         "Average AUC of every variant, mean ± sd over seeds: each has one ingredient less, or another value; what does "
         "not help, or harms, is in the table too."
     )
-    return [averages(found["ablation"], caption)]
+    return [averages(tables_of["ablation"], caption)]
 
 
-def alerting(found):
+def alerting(tables_of):
     """Alerts within budgets, raw and calibrated."""
-    if not found["alerts"]:
+    if not tables_of["alerts"]:
         return []
-    several = len(by(found["alerts"], "stream")) > 1
-    budgets = [key.removeprefix("alerts_") for key in found["alerts"][0] if key.startswith("alerts_")]
+    several = len(by(tables_of["alerts"], "stream")) > 1
+    budgets = [key.removeprefix("alerts_") for key in tables_of["alerts"][0] if key.startswith("alerts_")]
     lines = []
-    for (name,), rows in by(found["alerts"], "stream").items():
+    for (name,), rows in by(tables_of["alerts"], "stream").items():
         if several:
             lines.append(name)
-        for (run, kind), held in by(rows, "run", "scores").items():
-            cells = [page.number(spread(held, "cost")[0])]
+        for (run, kind), runs in by(rows, "run", "scores").items():
+            cells = [page.number(spread(runs, "cost")[0])]
             for budget in budgets:
                 columns = ("precision", "alerts", "false", "missed", "topics_found")
-                values = [spread(held, f"{column}_{budget}")[0] for column in columns]
+                values = [spread(runs, f"{column}_{budget}")[0] for column in columns]
                 cells += [page.number(value) for value in values[:3]]
                 cells += [page.number(values[3], ".0f"), page.number(values[4], ".2f")]
             lines.append([f"{named(run)}, {kind}", *cells])
@@ -154,14 +154,14 @@ def alerting(found):
     return [page.table(header, lines, caption)]
 
 
-def cost(found):
+def cost(tables_of):
     """CPU time of a document."""
-    if not found["cost"]:
+    if not tables_of["cost"]:
         return []
     lines = []
-    for (name, run), held in by(found["cost"], "stream", "run").items():
-        values = [page.number(spread(held, column)[0]) for column in ("ms", "first_third", "last_third")]
-        lines.append([f"{run}, {name}", f"{held[0]['timesteps']}", *values])
+    for (name, run), entries in by(tables_of["cost"], "stream", "run").items():
+        values = [page.number(spread(entries, column)[0]) for column in ("ms", "first_third", "last_third")]
+        lines.append([f"{run}, {name}", f"{entries[0]['timesteps']}", *values])
     caption = (
         "CPU milliseconds to score and learn one document, medians over timesteps (the first left out), means over "
         "seeds: of the whole stream, of its first third and of its last third, which are alike where the cost is "
@@ -170,18 +170,18 @@ def cost(found):
     return [page.table(["", "timesteps", "whole stream", "first third", "last third"], lines, caption)]
 
 
-def competing(found):
+def competing(tables_of):
     """Other methods: quality, what they store, and time."""
     lines = []
-    for (name,), rows in by(found["rivals"], "stream").items():
-        if len(by(found["rivals"], "stream")) > 1:
+    for (name,), rows in by(tables_of["rivals"], "stream").items():
+        if len(by(tables_of["rivals"], "stream")) > 1:
             lines.append(name)
         runs = by(rows, "run")
-        for (run,), held in runs.items():
+        for (run,), plain in runs.items():
             if CONTEXT.search(run):
                 continue
-            parts = [held, *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive"))]
-            stored, ms = (spread(held, column)[0] for column in ("entries", "ms"))
+            parts = [plain, *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive"))]
+            stored, ms = (spread(plain, column)[0] for column in ("entries", "ms"))
             cells = [page.mean_sd(*spread(part, "average")) for part in parts]
             lines.append([described(run), *cells, f"{stored / 1000:,.0f}", page.number(ms)])
     if not lines:
@@ -198,14 +198,14 @@ def competing(found):
     ]
 
 
-def sizes(found):
+def sizes(tables_of):
     """Quality in batches of other sizes."""
-    lines, columns = [], sorted({row["size"] for row in found["sizes"]})
-    for (name,), rows in by(found["sizes"], "stream").items():
-        if len(by(found["sizes"], "stream")) > 1:
+    lines, columns = [], sorted({row["size"] for row in tables_of["sizes"]})
+    for (name,), rows in by(tables_of["sizes"], "stream").items():
+        if len(by(tables_of["sizes"], "stream")) > 1:
             lines.append(name)
-        for (run,), held in by(rows, "run").items():
-            cells = by(held, "size")
+        for (run,), entries in by(rows, "run").items():
+            cells = by(entries, "size")
             lines.append([named(run), *(page.mean_sd(*spread(cells.get((size,), []), "pooled")) for size in columns)])
         novel = [spread([row for row in rows if row["size"] == size], "novel")[0] for size in columns]
         lines.append(["novel documents", *(page.number(value, ".0f") for value in novel)])

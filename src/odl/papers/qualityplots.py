@@ -20,23 +20,23 @@ def best_of(rows):
 def curves_of(rows):
     """Split the rows of a stream into curves: learners, the better window of neighbours, plain and in context."""
     windows = [row for row in rows if "-window" in row["run"]]
-    found = {run: held for (run,), held in by([row for row in rows if "-window" not in row["run"]], "run").items()}
+    curves = {run: best for (run,), best in by([row for row in rows if "-window" not in row["run"]], "run").items()}
     for label, context in ((PLAIN, False), (CONTEXT, True)):
-        held = best_of([row for row in windows if row["run"].endswith("-context") == context])
-        if held:
-            found[label] = held
-    return found
+        best = best_of([row for row in windows if row["run"].endswith("-context") == context])
+        if best:
+            curves[label] = best
+    return curves
 
 
 def lines_of(rows):
     """Return label to average AUC of the best cosine over the whole past, plain and in context."""
     cosines = [row for row in rows if row["run"].startswith("nearest")]
-    found = {}
+    levels = {}
     for label, context in ((WHOLE, False), (WHOLE_CONTEXT, True)):
-        held = best_of([row for row in cosines if row["run"].endswith("-context") == context])
-        if held:
-            found[label] = spread(held, "average")[0]
-    return found
+        best = best_of([row for row in cosines if row["run"].endswith("-context") == context])
+        if best:
+            levels[label] = spread(best, "average")[0]
+    return levels
 
 
 def _look(label, learned):
@@ -76,8 +76,8 @@ def _decades(axis):
 def points_of(rows):
     """Return name to (stored numbers, thousands; average AUC) of the other methods of a stream, means over seeds."""
     return {
-        described(run): (spread(held, "entries")[0] / 1000, spread(held, "average")[0])
-        for (run,), held in by(rows, "run").items()
+        described(run): (spread(best, "entries")[0] / 1000, spread(best, "average")[0])
+        for (run,), best in by(rows, "run").items()
         if not run.endswith("-context")
     }
 

@@ -31,10 +31,10 @@ class Stream:
 
     def __init__(self, name, documents, setting, rule, seed, most=0):
         self.name, self.seed, self.rule, self.made_of = name, seed, rule, (documents, setting)
-        held = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
+        entry = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
         rows = batching.order(documents.ids, documents.times, seed, setting["ties"])
         parts = batching.split(
-            rows, documents.times, documents.files, documents.topics, entry=held, seed=seed, **setting["batches"]
+            rows, documents.times, documents.files, documents.topics, entry=entry, seed=seed, **setting["batches"]
         )
         self.batches = []
         for part in parts[: most or None]:
@@ -63,10 +63,10 @@ class Stream:
 
     def P(self, t, weighting=None):
         """Return a weighted batch of unit l2 rows; without a weighting log-tf with the idf of the past."""
-        chosen = weighting or {"tf": "log"}
-        key = (t, *sorted(chosen.items()))
+        form = weighting or {"tf": "log"}
+        key = (t, *sorted(form.items()))
         if key not in self.weighed:
-            self.weighed[key] = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **chosen)[:]
+            self.weighed[key] = self.batches[t].weighed(norm="l2", corpus=self.batches[-1], **form)[:]
         return self.weighed[key]
 
     def average(self, scores):
@@ -92,10 +92,10 @@ class Stream:
         -------
         dict of str to (float, ndarray)
         """
-        batches = [([found[t] for found in scores.values()], self.labels[t]) for t in self.listed]
+        batches = [([results[t] for results in scores.values()], self.labels[t]) for t in self.listed]
         # Of each seed other draws: what is averaged over seeds is not of the same ones.
         seed = (self.rule["seed"], self.seed)
         drawn = intervals.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
-        found = {run: (self.average(held), values) for (run, held), values in zip(scores.items(), drawn, strict=True)}
-        self.judged[kind] |= found
-        return found
+        results = {run: (self.average(held), values) for (run, held), values in zip(scores.items(), drawn, strict=True)}
+        self.judged[kind] |= results
+        return results

@@ -22,12 +22,12 @@ LOGTF = {"logtf": "log"}
 SCORING = ("nearest", "cohesion", "flatten", "groups", "contrast", "context", "peers")  # do not change the atoms
 
 
-def learn(held, runs, k, every=False, cost=None):
+def learn(stream, runs, k, every=False, cost=None):
     """Run variants of a learner that share their atoms over a stream.
 
     Parameters
     ----------
-    held : odl.papers.qualitystream.Stream
+    stream : odl.papers.qualitystream.Stream
     runs : dict of str to dict
         Name to ``learner`` (algorithm and hyper-parameters) and ``features``.
     k : int
@@ -42,131 +42,131 @@ def learn(held, runs, k, every=False, cost=None):
     scores, entries
         Of each variant timestep -> scores, and the numbers stored at the end.
     """
-    made = {run: learners.make(**chosen["learner"]) for run, chosen in runs.items()}
+    made = {run: learners.make(**variant["learner"]) for run, variant in runs.items()}
     first, weighting = next(iter(made.values())), next(iter(runs.values()))["features"]
-    found = {run: {} for run in runs}
-    start = held.P(0, weighting)
-    state = first.start(start, k, novelty.generator(held.seed, "start"))
-    for t in range(1, len(held.batches)):
-        P, spent = held.P(t, weighting), 0.0
+    scores = {run: {} for run in runs}
+    start = stream.P(0, weighting)
+    state = first.start(start, k, novelty.generator(stream.seed, "start"))
+    for t in range(1, len(stream.batches)):
+        P, spent = stream.P(t, weighting), 0.0
         for run, learner in made.items():
-            if every or t in held.listed or (cost is not None and learner is first):
+            if every or t in stream.listed or (cost is not None and learner is first):
                 begin = time.process_time()
-                found[run][t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
+                scores[run][t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
                 spent += (time.process_time() - begin) * (learner is first)
         begin = time.process_time()
         state = first.learn(state, P, None)
         if cost is not None:
             cost.append((t, 1000.0 * (spent + time.process_time() - begin) / P.shape[0]))
-    return found, state.dictionary.nnz + sum(value.size for value in state.arrays.values())
+    return scores, state.dictionary.nnz + sum(value.size for value in state.arrays.values())
 
 
-def groups(chosen, names):
+def groups(learners_of, names):
     """Group the runs of these names by the atoms that they make."""
     grouped = defaultdict(dict)
     for name in names:
-        learner, weighting = chosen[name]["learner"], chosen[name]["features"]
+        learner, weighting = learners_of[name]["learner"], learners_of[name]["features"]
         made = sorted((key, value) for key, value in learner.items() if key not in SCORING)
-        grouped[repr((made, sorted(weighting.items())))][name] = chosen[name]
+        grouped[repr((made, sorted(weighting.items())))][name] = learners_of[name]
     return list(grouped.values())
 
 
-def neighbours(held, weightings=baselines.WEIGHTINGS, window=None, steps=None):
+def neighbours(stream, weightings=baselines.WEIGHTINGS, window=None, steps=None):
     """Return the cosine baselines of timesteps (the listed ones), over the past or its last `window` documents."""
-    found = defaultdict(dict)
-    for t in steps or held.listed:
-        past = baselines.latest(reversed(held.batches[:t]), window) if window else held.batches[:t]
-        for name, score in baselines.nearest(held.batches[t], past, weightings).items():
-            found[name][t] = score
-    return found
+    scores = defaultdict(dict)
+    for t in steps or stream.listed:
+        past = baselines.latest(reversed(stream.batches[:t]), window) if window else stream.batches[:t]
+        for name, score in baselines.nearest(stream.batches[t], past, weightings).items():
+            scores[name][t] = score
+    return scores
 
 
-def _runs(chosen, settings):
+def _runs(learners_of, settings):
     """The runs compared, by the atoms they make, and the contexts of the batch that they have."""
-    return groups(chosen, settings["runs"]), contexts(chosen, settings["runs"])
+    return groups(learners_of, settings["runs"]), contexts(learners_of, settings["runs"])
 
 
-def _learned(held, grouped, k, **options):
+def _learned(stream, grouped, k, **options):
     scores, entries = {}, {}
     for runs in grouped:
-        found, stored = learn(held, runs, k, **options)
-        scores |= found
-        entries |= dict.fromkeys(found, stored)
+        learned, stored = learn(stream, runs, k, **options)
+        scores |= learned
+        entries |= dict.fromkeys(learned, stored)
     return scores, entries
 
 
-def compare(held, chosen, settings):
+def compare(stream, learners_of, settings):
     """The runs and the cosines over the whole past, plain and in context; differences to the best cosine."""
-    grouped, around = _runs(chosen, settings)
-    scores, _ = _learned(held, grouped, settings["k"])
-    cosines, kinds = neighbours(held), {"plain": {}, "context": {}}
-    for run, found in scores.items():
-        kinds["context" if in_batch(chosen[run]["learner"]) else "plain"][run] = found
+    grouped, around = _runs(learners_of, settings)
+    scores, _ = _learned(stream, grouped, settings["k"])
+    cosines, kinds = neighbours(stream), {"plain": {}, "context": {}}
+    for run, averages in scores.items():
+        kinds["context" if in_batch(learners_of[run]["learner"]) else "plain"][run] = averages
     for name in COSINES:
         kinds["plain"][name] = cosines[name]
-        kinds["context"] |= judged(held, around, name, cosines[name])
-    found = {}
+        kinds["context"] |= judged(stream, around, name, cosines[name])
+    averages = {}
     for kind, runs in kinds.items():
-        found |= held.judge(kind, runs) if runs else {}
-    best = max(COSINES, key=lambda name: found[name][0])
+        averages |= stream.judge(kind, runs) if runs else {}
+    best = max(COSINES, key=lambda name: averages[name][0])
     rows = []
-    for run, (average, drawn) in found.items():
-        low, high = intervals.interval(drawn - found[best][1])
-        row = {"run": run, "average": average, "best": best, "difference": average - found[best][0]}
+    for run, (average, drawn) in averages.items():
+        low, high = intervals.interval(drawn - averages[best][1])
+        row = {"run": run, "average": average, "best": best, "difference": average - averages[best][0]}
         rows.append(row | {"low": low, "high": high})
     return {"table": rows}
 
 
-def pooled(streams, chosen, settings):
+def pooled(streams, learners_of, settings):
     """Return the rows of the runs against the best methods of their kind, over the streams of all seeds."""
     names = set(COSINES) | {
-        f"{name}-{algorithm}-context" for name in COSINES for algorithm in contexts(chosen, settings["runs"])
+        f"{name}-{algorithm}-context" for name in COSINES for algorithm in contexts(learners_of, settings["runs"])
     }
     return pairs(streams, settings["runs"], names)
 
 
 def _sized(grouped, settings):
     """Return atoms, k and runs for each size of memory that a group of runs is measured at."""
-    found = []
+    sizes = []
     for runs in grouped:
         first = next(iter(runs.values()))["learner"]
         if "memory" not in first:
-            found += [(k, k, runs) for k in settings["atoms"]]
+            sizes += [(k, k, runs) for k in settings["atoms"]]
             continue
         for memory in settings["memory"]:
             sized = {
                 run: {**entry, "learner": {**entry["learner"], "memory": memory}} for run, entry in runs.items()
             }  # fmt: skip
             limit = learners.make(**{**first, "memory": memory}).limit
-            found.append((limit, 1, sized))
-    return found
+            sizes.append((limit, 1, sized))
+    return sizes
 
 
-def remember(held, chosen, settings):
+def remember(stream, learners_of, settings):
     """AUC against the numbers that are kept: dictionaries, windows of documents."""
-    (grouped, around), rows = _runs(chosen, settings), []
+    (grouped, around), rows = _runs(learners_of, settings), []
     for size, k, runs in _sized(grouped, settings):
-        scores, entries = learn(held, runs, k)
-        for run, found in scores.items():
-            rows.append({"run": run, "size": size, "entries": entries, "average": held.average(found)})
-    lengths = np.concatenate([np.diff(batch.counts[:].indptr) for batch in held.batches])
+        scores, entries = learn(stream, runs, k)
+        for run, judgement in scores.items():
+            rows.append({"run": run, "size": size, "entries": entries, "average": stream.average(judgement)})
+    lengths = np.concatenate([np.diff(batch.counts[:].indptr) for batch in stream.batches])
     for window in settings["windows"]:
         if window > len(lengths):
             continue
-        for name, plain in neighbours(held, LOGTF, window).items():
+        for name, plain in neighbours(stream, LOGTF, window).items():
             label = f"{name}-window"
-            for run, found in ({label: plain} | judged(held, around, label, plain)).items():
+            for run, judgement in ({label: plain} | judged(stream, around, label, plain)).items():
                 row = {"run": run, "size": window, "entries": int(window * lengths.mean())}
-                rows.append(row | {"average": held.average(found)})
+                rows.append(row | {"average": stream.average(judgement)})
     return {"memory": rows}
 
 
-def ablate(held, chosen, settings):
+def ablate(stream, learners_of, settings):
     """Every learner that the experiment names: what each ingredient brings."""
-    scores, entries = _learned(held, groups(chosen, chosen), settings["k"])
+    scores, entries = _learned(stream, groups(learners_of, learners_of), settings["k"])
     return {
         "ablation": [
-            {"run": run, "entries": entries[run], "average": held.average(scores[run])} for run in chosen
+            {"run": run, "entries": entries[run], "average": stream.average(scores[run])} for run in learners_of
         ]
     }  # fmt: skip
 
@@ -193,27 +193,27 @@ def _budget(values, calibrated, budget, labels, topics):
     }
 
 
-def _five(held, steps, around):
+def _five(stream, steps, around):
     """Five nearest documents of the whole past, plain and in the contexts."""
     name = "nearest5-logtf"
-    plain = neighbours(held, LOGTF, steps=steps)[name]
-    return {name: plain} | judged(held, around, name, plain)
+    plain = neighbours(stream, LOGTF, steps=steps)[name]
+    return {name: plain} | judged(stream, around, name, plain)
 
 
-def alert(held, chosen, settings):
+def alert(stream, learners_of, settings):
     """Drift, budgets, delays and cost of the scores as they are and calibrated, of runs and nearest neighbours."""
-    grouped, around = _runs(chosen, settings)
-    steps = range(1, len(held.batches))
+    grouped, around = _runs(learners_of, settings)
+    steps = range(1, len(stream.batches))
     if len(steps) < 2:
-        given = f"{held.name} has {len(held.batches)} batches"
+        given = f"{stream.name} has {len(stream.batches)} batches"
         raise DataError(given, "at least 3 for the part alerts", "make smaller batches or leave the part out")
-    scores, _ = _learned(held, grouped, settings["k"], every=True)
-    scores |= _five(held, steps, around)
-    labels = [held.labels[t] for t in steps]
-    topics = [batch.topics for batch in held.batches]
+    scores, _ = _learned(stream, grouped, settings["k"], every=True)
+    scores |= _five(stream, steps, around)
+    labels = [stream.labels[t] for t in steps]
+    topics = [batch.topics for batch in stream.batches]
     rows, means = [], []
-    for run, found in scores.items():
-        raw = [found[t] for t in steps]
+    for run, by_timestep in scores.items():
+        raw = [by_timestep[t] for t in steps]
         tails = [1.0 - tail for tail in calibration.calibrate(raw, settings["calibration"])]
         for kind, values in (("raw", raw), ("calibrated", tails)):
             # The first scored batch has nothing to be calibrated against.
@@ -232,12 +232,12 @@ def alert(held, chosen, settings):
     return {"alerts": rows, "drift": means}
 
 
-def spend(held, chosen, settings):
+def spend(stream, learners_of, settings):
     """CPU milliseconds a document along the stream; the first timestep, which loads code, left out."""
     rows = []
     for run in settings["runs"]:
         spent = []
-        learn(held, {run: chosen[run]}, settings["k"], cost=spent)
+        learn(stream, {run: learners_of[run]}, settings["k"], cost=spent)
         times = np.array([value for _, value in spent[1:] or spent])
         third = max(1, len(times) // 3)
         row = {"run": run, "timesteps": len(spent), "ms": float(np.median(times))}
@@ -246,37 +246,37 @@ def spend(held, chosen, settings):
     return {"cost": rows}
 
 
-def resize(held, chosen, settings):
+def resize(stream, learners_of, settings):
     """The runs and nearest neighbours in batches of other sizes: AUC of all documents after the first batch together.
 
     A topic is new in one batch only, so that small batches have too few new documents each for an AUC of their own.
     """
-    (grouped, around), rows = _runs(chosen, settings), []
+    (grouped, around), rows = _runs(learners_of, settings), []
     for size in settings["sizes"]:
-        if size < 100 and len(held.made_of[0]) >= 10000:
+        if size < 100 and len(stream.made_of[0]) >= 10000:
             continue
-        made = held.cut(size)
+        made = stream.cut(size)
         steps = range(1, len(made.batches))
         scores, _ = _learned(made, grouped, settings["k"], every=True)
         scores |= _five(made, steps, around)
         labels = np.concatenate([made.labels[t] for t in steps])
         novel = int((labels == 1).sum())
-        for run, found in scores.items():
-            pooled = metrics.auc(np.concatenate([found[t] for t in steps]), labels)
+        for run, by_timestep in scores.items():
+            pooled = metrics.auc(np.concatenate([by_timestep[t] for t in steps]), labels)
             rows.append({"run": run, "size": size, "timesteps": len(steps), "novel": novel, "pooled": pooled})
     return {"sizes": rows}
 
 
-def rival(held, chosen, settings, slow=False):
+def rival(stream, learners_of, settings, slow=False):
     """Other methods, plain and in context, with what they store and the time that they take."""
-    around = contexts(chosen, settings["runs"])
-    names = rivals.names(slow) + (rivals.names(slow, "vectors") if held.batches[0].vectors is not None else [])
-    return {"rivals": rival_rows(held, names, partial(judged, held, around))}
+    around = contexts(learners_of, settings["runs"])
+    names = rivals.names(slow) + (rivals.names(slow, "vectors") if stream.batches[0].vectors is not None else [])
+    return {"rivals": rival_rows(stream, names, partial(judged, stream, around))}
 
 
-def model(held, chosen, settings):
+def model(stream, learners_of, settings):
     """As `rival`, of those that take long."""
-    return rival(held, chosen, settings, slow=True)
+    return rival(stream, learners_of, settings, slow=True)
 
 
 PARTS = {"table": compare, "memory": remember, "ablation": ablate, "alerts": alert, "cost": spend, "rivals": rival}
@@ -299,18 +299,18 @@ def in_batch(learner):
     return learners.make(**learner).in_batch
 
 
-def contexts(chosen, runs):
+def contexts(learners_of, runs):
     """Return algorithm to learner of the last of these runs of it that look at the batch."""
-    found = (chosen[run]["learner"] for run in runs)
-    return {learner["algorithm"]: learner for learner in found if in_batch(learner)}
+    settings = (learners_of[run]["learner"] for run in runs)
+    return {learner["algorithm"]: learner for learner in settings if in_batch(learner)}
 
 
-def judged(held, contexts, name, scores, alike=None):
+def judged(stream, contexts, name, scores, alike=None):
     """Judge the scores of timesteps in the context of their batches, as learners do it with their own.
 
     Parameters
     ----------
-    held : odl.papers.qualitystream.Stream
+    stream : odl.papers.qualitystream.Stream
     contexts : dict
         As `contexts`.
     name : str
@@ -326,7 +326,7 @@ def judged(held, contexts, name, scores, alike=None):
     """
     return {
         f"{name}-{algorithm}-context": {
-            t: JUDGES[algorithm]((alike or {}).get(t, held.P(t)), values, learner) for t, values in scores.items()
+            t: JUDGES[algorithm]((alike or {}).get(t, stream.P(t)), values, learner) for t, values in scores.items()
         }
         for algorithm, learner in contexts.items()
     }
@@ -352,33 +352,33 @@ def pairs(streams, runs, cosines):
     """
     rows = []
     for kind in ("plain", "context"):
-        held = [stream.judged[kind] for stream in streams]
-        means = {name: float(np.mean([found[name][0] for found in held])) for name in held[0]}
+        judgements = [stream.judged[kind] for stream in streams]
+        means = {name: float(np.mean([result[name][0] for result in judgements])) for name in judgements[0]}
         others = [name for name in means if name not in runs]
         groups = {"cosines": [name for name in others if name in cosines], "all": others}
         for run in (name for name in means if name in runs):
             for among, names in groups.items():
                 if names:
                     best = max(names, key=means.get)
-                    row = {"run": run, "among": among, "seeds": len(held), "average": means[run]}
-                    rows.append(row | {"best": best, "other": means[best]} | _difference(held, run, best))
+                    row = {"run": run, "among": among, "seeds": len(judgements), "average": means[run]}
+                    rows.append(row | {"best": best, "other": means[best]} | _difference(judgements, run, best))
     return rows
 
 
-def _difference(held, run, best):
+def _difference(judgements, run, best):
     """Return mean and spread over seeds of the difference of two runs, and the interval of the mean."""
-    values = np.array([found[run][0] - found[best][0] for found in held])
-    low, high = intervals.interval(np.mean([found[run][1] - found[best][1] for found in held], axis=0))
+    values = np.array([result[run][0] - result[best][0] for result in judgements])
+    low, high = intervals.interval(np.mean([result[run][1] - result[best][1] for result in judgements], axis=0))
     spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
     return {"difference": float(values.mean()), "sd": spread, "low": low, "high": high}
 
 
-def follow(held, name):
+def follow(stream, name):
     """Run one rival over a stream.
 
     Parameters
     ----------
-    held : odl.papers.qualitystream.Stream
+    stream : odl.papers.qualitystream.Stream
     name : str
         One of `odl.papers.rivals.RIVALS`.
 
@@ -393,12 +393,12 @@ def follow(held, name):
     ms : float
         CPU milliseconds a document, to score it and to learn it; the first batch, which is learned only, left out.
     """
-    rival, scores, alike, spent = rivals.RIVALS[name](held.seed), {}, {}, {"score": 0.0, "learn": 0.0}
+    rival, scores, alike, spent = rivals.RIVALS[name](stream.seed), {}, {}, {"score": 0.0, "learn": 0.0}
     documents = dict(spent)
-    for t, batch in enumerate(held.batches):
-        if t in held.listed and hasattr(rival, "rows"):
+    for t, batch in enumerate(stream.batches):
+        if t in stream.listed and hasattr(rival, "rows"):
             alike[t] = rival.rows(batch)
-        for phase in ("score", "learn") if t in held.listed else ("learn",):
+        for phase in ("score", "learn") if t in stream.listed else ("learn",):
             begin = time.process_time()
             if phase == "score":
                 scores[t] = rival.score(batch)
@@ -410,22 +410,22 @@ def follow(held, name):
     return scores, alike, rival.stored, sum(1000.0 * spent[phase] / max(documents[phase], 1) for phase in spent)
 
 
-def rival_rows(held, names, judged):
+def rival_rows(stream, names, judged):
     """Return a row for each rival, plain and in the contexts of the batch.
 
     Parameters
     ----------
-    held : odl.papers.qualitystream.Stream
+    stream : odl.papers.qualitystream.Stream
     names : list of str
     judged : callable
         Name, scores of timesteps and what their documents are compared by -> names to scores in context.
     """
-    found = []
+    rows = []
     for name in names:
-        scores, alike, stored, ms = follow(held, name)
+        scores, alike, stored, ms = follow(stream, name)
         kept = rivals.RIVALS[name].NEEDS == "counts"  # vectors are more to go by than the runs have
         for kind, runs in (("plain", {name: scores}), ("context", judged(name, scores, alike))):
             if kept and runs:
-                held.judge(kind, runs)
-            found += [{"run": run, "entries": stored, "ms": ms, "average": held.average(runs[run])} for run in runs]
-    return found
+                stream.judge(kind, runs)
+            rows += [{"run": run, "entries": stored, "ms": ms, "average": stream.average(runs[run])} for run in runs]
+    return rows

@@ -44,8 +44,8 @@ def read_steps(checkpoint_paths, feature_paths):
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
         given = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
         raise DataError(given, "one of each for timesteps 0, 1, ..., at least two", "pass the files of a whole run")
-    held = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
-    chain = held.chain
+    before = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
+    chain = before.chain
     algorithm = chain["learner"].get("algorithm")
     if algorithm not in (measurable := algorithms()):
         raise DataError(f"regret of {algorithm}", f"a run of {', '.join(measurable)}", "choose another run")
@@ -57,12 +57,12 @@ def read_steps(checkpoint_paths, feature_paths):
         if batch.terms is not None:
             given = f"{feature_paths[t]}, of a bounded vocabulary"
             raise DataError(given, "terms that never leave, where dictionaries are compared", "set max_terms to 0")
-        if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != held.digest:
+        if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != before.digest:
             given = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
             raise DataError(f"{given} do not follow each other", "the files of one run in order", "pass them so")
         P = batch.weighed(**chain["features"], norm=learner.norm, corpus=whole)[:]
-        steps.append(Step(P, after.codes, held.dictionary, after.dictionary, held.arrays.get("dual")))
-        held = after
+        steps.append(Step(P, after.codes, before.dictionary, after.dictionary, before.arrays.get("dual")))
+        before = after
     return steps, learner, chain
 
 
@@ -80,28 +80,28 @@ def write(path, checkpoint_paths, feature_paths, **options):
     """
     begin = time.process_time()
     steps, learner, chain = read_steps(checkpoint_paths, feature_paths)
-    rows, found = measure(steps, learner, **options)
+    rows, constants = measure(steps, learner, **options)
     write_table(path, [{"run": chain["run"], **row} for row in rows], COLUMNS)
-    print(describe(rows, found, f"{chain['run']}, k {chain['atoms']}, seed {chain['seed']}"))
+    print(describe(rows, constants, f"{chain['run']}, k {chain['atoms']}, seed {chain['seed']}"))
     print(f"odl regret: {time.process_time() - begin:.1f} CPU s, {len(steps)} timesteps")
 
 
-def describe(rows, found, name):
+def describe(rows, bounds, name):
     """Say what was measured, and the tau and beta that the theorems want."""
     last = rows[-1]
     lines = [
         f"{name}: loss {last['online']:.6g} after {last['t']} timesteps, best fixed dictionary "
         f"{last['hindsight_low']:.6g} to {last['hindsight']:.6g}, regret {last['regret']:.6g} to "
         f"{last['regret_high']:.6g}",
-        f"Phi {found['phi']:.6g}, D {found['distance']:.6g}, Psi_max {found['psi_max']:.6g}, Upsilon "
-        f"{found['upsilon']:.6g}; tau at most {found['tau_most']:.6g}; at tau {found['tau_wanted']:.6g} Theorem B.5 "
-        f"wants beta {found['beta_wanted']:.6g}",
+        f"Phi {bounds['phi']:.6g}, D {bounds['distance']:.6g}, Psi_max {bounds['psi_max']:.6g}, Upsilon "
+        f"{bounds['upsilon']:.6g}; tau at most {bounds['tau_most']:.6g}; at tau {bounds['tau_wanted']:.6g} Theorem B.5 "
+        f"wants beta {bounds['beta_wanted']:.6g}",
     ]
-    if found["refused"]:
-        lines.append(f"no bound is claimed for this run: {found['refused']}")
+    if bounds["refused"]:
+        lines.append(f"no bound is claimed for this run: {bounds['refused']}")
     else:
         lines.append(
-            f"tau {found['tau']:.6g} and beta {found['beta']:.6g}: regret at most {last['bound_regret']:.6g} "
+            f"tau {bounds['tau']:.6g} and beta {bounds['beta']:.6g}: regret at most {last['bound_regret']:.6g} "
             f"(B.5: {last['theorem_regret']:.6g}), violations {last['violation_sum']:.6g} of at most "
             f"{last['bound_violation']:.6g} (B.6: {last['theorem_violation']:.6g})"
         )
@@ -143,18 +143,18 @@ def gather_regret(plan, path, *, runs, sizes=()):
     if not entries:
         given = f"regret of {', '.join(runs) or 'no run'}"
         raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
-    found = []
-    for key, held in grouped(entries, KEY):
-        tables = [read_table(os.path.join(entry["folder"], "regret.tsv"), [*MEASURED, *BOUNDS]) for entry in held]
+    means = []
+    for key, runs_of in grouped(entries, KEY):
+        tables = [read_table(os.path.join(entry["folder"], "regret.tsv"), [*MEASURED, *BOUNDS]) for entry in runs_of]
         rows = [row for table in tables for row in table]
         common = dict(zip(KEY, key, strict=True))
         for name in ("phi", "distance", "upsilon", "psi_max"):
             common[name] = max((row[name] for row in rows if not np.isnan(row[name])), default=float("nan"))
         for name in ("tau", "beta"):
-            common[name] = held[0]["parameters"].get(name, float("nan"))
+            common[name] = runs_of[0]["parameters"].get(name, float("nan"))
         fitted = [row for row in rows if not np.isnan(row["regret"])]
-        found += [{**common, "t": t[0], **_over_seeds(part)} for t, part in sorted(grouped(fitted, ("t",)))]
-    write_table(path, found, OVER_SEEDS)
+        means += [{**common, "t": t[0], **_over_seeds(part)} for t, part in sorted(grouped(fitted, ("t",)))]
+    write_table(path, means, OVER_SEEDS)
 
 
 def _over_seeds(rows):

@@ -90,12 +90,12 @@ def split_rows(counts, labels, settings, split):
     judge = Judge(labels, train, test, settings)
     rows = []
     for kind, matrix in zip(RAW, (words, counts, rows_of_norm(counts, 2)), strict=True):
-        found = judge.judged([(None, matrix[train], matrix[test])])
-        rows += [{"method": kind, "topics": counts.shape[1], **row} for row in found]
+        rows_of = judge.judged([(None, matrix[train], matrix[test])])
+        rows += [{"method": kind, "topics": counts.shape[1], **row} for row in rows_of]
     for p, method in product(settings["topics"], settings["methods"]):
         source = counts if method == "lda" else words
-        found = judge.judged(represent(method, p, source[train], source[test], settings, split))
-        rows += [{"method": method, "topics": p, **row} for row in found]
+        rows_of = judge.judged(represent(method, p, source[train], source[test], settings, split))
+        rows += [{"method": method, "topics": p, **row} for row in rows_of]
     for row in rows:
         chosen = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}, validation {row['validation']:.1f}"
         print(f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({chosen})", flush=True)
@@ -237,5 +237,5 @@ def kernels(train, test, scaling):
         size = np.full(train.shape[1], np.sqrt(max(squares.sum(), 1e-300) / n) if scaling == "one" else 1.0)
     scale = sparse.diags_array(1.0 / size)
     train, test = train @ scale, test @ scale
-    found = train @ train.T, test @ train.T
-    return tuple(product.toarray() if sparse.issparse(product) else product for product in found)
+    products = train @ train.T, test @ train.T
+    return tuple(product.toarray() if sparse.issparse(product) else product for product in products)

@@ -139,12 +139,12 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
         raise ConfigError(f"parts of the experiment {name!r}, which has none", "no parts", "leave them out")
     with filling(folder) as place:
         if hasattr(module, "PART"):
-            found = _gathered(name, settings, parts) if parts else module.measure(settings, files)
-            module.finish(settings, place, files, found)
+            measured = _gathered(name, settings, parts) if parts else module.measure(settings, files)
+            module.finish(settings, place, files, measured)
         else:
             module.run(settings, place, files, *((study,) if study else ()))
-    held = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
-    write_json(os.path.join(folder, HELD), held)
+    record = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
+    write_json(os.path.join(folder, HELD), record)
 
 
 def section(folder):
@@ -156,12 +156,12 @@ def section(folder):
         If the folder holds no finished experiment.
     """
     try:
-        held = read_json(os.path.join(folder, HELD))
-        if not isinstance(held.get("experiment"), str):
+        record = read_json(os.path.join(folder, HELD))
+        if not isinstance(record.get("experiment"), str):
             raise ValueError("no experiment is named")
     except (StorageError, OSError, ValueError) as error:
         raise _damaged(folder, error) from error
-    module, name = module_of(held["experiment"]), os.path.basename(os.path.normpath(folder))
+    module, name = module_of(record["experiment"]), os.path.basename(os.path.normpath(folder))
     if not hasattr(module, "section"):
         return name, module.TITLE, []
     try:
@@ -172,21 +172,21 @@ def section(folder):
 
 def _gathered(name, settings, parts):
     """Return the rows of all parts, table by table; refuse what is not the part expected."""
-    values, found = settings[module_of(name).PART], {}
+    values, tables_of = settings[module_of(name).PART], {}
     if len(parts) != len(values):
         raise DataError(f"{len(parts)} parts of {name}", f"{len(values)}, one for each of {values}", "name them all")
     for path, value in zip(parts, values, strict=True):
         try:
-            held = read_json(path)
-            tables = held.pop("tables")
-            if held != _head(name, settings, value):
+            content = read_json(path)
+            tables = content.pop("tables")
+            if content != _head(name, settings, value):
                 raise ValueError("another part")
         except (StorageError, OSError, ValueError, LookupError) as error:
             wanted = f"part {value} of {name} with the same settings and code, as `odl step measure` writes it"
             raise DataError(f"{path} is not what was measured", wanted, "delete it and run it again") from error
         for table, rows in tables.items():
-            found.setdefault(table, []).extend(rows)
-    return found
+            tables_of.setdefault(table, []).extend(rows)
+    return tables_of
 
 
 def _damaged(folder, error):

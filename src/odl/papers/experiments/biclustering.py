@@ -144,10 +144,10 @@ def _summary(rows):
     groups = {}
     for row in rows:
         groups.setdefault((row["method"], row["network"], row["beta"]), []).append(row)
-    for (method, network, beta), found in groups.items():
+    for (method, network, beta), runs in groups.items():
         name = method if method != "diffusion" else f"diffusion, {graphs.shown(network, degree=DEGREE)}, beta {beta:g}"
-        cells = [page.mean_sd(*_spread([row[key] for row in found])) for key in COLUMNS[4:]]
-        yield [name, len(found) if method == "diffusion" else "", *cells]
+        cells = [page.mean_sd(*_spread([row[key] for row in runs])) for key in COLUMNS[4:]]
+        yield [name, len(runs) if method == "diffusion" else "", *cells]
 
 
 def _spread(values):
@@ -242,10 +242,10 @@ def nearest_mean_accuracy(points, truth):
     sizes = np.bincount(truth)
     right = 0
     for point, own in zip(points, truth, strict=True):
-        held, number = sums.copy(), sizes.astype(float)
-        held[own] -= point
+        others, number = sums.copy(), sizes.astype(float)
+        others[own] -= point
         number[own] -= 1
-        distances = np.sum((held / np.maximum(number, 1)[:, None] - point) ** 2, axis=1)
+        distances = np.sum((others / np.maximum(number, 1)[:, None] - point) ** 2, axis=1)
         distances[number == 0] = np.inf
         right += int(np.argmin(distances) == own)
     return right / len(truth)

@@ -29,24 +29,24 @@ SCALED = {
 PUBLISHED = (90.9, 1.1)  # raw words; the rest of figure 5 is a drawing without numbers
 
 
-def finish(settings, folder, files, found):
+def finish(settings, folder, files, measured):
     """Write and draw what was measured over random splits.
 
     Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``chosen.tsv`` (how often what was chosen),
     ``corpus.tsv`` and the figure.
     """
-    rows = found["accuracy"]
+    rows = measured["accuracy"]
     summary = summarise(rows)
-    tables = ("accuracy", rows), ("summary", summary), ("chosen", choices(rows)), ("corpus", found["corpus"][:1])
-    for name, held in tables:
-        write_table(os.path.join(folder, f"{name}.tsv"), held)
+    tables = ("accuracy", rows), ("summary", summary), ("chosen", choices(rows)), ("corpus", measured["corpus"][:1])
+    for name, table_rows in tables:
+        write_table(os.path.join(folder, f"{name}.tsv"), table_rows)
     draw_accuracy(summary, NAMES, shown(summary), os.path.join(folder, "accuracy"))
 
 
 def shown(summary):
     """Return name and words of the scalings of a summary, in the order of `SCALED`."""
-    held = {row["scaling"] for row in summary}
-    return {name: text for name, text in SCALED.items() if name in held}
+    scalings = {row["scaling"] for row in summary}
+    return {name: text for name, text in SCALED.items() if name in scalings}
 
 
 def summarise(rows):
@@ -54,38 +54,38 @@ def summarise(rows):
 
     The scaling ``chosen`` has of every split the row that cross-validation chose.
     """
-    found = []
+    summary = []
     for scaling in (CHOSEN, *dict.fromkeys(row["scaling"] for row in rows)):
-        held = [row for row in rows if (row["chosen"] if scaling == CHOSEN else row["scaling"] == scaling)]
-        found += [{"scaling": scaling, **row} for row in _means(held)]
-    return found
+        of_scaling = [row for row in rows if (row["chosen"] if scaling == CHOSEN else row["scaling"] == scaling)]
+        summary += [{"scaling": scaling, **row} for row in _means(of_scaling)]
+    return summary
 
 
 def _means(rows):
     """Return mean and deviation over splits for each method and number of topics, and tree minus flat by split."""
-    found, of_flat = [], {(r["split"], r["topics"]): r["accuracy"] for r in rows if r["method"] == "flat"}
+    means, of_flat = [], {(r["split"], r["topics"]): r["accuracy"] for r in rows if r["method"] == "flat"}
     for method, topics in dict.fromkeys((row["method"], row["topics"]) for row in rows):
-        chosen = [row for row in rows if (row["method"], row["topics"]) == (method, topics)]
-        values = np.array([row["accuracy"] for row in chosen])
+        of_method = [row for row in rows if (row["method"], row["topics"]) == (method, topics)]
+        values = np.array([row["accuracy"] for row in of_method])
         row = {"method": method, "topics": topics, "splits": len(values), "mean": float(values.mean())}
         row |= {"sd": deviation(values), "difference": float("nan"), "difference_sd": float("nan")}
         if method == "tree" and of_flat:
-            paired = np.array([row["accuracy"] - of_flat[row["split"], topics] for row in chosen])
+            paired = np.array([row["accuracy"] - of_flat[row["split"], topics] for row in of_method])
             row |= {"difference": float(paired.mean()), "difference_sd": deviation(paired)}
-        found.append(row)
-    return found
+        means.append(row)
+    return means
 
 
 def choices(rows):
     """Return a row for each method and setting: how often cross-validation chose each value, over splits and sizes."""
-    found = []
+    counts = []
     for method in dict.fromkeys(row["method"] for row in rows):
-        held = [row for row in rows if row["method"] == method and row["chosen"]]
+        of_method = [row for row in rows if row["method"] == method and row["chosen"]]
         for setting in ("lam", "scaling", "C"):
-            values = [row[setting] for row in held if row[setting] is not None]
+            values = [row[setting] for row in of_method if row[setting] is not None]
             count = {value: values.count(value) for value in sorted(set(values))}
-            found += [{"method": method, "setting": setting, "value": v, "times": n} for v, n in count.items()]
-    return found
+            counts += [{"method": method, "setting": setting, "value": v, "times": n} for v, n in count.items()]
+    return counts
 
 
 def section(folder):
@@ -139,12 +139,14 @@ def _words(rows, caption):
 
 def _chosen(folder):
     """Return a row for each method: its values of lam, scaling and C, with how often each was chosen."""
-    found = {}
+    texts_of = {}
     for row in read_table(os.path.join(folder, "chosen.tsv")):
         value = row["value"] if isinstance(row["value"], str) else f"{row['value']:g}"
-        texts = found.setdefault(row["method"], {"lam": [], "scaling": [], "C": []})[row["setting"]]
+        texts = texts_of.setdefault(row["method"], {"lam": [], "scaling": [], "C": []})[row["setting"]]
         texts.append(f"{value}: {row['times']:g}")
-    return [[NAMES.get(method, method), *(", ".join(texts) for texts in row.values())] for method, row in found.items()]
+    return [
+        [NAMES.get(method, method), *(", ".join(texts) for texts in row.values())] for method, row in texts_of.items()
+    ]
 
 
 def _shown(row, name="mean"):
@@ -181,12 +183,12 @@ def _bars(axes, rows, names):
     methods = [method for method in names if any(row["method"] == method for row in rows)]
     width = 0.8 / len(methods)
     for position, method in enumerate(methods):
-        found = {row["topics"]: row for row in rows if row["method"] == method}
+        by_size = {row["topics"]: row for row in rows if row["method"] == method}
         axes.bar(
             np.arange(len(sizes)) + (position - (len(methods) - 1) / 2) * width,
-            [found[p]["mean"] for p in sizes],
+            [by_size[p]["mean"] for p in sizes],
             0.92 * width,
-            yerr=[np.nan_to_num(found[p]["sd"]) for p in sizes],
+            yerr=[np.nan_to_num(by_size[p]["sd"]) for p in sizes],
             color=plots.COLOURS[position],
             hatch=("", "///", "...", "", "\\\\\\")[position % 5],
             edgecolor="white",

@@ -76,9 +76,9 @@ class Problem(NamedTuple):
 
 def problem(name, X, atoms, model):
     """Return a problem with its optima: nu is the gradient of f at the residual of the best code."""
-    found = coding.centralised(sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13)
-    rest = X - found.codes.toarray() @ atoms.T
-    return Problem(name, X, atoms, model.residual.gradient(rest), found.score)
+    optimum = coding.centralised(sparse.csr_array(X), sparse.csc_array(atoms), model, tolerance=1e-13)
+    rest = X - optimum.codes.toarray() @ atoms.T
+    return Problem(name, X, atoms, model.residual.gradient(rest), optimum.score)
 
 
 def made(model, settings):
@@ -95,12 +95,12 @@ def made(model, settings):
 
 def text(path, model, settings):
     """Return documents of the second batch of TDT2 on atoms learned from the first, on the terms that occur."""
-    found = tdt2.read([path], {})
-    order = batching.order(found.ids, found.times, settings["seed"])
+    documents = tdt2.read([path], {})
+    order = batching.order(documents.ids, documents.times, settings["seed"])
     first, second = order[:1000], order[1000:2000]
-    start = features.follow(found.select(first), None)
-    batch = features.follow(found.select(second), start)
-    P0, P = (held.weighed(tf="log", norm="l2")[:] for held in (start, batch))
+    start = features.follow(documents.select(first), None)
+    batch = features.follow(documents.select(second), start)
+    P0, P = (part.weighed(tf="log", norm="l2")[:] for part in (start, batch))
     learner = Diffusion(task=settings["task"], gamma=settings["gamma"], delta=settings["delta"], eta=settings["eta"])
     state = learner.start(P0, settings["agents"], np.random.default_rng(settings["seed"]))
     A = learner.fit_terms(state, P.shape[1]).dictionary.toarray()
@@ -119,9 +119,9 @@ def _distance(nu, optimum):
     return float(np.mean(np.sum((nu - optimum) ** 2, axis=1)) / np.sum(optimum**2))
 
 
-def follow(held, network, model, settings):
+def follow(problem, network, model, settings):
     """Return the rows of one problem and network: distance of every method after exchanges, mean over documents."""
-    share = share_all(model, network, list(held.atoms.T[:, :, None]))
+    share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest = 0.9 * model.largest_step(share.norms, network.n_agents)
     steps = {"diffusion": largest, SMALL: largest / 10}
     methods = {"diffusion": 1, SMALL: 1, **{f"ADMM, {inner} inner": inner for inner in settings["inner"]}}
@@ -130,7 +130,7 @@ def follow(held, network, model, settings):
         last = max(1, settings["steps"] // inner)
         marks = sorted({int(mark) for mark in np.geomspace(1, last, POINTS)})
         sums = np.zeros((len(marks), 2))
-        for x, optimum, score in zip(held.documents, held.optima, held.scores, strict=True):
+        for x, optimum, score in zip(problem.documents, problem.optima, problem.scores, strict=True):
 
             def record(used, nu, sums=sums, x=x, optimum=optimum, score=score, marks=marks):
                 if used in marks:
@@ -141,11 +141,11 @@ def follow(held, network, model, settings):
                 diffuse(share, x, step=steps[name], iterations=last, tolerance=0.0, record=record)
             else:
                 consensus_admm(share, x, iterations=last, inner=inner, record=record)
-        for mark, (distance, error) in zip(marks, sums / len(held.documents), strict=True):
+        for mark, (distance, error) in zip(marks, sums / len(problem.documents), strict=True):
             rows.append(
                 {
                     **{"method": name, "exchanges": mark, "inner": mark * inner, "distance": distance},
-                    "floats": float(network.neighbours.mean() * mark * held.documents.shape[1]),
+                    "floats": float(network.neighbours.mean() * mark * problem.documents.shape[1]),
                     "score_error": error,
                 }
             )
@@ -169,25 +169,25 @@ def fixed_point(share, x, optimum, mu, iterations):
     return _distance(nu, optimum), float(moved), used
 
 
-def bias(held, network, model, settings):
+def bias(problem, network, model, settings):
     """Return the rows of the fixed points of diffusion against mu, mean over documents."""
-    share = share_all(model, network, list(held.atoms.T[:, :, None]))
+    share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest, rows = 0.9 * model.largest_step(share.norms, network.n_agents), []
     for part in settings["shares"]:
-        found = [
+        fixed_points = [
             fixed_point(share, x, optimum, part * largest, settings["fixed_point_iterations"])
-            for x, optimum in zip(held.documents, held.optima, strict=True)
+            for x, optimum in zip(problem.documents, problem.optima, strict=True)
         ]
-        distance, moved, used = np.mean(found, axis=0)
+        distance, moved, used = np.mean(fixed_points, axis=0)
         rows.append({"mu": part * largest, "distance": distance, "moved": moved, "iterations": used})
     return rows
 
 
 def slope(rows):
     """Return the exponent p of distance ~ mu^p, from the smaller half of the steps (at least two)."""
-    held = sorted((row["mu"], row["distance"]) for row in rows if row["distance"] > 0)
-    held = np.log(held[: max(2, (len(held) + 1) // 2)])
-    return float(np.polyfit(held[:, 0], held[:, 1], 1)[0]) if len(held) > 1 else float("nan")
+    points = sorted((row["mu"], row["distance"]) for row in rows if row["distance"] > 0)
+    points = np.log(points[: max(2, (len(points) + 1) // 2)])
+    return float(np.polyfit(points[:, 0], points[:, 1], 1)[0]) if len(points) > 1 else float("nan")
 
 
 def measure(settings, files):
@@ -197,13 +197,13 @@ def measure(settings, files):
     model = models.task(settings["task"], gamma=settings["gamma"], delta=settings["delta"], eta=settings["eta"])
     problems = [made(model, settings), *(text(path, model, settings) for path in files)]
     paths, steps = [], []
-    for held in problems:
+    for problem in problems:
         for name in settings["networks"]:
             network = _network(name, settings["agents"], settings["seed"])
-            names = {"problem": held.name, "network": name}
-            paths += [{**names, **row} for row in follow(held, network, model, settings)]
+            names = {"problem": problem.name, "network": name}
+            paths += [{**names, **row} for row in follow(problem, network, model, settings)]
             if not network.exact:
-                steps += [{**names, **row} for row in bias(held, network, model, settings)]
+                steps += [{**names, **row} for row in bias(problem, network, model, settings)]
     return paths, steps
 
 
@@ -230,8 +230,8 @@ def section(folder):
     for row in paths:
         groups.setdefault((row["problem"], row["network"], row["method"]), []).append(row)
     for (name, network, method), rows in groups.items():
-        found, last = _reached(rows, 1e-2), rows[-1]
-        first = [f"{found[key]:.4g}" for key in ("exchanges", "inner", "floats")] if found else ["", "", ""]
+        reached, last = _reached(rows, 1e-2), rows[-1]
+        first = [f"{reached[key]:.4g}" for key in ("exchanges", "inner", "floats")] if reached else ["", "", ""]
         end = [f"{last['distance']:.2g}", f"{last['score_error']:.2g}"]
         cells.append([f"{name}, {graphs.shown(network, degree=DEGREE)}, {method}", *first, *end])
     exponents = {}

@@ -49,9 +49,9 @@ METHODS = ("noisy", "cosines", *LEARNED)
 TOLERANCE = 1e-3
 
 
-def psnr(clean, found):
+def psnr(clean, image):
     """Return 10 log10(1/MSE) of an image with values from 0 to 1, in dB."""
-    return float(-10.0 * np.log10(np.mean((clean - found) ** 2)))
+    return float(-10.0 * np.log10(np.mean((clean - image) ** 2)))
 
 
 def cut(image, size, stride):
@@ -67,10 +67,10 @@ def cut(image, size, stride):
     return np.array([image[row : row + size, column : column + size].ravel() for row, column in places]), places
 
 
-def join(found, places, shape, size):
+def join(patches_of, places, shape, size):
     """Return the image whose pixels are the means of the patches over them."""
     total, count = np.zeros(shape), np.zeros(shape)
-    for patch, (row, column) in zip(found, places, strict=True):
+    for patch, (row, column) in zip(patches_of, places, strict=True):
         total[row : row + size, column : column + size] += patch.reshape(size, size)
         count[row : row + size, column : column + size] += 1
     return total / count

@@ -31,7 +31,7 @@ TAKES, ALGORITHMS = ("files",), ("hierarchical",)
 PUBLISHED = {50: (19.3, 18.6), 60: (26.8, 25.7), 70: (36.7, 35.0), 80: (50.6, 48.0), 90: (72.1, 65.9)}
 
 
-def finish(settings, folder, files, found):
+def finish(settings, folder, files, rows_by):
     """Write what was measured, learn the dictionary that is drawn, and draw.
 
     Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the chosen ones),
@@ -39,13 +39,13 @@ def finish(settings, folder, files, found):
     dictionaries of as many atoms as the chosen tree), ``gaussian.tsv``, ``summary.tsv``, ``beside.tsv``, ``depths.tsv``
     (of the drawn tree) and the figures.
     """
-    summary = summarise(found["test"])
-    for name, rows in {**found, "summary": summary, "beside": beside(found)}.items():
+    summary = summarise(rows_by["test"])
+    for name, rows in {**rows_by, "summary": summary, "beside": beside(rows_by)}.items():
         if rows:
             write_table(os.path.join(folder, f"{name}.tsv"), rows)
     patchplots.errors(summary, os.path.join(folder, "errors"))
-    if found["structures"]:
-        patchplots.structures(found["structures"], os.path.join(folder, "structures"))
+    if rows_by["structures"]:
+        patchplots.structures(rows_by["structures"], os.path.join(folder, "structures"))
     _draw(settings, patches.read_images(files, settings["scale"]), folder)
 
 
@@ -57,28 +57,30 @@ def summarise(tests):
     """
     rows = []
     for missing in sorted({row["missing"] for row in tests}):
-        held = [[row for row in tests if (row["missing"], row["penalty"]) == (missing, name)] for name in PENALTIES]
-        flat, tree = (np.array([row["error"] for row in rows]) for rows in held)
+        pair = [[row for row in tests if (row["missing"], row["penalty"]) == (missing, name)] for name in PENALTIES]
+        flat, tree = (np.array([row["error"] for row in rows]) for rows in pair)
         published = PUBLISHED.get(missing, (float("nan"),) * 2)
         row = {"missing": missing, "seeds": len(flat)}
         for name, values in (("flat", flat), ("tree", tree), ("difference", tree - flat)):
             row |= {name: float(values.mean()), f"{name}_sd": deviation(values)}
-        for name, rows_of in zip(PENALTIES, held, strict=True):
+        for name, rows_of in zip(PENALTIES, pair, strict=True):
             row[f"{name}_missing_pixels"] = float(np.mean([test["missing_pixels"] for test in rows_of]))
         rows.append({**row, "better": int((tree < flat).sum()), "flat_paper": published[0], "tree_paper": published[1]})
     return rows
 
 
-def beside(found):
+def beside(rows_by):
     """Return a row for each share of missing pixels: the flat dictionary of the tree's size, and the Gaussian estimate.
 
     Means, deviations over seeds, and the difference of tree and flat dictionary of as many atoms, paired.
     """
     rows = []
-    for missing in sorted({row["missing"] for row in found["test"]}):
-        trees = [row for row in found["test"] if (row["missing"], row["penalty"]) == (missing, "tree")]
-        equal, gaussian = ([row for row in found[name] if row["missing"] == missing] for name in ("equal", "gaussian"))
-        errors = [np.array([row["error"] for row in held]) for held in (equal, trees, gaussian)]
+    for missing in sorted({row["missing"] for row in rows_by["test"]}):
+        trees = [row for row in rows_by["test"] if (row["missing"], row["penalty"]) == (missing, "tree")]
+        equal, gaussian = (
+            [row for row in rows_by[name] if row["missing"] == missing] for name in ("equal", "gaussian")
+        )
+        errors = [np.array([row["error"] for row in rows_of]) for rows_of in (equal, trees, gaussian)]
         row = {"missing": missing, "seeds": len(trees), "atoms": float(np.mean([row["atoms"] for row in trees]))}
         named = {"flat_equal": errors[0], "difference_equal": errors[1] - errors[0], "gaussian": errors[2]}
         for name, values in named.items():

@@ -49,23 +49,23 @@ def run(settings, folder, files):
     DataError
         If a stream to show was not measured.
     """
-    found = qualitypage.read_tables(files)
-    streams = {row["stream"] for row in found["memory"]}
+    read = qualitypage.read_tables(files)
+    streams = {row["stream"] for row in read["memory"]}
     for name in settings["shown"]:
         if name not in streams:
             expected = "one of " + ", ".join(sorted(streams)) if streams else "streams with the part memory"
             raise DataError(f"quality_overview: shown names '{name}'", expected, "correct it or measure its memory")
-    for name, rows in found.items():
+    for name, rows in read.items():
         if rows:
             tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)
-    shown = [row for name in settings["shown"] for row in found["memory"] if row["stream"] == name]
+    shown = [row for name in settings["shown"] for row in read["memory"] if row["stream"] == name]
     figures = {
-        "claim": lambda: qualityplots.curves(shown, found["table"]) if shown else None,
+        "claim": lambda: qualityplots.curves(shown, read["table"]) if shown else None,
         "memory": lambda: (
-            qualityplots.curves(found["memory"], found["table"], others=found["rivals"]) if streams else None
+            qualityplots.curves(read["memory"], read["table"], others=read["rivals"]) if streams else None
         ),
-        "atoms": lambda: qualityplots.curves(found["memory"], found["table"], "size") if streams else None,
-        "drift": lambda: qualityplots.drift(found["drift"]) if found["drift"] else None,
+        "atoms": lambda: qualityplots.curves(read["memory"], read["table"], "size") if streams else None,
+        "drift": lambda: qualityplots.drift(read["drift"]) if read["drift"] else None,
     }
     for name, draw in figures.items():
         figure = draw()
@@ -75,16 +75,16 @@ def run(settings, folder, files):
 
 def section(folder):
     """Return what the page says of a finished run."""
-    found, parts = qualitypage.read_tables([folder]), []
-    if found["table"]:
+    read, parts = qualitypage.read_tables([folder]), []
+    if read["table"]:
         caption = (
             "Average AUC, mean ± sd over seeds of order and start. Nearest documents are those of the whole past. In "
             "context: also with the other documents of the batch."
         )
-        parts.append(qualitypage.averages(found["table"], caption))
+        parts.append(qualitypage.averages(read["table"], caption))
     for name, (caption, alt) in FIGURES.items():
         if os.path.exists(os.path.join(folder, f"{name}.svg")):
             parts.append(page.picture(os.path.join(folder, name), caption, alt))
     for make in qualitypage.MAKERS:
-        parts += make(found)
+        parts += make(read)
     return parts

@@ -51,11 +51,11 @@ def run(settings, folder, files):
             rows.append({"start": start, "seed": seed, "first": first, "objective": last, "chosen": "no"})
     best = int(np.argmin([row["objective"] for row in rows]))
     rows[best]["chosen"] = "yes"
-    found = describe(tree, fits[best], vocabulary, 20)
+    nodes = describe(tree, fits[best], vocabulary, 20)
     write_table(os.path.join(folder, "starts.tsv"), rows)
-    write_table(os.path.join(folder, "topics.tsv"), found)
+    write_table(os.path.join(folder, "topics.tsv"), nodes)
     write_table(os.path.join(folder, "corpus.tsv"), [{"documents": words.shape[0], "words": words.shape[1]}])
-    lists, use = [row["words"].split() for row in found], [row["use"] for row in found]
+    lists, use = [row["words"].split() for row in nodes], [row["use"] for row in nodes]
     drawing = topictree.svg(tree, lists, most=settings["words"], size=13, use=use, title=TITLE)
     with storage.replacing(os.path.join(folder, "tree.svg")) as part, open(part, "w", encoding="utf-8") as file:
         file.write(drawing)
@@ -110,20 +110,20 @@ def describe(tree, fit, vocabulary, most):
 
 def section(folder):
     """Return the part of the page: the picture, the tree as a list, the starts."""
-    found = read_table(os.path.join(folder, "topics.tsv"))
+    nodes = read_table(os.path.join(folder, "topics.tsv"))
     (corpus,) = read_table(os.path.join(folder, "corpus.tsv"))
-    tree = trees.Tree(tuple(int(row["parent"]) for row in found))
-    lists, use = [str(row["words"]).split() for row in found], [row["use"] for row in found]
+    tree = trees.Tree(tuple(int(row["parent"]) for row in nodes))
+    lists, use = [str(row["words"]).split() for row in nodes], [row["use"] for row in nodes]
     with open(os.path.join(folder, "tree.svg"), encoding="utf-8") as file:
         drawing = Markup(file.read())
-    used = max(found, key=lambda row: row["documents"])
+    used = max(nodes, key=lambda row: row["documents"])
     starts = [
         [row["start"], f"{row['seed']:g}", number(row["first"], ".3e"), number(row["objective"], ".3e"), row["chosen"]]
         for row in read_table(os.path.join(folder, "starts.tsv"))
     ]
     shares = [
         [row["node"], number(row["use"], ".3f"), number(row["documents"], ".3f"), ", ".join(words)]
-        for row, words in zip(found, lists, strict=True)
+        for row, words in zip(nodes, lists, strict=True)
     ]
     return [
         element("p", f"{corpus['documents']:g} papers with {corpus['words']:g} words. The penalty of a topic falls on "

@@ -23,9 +23,9 @@ class FirstStory:
     >>> from odl import corpora
     >>> from odl.papers.rivals import FirstStory
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = FirstStory()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored
@@ -44,8 +44,8 @@ class FirstStory:
     def score(self, batch: Features) -> np.ndarray:
         """Compare each document with its candidates; 1 where there are none."""
         P = batch.weighed(norm="l2", tf="log")[:]
-        held, nearest = widened_rows(self.vectors, P.shape[1]), np.zeros(P.shape[0])
-        last = sparse.csr_array(held[max(0, held.shape[0] - self.RECENT) :].T)
+        vectors, nearest = widened_rows(self.vectors, P.shape[1]), np.zeros(P.shape[0])
+        last = sparse.csr_array(vectors[max(0, vectors.shape[0] - self.RECENT) :].T)
         keys, tables = self._keys(P), np.arange(self.TABLES)
         if last.shape[1]:
             nearest = sparse.csr_array(P @ last).max(axis=1).toarray().ravel()
@@ -55,7 +55,7 @@ class FirstStory:
             if len(chosen):
                 own = slice(P.indptr[row], P.indptr[row + 1])
                 word[P.indices[own]] = P.data[own]
-                nearest[row] = max(nearest[row], (held[chosen] @ word).max())
+                nearest[row] = max(nearest[row], (vectors[chosen] @ word).max())
                 word[P.indices[own]] = 0.0
         return 1.0 - np.minimum(nearest, 1.0)
 
@@ -78,9 +78,9 @@ class FirstStory:
         """Weights of documents and entries of buckets; the hyperplanes can be drawn again."""
         return self.vectors.nnz + int(np.count_nonzero(self.buckets >= 0))
 
-    def _most(self, found):
+    def _most(self, numbers_of):
         """Return the documents that occur most often, the later of equals."""
-        numbers, times = np.unique(found[found >= 0], return_counts=True)
+        numbers, times = np.unique(numbers_of[numbers_of >= 0], return_counts=True)
         return numbers[::-1][np.argsort(-times[::-1], kind="stable")[: 3 * self.TABLES]]
 
     def _keys(self, P):

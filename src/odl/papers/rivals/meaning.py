@@ -26,10 +26,10 @@ class NearestMeaning:
     >>> from odl import corpora
     >>> from odl.papers.rivals import NearestMeaning
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> held = replace(held, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> corpus = replace(corpus, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = NearestMeaning()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored
@@ -96,10 +96,10 @@ class FusedRanks(_WithWords):
     >>> from odl import corpora
     >>> from odl.papers.rivals import FusedRanks
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> held = replace(held, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> corpus = replace(corpus, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = FusedRanks()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored
@@ -129,10 +129,10 @@ class Joined(_WithWords):
     >>> from odl import corpora
     >>> from odl.papers.rivals import Joined
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> held = replace(held, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> corpus = replace(corpus, vectors=np.random.default_rng(0).normal(size=(240, 4)).astype(np.float32))
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = Joined()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored

@@ -24,9 +24,9 @@ class TopicMixture:
     >>> from odl import corpora
     >>> from odl.papers.rivals import TopicMixture
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(10)))
-    >>> batch = features.follow(held.select(range(10, 14)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(10)))
+    >>> batch = features.follow(corpus.select(range(10, 14)), past)
     >>> rival = TopicMixture()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored

@@ -14,9 +14,9 @@ class FactorResidual:
     >>> from odl import corpora
     >>> from odl.papers.rivals import FactorResidual
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(10)))
-    >>> batch = features.follow(held.select(range(10, 14)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(10)))
+    >>> batch = features.follow(corpus.select(range(10, 14)), past)
     >>> rival = FactorResidual()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored

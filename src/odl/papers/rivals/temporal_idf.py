@@ -21,9 +21,9 @@ class TemporalIdf:
     >>> from odl import corpora
     >>> from odl.papers.rivals import TemporalIdf
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = TemporalIdf()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored
@@ -49,9 +49,9 @@ class TemporalIdf:
         """Let the frequencies decay and count the documents of a batch."""
         counts = batch.counts[:]
         kept = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
-        held = np.bincount(counts.indices, minlength=counts.shape[1])
+        holders = np.bincount(counts.indices, minlength=counts.shape[1])
         self.total = kept * self.total + counts.shape[0]
-        self.frequencies = kept * widened(self.frequencies, counts.shape[1]) + held
+        self.frequencies = kept * widened(self.frequencies, counts.shape[1]) + holders
 
     @property
     def stored(self) -> int:

@@ -16,9 +16,9 @@ class WholePast:
     >>> from odl import corpora
     >>> from odl.papers.rivals import WholePast
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = WholePast()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored
@@ -55,9 +55,9 @@ class LastThousand(WholePast):
     >>> from odl import corpora
     >>> from odl.papers.rivals import LastThousand
     >>> from odl.stream import features
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> past = features.follow(held.select(range(120)))
-    >>> batch = features.follow(held.select(range(120, 160)), past)
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
     >>> rival = LastThousand()
     >>> rival.learn(past)
     >>> rival.score(batch)[:3].round(2), rival.stored

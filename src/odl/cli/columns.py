@@ -139,13 +139,13 @@ def _time(columns, n_rows, dates):
         if best is None:
             return None, "no column holds dates; the order is drawn"
         wrong = next(value for value in best.values if not is_time(value))
-        given = f"the column {best.name!r} holds {wrong!r}, which is no date"
-        raise ConfigError(given, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
+        fault = f"the column {best.name!r} holds {wrong!r}, which is no date"
+        raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
     if best.filled < n_rows / 2:
         return None, f"{best.name!r} is mostly empty; the order is drawn"
     if best.filled < n_rows:
-        given = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}"
-        raise ConfigError(given, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
+        fault = f"{n_rows - best.filled} of {n_rows} rows have nothing in the column {best.name!r}"
+        raise ConfigError(fault, "dates in all rows", "correct it, name another by --time, or go without: --time ''")
     return best, "holds dates" + ("" if best.rank("time") else ", whatever its name")
 
 
@@ -234,8 +234,8 @@ def date_form(column, answer=None):
     if not day and all(match[2] == "." for match in matches):
         return "day-first", f"the day first, as is usual with dots, as in {matches[0][0]}"
     shown = f"{day[0]} and {month[0]}" if day else matches[0][0]
-    given = f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month"
-    raise ConfigError(given, "to be told", "say --dates day-first or --dates month-first")
+    fault = f"the dates of {column.name!r}, such as {shown}, may begin with the day or the month"
+    raise ConfigError(fault, "to be told", "say --dates day-first or --dates month-first")
 
 
 def _form_of(value):

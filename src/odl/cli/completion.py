@@ -33,8 +33,8 @@ def complete(parser):
 def folders(prefix, **_):
     """Return the folders to ask about that begin so; where there are none, all folders."""
     start = glob.escape(os.path.expanduser(prefix))
-    found = [path for path in (*glob.glob(f"{start}*"), *glob.glob(f"{start}*/*")) if _is_study(path)]
-    return sorted(found) or sorted(glob.glob(f"{start}*/"))
+    studies = [path for path in (*glob.glob(f"{start}*"), *glob.glob(f"{start}*/*")) if _is_study(path)]
+    return sorted(studies) or sorted(glob.glob(f"{start}*/"))
 
 
 def _is_study(path):

@@ -1,4 +1,4 @@
-"""How a subcommand of ``odl`` is declared: beside the function that it calls, with its arguments."""
+"""Declaration of a subcommand of ``odl``: beside the function that it calls, with its arguments."""
 
 from typing import Any, NamedTuple
 

@@ -42,8 +42,8 @@ def find(sources, kind=None, only=False):
     if kind or not unknown:
         return named, kind
     if len(unknown) < len(paths):
-        given = f"the name of {unknown[0]} does not tell its kind, beside others that do"
-        raise DataError(given, "files of " + listing.endings(), "name the files to take, or say --kind")
+        fault = f"the name of {unknown[0]} does not tell its kind, beside others that do"
+        raise DataError(fault, "files of " + listing.endings(), "name the files to take, or say --kind")
     return named, sniff(unknown[0])
 
 

@@ -59,11 +59,11 @@ def run(args):
     from odl.config import project
 
     if not os.path.isfile(os.path.join(args.folder, project.FILE)):
-        given = f"{args.folder} holds no {project.FILE}"
-        raise ConfigError(given, "a folder that odl init wrote", "run odl init first")
+        fault = f"{args.folder} holds no {project.FILE}"
+        raise ConfigError(fault, "a folder that odl init wrote", "run odl init first")
     if args.options:
-        given = f"{' '.join(args.options)} behind `odl run {args.folder}`"
+        fault = f"{' '.join(args.options)} behind `odl run {args.folder}`"
         todo = f"type: odl run {args.folder} --help, or `odl init --snakemake` for a folder that Snakemake drives"
-        raise ConfigError(given, "options of `odl run`, which no longer runs Snakemake", todo)
+        raise ConfigError(fault, "options of `odl run`, which no longer runs Snakemake", todo)
     options = {"again": args.again, "check": args.check, "dry": args.dry_run, "wait": args.wait, "cores": args.cores}
     print(run.run(args.folder, **options))

@@ -1,4 +1,4 @@
-"""The commands that score and learn: one timestep of a run or of the baselines."""
+"""Steps that score and learn: one timestep of a run or of the baselines."""
 
 import json
 import os

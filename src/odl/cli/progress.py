@@ -234,15 +234,15 @@ def period_of(log, t):
     """Return the period of a timestep, which the log of its batch tells, from the log of any of its jobs."""
     for path in log:
         place = re.sub(r"(/seed\d+)/.*$", rf"\1/batches/{int(t)}.log", path)
-        if found := dates_in(_line([place])):
-            return found
+        if dates := dates_in(_line([place])):
+            return dates
     return f"timestep {t}"
 
 
 def dates_in(text):
     """Return the day, or the first and the last one, that a text names; "" where it names none."""
-    found = re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", text)
-    return found[0] if found else ""
+    match = re.search(r"\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?", text)
+    return match[0] if match else ""
 
 
 def duration(seconds):

@@ -48,8 +48,8 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     """
     began, named = time.monotonic(), os.fspath(folder)
     if project.read(folder).get("driver") == "snakemake":
-        given = f"{folder} is driven by Snakemake (driver in {project.FILE})"
-        raise ConfigError(given, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
+        fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
+        raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
     with contextlib.chdir(folder):
         place = folders.opened()
         if wrong := places.unwritable(place.names["root"]):
@@ -96,8 +96,8 @@ def _run(place, ledger, named, began, *, dry, **options):
 def _ending(place, ledger):
     """Return what is new; it follows from what the page is made from, and is kept with it."""
     key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
-    if (held := ledger.told.get("ending")) and held[:2] == key:
-        return held[2]
+    if (ending := ledger.told.get("ending")) and ending[:2] == key:
+        return ending[2]
     from odl.alerts import read, show
     from odl.stream import losses
 

@@ -1,4 +1,4 @@
-"""The commands that make a stream: files of a corpus, documents, batches, features."""
+"""Steps that make a stream: files of a corpus, documents, batches, features."""
 
 import os
 from dataclasses import asdict
@@ -35,12 +35,12 @@ def read(args):
 
     saying.aloud()
     if args.files or args.shares:
-        found = _read_shares(args)
+        corpus = _read_shares(args)
     else:
-        found = corpora.read(args.reader, args.source, args.options)
-        documents.write(args.output, found, reader=args.reader)
-    print("; ".join([f"odl read: {len(found)} documents, {len(found.vocabulary)} terms", *found.notes]))
-    for sentence in documents.losses(found):
+        corpus = corpora.read(args.reader, args.source, args.options)
+        documents.write(args.output, corpus, reader=args.reader)
+    print("; ".join([f"odl read: {len(corpus)} documents, {len(corpus.vocabulary)} terms", *corpus.notes]))
+    for sentence in documents.losses(corpus):
         print(f"odl read: {sentence}")
 
 
@@ -51,9 +51,9 @@ def _read_shares(args):
         raise ParameterError(f"--files or --shares of {args.reader}", "one of them, of one's own files", "correct it")
     if args.files:
         return shares.write(args.output, args.source, args.options, *args.files)
-    found = shares.join(args.output, args.shares, args.source, args.options)
+    corpus = shares.join(args.output, args.shares, args.source, args.options)
     shares.forget(args.shares)
-    return found
+    return corpus
 
 
 @step(

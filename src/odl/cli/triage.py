@@ -1,4 +1,4 @@
-"""The commands by which a person asks what is new in a stream and why, and says what to hold back."""
+"""Triage: the commands that say what is new in a stream and why, and what to hold back."""
 
 import difflib
 import json
@@ -116,8 +116,8 @@ def _say(args, verdict):
     entry = feedback.Entry(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
-    held = sum(each.items for period in watch.periods for each in period.withheld if each.what == what)
-    note = f"; it holds back {held} item{'s' * (held != 1)} so far"
+    n_items = sum(each.items for period in watch.periods for each in period.withheld if each.what == what)
+    note = f"; it holds back {n_items} item{'s' * (n_items != 1)} so far"
     state = watch.topics[entry.topic].state if entry.topic else "new"
     note += ", none of the last period" * (not entry.holds(state, watch.periods[-1].first))
     said = "followed" if verdict == "follow" else verdict
@@ -131,8 +131,8 @@ def _known_source(watch, name, folder):
     known = sorted(explain.sources(watch.place))
     if known and name not in known:
         (near,) = difflib.get_close_matches(name, known, 1, 0) or known[:1]
-        given = f"no document of {folder} came from source:{name}"
-        raise ParameterError(given, f"one such as source:{near}", "name it")
+        fault = f"no document of {folder} came from source:{name}"
+        raise ParameterError(fault, f"one such as source:{near}", "name it")
 
 
 def _resolved(watch, what):

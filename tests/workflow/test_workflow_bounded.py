@@ -1,4 +1,7 @@
-"""The real Snakefile with a bound on the vocabulary: appended and at once the same bytes, a lost file comes back."""
+"""The real Snakefile with a bound on the vocabulary or with hashed words: what is appended, and what a setting reruns.
+
+That it matters to no byte how a stream is cut or resumed: test_bounded.py, test_buckets.py; how it grew: _growth.
+"""
 
 import pytest
 from workflows import Study, documents, settings
@@ -10,52 +13,37 @@ pytestmark = pytest.mark.workflow
 MOST, BUCKETS = 60, 64
 
 
-def test_a_bounded_stream_appended_is_the_one_at_once(tmp_path):
-    config = settings(features={"max_terms": MOST})
-    study, whole = Study.create(tmp_path / "study", config), Study.create(tmp_path / "whole", config)
-    for made in (study, whole):
-        made.write("a.jsonl", documents(0, 280))
-    study.run()
+def appended(folder, **kind):
+    """A run of three timesteps, then of one more; with its last features and checkpoint."""
+    study = Study.create(folder, settings(features=kind, runs=["da"]))
+    study.write("a.jsonl", documents(0, 280))
+    study.run(study.target(study.checkpoint("da", 2)))
     before = study.bytes()
-    for made in (study, whole):
-        made.write("b.jsonl", documents(280, 400))
-    names = study.run().names("t")
-    assert not names & {f"features {t}" for t in range(3)} and "features 4" in names
-    whole.run()
-    found = study.bytes()
-    assert found == whole.bytes()
-    assert all(found[name] == before[name] for name in before if name.endswith(("/0.h5", "/1.h5", "/2.h5")))
-    data = features.read(study.stream / "features" / "4.h5")
-    assert data.n_left and len(data.terms) < data.n_numbered and "max_terms" not in str(checkpoint(study).chain)
-    assert checkpoint(study).dictionary.shape[0] == len(data.terms)
+    study.write("b.jsonl", documents(280, 360))
+    names = study.run(study.target(study.checkpoint("da", 3))).names("t")
+    assert names == {"read", "index", "batch 3", "features 3", "update 3"}
+    after = study.bytes()
+    assert all(after[name] == before[name] for name in before if name.endswith(("/0.h5", "/1.h5", "/2.h5")))
     assert verify.verify(study.results)[1] == []
-    study.checkpoint("da", 4).unlink()
-    study.run(study.target(study.checkpoint("da", 4)))
-    assert study.bytes() == found
-    study.configure(settings(features={"max_terms": MOST + 5}))
-    assert {f"features {t}" for t in range(5)} <= study.run("-n").names("t")
+    data = features.read(study.stream / "features" / "3.h5")
+    return study, data, checkpoints.read_checkpoint(study.checkpoint("da", 3))
 
 
-def checkpoint(study):
-    return checkpoints.read_checkpoint(study.checkpoint("da", 4))
+def test_a_bounded_stream(tmp_path):
+    study, data, point = appended(tmp_path / "study", max_terms=MOST)
+    assert data.n_left and len(data.terms) < data.n_numbered and "max_terms" not in str(point.chain)
+    assert point.dictionary.shape[0] == len(data.terms)
+    last, whole = study.checkpoint("da", 3), study.checkpoint("da", 3).read_bytes()
+    last.unlink()
+    study.run(study.target(last))
+    assert last.read_bytes() == whole
+    study.configure(settings(features={"max_terms": MOST + 5}, runs=["da"]))
+    assert {f"features {t}" for t in range(4)} <= study.run("-n").names("t")
 
 
-def test_a_hashed_stream_killed_and_appended_is_the_one_at_once(tmp_path):
-    config = settings(features={"hash_terms": BUCKETS})
-    study, whole = Study.create(tmp_path / "study", config), Study.create(tmp_path / "whole", config)
-    for made in (study, whole):
-        made.write("a.jsonl", documents(0, 280))
-    study.kill_when(lambda: study.checkpoint("pg", 0).exists())
-    study.run("--unlock")
-    study.run()
-    for made in (study, whole):
-        made.write("b.jsonl", documents(280, 400))
-    assert not study.run().names("t") & {f"features {t}" for t in range(3)}
-    whole.run()
-    assert study.bytes() == whole.bytes()
-    data = [features.read(study.stream / "features" / f"{t}.h5") for t in range(5)]
-    assert {batch.counts.shape[1] for batch in data} == {BUCKETS} == {checkpoint(study).dictionary.shape[0]}
-    assert checkpoint(study).chain["hash_terms"] == BUCKETS and verify.verify(study.results)[1] == []
-    assert "buckets are used" in (study.results / "logs/mine/seed0/features/4.log").read_text()
-    study.configure(settings(features={"hash_terms": 2 * BUCKETS}))
-    assert {f"features {t}" for t in range(5)} <= study.run("-n").names("t")
+def test_a_hashed_stream(tmp_path):
+    study, data, point = appended(tmp_path / "study", hash_terms=BUCKETS)
+    assert data.counts.shape[1] == BUCKETS == point.dictionary.shape[0] and point.chain["hash_terms"] == BUCKETS
+    assert "buckets are used" in (study.results / "logs/mine/seed0/features/3.log").read_text()
+    study.configure(settings(features={"hash_terms": 2 * BUCKETS}, runs=["da"]))
+    assert {f"features {t}" for t in range(4)} <= study.run("-n").names("t")

@@ -163,3 +163,11 @@ class TestStream:
             assert np.array_equal(getattr(found, name), getattr(whole.passages, name))
         for clean in (None, [], ["html"], {"boilerplate": False}):
             assert corpora.read("documents", [str(tmp_path)], {"clean": clean or []}).passages is None
+
+
+def test_a_document_may_have_no_passages(tmp_path):
+    path = tmp_path / "documents.h5"
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "text": "Rain"}) + "\n" + json.dumps(rows([1])[0]) + "\n")
+    docs.write(path, corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": ["boilerplate"]}))
+    starts = docs.read(path).passages.starts
+    assert starts[:2].tolist() == [0, 0] and starts[2] > 0

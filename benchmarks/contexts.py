@@ -15,7 +15,7 @@ from levels import stream
 from odl import learners, novelty
 from odl.evaluation import metrics
 from odl.files import tables
-from odl.learners.peers import in_order
+from odl.learners.likeness import in_order
 
 SHARES = (0.0, 0.25, 0.5, 0.75)  # of the order that comes from the peers
 CONTRASTS = (None, 0.0, 0.15, 0.3)  # weight of the likeness to the batch; None: by the rule

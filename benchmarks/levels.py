@@ -17,7 +17,7 @@ import yaml
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
-from odl.learners.peers import in_order
+from odl.learners.likeness import in_order
 from odl.papers import qualitystream, qualitystudy
 
 HERE = Path(__file__).resolve().parent.parent

@@ -24,7 +24,7 @@ import yaml
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
-from odl.learners.peers import by_peers
+from odl.learners.likeness import by_peers
 from odl.papers import qualitystream, rivals
 from odl.stream import dense
 from odl.text import encoder as encoders

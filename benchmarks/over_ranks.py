@@ -63,7 +63,7 @@ def rows_of_ranks(material):
 def rank(folder, comm):
     """Do the share of one rank; the first one writes what it cost."""
     from odl import learners
-    from odl.distributed import messages, ranks
+    from odl.distributed import messages
 
     learner = learners.make("diffusion", **SETTINGS)
     P, A = (sparse.load_npz(Path(folder) / f"{name}.npz") for name in "PA")
@@ -71,7 +71,7 @@ def rank(folder, comm):
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
-    cost, score = measure(P, ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion), learner.mu_w)
+    cost, score = measure(P, messages.Agents(among, learner.model, owner, A[:, own], **learner.diffusion), learner.mu_w)
     if comm.Get_rank() == 0:
         np.save(Path(folder) / "score.npy", score)
         (Path(folder) / "cost.json").write_text(json.dumps(cost))

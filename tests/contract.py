@@ -2,7 +2,7 @@
 
 from odl import learners
 from odl.learners.base import parameters
-from odl.learners.l1 import L1Learner
+from odl.learners.l1_objective import L1Learner
 
 ALL = sorted(learners.LEARNERS)
 L1 = [name for name in ALL if issubclass(learners.learner_class(name), L1Learner)]  # same start, coder and settings

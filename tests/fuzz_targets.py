@@ -34,7 +34,7 @@ from odl.corpora import (
     transfer,
 )
 from odl.corpora import reuters21578_cai as cai
-from odl.distributed import graphs, networks
+from odl.distributed import networks
 from odl.evaluation import baselines, study, tables
 from odl.evaluation.plan import PLAN_KEYS, load_plan
 from odl.evaluation.scores import read_scores
@@ -501,7 +501,7 @@ def _edges(rnd):
 
 def _network(path):
     networks.network("edges", 4, edges=path)
-    graphs.read_edges(path)
+    networks.read_edges(path)
 
 
 TREES = [

@@ -56,14 +56,14 @@ class Alone:
 
 def chain(comm, folder, name, learner):
     """Run the timesteps whose features lie in the folder."""
-    from odl.jobs import ranks, runs
+    from odl.jobs import mpi, runs
 
     previous = None
     for t in range(len(list(folder.glob("features*.h5")))):
         state = folder / name / f"{t}.h5"
         run = {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
         if not state.exists():
-            ranks.work(
+            mpi.work(
                 comm,
                 folder / f"features{t}.h5",
                 state,
@@ -76,7 +76,7 @@ def chain(comm, folder, name, learner):
 
 def record(comm, folder, learner):
     """Infer one batch and learn from it with every message kept."""
-    from odl.distributed import messages, ranks
+    from odl.distributed import messages
     from odl.learners import make
 
     learner, comm = make(**learner), Recorder(comm)
@@ -84,9 +84,9 @@ def record(comm, folder, learner):
     owner, network = learner.agents_of(A.shape[1])
     among = messages.Ranks(comm, network)
     own = np.isin(owner, among.agents)
-    agents = ranks.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
+    agents = messages.Agents(among, learner.model, owner, A[:, own], **learner.diffusion)
     found = agents.infer(P)
-    scores = agents.average(found.costs, 3)
+    agents.average(found.costs, 3)
     agents.learn(P, learner.mu_w)
     np.savez(
         folder / f"rank{among.rank}.npz",
@@ -95,8 +95,6 @@ def record(comm, folder, learner):
         sent=among.sent,
         bytes=sum(part.nbytes for _, part in comm.told),
         codes=found.codes.toarray(),
-        costs=found.costs,
-        scores=scores,
         agents=among.agents,
         learned=agents.dictionary().toarray(),
         **{f"told{number}": part for number, (_, part) in enumerate(comm.told)},

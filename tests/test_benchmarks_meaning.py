@@ -11,8 +11,8 @@ from conftest import ROOT
 from scipy import sparse
 from scipy.special import erf, softmax
 
-from odl.learners import views
-from odl.learners.peers import in_order
+from odl.learners import meaning_weight
+from odl.learners.likeness import in_order
 from odl.stream import dense
 
 
@@ -135,7 +135,7 @@ def test_context_is_that_of_levels_among_joined_rows(meaning, both, weight, rng)
     P, E = (rows[:30] for rows in both)
     scores = rng.random(30)
     found = meaning.in_context(scores, (P @ P.T).toarray(), E @ E.T, weight)
-    assert np.allclose(found, in_order(views.joined(P, E, weight), scores, 0.5, 10))
+    assert np.allclose(found, in_order(meaning_weight.joined(P, E, weight), scores, 0.5, 10))
 
 
 def test_methods_are_what_they_are_called(meaning, both, rng):

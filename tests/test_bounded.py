@@ -20,8 +20,8 @@ from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, 
 from odl.evaluation import baselines, scores
 from odl.files import agentfiles, checkpoints, documents, rows, verify
 from odl.files.documents import Documents
-from odl.jobs import collecting, ranks, runs, shards, update
-from odl.learners.matrices import moved
+from odl.jobs import mpi, runs, shards, update
+from odl.learners.sparse_atoms import moved
 from odl.papers import regrettables
 from odl.stream import features, losses, terms, weighting
 
@@ -255,8 +255,8 @@ def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
     for t in range(3):
         source, state = stream / "bounded" / f"{t}.h5", tmp_path / "ranks" / f"{t}.h5"
         previous = tmp_path / "ranks" / f"{t - 1}.h5" if t else None
-        ranks.work(Alone(), source, state, tmp_path / "timings.tsv", run=run, previous=previous)
-        collecting.collect(source, state, tmp_path / f"collected{t}.h5", run=run, previous=previous)
+        mpi.work(Alone(), source, state, tmp_path / "timings.tsv", run=run, previous=previous)
+        mpi.collect(source, state, tmp_path / f"collected{t}.h5", run=run, previous=previous)
         one, other = checkpoints.read_checkpoint(tmp_path / f"{t}.h5"), agentfiles.read_whole(state)
         assert np.array_equal(one.terms, other.terms)
         assert np.allclose(one.dictionary.toarray(), other.dictionary.toarray(), atol=1e-10)

@@ -145,7 +145,7 @@ class TestSources:
         assert "coding/exact" in sources.imports("coding/__init__")
         assert "papers/twogroups" in sources.closure("papers/experiments/classification")
         assert "jobs/compile" in sources.imports("cli/upkeep")  # inside a function
-        assert "kernels/clusters" in sources.closure("learners/adaptive")
+        assert "kernels/atom_clusters" in sources.closure("learners/adaptive")
         assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure(
             "cli/__init__"
         )

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 
 from odl.evaluation import metrics
-from odl.learners import views
+from odl.learners import meaning_weight
 from odl.stream.dense import unit
 
 # %%
@@ -37,17 +37,17 @@ def seen(of, noise):
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
 for ax, (name, noise) in zip(axes, {"a good encoder": 1.0, "a poor encoder": 6.0}.items(), strict=True):
     (P, E), (Q, F) = seen(past, noise), seen(today, noise)
-    chosen = views.separation(P, E, np.random.default_rng(0))
+    chosen = meaning_weight.separation(P, E, np.random.default_rng(0))
     areas = []
-    for weight in views.WEIGHTS:
-        cosines = (views.joined(Q, F, weight) @ views.joined(P, E, weight).T).toarray()
+    for weight in meaning_weight.WEIGHTS:
+        cosines = (meaning_weight.joined(Q, F, weight) @ meaning_weight.joined(P, E, weight).T).toarray()
         novelty = 1.0 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1)
         areas.append(metrics.auc(novelty, (today >= 9).astype(int)))
-    weight = views.weight_of([chosen])
+    weight = meaning_weight.weight_of([chosen])
     print(f"{name}: weight {weight}, AUC {areas[round(10 * weight)]:.3f}, words alone {areas[0]:.3f}")
     if chosen.any():
-        ax.plot(views.WEIGHTS, chosen, marker=".", label="pseudo-topics of the past, no labels")
-    ax.plot(views.WEIGHTS, areas, marker=".", color="tab:orange", label="new topics of today, labels")
+        ax.plot(meaning_weight.WEIGHTS, chosen, marker=".", label="pseudo-topics of the past, no labels")
+    ax.plot(meaning_weight.WEIGHTS, areas, marker=".", color="tab:orange", label="new topics of today, labels")
     ax.axvline(weight, color="black", linestyle="--", linewidth=0.8, label="weight chosen")
     ax.set(xlabel="weight of the vectors", ylabel="AUC", title=name)
 fig.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=3, frameon=False)

@@ -16,8 +16,8 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.learners.l1 import SubgradientLearner
-from odl.prox.columns import project_columns
+from odl.learners.l1_objective import SubgradientLearner
+from odl.prox.projections import project_columns
 
 # %%
 # The update: a step against the subgradient G of the batch, then each atom back to mass at most 1.

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from odl.learners import likeness
 from odl.learners.base import Learner, Scores, State
-from odl.learners.matrices import leading
+from odl.learners.sparse_atoms import leading
 
 EMPTY_SCORE = 1.0  # a document without a known term is unexplained: the largest score
 ROUNDING = 1e-12  # parts of a score below this are none
@@ -134,8 +134,8 @@ def score_and_learn(
     (array([1.]), (4, 2))
     """
     if learner.from_codes or likeness.n_threads() == 1:
-        found = score(learner, state, P)
-        return found, learner.learn(state, P, found.codes, history)
+        scored = score(learner, state, P)
+        return scored, learner.learn(state, P, scored.codes, history)
     with ThreadPoolExecutor(1, initializer=likeness.leave_one) as pool:
         scoring = pool.submit(score, learner, state, P)
         after = learner.learn(state, P, None, history)
@@ -194,7 +194,7 @@ def unexplained(
     lists = []
     for row in range(len(rows)):
         mass = documents.data[slice(*documents.indptr[row : row + 2])].sum()
-        terms, parts = (held[slice(*missing.indptr[row : row + 2])] for held in (missing.indices, missing.data))
+        terms, parts = (part[slice(*missing.indptr[row : row + 2])] for part in (missing.indices, missing.data))
         # Equal shares in the order of the terms, whatever the storage order.
         order = np.lexsort((terms, -parts))[:most]
         lists.append([(int(terms[at]), float(parts[at] / mass)) for at in order if parts[at] > 0])
@@ -214,7 +214,7 @@ def top_terms(dictionary: sparse.csc_array, most: int = 10) -> list[list[tuple[i
     return leading(dictionary, most)
 
 
-def shares(learner: Learner, state: State, P: sparse.csr_array, found: Novelty) -> tuple[sparse.csr_array, np.ndarray]:
+def shares(learner: Learner, state: State, P: sparse.csr_array, scored: Novelty) -> tuple[sparse.csr_array, np.ndarray]:
     """Return what each word has in the score of its document, and what no word has.
 
     Parameters
@@ -248,6 +248,6 @@ def shares(learner: Learner, state: State, P: sparse.csr_array, found: Novelty) 
     (array([[0.05, 0.05, 0.  , 0.  ],
            [0.  , 0.  , 0.5 , 0.5 ]]), array([0., 0.]))
     """
-    words = learner.shares(state, P, Scores(found.codes, found.residual, found.penalty, found.gap, found.nearest))
-    context = found.score - np.asarray(words.sum(axis=1)).ravel()
+    words = learner.shares(state, P, Scores(scored.codes, scored.residual, scored.penalty, scored.gap, scored.nearest))
+    context = scored.score - np.asarray(words.sum(axis=1)).ravel()
     return words, np.where(np.abs(context) < ROUNDING, 0.0, context)

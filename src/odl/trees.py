@@ -62,9 +62,9 @@ class Tree:
         for atom, node in enumerate(nodes):
             if not 0 <= node < len(parents):
                 raise _wrong(f"atom {atom} lies at node {node}", f"one of the nodes 0 to {len(parents) - 1}")
-        held = set(nodes)
+        nodes_before = set(nodes)
         for node, under in enumerate(self.children):
-            if not under and node not in held:
+            if not under and node not in nodes_before:
                 raise _wrong(f"node {node} is a leaf without atoms", "at least one atom at every leaf")
 
     @property
@@ -85,11 +85,11 @@ class Tree:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """Children of every node, ascending."""
-        found = [[] for _ in self.parents]
+        below = [[] for _ in self.parents]
         for node, parent in enumerate(self.parents):
             if parent != ROOT:
-                found[parent].append(node)
-        return tuple(map(tuple, found))
+                below[parent].append(node)
+        return tuple(map(tuple, below))
 
     @cached_property
     def preorder(self) -> tuple[int, ...]:
@@ -104,31 +104,31 @@ class Tree:
     @cached_property
     def depths(self) -> tuple[int, ...]:
         """Depth of every node; a root has depth 0."""
-        found = [0] * self.n_nodes
+        levels = [0] * self.n_nodes
         for node in self.preorder:
             if self.parents[node] != ROOT:
-                found[node] = found[self.parents[node]] + 1
-        return tuple(found)
+                levels[node] = levels[self.parents[node]] + 1
+        return tuple(levels)
 
     @cached_property
     def atoms(self) -> tuple[tuple[int, ...], ...]:
         """Own atoms of every node, ascending."""
-        found = [[] for _ in self.parents]
+        of_nodes = [[] for _ in self.parents]
         for atom, node in enumerate(self.nodes):
-            found[node].append(atom)
-        return tuple(map(tuple, found))
+            of_nodes[node].append(atom)
+        return tuple(map(tuple, of_nodes))
 
     def groups(self) -> list[list[int]]:
         """Return the atoms of every node's group, ascending, in the order of the nodes."""
-        found = [list(own) for own in self.atoms]
+        members = [list(own) for own in self.atoms]
         for node in reversed(self.preorder):
             if self.parents[node] != ROOT:
-                found[self.parents[node]].extend(found[node])
-        return [sorted(group) for group in found]
+                members[self.parents[node]].extend(members[node])
+        return [sorted(group) for group in members]
 
 
-def _wrong(given, expected, todo="correct the tree"):
-    return ParameterError(given, expected, todo)
+def _wrong(defect, expected, todo="correct the tree"):
+    return ParameterError(defect, expected, todo)
 
 
 def _whole(values, what):

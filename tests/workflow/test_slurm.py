@@ -10,7 +10,7 @@ import pytest
 import slurm
 import slurmrun
 from conftest import ROOT
-from test_mpi import needs_mpi
+from networked import needs_mpi
 from workflows import Study, documents, settings
 
 from odl.files import agentfiles

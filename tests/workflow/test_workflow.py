@@ -131,7 +131,7 @@ class TestEditedSources:
         assert study.run("-n").names("run", "t") == {"kernels"} | chain("da") | SHOWN
 
     def test_kernels_rerun_all_learners(self, study):
-        study.edit("kernels/exact.py")
+        study.edit("kernels/edge_following.py")
         both = {"kernels dual_averaging", "kernels projected_gradient"}
         assert study.run("-n").names("algorithm", "run", "t") == both | chain("da") | chain("pg") | SHOWN
 

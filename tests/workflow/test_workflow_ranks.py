@@ -5,7 +5,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-from test_mpi import needs_mpi
+from networked import needs_mpi
 from workflows import SHOWN
 
 from odl.evaluation.scores import read_scores

@@ -15,7 +15,7 @@ from odl.alerts import memory as memories
 from odl.alerts.memory import ENDED, GROWING, KEPT, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
 from odl.alerts.model import NONE, STATES
 from odl.learners.batches import BLOCK
-from odl.learners.matrices import largest_per_row
+from odl.learners.sparse_atoms import largest_per_row
 
 FULL = 50  # items from which on a new one counts as much as one of the last so many
 NAMED = 10  # items up to which a topic's name is made again

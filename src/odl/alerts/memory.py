@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts.model import STATES
-from odl.learners import matrices
-from odl.learners.matrices import largest_per_row, widen
+from odl.learners import sparse_atoms
+from odl.learners.sparse_atoms import largest_per_row, widen
 
 KEPT = 100  # terms of a topic, and of an item that is remembered
 NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
@@ -89,7 +89,9 @@ def moved(memory, places, n_terms):
     n_terms : int
     """
     shape = ("topics", "terms")
-    found = {name: matrices.moved(getattr(memory, name), shape, places, n_terms) for name in ("sums", "held", "loose")}
+    found = {
+        name: sparse_atoms.moved(getattr(memory, name), shape, places, n_terms) for name in ("sums", "held", "loose")
+    }
     return replace(memory, **found)
 
 

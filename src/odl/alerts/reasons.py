@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from odl import novelty
-from odl.learners import shares
+from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
-from odl.learners.matrices import leading, widen
+from odl.learners.sparse_atoms import leading, widen
 
 
 class Atom(NamedTuple):
@@ -183,7 +183,7 @@ def lead(words, row, shared, most=5):
 def word_shares(learner, state, P, scored, counts):
     """Return the words' shares of the scores (`odl.novelty.shares`) in single precision, entries as of the counts."""
     parts = novelty.shares(learner, state, P, scored)[0]
-    return shares.with_data(counts, shares.entries(parts, counts)).astype(np.float32)
+    return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
 
 
 def shared_terms(frequencies, Q, firsts):

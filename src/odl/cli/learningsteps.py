@@ -91,17 +91,17 @@ def _check_run(run):
     argument("--launcher", default="mpiexec", help="what starts ranks, before -n (default: mpiexec)"),
     more="Each rank owns some of the agents.",
 )
-@begins_in("jobs/collecting", "jobs/launching", "learners/diffusion")
+@begins_in("jobs/mpi", "learners/diffusion")
 def ranks(args):
-    from odl.jobs import collecting, launching, runs
+    from odl.jobs import mpi, runs
 
     _check_run(args.run)
     chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
     words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
     for option in ("previous", "corpus_features"):
         words += [f"--{option.replace('_', '-')}", chain[option]] if chain[option] else []
-    launching.launch(words, args.n, args.launcher, args.state)
-    collecting.collect(args.features, args.state, args.scores, **chain)
+    mpi.launch(words, args.n, args.launcher, args.state)
+    mpi.collect(args.features, args.state, args.scores, **chain)
     _prune(args.state)
 
 
@@ -120,11 +120,11 @@ def rank(args):
     _check_run(args.run)
 
     def work(comm):
-        from odl.jobs import ranks, runs
+        from odl.jobs import mpi, runs
 
         run = messages.together(comm, lambda: runs.parse(args.run))
         chain = {"run": run, "previous": args.previous, "corpus_features": args.corpus_features}
-        ranks.work(comm, args.features, args.state, args.timings, **chain)
+        mpi.work(comm, args.features, args.state, args.timings, **chain)
 
     sys.exit(messages.take_part(args.n, work))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from odl.coding import admm, exact
 from odl.errors import ParameterError
-from odl.prox.columns import MatrixLike
+from odl.prox.projections import MatrixLike
 
 SOLVERS: dict[str, Callable[..., Any]] = {"exact": exact.codes, "admm": admm.codes}
 _SHARED = ("P", "A", "lam", "return_gap")

@@ -10,7 +10,7 @@ from scipy import sparse
 from odl.coding import exact
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.columns import MatrixLike, parts, real_matrix
+from odl.prox.projections import MatrixLike, parts, real_matrix
 
 kernels = native.Kernels("grams")
 
@@ -35,9 +35,9 @@ def psi_max(M: MatrixLike) -> float:
     """
     M = real_matrix(M, "M")
     start, index, value = parts(M)
-    found = np.zeros(1)
-    kernels.largest_eigenvalue(start, index, value, np.ones(M.shape[1]), np.zeros(M.shape[1]), 20_000, 1e-15, found)
-    return float(found[0])
+    largest = np.zeros(1)
+    kernels.largest_eigenvalue(start, index, value, np.ones(M.shape[1]), np.zeros(M.shape[1]), 20_000, 1e-15, largest)
+    return float(largest[0])
 
 
 def soft(Z, threshold):

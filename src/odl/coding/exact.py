@@ -14,9 +14,9 @@ from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
 from odl.kernels import native
-from odl.prox.columns import EPSILON, MatrixLike, parts, real_matrix
+from odl.prox.projections import EPSILON, MatrixLike, parts, real_matrix
 
-kernels = native.Kernels("exact")
+kernels = native.Kernels("edge_following")
 
 # Relative to documents and atoms of order one: tolerance of slopes, rounding of residuals, noise in directions,
 # accepted gap, weights dropped; then the smallest unit and epsilon.
@@ -205,8 +205,8 @@ def _space(first, last, documents, by_term, by_atom, mass):
     n_atoms = len(mass)
     starts = documents[0][first : last + 1]
     terms = documents[1][starts[0] : starts[-1]]
-    found = np.concatenate(([0], np.cumsum(np.diff(by_term[0])[terms])))[starts - starts[0]]
-    rows, entries = (int(np.diff(part).max(initial=0)) for part in (starts, found))
+    positions = np.concatenate(([0], np.cumsum(np.diff(by_term[0])[terms])))[starts - starts[0]]
+    rows, entries = (int(np.diff(part).max(initial=0)) for part in (starts, positions))
     most = int(np.minimum(np.diff(starts), n_atoms).sum())  # a vertex has no more codes than terms
     lengths, atoms, values = np.zeros(last - first, np.int64), np.empty(most, np.int32), np.empty(most)
     objective, gaps, failed = np.zeros(last - first), np.zeros(last - first), np.zeros(last - first, np.uint8)

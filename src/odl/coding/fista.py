@@ -9,7 +9,7 @@ from scipy import sparse
 from odl import trees
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.columns import MatrixLike, real_matrix
+from odl.prox.projections import MatrixLike, real_matrix
 from odl.prox.treeprox import is_infinity, layout, number
 
 grams = native.Kernels("grams")
@@ -134,7 +134,7 @@ def codes(
     else:
         P = real_matrix(P, "P")  # dense too: products of sparse matrices sum in one order, whatever the threads
     start = None if start is None else real_matrix(start, "start")
-    pieces, found = [], []
+    pieces, parts = [], []
     for first in range(0, P.shape[0], BLOCK):
         part = slice(first, first + BLOCK)
         block = P[part]
@@ -142,16 +142,16 @@ def codes(
         X = np.ascontiguousarray(X)
         last = (plan, lam, lipschitz, infinity, positive, rule)
         if mask is not None:
-            found.append(tree_codes.code_masked(X, block, mask[part], D, *last))
+            parts.append(tree_codes.code_masked(X, block, mask[part], D, *last))
         else:
-            found.append(tree_codes.code_rows(X, _squares(block), block @ D, gram, *last))
+            parts.append(tree_codes.code_rows(X, _squares(block), block @ D, gram, *last))
         back = np.empty_like(X)
         back[:, order] = X
         pieces.append(sparse.csr_array(back))
     if not pieces:
         nothing = np.empty(0)
         return Codes(sparse.csr_array((0, D.shape[1])), nothing, nothing, nothing, np.empty(0, np.int64))
-    residual, penalty, gap, done = np.concatenate(found).T.copy()
+    residual, penalty, gap, done = np.concatenate(parts).T.copy()
     X = sparse.csr_array(sparse.vstack(pieces, format="csr"))
     return Codes(X, residual, penalty, gap, done.astype(np.int64))
 
@@ -175,8 +175,8 @@ def _dense(matrix, name):
     except ValueError as error:
         raise ParameterError(f"{name} is ragged", "a two-dimensional matrix", todo) from error
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        given = f"{name} is of type {matrix.dtype} with {matrix.ndim} dimensions"
-        raise ParameterError(given, "real numbers with 2", todo)
+        defect = f"{name} is of type {matrix.dtype} with {matrix.ndim} dimensions"
+        raise ParameterError(defect, "real numbers with 2", todo)
     matrix = np.require(matrix, np.float64, "C")
     if not np.isfinite(matrix).all():
         raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")

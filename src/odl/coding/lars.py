@@ -13,9 +13,9 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.columns import EPSILON, MatrixLike, parts, real_matrix
+from odl.prox.projections import EPSILON, MatrixLike, parts, real_matrix
 
-kernels = native.Kernels("lars")
+kernels = native.Kernels("lars_path")
 LOSSES = ("norm", "squared")
 LARGEST_WEIGHT = 1e100
 # Noise; smallest squared sine of an entering atom; share of ||p||^2 that is left where c is computed anew; steps.
@@ -77,8 +77,8 @@ def check_arguments(P, A, lam):
         )
     for name, matrix in (("P", P), ("A", A)):
         if np.abs(matrix.data).max(initial=0.0) > LARGEST_WEIGHT:
-            given = f"{name} holds a weight above {LARGEST_WEIGHT:g}"
-            raise ParameterError(given, "smaller weights", f"rescale {name}")
+            defect = f"{name} holds a weight above {LARGEST_WEIGHT:g}"
+            raise ParameterError(defect, "smaller weights", f"rescale {name}")
     if isinstance(lam, (bool, np.bool_, str, bytes)) or not np.isscalar(lam) or not np.isreal(lam):
         raise ParameterError(f"lam is {lam!r}", "a real number of at least 0", "set lam, for instance to 0.1")
     if not 0.0 <= lam <= LARGEST_WEIGHT:

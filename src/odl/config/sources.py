@@ -63,7 +63,7 @@ def imported(tree):
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "Kernels":
             found.add(
                 f"kernels/{node.args[0].value}"
-            )  # native.Kernels("clusters") imports it where its library is missing
+            )  # native.Kernels("atom_clusters") imports it where its library is missing
     return found - {None}
 
 

@@ -15,7 +15,7 @@ from odl.detector.saved import Saved
 from odl.detector.single import OneByOne
 from odl.errors import ParameterError
 from odl.evaluation import metrics
-from odl.prox.columns import MatrixLike
+from odl.prox.projections import MatrixLike
 
 
 class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

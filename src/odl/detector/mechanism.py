@@ -12,7 +12,7 @@ from odl.alerts import calibration, reasons
 from odl.config.sections import Alerts
 from odl.detector.hyperparameters import LearnerSettings, check_whole, named, seed_of
 from odl.errors import ParameterError
-from odl.prox.columns import MatrixLike
+from odl.prox.projections import MatrixLike
 
 LEVEL = 0.05  # alone; in a stream, which has a budget as well, that of `odl.config.sections.Alerts`
 

@@ -14,7 +14,7 @@ from odl import learners
 from odl.detector.mechanism import Mechanism
 from odl.errors import ParameterError
 from odl.files import checkpoints
-from odl.learners.kept import Kept
+from odl.learners.base import Kept
 
 HISTORY = Kept("csr", ("positions", "terms"))  # documents learned so far
 PENDING = Kept("csr", ("positions", "columns"))  # documents that wait

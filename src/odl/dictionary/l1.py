@@ -21,9 +21,9 @@ from odl.coding.admm import psi_max
 from odl.coding.exact import check_whole
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.columns import MatrixLike, parts, project_columns, real_matrix
+from odl.prox.projections import MatrixLike, parts, project_columns, real_matrix
 
-fitkernels = native.Kernels("fit")
+fitkernels = native.Kernels("dictionary_step")
 
 
 class Fit(NamedTuple):
@@ -59,7 +59,7 @@ class Fit(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """The reduced problem; see `odl.kernels.fit` for pairs, cells and links."""
+    """The reduced problem; see `odl.kernels.dictionary_step` for pairs, cells and links."""
 
     term: np.ndarray  # of a pair
     atom: np.ndarray
@@ -156,12 +156,12 @@ def fit_dictionary(
     trace = np.empty((iterations + 1, 2))
     settings = np.array([phi, gamma, tolerance, iterations], dtype=np.float64)
     dual, *work = np.zeros((3, len(problem.target)))
-    best, found = values.copy(), np.empty(2)
+    best, bounds = values.copy(), np.empty(2)
     done = fitkernels.iterate(
         *problem[3:], problem.slope, begin, order, kappa, values, dual, constant, settings,
-        *work, np.empty(len(order)), trace, best, found,
+        *work, np.empty(len(order)), trace, best, bounds,
     )  # fmt: skip
-    lowest, bound = found
+    lowest, bound = bounds
     dictionary = _assemble(best, problem, A, total)
     return Fit(dictionary, float(lowest + constant), float(bound + constant), done, trace[: done + 1])
 
@@ -193,8 +193,8 @@ def _entries(A, terms, atoms):
     stored = np.repeat(np.arange(A.shape[1]), np.diff(A.indptr)) * A.shape[0] + A.indices
     wanted = atoms * A.shape[0] + terms
     at = np.searchsorted(stored, wanted)
-    found = np.append(stored, -1)[at] == wanted
-    return np.where(found, np.append(A.data, 0.0)[at], 0.0)
+    present = np.append(stored, -1)[at] == wanted
+    return np.where(present, np.append(A.data, 0.0)[at], 0.0)
 
 
 def _assemble(values, problem, start, total):
@@ -211,8 +211,8 @@ def _check(P, X, start):
     """Return P and X as canonical CSR without zeros and the start as a dictionary of the set, or refuse them."""
     P, X = real_matrix(P, "P"), real_matrix(X, "X")
     if P.shape[0] != X.shape[0]:
-        given = f"P has {P.shape[0]} documents and X has {X.shape[0]}"
-        raise ParameterError(given, "the same documents", "pass the codes of these documents")
+        defect = f"P has {P.shape[0]} documents and X has {X.shape[0]}"
+        raise ParameterError(defect, "the same documents", "pass the codes of these documents")
     shape = (P.shape[1], X.shape[1])
     start = sparse.csc_array(shape) if start is None else project_columns(start)
     if start.shape != shape:

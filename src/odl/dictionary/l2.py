@@ -8,9 +8,9 @@ from scipy import sparse
 from odl.coding import lars
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.columns import MatrixLike, parts, real_matrix
+from odl.prox.projections import MatrixLike, parts, real_matrix
 
-kernels = native.Kernels("blocks")
+kernels = native.Kernels("block_descent")
 
 
 class Fit(NamedTuple):
@@ -87,8 +87,8 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     """
     P, X, A = real_matrix(P, "P"), real_matrix(X, "X"), check_atoms(A)
     if P.shape[0] != X.shape[0] or P.shape[1] != A.shape[0] or X.shape[1] != A.shape[1]:
-        given = f"P, X and A of shapes {P.shape}, {X.shape} and {A.shape}"
-        raise ParameterError(given, "documents x terms, documents x atoms, terms x atoms", "build them on one stream")
+        defect = f"P, X and A of shapes {P.shape}, {X.shape} and {A.shape}"
+        raise ParameterError(defect, "documents x terms, documents x atoms, terms x atoms", "build them on one stream")
     if X.data.min(initial=0.0) < 0.0:
         raise ParameterError("X holds negative codes", "codes of at least 0", "check X")
     if sweeps < 1:
@@ -96,7 +96,7 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
     by_atom = sparse.csr_array(X.T)
     B = sparse.csr_array(by_atom @ P).sorted_indices()
     C = np.ascontiguousarray((by_atom @ X).toarray())
-    lengths, terms, values = kernels.descend(parts(B), C, parts(A), A.shape[0], int(sweeps))
+    lengths, terms, values = kernels.descend_in_ball(parts(B), C, parts(A), A.shape[0], int(sweeps))
     return sparse.csc_array((values, terms, np.concatenate(([0], np.cumsum(lengths)))), shape=A.shape)
 
 
@@ -150,9 +150,9 @@ def fit(
     """
     A, X, trace = check_atoms(A), None, []
     for _ in range(alternations):
-        found = lars.codes(P, A, lam, loss="squared")
-        X = found.X
-        trace.append(float(found.objective.sum()))
+        coded = lars.codes(P, A, lam, loss="squared")
+        X = coded.X
+        trace.append(float(coded.objective.sum()))
         if len(trace) > 1 and trace[-2] - trace[-1] <= tolerance * trace[-2]:
             break
         A = update_dictionary(P, X, A, sweeps=sweeps)

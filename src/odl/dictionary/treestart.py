@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.prox.columns import MatrixLike, real_matrix
+from odl.prox.projections import MatrixLike, real_matrix
 from odl.trees import ROOT, Tree
 
 ROUNDS = 10  # of k-means; a start need not have converged

@@ -6,22 +6,69 @@ through the documents once, one update a document.
 Source: Chen, Towfic and Sayed 2014, sections III-C to III-G.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from odl.distributed.inference import CHECK
-from odl.distributed.models import Model
+from odl.distributed.models import Huber, Model
 from odl.distributed.networks import Network, single
-from odl.distributed.packing import checked, pack, settings, unpack
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.columns import parts
+from odl.prox.projections import parts, real_matrix
 
-descent = native.Kernels("descent")
-diffusion = native.Kernels("diffusion")
-fixedpoint = native.Kernels("settled")
+descent = native.Kernels("agent_descent")
+diffusion = native.Kernels("adapt_then_combine")
+fixedpoint = native.Kernels("fixed_point")
+
+
+def pack(A):
+    """Return the atoms of a dictionary (CSC) as padded rows: terms, weights, and the number of entries of each."""
+    count = np.diff(A.indptr).astype(np.int64)
+    filled = np.arange(max(int(count.max(initial=0)), 1)) < count[:, None]
+    term, weight = np.zeros(filled.shape, dtype=np.int32), np.zeros(filled.shape)
+    term[filled], weight[filled] = A.indices, A.data
+    return term, weight, count
+
+
+def unpack(atoms, n_terms):
+    """Return padded atoms as a dictionary, shape (n_terms, n_atoms), terms ascending, without zeros."""
+    term, weight, count = atoms
+    filled = np.arange(term.shape[1]) < count[:, None]
+    starts = np.concatenate([[0], np.cumsum(count)])
+    A = sparse.csc_array((weight[filled], term[filled], starts), shape=(n_terms, len(count)))
+    A.sort_indices()
+    A.eliminate_zeros()
+    return A
+
+
+def settings(model):
+    """Return gamma, delta, eta (0: squared) and whether codes and atoms are signed, as the kernels take them.
+
+    Raises
+    ------
+    ParameterError
+        If one of codes and atoms is signed and the other not: no kernel has that combination.
+    """
+    if model.code.non_negative != model.columns.non_negative:
+        defect = f"{model.code.name} with {type(model.columns).__name__}"
+        todo = "change one of the two, or use odl.distributed.inference for dense documents"
+        raise ParameterError(defect, "codes and atoms that are both signed or both non-negative", todo)
+    eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
+    return float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative
+
+
+def checked(P, A, model):
+    """Return documents and atoms as sparse arrays of floats; refuse what does not fit together or the model."""
+    P, A = real_matrix(P, "P"), real_matrix(A, "A", sparse.csc_array)
+    if P.shape[1] != A.shape[0]:
+        defect = f"documents of {P.shape[1]} terms and atoms of {A.shape[0]}"
+        raise ParameterError(defect, "the same terms", "widen the dictionary by zero rows")
+    if not settings(model)[3] and A.data.min(initial=0.0) < 0:
+        raise ParameterError(f"an atom with the entry {A.data.min()}", "atoms of at least 0", "project the dictionary")
+    return P, A
+
 
 SWEEPS = 1000  # most sweeps of the coordinate descent
 SETTLED = 5000  # most agents whose fixed point is found at once
@@ -156,9 +203,34 @@ def _as_one(network):
     return network.exact and bool(network.seen.all())
 
 
-def _over(model, owner, network, mu, iterations, tolerance, settled):
+class Iteration(NamedTuple):
+    """Iteration of diffusion: its step, how long it goes on, and from where.
+
+    Attributes
+    ----------
+    mu : float
+        Step; 0: `safe_step`.
+    iterations, tolerance
+        As in `odl.distributed.inference.diffuse`.
+    settled : bool
+        Start at the fixed point (`odl.kernels.fixed_point`): one iteration sees that nothing moves.
+
+    Examples
+    --------
+    >>> from odl.distributed.coding import Iteration
+    >>> Iteration(iterations=20)
+    Iteration(mu=0.0, iterations=20, tolerance=0.001, settled=False)
+    """
+
+    mu: float = 0.0
+    iterations: int = 10_000
+    tolerance: float = 1e-3
+    settled: bool = False
+
+
+def _over(model, owner, network, iteration):
     """Return the kernel's arguments; a network where all hold the same dual variable is run as one agent."""
-    mu = mu or safe_step(model, owner, network)
+    mu = iteration.mu or safe_step(model, owner, network)
     if mu < 0:
         raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
     if _as_one(network):
@@ -167,10 +239,10 @@ def _over(model, owner, network, mu, iterations, tolerance, settled):
     weights = network.weights
     mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
     limits = np.zeros((2, 0, 0))
-    if settled:
+    if iteration.settled:
         if network.n_agents > SETTLED:
-            given = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
-            raise ParameterError(given, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
+            defect = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
+            raise ParameterError(defect, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
         limits = fixedpoint.spread(mixing, float(mu), mu * model.residual.curvature / network.n_agents)
     return (
         owner.astype(np.int64),
@@ -178,8 +250,8 @@ def _over(model, owner, network, mu, iterations, tolerance, settled):
         network.shares,
         settings(model),
         float(mu),
-        int(iterations),
-        float(tolerance),
+        int(iteration.iterations),
+        float(iteration.tolerance),
         CHECK,
         limits,
     )
@@ -191,11 +263,7 @@ def over_network(
     model: Model,
     owner: np.ndarray,
     network: Network,
-    *,
-    mu: float = 0.0,
-    iterations: int = 10_000,
-    tolerance: float = 1e-3,
-    settled: bool = False,
+    **iteration: Any,
 ) -> Coded:
     """Code documents by diffusion over a network (eqs 31, 37), as `odl.distributed.inference.diffuse` does.
 
@@ -208,13 +276,8 @@ def over_network(
     owner : ndarray of int, shape (n_atoms,)
         Agent of each atom.
     network : Network
-    mu : float
-        Step; 0: `safe_step`.
-    iterations, tolerance
-        As in `odl.distributed.inference.diffuse`.
-    settled : bool
-        Start at the fixed point (`odl.kernels.settled`): one iteration sees that nothing moves. `iterations` and
-        `floats` of the result are then none that agents would need.
+    **iteration
+        As in `Iteration`. Where `settled`, `iterations` and `floats` of the result are none that agents would need.
 
     Returns
     -------
@@ -231,7 +294,7 @@ def over_network(
     array([0.09, 0.12])
     """
     P, A = checked(P, A, model)
-    arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
+    arguments = _over(model, owner, network, Iteration(**iteration))
     codes, costs, used, reached = diffusion.diffuse_documents(*parts(P), pack(A), P.shape[1], *arguments)
     if _as_one(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
@@ -276,13 +339,9 @@ def learn_over_network(
     step: float,
     owner: np.ndarray,
     network: Network,
-    *,
-    mu: float = 0.0,
-    iterations: int = 10_000,
-    tolerance: float = 1e-3,
-    settled: bool = False,
+    **iteration: Any,
 ) -> sparse.csc_array:
-    """Learn documents one by one, every agent from its own dual variable and codes (eqs 51 to 56).
+    """Learn documents one by one, every agent from its own dual variable and codes (eqs 51 to 56), by an `Iteration`.
 
     Returns
     -------
@@ -301,7 +360,7 @@ def learn_over_network(
            [0.  , 0.82]])
     """
     P, A = checked(P, A, model)
-    arguments = _over(model, owner, network, mu, iterations, tolerance, settled)
+    arguments = _over(model, owner, network, Iteration(**iteration))
     atoms, _, _ = diffusion.diffuse_and_learn(
         *[*parts(P), pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
     )

@@ -92,8 +92,8 @@ class Share:
     def __post_init__(self):
         n_agents = self.network.n_agents
         if len(self.agents) != len(self.blocks) or np.any(np.diff(self.agents) <= 0):
-            given = f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms"
-            raise ParameterError(given, "ascending agents with one block each", "correct the share")
+            defect = f"{len(self.agents)} agents with {len(self.blocks)} blocks of atoms"
+            raise ParameterError(defect, "ascending agents with one block each", "correct the share")
         if len(self.agents) and not 0 <= self.agents[0] <= self.agents[-1] < n_agents:
             raise ParameterError(f"agents up to {self.agents[-1]}", f"below {n_agents}", "correct the share")
 

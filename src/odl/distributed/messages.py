@@ -1,4 +1,4 @@
-"""Messages between MPI ranks: the one place that anything passes through on its way from rank to rank.
+"""Messages between MPI ranks, the only way from rank to rank, and the agents of one rank.
 
 Point-to-point messages are dual variables, and one number a document and agent where agents average the score, of
 agents that have a neighbour on the rank that is told. Beside them all ranks gather numbers of each agent: how far its
@@ -8,10 +8,13 @@ dual variables moved, for the common stopping rule, and its costs J_k.
 import sys
 import time
 import traceback
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from odl.distributed.coding import safe_step
+from odl.distributed.inference import Share, diffuse
 from odl.errors import OdlError, ParameterError
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
@@ -38,13 +41,13 @@ def world(asked=None):
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
-        given = f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})"
-        raise ParameterError(given, "mpi4py and an MPI library", INSTALL) from error
+        defect = f"mpi4py cannot be used ({' '.join(str(error).split())[:100]})"
+        raise ParameterError(defect, "mpi4py and an MPI library", INSTALL) from error
     comm = MPI.COMM_WORLD
     if asked is not None and comm.Get_size() != asked:
-        given = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)} where {asked} were asked for"
+        defect = f"{comm.Get_size()} rank{'s' * (comm.Get_size() > 1)} where {asked} were asked for"
         todo = f"start them by 'mpiexec -n {asked}', under Slurm by 'srun --mpi=pmi2 -n {asked}'"
-        raise ParameterError(given, f"a launcher that starts {asked}", todo)
+        raise ParameterError(defect, f"a launcher that starts {asked}", todo)
     return comm
 
 
@@ -216,3 +219,100 @@ class Ranks:
         """Return the sha256 (hexadecimal) of all agents' files, from those of the own agents."""
         mine = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
         return [row.tobytes().hex() for row in self._gather(mine, np.diff(self.starts))]
+
+
+STEP = 0.01  # of the averaging of the score, as in `odl.distributed.inference.average`
+
+
+class Inferred(NamedTuple):
+    """What a rank knows of a batch.
+
+    Attributes
+    ----------
+    codes : csr_array, shape (n_documents, own atoms)
+    costs : ndarray, shape (own agents, n_documents)
+        J_k(nu_k).
+    norms : ndarray, shape (own agents, n_documents)
+        ||nu_k||^2.
+    iterations : ndarray, shape (n_documents,)
+    """
+
+    codes: sparse.csr_array
+    costs: np.ndarray
+    norms: np.ndarray
+    iterations: np.ndarray
+
+
+class Agents:
+    """The agents of one rank with their atoms.
+
+    Parameters
+    ----------
+    ranks : odl.distributed.messages.Ranks
+    model : odl.distributed.models.Model
+    owner : ndarray of int
+        Agent of each atom of the whole dictionary, ascending.
+    A : csc_array, shape (n_terms, own atoms)
+        The own agents' atoms, in order.
+    mu, iterations, tolerance
+        As in `odl.distributed.coding.over_network`.
+    """
+
+    def __init__(self, ranks, model, owner, A, *, mu=0.0, iterations=10_000, tolerance=1e-3):
+        self.ranks, self.own = ranks, owner[np.isin(owner, ranks.agents)]
+        blocks = [A[:, np.flatnonzero(self.own == agent)].toarray() for agent in ranks.agents]
+        self.share = Share(model, ranks.network, ranks.agents, blocks)
+        step = mu or safe_step(model, owner, ranks.network)
+        self.settings = {"step": step, "iterations": iterations, "tolerance": tolerance}
+
+    def dictionary(self):
+        """Return the own agents' atoms, csc, without zeros."""
+        return sparse.csc_array(np.hstack(self.share.blocks))
+
+    def _documents(self, P):
+        """Yield what the own agents find of each document."""
+        hooks = {"exchange": self.ranks.exchange, "gather": self.ranks.gather}
+        for row in range(P.shape[0]):
+            yield diffuse(self.share, P[[row]].toarray()[0], **self.settings, **hooks)
+
+    def infer(self, P):
+        """Code a batch (eqs 31, 37, 42).
+
+        Parameters
+        ----------
+        P : csr_array, shape (n_documents, n_terms)
+
+        Returns
+        -------
+        Inferred
+        """
+        n_own, n_documents = len(self.ranks.agents), P.shape[0]
+        codes, iterations = np.zeros((n_documents, len(self.own))), np.zeros(n_documents, np.int64)
+        costs, norms = np.zeros((n_own, n_documents)), np.zeros((n_own, n_documents))
+        for row, inference in enumerate(self._documents(P)):
+            codes[row], costs[:, row] = np.concatenate(inference.codes), inference.costs
+            norms[:, row], iterations[row] = np.sum(inference.nu**2, axis=1), inference.iterations
+        return Inferred(sparse.csr_array(codes), costs, norms, iterations)
+
+    def learn(self, P, step):
+        """Go through a batch once, one document at a time: each agent learns from its own nu_k and y_k."""
+        learned, blocks = self.share.model.learn, self.share.blocks
+        for inference in self._documents(P):
+            blocks[:] = [learned(*each, step) for each in zip(blocks, inference.nu, inference.codes, strict=True)]
+
+    def average(self, costs, iterations):
+        """Let the own agents find the scores of documents, as `odl.distributed.inference.average` does.
+
+        Parameters
+        ----------
+        costs : ndarray, shape (own agents, n_documents)
+            J_k(nu_k).
+
+        Returns
+        -------
+        ndarray, shape (own agents, n_documents)
+        """
+        weights, scores = self.ranks.network.weights[self.ranks.agents][:, self.ranks.heard], -costs
+        for _ in range(iterations):
+            scores = weights @ self.ranks.exchange(scores - STEP * (scores + costs))
+        return self.ranks.network.n_agents * scores

@@ -9,7 +9,7 @@ its columns. The inference is solved by its dual (equations 25 to 28),
 
     max_nu  g(nu) = -f*(nu) + nu^T x - sum_k h*(W_k^T nu),        nu in V_f, the domain of f*,
 
-which is a sum over agents k that own the atoms W_k. The parts are in `odl.distributed.parts`.
+which is a sum over agents k that own the atoms W_k.
 
 Documents are vectors over terms along the last axis, codes vectors over atoms; any leading axes are batches.
 Source: J. Chen, Z. J. Towfic and A. H. Sayed, "Dictionary learning over distributed models", 2014,
@@ -17,22 +17,290 @@ tables I and II (numbers of equations are that paper's).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odl.distributed.parts import (
-    ElasticNet,
-    Huber,
-    L1Penalty,
-    L2Ball,
-    NonNegativeElasticNet,
-    NonNegativeL2Ball,
-    NoPenalty,
-    Squared,
-)
 from odl.errors import ParameterError
+
+
+def soft(values: np.ndarray, threshold: float) -> np.ndarray:
+    """Return sign(v) max(|v| - threshold, 0), entry by entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import soft
+    >>> soft(np.array([-2.0, 0.5, 3.0]), 1.0)
+    array([-1.,  0.,  2.])
+    """
+    return np.sign(values) * np.maximum(np.abs(values) - threshold, 0.0)
+
+
+def _positive(part, name, value, why):
+    if not (np.isfinite(value) and value > 0):
+        raise ParameterError(f"{part} with {name}={value!r}", f"a finite {name} above 0, for {why}", f"raise {name}")
+
+
+def _not_negative(part, name, value):
+    if not (np.isfinite(value) and value >= 0):
+        raise ParameterError(f"{part} with {name}={value!r}", "a finite number of at least 0", f"correct {name}")
+
+
+@dataclass(frozen=True)
+class Squared:
+    """f(u) = 1/2 ||u||^2; f*(nu) = 1/2 ||nu||^2 for every nu.
+
+    Attributes
+    ----------
+    curvature : float
+        c_f, the second derivative of f* per term: the gradient of f* is c_f nu.
+    limit : float
+        Largest |nu_i| in V_f.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import Squared
+    >>> Squared().value(np.array([3.0, 4.0]))
+    np.float64(12.5)
+    """
+
+    name: ClassVar[str] = "squared residual"
+    curvature: ClassVar[float] = 1.0
+    limit: ClassVar[float] = np.inf
+
+    def value(self, u: np.ndarray) -> Any:
+        """Return f(u)."""
+        return 0.5 * np.sum(np.square(u), axis=-1)
+
+    def gradient(self, u: np.ndarray) -> np.ndarray:
+        """Return the gradient of f: the dual variable of the residual u."""
+        return np.array(u, dtype=float)
+
+    def conjugate(self, nu: np.ndarray) -> Any:
+        """Return f*(nu) = max_u nu^T u - f(u)."""
+        return 0.5 * np.sum(np.square(nu), axis=-1)
+
+    def maximiser(self, nu: np.ndarray) -> np.ndarray:
+        """Return the u that attains f*(nu)."""
+        return np.array(nu, dtype=float)
+
+    def project(self, nu: np.ndarray) -> np.ndarray:
+        """Return the nearest point of V_f (here everything)."""
+        return np.array(nu, dtype=float)
+
+
+@dataclass(frozen=True)
+class Huber:
+    """f(u) = sum_i L_eta(u_i), L_eta(u) = u^2/(2 eta) if |u| < eta, else |u| - eta/2.
+
+    f*(nu) = eta/2 ||nu||^2 where ||nu||_inf <= 1, infinite elsewhere; projection on V_f: clip (eq. 36).
+
+    Parameters
+    ----------
+    eta : float
+        Size of residuals from which they count linearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import Huber
+    >>> Huber(0.2).value(np.array([0.1, 2.0])).round(3), Huber(0.2).project(np.array([0.5, 3.0]))
+    (np.float64(1.925), array([0.5, 1. ]))
+    """
+
+    eta: float
+    name: ClassVar[str] = "Huber residual"
+    limit: ClassVar[float] = 1.0
+
+    def __post_init__(self):
+        _positive(self.name, "eta", self.eta, "f is not differentiable otherwise")
+
+    @property
+    def curvature(self) -> float:
+        """c_f = eta."""
+        return self.eta
+
+    def value(self, u: np.ndarray) -> Any:
+        """Return f(u)."""
+        size = np.abs(u)
+        return np.sum(np.where(size < self.eta, size**2 / (2.0 * self.eta), size - self.eta / 2.0), axis=-1)
+
+    def gradient(self, u: np.ndarray) -> np.ndarray:
+        """Return the gradient of f: the dual variable of the residual u."""
+        return np.clip(np.asarray(u) / self.eta, -1.0, 1.0)
+
+    def conjugate(self, nu: np.ndarray) -> Any:
+        """Return f*(nu) = max_u nu^T u - f(u)."""
+        inside = np.max(np.abs(nu), axis=-1, initial=0.0) <= 1.0
+        return np.where(inside, 0.5 * self.eta * np.sum(np.square(nu), axis=-1), np.inf)
+
+    def maximiser(self, nu: np.ndarray) -> np.ndarray:
+        """Return a u that attains f*(nu); the only one where |nu_i| < 1."""
+        return self.eta * np.asarray(nu)
+
+    def project(self, nu: np.ndarray) -> np.ndarray:
+        """Return the nearest point of V_f = {||nu||_inf <= 1}."""
+        return np.clip(nu, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ElasticNet:
+    """h(y) = gamma ||y||_1 + delta/2 ||y||^2; h*(a) = delta/2 ||T(a)||^2, T(a) = soft(a, gamma)/delta.
+
+    Parameters
+    ----------
+    gamma, delta : float
+        Weights of the l1 and the squared l2 penalty. delta > 0: h must be strongly convex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import ElasticNet
+    >>> ElasticNet(0.5, 2.0).maximiser(np.array([-1.5, 0.2, 2.5]))
+    array([-0.5,  0. ,  1. ])
+    """
+
+    gamma: float
+    delta: float
+    name: ClassVar[str] = "elastic net"
+    non_negative: ClassVar[bool] = False
+
+    def __post_init__(self):
+        _not_negative(self.name, "gamma", self.gamma)
+        _positive(self.name, "delta", self.delta, "h must be strongly convex to have a dual over agents")
+
+    def value(self, y: np.ndarray) -> Any:
+        """Return h(y)."""
+        return self.gamma * np.sum(np.abs(y), axis=-1) + 0.5 * self.delta * np.sum(np.square(y), axis=-1)
+
+    def maximiser(self, a: np.ndarray) -> np.ndarray:
+        """Return the only y that attains h*(a): the code of an atom with a = w^T nu."""
+        return soft(a, self.gamma) / self.delta
+
+    def conjugate(self, a: np.ndarray) -> Any:
+        """Return h*(a) = max_y a^T y - h(y)."""
+        return 0.5 * self.delta * np.sum(np.square(self.maximiser(a)), axis=-1)
+
+
+@dataclass(frozen=True)
+class NonNegativeElasticNet(ElasticNet):
+    """The elastic net on y >= 0, infinite elsewhere; T(a) = max(a - gamma, 0)/delta.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import NonNegativeElasticNet
+    >>> NonNegativeElasticNet(0.5, 2.0).maximiser(np.array([-1.5, 0.2, 2.5]))
+    array([0., 0., 1.])
+    """
+
+    name: ClassVar[str] = "non-negative elastic net"
+    non_negative: ClassVar[bool] = True
+
+    def value(self, y: np.ndarray) -> Any:
+        """Return h(y)."""
+        return np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, super().value(y), np.inf)
+
+    def maximiser(self, a: np.ndarray) -> np.ndarray:
+        """Return the only y that attains h*(a)."""
+        return np.maximum(np.asarray(a) - self.gamma, 0.0) / self.delta
+
+
+@dataclass(frozen=True)
+class NoPenalty:
+    """h_W = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import NoPenalty
+    >>> NoPenalty().prox(np.array([[0.5]]), 0.1)
+    array([[0.5]])
+    """
+
+    beta: ClassVar[float] = 0.0
+
+    def value(self, W: Any) -> float:
+        """Return h_W(W)."""
+        return 0.0
+
+    def prox(self, W: Any, step: float) -> Any:
+        """Return argmin_V 1/2 ||V - W||^2 + step h_W(V)."""
+        return np.array(W, dtype=float)
+
+
+@dataclass(frozen=True)
+class L1Penalty:
+    """h_W = beta sum |W_ij|: sparse atoms.
+
+    Parameters
+    ----------
+    beta : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import L1Penalty
+    >>> L1Penalty(2.0).prox(np.array([[0.5, -0.1]]), 0.1)
+    array([[ 0.3, -0. ]])
+    """
+
+    beta: float
+
+    def __post_init__(self):
+        _not_negative("l1 penalty on the dictionary", "beta", self.beta)
+
+    def value(self, W: Any) -> float:
+        """Return h_W(W)."""
+        return self.beta * float(np.sum(np.abs(W)))
+
+    def prox(self, W: Any, step: float) -> Any:
+        """Return argmin_V 1/2 ||V - W||^2 + step h_W(V)."""
+        return soft(W, step * self.beta)
+
+
+@dataclass(frozen=True)
+class L2Ball:
+    """Columns w with ||w||_2 <= 1 (eq. 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import L2Ball
+    >>> L2Ball().project(np.array([[3.0, 0.1], [4.0, -0.2]]))
+    array([[ 0.6,  0.1],
+           [ 0.8, -0.2]])
+    """
+
+    non_negative: ClassVar[bool] = False
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        """Return the nearest dictionary in the set, column by column; one inside stays as it is."""
+        W = np.asarray(W, dtype=float)
+        return W / np.maximum(1.0, np.sqrt(np.sum(np.square(W), axis=0)))
+
+
+@dataclass(frozen=True)
+class NonNegativeL2Ball:
+    """Columns w with ||w||_2 <= 1 and w >= 0 (eq. 4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.distributed.models import NonNegativeL2Ball
+    >>> NonNegativeL2Ball().project(np.array([[3.0, 0.1], [4.0, -0.2]]))
+    array([[0.6, 0.1],
+           [0.8, 0. ]])
+    """
+
+    non_negative: ClassVar[bool] = True
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        """Return the nearest dictionary in the set, column by column; one inside stays as it is."""
+        return L2Ball().project(np.maximum(W, 0.0))
 
 
 @dataclass(frozen=True)
@@ -54,8 +322,7 @@ class Model:
     Examples
     --------
     >>> import numpy as np
-    >>> from odl.distributed.models import Model
-    >>> from odl.distributed.parts import ElasticNet, Squared
+    >>> from odl.distributed.models import ElasticNet, Model, Squared
     >>> model = Model(Squared(), ElasticNet(0.1, 0.5))
     >>> model.primal(np.array([0.6, 0.8]), np.eye(2), np.array([0.5, 0.5])).round(3)
     np.float64(0.275)
@@ -63,16 +330,16 @@ class Model:
 
     residual: Squared | Huber
     code: ElasticNet
-    dictionary: NoPenalty | L1Penalty = NoPenalty()  # noqa: RUF009  # frozen, without a field
-    columns: L2Ball | NonNegativeL2Ball = L2Ball()  # noqa: RUF009
+    dictionary: NoPenalty | L1Penalty = NoPenalty()
+    columns: L2Ball | NonNegativeL2Ball = L2Ball()
 
     def __post_init__(self):
         for place, needs in PLACES.items():
             part = getattr(self, place)
             missing = [name for name in needs if not hasattr(part, name)]
             if missing:
-                given = f"{type(part).__name__} as the {place} part of a model lacks {', '.join(missing)}"
-                raise ParameterError(given, f"a part with {', '.join(needs)}", "choose a part made for this place")
+                defect = f"{type(part).__name__} as the {place} part of a model lacks {', '.join(missing)}"
+                raise ParameterError(defect, f"a part with {', '.join(needs)}", "choose a part made for this place")
 
     def primal(self, x: np.ndarray, W: np.ndarray, y: np.ndarray) -> Any:
         """Return f(x - W y) + h(y); x (..., terms), W (terms, atoms), y (..., atoms).
@@ -169,8 +436,10 @@ def task(name: str, *, gamma: float, delta: float, eta: float | None = None, bet
     if name == "nmf_huber" and eta is None:
         raise ParameterError("the task 'nmf_huber' without eta", "an eta above 0", "pass eta")
     if name != "biclustering" and beta:
-        given = f"the task {name!r} with beta={beta!r}"
-        raise ParameterError(given, "no penalty on the dictionary in this task", "set beta to 0 or choose biclustering")
+        defect = f"the task {name!r} with beta={beta!r}"
+        raise ParameterError(
+            defect, "no penalty on the dictionary in this task", "set beta to 0 or choose biclustering"
+        )
     if name.startswith("nmf"):
         residual = Squared() if eta is None or name != "nmf_huber" else Huber(eta)
         return Model(residual, NonNegativeElasticNet(gamma, delta), NoPenalty(), NonNegativeL2Ball())

@@ -15,7 +15,7 @@ from odl.files import agentfiles, blocks, storage
 from odl.files.documents import NO_TIME
 from odl.jobs import runs
 from odl.jobs.update import Learned
-from odl.learners.matrices import widen
+from odl.learners.sparse_atoms import widen
 from odl.stream.weighting import Weighed
 
 REASONS = 12  # words of an item that are kept by name

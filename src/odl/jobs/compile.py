@@ -16,7 +16,7 @@ import tempfile
 from odl.config import sources
 from odl.errors import OdlError, StorageError
 from odl.files import saying, storage
-from odl.kernels import native, passing, reach
+from odl.kernels import declarations, marshalling, native
 
 try:
     import fcntl
@@ -25,7 +25,7 @@ except ImportError:  # not on Windows
 
 OTHERS = {"topics": "papers/emerging"}  # with kernels, beside the learners
 FLAGS = ["-shared", "-fPIC", "-O2", "-fvisibility=hidden"]  # of RUNTIME, which needs not be seen
-RUNTIME = os.path.join(os.path.dirname(__file__), "runtime.c")
+RUNTIME = os.path.join(os.path.dirname(native.__file__), "runtime.c")
 
 
 @contextlib.contextmanager
@@ -44,7 +44,7 @@ def alone(name, wait=True):
     bool
         False where another process has it. Where the disk knows no locks nobody does.
     """
-    with open(reach.source(name), "rb") as file:
+    with open(declarations.source(name), "rb") as file:
         try:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -65,7 +65,7 @@ def needed(algorithms):
         Learners, or ``topics``.
     """
     files = sources.closure(*(OTHERS.get(algorithm, f"learners/{algorithm}") for algorithm in algorithms))
-    return [name for name in reach.names() if f"kernels/{name}" in files]
+    return [name for name in declarations.names() if f"kernels/{name}" in files]
 
 
 def build_all(names, say, folder=None, at_once=1):
@@ -140,10 +140,10 @@ def build_whole(folder, at_once):
     """
     if folder:
         os.makedirs(folder, exist_ok=True)
-    failed = build_all(reach.names(), saying.say, folder, at_once)
+    failed = build_all(declarations.names(), saying.say, folder, at_once)
     if failed:
-        given, expected = f"no library of {', '.join(failed)} was made", "a C compiler (cc, or CC) that makes them"
-        raise OdlError(given, expected, "install one, or set ODL_LIBRARIES=none")
+        defect, expected = f"no library of {', '.join(failed)} was made", "a C compiler (cc, or CC) that makes them"
+        raise OdlError(defect, expected, "install one, or set ODL_LIBRARIES=none")
 
 
 def _compiler():
@@ -175,15 +175,15 @@ def build(name, folder=None):
     if not compiler:
         return None
     with native.compiling(name):
-        from odl.jobs import objects  # numba, which nothing else here needs
+        from odl.kernels import machinecode  # numba, which nothing else here needs
 
     try:
         with tempfile.TemporaryDirectory() as place, storage.replacing(path) as made:
-            parts = [objects.write(place, name, function) for function in reach.declared(name)]
+            parts = [machinecode.write(place, name, function) for function in declarations.declared(name)]
             command = [*compiler, *FLAGS, "-o", made, *parts, RUNTIME, "-lm"]
             subprocess.run(command, check=True, capture_output=True)
-            for function in reach.declared(name):
-                passing.bind(ctypes.CDLL(made), name, function)
+            for function in declarations.declared(name):
+                marshalling.bind(ctypes.CDLL(made), name, function)
             with storage.replacing(native.beside(path)) as digest, open(digest, "w", encoding="ascii") as file:
                 file.write(native.digest_of(made))
     except (subprocess.CalledProcessError, OSError, AttributeError):

@@ -17,7 +17,7 @@ from odl.files.tables import write_table
 from odl.jobs import runs
 from odl.jobs.shards import gather
 from odl.learners.batches import InMemory
-from odl.learners.matrices import moved
+from odl.learners.sparse_atoms import moved
 from odl.stream import features, terms
 from odl.stream.weighting import Weighed
 

@@ -1,16 +1,16 @@
-"""How kernels are compiled: decorators that keep the result, and never one that an edit made stale.
+"""Decorators of compiled kernels: that keep the result, and never one that an edit made stale.
 
 numba keeps what it compiled beside the source and notices an edit of that file, not of a file whose kernels are called
 from it; module constants are frozen likewise. So the name it is kept under holds a digest of all files of kernels that
-a kernel reaches (`odl.kernels.reach`): an edit makes it useless rather than stale, also where jobs start at once,
-and a copy of the package finds what was compiled for it.
+a kernel reaches (`odl.kernels.declarations`): an edit makes it useless rather than stale, also where jobs start at
+once, and a copy of the package finds what was compiled for it.
 """
 
 import os
 
 from numba import njit
 
-from odl.kernels import reach
+from odl.kernels import declarations
 
 
 def _compiled(**options):
@@ -19,7 +19,7 @@ def _compiled(**options):
 
     def decorate(function):
         name = os.path.splitext(os.path.basename(function.__code__.co_filename))[0]
-        function.__qualname__ = f"{function.__name__}_{reach.digest(name)}"
+        function.__qualname__ = f"{function.__name__}_{declarations.digest(name)}"
         return made(function)
 
     return decorate
@@ -31,10 +31,10 @@ def called(kinds):
     Parameters
     ----------
     kinds : str
-        What it takes and, behind ``->``, what it returns; `odl.kernels.passing` reads it in the source, where it
+        What it takes and, behind ``->``, what it returns; `odl.kernels.marshalling` reads it in the source, where it
         stands over the decorator of the kernel. Letters are types (d, f: floats of 8 and 4 bytes; l, i, u: integers of
         8, 4 and, unsigned, 4; b: a byte; ?: a truth value), d[,] is an array with two axes in C order, (l d[]) a tuple,
-        and names are those of `odl.kernels.shared`.
+        and names are those of `odl.kernels.declarations`.
     """
     return lambda compiled: compiled
 

@@ -8,7 +8,7 @@ that its own reaches (its name holds their digest), so an edit makes it useless 
 loads is used before any other, one that does not (an older C library) is made again as if it were not there.
 
 A library is held to the digest beside it, once a process, before it is loaded: without one it counts as not there, and
-one that does not fit is refused. So is a folder of libraries that others may write (`odl.kernels.trusted`).
+one that does not fit is refused. So is a folder of libraries that others may write (`check`).
 """
 
 import contextlib
@@ -18,16 +18,17 @@ import hashlib
 import importlib
 import os
 import platform
+import stat
 
 from odl.errors import ConfigError, StorageError, changed
-from odl.kernels import passing, reach, trusted
+from odl.kernels import declarations, marshalling
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "libraries")  # filled by setup.py, and there only in such a wheel
 
 
 def library(name, folder=None):
     """Return where the library of a file of kernels is or would be: beside numba's own cache of that file."""
-    state = reach.digest(name) + reach.digest("shared") + passing.WAY
+    state = declarations.digest(name) + declarations.digest("marshalling")
     digest = hashlib.sha256(state.encode()).hexdigest()
     folder = folder or _cache(os.environ.get("NUMBA_CACHE_DIR"))
     return os.path.join(folder, f"{name}-{platform.system()}-{platform.machine()}-{digest[:16]}.so".lower())
@@ -37,7 +38,7 @@ def library(name, folder=None):
 def _cache(named):
     """Return the folder of what is compiled here, numba's cache and libraries; refuse one that others may write."""
     folder = named or os.path.join(os.path.dirname(__file__), "__pycache__")
-    trusted.check(folder)
+    check(folder)
     return folder
 
 
@@ -74,7 +75,7 @@ def sound(path):
 def verify():
     """Return the number of libraries here, of odl as it is now, and a sentence for each that does not fit."""
     n_libraries, wrong = 0, []
-    for path in [path for name in reach.names() for path in (library(name, SHIPPED), library(name))]:
+    for path in [path for name in declarations.names() for path in (library(name, SHIPPED), library(name))]:
         try:
             n_libraries += sound(path)
         except StorageError as error:
@@ -123,7 +124,7 @@ class Kernels:
 
     def __getattr__(self, function):
         _cache(os.environ.get("NUMBA_CACHE_DIR"))  # what numba keeps there is code as well
-        found = self._library(function) if function in reach.declared(self._name) else None
+        found = self._library(function) if function in declarations.declared(self._name) else None
         if found is None:
             with compiling(self._name):
                 found = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
@@ -135,7 +136,7 @@ class Kernels:
             return None
         opened = loaded(self._name)
         try:
-            return opened and passing.bind(opened, self._name, function)
+            return opened and marshalling.bind(opened, self._name, function)
         except AttributeError:
             return None
 
@@ -143,8 +144,44 @@ class Kernels:
 @functools.cache
 def _open(path):
     if os.path.dirname(path) != SHIPPED:  # which is a part of odl
-        trusted.check(path)
-        trusted.check(beside(path))
+        check(path)
+        check(beside(path))
     if not sound(path):
         raise FileNotFoundError(path)
     return ctypes.CDLL(path)
+
+
+def check(path):
+    """Refuse a file or folder of compiled kernels that others may write; what is not there nobody has written.
+
+    Trusted are this user, root and whoever owns odl's own code. A folder that others may write passes where they can
+    only add to it (the sticky bit): its files are then looked at by themselves. Systems without owners pass.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        found = os.stat(path)
+    except OSError:
+        return
+    if not hasattr(os, "geteuid"):
+        return
+    shared = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _private(found))
+    shared = shared and not (stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX)
+    if shared or found.st_uid not in {os.geteuid(), 0, os.stat(__file__).st_uid}:
+        given = f"others may write {path}, where compiled kernels are loaded from"
+        expected = "a folder that you own and nobody else may write"
+        raise ConfigError(given, expected, f"say chmod -R go-w {path}, or set NUMBA_CACHE_DIR to another folder")
+
+
+def _private(found):
+    """Tell whether a group is its owner's alone: of the same name and without other members."""
+    import grp
+    import pwd
+
+    try:
+        group, owner = grp.getgrgid(found.st_gid), pwd.getpwuid(found.st_uid)
+    except KeyError:
+        return False
+    return group.gr_name == owner.pw_name and not set(group.gr_mem) - {owner.pw_name}

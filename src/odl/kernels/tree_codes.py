@@ -7,7 +7,7 @@ import numpy as np
 
 from odl.kernels.compiled import allocating, called, kernel
 from odl.kernels.grams import gram_matrix, longest_square, steepness_of
-from odl.kernels.tree_prox import dual_norm, prox, tree_value
+from odl.kernels.tree_norm import dual_norm, prox, tree_value
 
 THRESHOLD = 0.1  # of ADMM: lam / rho, in units of the length of the signal over that of the longest atom
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from odl.errors import CheckpointError, ParameterError
-from odl.learners import kept
+from odl.learners import base
 from odl.learners.base import Learner, Scores, State, parameters
-from odl.learners.matrices import widen
+from odl.learners.sparse_atoms import widen
 
 # Files that define a learner of their name; read, not imported, so that asking for one imports no other.
 LEARNERS = tuple(
@@ -41,8 +41,8 @@ def learner_class(algorithm: str) -> type[Learner]:
     """
     if algorithm not in LEARNERS:
         raise _unknown("algorithm", algorithm, LEARNERS)
-    held = vars(import_module(f"odl.learners.{algorithm}")).values()
-    return next(one for one in held if isinstance(one, type) and vars(one).get("algorithm") == algorithm)
+    members = vars(import_module(f"odl.learners.{algorithm}")).values()
+    return next(one for one in members if isinstance(one, type) and vars(one).get("algorithm") == algorithm)
 
 
 def make(algorithm: str, **settings: Any) -> Learner:
@@ -67,7 +67,7 @@ def make(algorithm: str, **settings: Any) -> Learner:
     return learner(**settings)
 
 
-def resume(learner: Learner, held: Any, n_terms: int, start: int, path: str | os.PathLike) -> State:
+def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: str | os.PathLike) -> State:
     """Return the state of a learner from what a checkpoint holds, refused where it is none of this learner.
 
     Parameters
@@ -84,7 +84,7 @@ def resume(learner: Learner, held: Any, n_terms: int, start: int, path: str | os
     Raises
     ------
     CheckpointError
-        If its arrays are not what the learner keeps (`odl.learners.kept.check_arrays`), or are of more terms.
+        If its arrays are not what the learner keeps (`odl.learners.base.check_arrays`), or are of more terms.
 
     Examples
     --------
@@ -97,12 +97,12 @@ def resume(learner: Learner, held: Any, n_terms: int, start: int, path: str | os
     >>> learners.resume(learner, held, n_terms=4, start=1, path="0.h5").dictionary.shape
     (4, 1)
     """
-    kept.check_arrays(learner.kept, held.dictionary, held.arrays, start, path)
-    if held.dictionary.shape[0] > n_terms or held.updates < 0:
-        given = f"{path} has {held.dictionary.shape[0]} terms and {held.updates} updates"
+    base.check_arrays(learner.kept, checkpoint.dictionary, checkpoint.arrays, start, path)
+    if checkpoint.dictionary.shape[0] > n_terms or checkpoint.updates < 0:
+        defect = f"{path} has {checkpoint.dictionary.shape[0]} terms and {checkpoint.updates} updates"
         expected = f"at most {n_terms} terms, and updates from 0 on"
-        raise CheckpointError(given, expected, f"delete {path} and run the same command again")
-    return State(held.dictionary, held.arrays, held.updates)
+        raise CheckpointError(defect, expected, f"delete {path} and run the same command again")
+    return State(checkpoint.dictionary, checkpoint.arrays, checkpoint.updates)
 
 
 def _unknown(what, given, known):
@@ -132,8 +132,10 @@ def _properties(learner):
     entries = {}
     for name, entry in parameters(learner).items():
         if entry.type not in KINDS:
-            given = f"{learner.__name__}: {name} is a {getattr(entry.type, '__name__', entry.type)}"
-            raise ParameterError(given, f"one of {', '.join(kind.__name__ for kind in KINDS)}", "change its annotation")
+            defect = f"{learner.__name__}: {name} is a {getattr(entry.type, '__name__', entry.type)}"
+            raise ParameterError(
+                defect, f"one of {', '.join(kind.__name__ for kind in KINDS)}", "change its annotation"
+            )
         entries[name] = {"type": KINDS[entry.type], "default": entry.default, **learner.bounds.get(name, {})}
         if name in learner.choices:
             entries[name]["enum"] = list(learner.choices[name])

@@ -10,11 +10,10 @@ from scipy import sparse
 from odl.coding.admm import objectives
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import OdlError
-from odl.learners import growth
-from odl.learners.atoms import draw_atoms
+from odl.learners import sparse_atoms
 from odl.learners.base import State
-from odl.learners.l1 import L1Learner
-from odl.learners.matrices import widen
+from odl.learners.l1_objective import L1Learner
+from odl.learners.sparse_atoms import draw_atoms, widen
 
 SLACK = 1e-9  # of the norm of the documents: the gap that the coder certifies
 
@@ -152,13 +151,13 @@ class Batch(L1Learner):
 
     def _code(self, P, A, X):
         """Return codes of P on A, none worse than X, and the sum of their objectives."""
-        found = self.score(State(A), P)
-        values = found.residual + found.penalty
+        scores = self.score(State(A), P)
+        values = scores.residual + scores.penalty
         if self.solver == "exact":
-            return found.codes, float(values.sum())
+            return scores.codes, float(values.sum())
         before = objectives(P, A, self.lam, X)
         kept = (before < values).astype(np.float64)
-        codes = sparse.diags_array(1.0 - kept) @ found.codes + sparse.diags_array(kept) @ X
+        codes = sparse.diags_array(1.0 - kept) @ scores.codes + sparse.diags_array(kept) @ X
         return sparse.csr_array(codes), float(np.minimum(values, before).sum())
 
 
@@ -196,4 +195,4 @@ def new_atoms(P, objective, count, start_terms, lam):
     def enters(_, atom):
         return holds @ atom.toarray().ravel() > (1.0 + lam) / 2.0
 
-    return growth.new_atoms(P, objective, count, enters, start_terms=start_terms)
+    return sparse_atoms.new_atoms(P, objective, count, enters, start_terms=start_terms)

@@ -9,10 +9,8 @@ from scipy import sparse
 
 from odl.coding import lars
 from odl.dictionary import l2
-from odl.learners.atoms import draw_atoms
 from odl.learners.base import Learner, Scores, State
-from odl.learners.growth import new_atoms
-from odl.learners.matrices import widen
+from odl.learners.sparse_atoms import draw_atoms, new_atoms, widen
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ class BatchL2(Learner):
     product of an atom and a residual exceeds 1, and lam times the norm of 100 unit residuals does).
 
     The state is the dictionary: codes of earlier documents follow from it, so they are not stored. New atoms start
-    from the worst explained documents of the batch (`odl.learners.growth`); the paper leaves their start open. Old
-    atoms keep their columns.
+    from the worst explained documents of the batch (`odl.learners.sparse_atoms`); the paper leaves their start open.
+    Old atoms keep their columns.
 
     Examples
     --------
@@ -107,22 +105,22 @@ class BatchL2(Learner):
         -------
         Scores
         """
-        found = lars.codes(P, widen(state.dictionary, n_rows=P.shape[1]), self.lam)
-        penalty = self.lam * np.asarray(found.X.sum(axis=1)).ravel()
-        gap = float(np.max(found.gap / np.maximum(found.objective, 1e-300), initial=0.0))
+        coded = lars.codes(P, widen(state.dictionary, n_rows=P.shape[1]), self.lam)
+        penalty = self.lam * np.asarray(coded.X.sum(axis=1)).ravel()
+        gap = float(np.max(coded.gap / np.maximum(coded.objective, 1e-300), initial=0.0))
         sizes = np.ones(P.shape[0])
         if self.unit == "l1":
             sizes = np.asarray(P.sum(axis=1)).ravel()
             sizes[sizes == 0.0] = 1.0
-        return Scores(found.X, (found.objective - penalty) / sizes, penalty / sizes, gap)
+        return Scores(coded.X, (coded.objective - penalty) / sizes, penalty / sizes, gap)
 
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
         """Return the state after fitting the grown dictionary to the history and the batch P."""
         state = self.fit_terms(state, P.shape[1])
-        found = lars.codes(P, state.dictionary, self.lam)
-        new = new_atoms(P, found.objective, self.growth, self.enters, start_terms=self.start_terms, norm="l2")
+        coded = lars.codes(P, state.dictionary, self.lam)
+        new = new_atoms(P, coded.objective, self.growth, self.enters, start_terms=self.start_terms, norm="l2")
         A = sparse.csc_array(sparse.hstack([state.dictionary, new], format="csc"))
         past = [widen(earlier, n_columns=P.shape[1]) for earlier in history]
         everything = sparse.csr_array(sparse.vstack([*past, P], format="csr"))

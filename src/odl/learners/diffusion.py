@@ -8,11 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from odl.distributed import coding, graphs, models, networks
+from odl.distributed import coding, models, networks
 from odl.distributed.inference import average
-from odl.learners.atoms import draw_atoms
 from odl.learners.base import Learner, Scores, State
-from odl.learners.matrices import widen
+from odl.learners.sparse_atoms import draw_atoms, widen
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Diffusion(Learner):
     choices: ClassVar[dict] = {
         "task": models.TASKS,
         "solver": ("auto", "centralised", "diffusion", "fixed_point"),
-        "network": (*graphs.GRAPHS, "edges"),
+        "network": (*networks.GRAPHS, "edges"),
         "weights": networks.WEIGHTS,
     }
     bounds: ClassVar[dict] = {
@@ -161,7 +160,7 @@ class Diffusion(Learner):
         """Return the agent of each atom and the network of the agents."""
         owner = coding.owners(n_atoms, self.agents or n_atoms)
         drawn = (self.network, int(owner[-1]) + 1, self.weights, self.seen_by, self.edges, self.network_seed)
-        return owner, _network(*drawn, self.degree, self.probability, self.radius)
+        return owner, _network(*drawn, degree=self.degree, probability=self.probability, radius=self.radius)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Take documents as atoms, then learn the first batch by `rounds` passes."""
@@ -183,11 +182,11 @@ class Diffusion(Learner):
         owner, network = self.agents_of(A.shape[1])
         best = coding.centralised(P, A, self.model, tolerance=self.tolerance)
         if not self._optimal(network):
-            found = coding.over_network(P, A, self.model, owner, network, settled=self.settled, **self.diffusion)
-            score = found.score
-            if self.score_iterations and found.costs is not None:
-                score = average(found.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
-            return self.network_scores(P, found.codes, score, best)
+            diffused = coding.over_network(P, A, self.model, owner, network, settled=self.settled, **self.diffusion)
+            score = diffused.score
+            if self.score_iterations and diffused.costs is not None:
+                score = average(diffused.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
+            return self.network_scores(P, diffused.codes, score, best)
         scale = self.scale(P)
         score, penalty = best.score * scale, best.penalty * scale
         if self.relative:
@@ -255,6 +254,5 @@ class Diffusion(Learner):
 
 
 @lru_cache(maxsize=8)
-def _network(name, n_agents, weights, seen_by, edges, seed, degree, probability, radius):
-    shape = {"degree": degree, "probability": probability, "radius": radius}
+def _network(name, n_agents, weights, seen_by, edges, seed, **shape):
     return networks.network(name, n_agents, weights=weights, seen_by=seen_by, edges=edges, seed=seed, **shape)

@@ -6,11 +6,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import State
-from odl.learners.kept import Kept
-from odl.learners.l1 import SubgradientLearner
-from odl.learners.matrices import largest_per_row
-from odl.prox.columns import project_columns
+from odl.learners.base import Kept, State
+from odl.learners.l1_objective import SubgradientLearner
+from odl.learners.sparse_atoms import largest_per_row
+from odl.prox.projections import project_columns
 
 
 @dataclass(frozen=True)

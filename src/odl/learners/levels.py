@@ -15,16 +15,14 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.learners import likeness, merging
+from odl.learners import likeness
 from odl.learners.adaptive import Adaptive, cut
-from odl.learners.atoms import check_atoms
-from odl.learners.base import Learner, Scores, State
+from odl.learners.base import Kept, Learner, Scores, State
 from odl.learners.batches import InMemory
-from odl.learners.kept import Kept
-from odl.learners.peers import in_order
-from odl.learners.shares import with_data
+from odl.learners.likeness import in_order
+from odl.learners.sparse_atoms import check_atoms, with_data
 
-kernels = native.Kernels("parents")
+kernels = native.Kernels("ward_merging")
 PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
 REGROUP = 500  # documents after which atoms are grouped anew
 OF_ATOMS = ("members", "size", "birth", "used", "seen")  # what `adaptive` keeps too
@@ -157,8 +155,8 @@ class Levels(Learner):
         P = sparse.csr_array(P)
         explained, codes, nearest = np.zeros(P.shape[0]), None, ()
         for weight, learner, of in self._parts(state):
-            found, near, X = learner.explain(of, P, likeness.n_threads(), coded=codes is None)
-            explained += weight * found
+            part, near, X = learner.explain(of, P, likeness.n_threads(), coded=codes is None)
+            explained += weight * part
             nearest += ((weight, learner, near),)
             codes = X if codes is None else codes
         residual = np.maximum(1.0 - explained, 0.0)
@@ -222,8 +220,8 @@ class Levels(Learner):
         of_column = np.repeat(np.arange(len(numbers)), np.diff(sums.indptr))
         sizes = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(numbers)))
         sums.data = sums.data / np.where(sizes > 0, sizes, 1.0)[of_column]
-        held = State(sums, {"members": members, "size": sizes})
-        return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, held)]
+        grouped = State(sums, {"members": members, "size": sizes})
+        return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, grouped)]
 
     def _grouped(self, state):
         """Return the group of each atom: the number of one of its atoms."""
@@ -235,7 +233,7 @@ class Levels(Learner):
         rows = rows._replace(weights=rows.weights * np.repeat(state.arrays["size"], np.diff(rows.starts)))
         gram = np.empty((k, k))
         with likeness.Threads(likeness.n_threads()) as share:
-            merging.grams(rows, likeness.inverted(rows, numbers.count), gram, share)
+            likeness.grams(rows, likeness.inverted(rows, numbers.count), gram, share)
             return groups(gram, np.maximum(state.arrays["members"], 1e-12), target, share)
 
 
@@ -260,8 +258,8 @@ def groups(gram, documents, target, share=likeness.ALONE):
     k, squares = len(documents), gram.diagonal().copy()
     inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
     owner, names, stamp, counters = np.arange(k), np.arange(k), np.arange(1, k + 1), np.full(4, k)
-    offers = merging.unknown(k)
-    merging.search(gram, documents, inverse, stamp, offers, counters, share)
-    work = np.empty(merging.BLOCK), *np.empty((3, k), dtype=np.int64), counters
+    offers = likeness.unknown(k)
+    likeness.search(gram, documents, inverse, stamp, offers, counters, share)
+    work = np.empty(likeness.BLOCK), *np.empty((3, k), dtype=np.int64), counters
     kernels.group(gram, documents, squares, inverse, target, owner, names, np.zeros(k), stamp, *offers, *work)
     return owner

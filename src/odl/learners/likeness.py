@@ -1,4 +1,4 @@
-"""Documents and atoms by inverted lists: likeness and codes of documents, atoms put together again.
+"""Documents and atoms by inverted lists: likeness and codes of documents, merging of atoms, order by peers.
 
 Nothing but one table of numbers has the size of the vocabulary. Documents may be parted among threads, which changes
 no bit: each is compared by itself.
@@ -15,9 +15,10 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import native
 
-kernels = native.Kernels("inverted")
-rowkernels = native.Kernels("rows")
+kernels = native.Kernels("inverted_lists")
+merging = native.Kernels("ward_merging")
 SWEEPS = 30  # of coordinate descent over a handful of atoms
+BLOCK, OFFERS, UNKNOWN = 64, 4, -2  # as in odl.kernels.ward_merging
 
 
 class Rows(NamedTuple):
@@ -143,7 +144,7 @@ def flattened(rows, power, scale, share=ALONE):
     """Return rows with their weights raised to a power, of the l2 norms `scale`."""
     values = np.empty(len(rows.weights))
     share(
-        lambda first, last, _: rowkernels.flatten(first, last, rows.starts, rows.weights, float(power), scale, values),
+        lambda first, last, _: kernels.flatten(first, last, rows.starts, rows.weights, float(power), scale, values),
         len(scale),
     )
     return rows._replace(weights=values)
@@ -169,14 +170,14 @@ def nearest(documents, lists, n_rows, most, apart=False, share=ALONE):
         -1 and 0 where fewer are above 0.
     """
     count, most = len(documents.starts) - 1, min(most, n_rows)
-    chosen, best = np.full((count, most), -1), np.zeros((count, most))
+    neighbours, best = np.full((count, most), -1), np.zeros((count, most))
 
     def compare(first, last, _):
-        kernels.nearest(first, last, int(apart), *documents, *lists, np.empty(n_rows), chosen, best)
+        kernels.nearest(first, last, int(apart), *documents, *lists, np.empty(n_rows), neighbours, best)
 
     if most:
         share(compare, count)
-    return chosen, best
+    return neighbours, best
 
 
 def nearest_among(P, most):
@@ -188,7 +189,7 @@ def nearest_among(P, most):
         return nearest(documents, lists, P.shape[0], most, apart=True, share=share)
 
 
-def codes(documents, atoms, n_terms, chosen, share=ALONE):
+def codes(documents, atoms, n_terms, neighbours, share=ALONE):
     """Return the codes of documents on their chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Parameters
@@ -204,19 +205,19 @@ def codes(documents, atoms, n_terms, chosen, share=ALONE):
     -------
     csr_array, shape (n_documents, n_atoms)
     """
-    (count, most), found = chosen.shape, np.zeros(chosen.shape)
+    (count, most), weights = neighbours.shape, np.zeros(neighbours.shape)
 
     def code(first, last, _):
         work = np.zeros(n_terms), np.empty((most + 1, most))
-        rowkernels.codes(first, last, *documents, *atoms, chosen, SWEEPS, found, *work)
+        kernels.codes(first, last, *documents, *atoms, neighbours, SWEEPS, weights, *work)
 
     if most:
         share(code, count)
-    order = np.argsort(chosen, axis=1)
-    chosen, found = (np.take_along_axis(array, order, axis=1) for array in (chosen, found))
-    used = (chosen >= 0) & (found > 0)
+    order = np.argsort(neighbours, axis=1)
+    neighbours, weights = (np.take_along_axis(array, order, axis=1) for array in (neighbours, weights))
+    used = (neighbours >= 0) & (weights > 0)
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-    return sparse.csr_array((found[used], chosen[used], starts), shape=(count, len(atoms.starts) - 1))
+    return sparse.csr_array((weights[used], neighbours[used], starts), shape=(count, len(atoms.starts) - 1))
 
 
 def _parts(matrix):
@@ -263,6 +264,154 @@ def heaviest(lists, numbers, n_rows, n_terms, most):
     starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
     kernels.by_row(order, numbers.known, *lists, starts, terms, weights)
     ends, sizes = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows)
-    rowkernels.heaviest(most, starts, terms, weights, ends, sizes, np.empty(int(np.diff(starts).max(initial=0))))
+    kernels.heaviest(most, starts, terms, weights, ends, sizes, np.empty(int(np.diff(starts).max(initial=0))))
     terms, weights = terms[: ends[-1]].copy(), weights[: ends[-1]].copy()
     return sparse.csc_array((weights, terms, ends.astype(np.int32)), shape=(n_terms, n_rows)), sizes
+
+
+class Offers(NamedTuple):
+    """Partners of each atom and what merging with them costs, the least cost of each, and of each block of atoms."""
+
+    partner: np.ndarray
+    worth: np.ndarray
+    price: np.ndarray
+    least: np.ndarray
+
+
+def grams(rows, lists, gram, share=ALONE):
+    """Fill the upper left of a matrix with the inner products of compressed rows, of which there are inverted lists."""
+    count = len(rows.starts) - 1
+
+    def some(first, last, _):
+        kernels.grams(first, last, *rows, *lists, gram)
+
+    share(some, count, rising(count, share.count))
+
+
+def unknown(count):
+    """Return offers of atoms that nothing has been searched for."""
+    partner, least = np.full((count, OFFERS), UNKNOWN), np.full(count // BLOCK + 1, np.inf)
+    return Offers(partner, np.empty((count, OFFERS)), np.full(count, np.inf), least)
+
+
+def search(gram, documents, inverse, stamp, offers, counters, share=ALONE):
+    """Search the rows of all atoms, in the order of whose numbers they changed."""
+    count = len(documents)
+
+    def some(first, last, _):
+        merging.search(first, last, gram, documents, inverse, stamp, *offers, np.empty(BLOCK), counters)
+
+    share(some, count, rising(count, share.count))
+
+
+def rising(count, parts):
+    """Return where to cut rows, each of which is compared with those before it, into parts of like work."""
+    cuts = BLOCK * np.round(count * np.sqrt(np.linspace(0, 1, parts + 1)) / BLOCK).astype(int)
+    return [*np.minimum(cuts[:-1], count).tolist(), count]
+
+
+FEWEST = 3  # documents that may tell something of each other
+MOST = 0.3  # weight of their likeness, above or below 0
+
+
+def in_order(
+    P: sparse.csr_array, scores: np.ndarray, share: float, peers: int, contrast: float | None = None
+) -> np.ndarray:
+    """Order the scores of a batch by those of similar documents; the scores of the batch stay what they are.
+
+    With z the ranks of the scores and b the mean cosine to the `peers` most similar documents of the batch, both
+    standardised, and r their correlation with its sign turned (likeness to the past against likeness to the batch),
+
+        u = rank of z + max(-.3, min(r |r|, .3)) b,      order by (1 - share) u + share sum_N cos u / sum_N cos
+
+    over those documents N. Where documents that have many like them in the batch have many like them in the past, r
+    is large, and a new document with many like it in the batch is remarkable; where it is near 0, b says nothing;
+    where it is below 0, one with few like it in the batch is remarkable.
+
+    Equation `levels-context` of docs/method.md.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        The batch, rows of unit l2 norm.
+    scores : ndarray, shape (n_documents,)
+    share : float
+    peers : int
+    contrast : float, optional
+        Weight of b in place of max(-.3, min(r |r|, .3)).
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+        The smallest score for the document that is first in the new order, and so on; equal ones get their mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from odl.learners.likeness import in_order
+    >>> P = csr_array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.6, 0.8], [0.0, 0.0, 1.0]])
+    >>> in_order(P, np.array([0.2, 0.9, 0.4, 0.3]), share=0.9, peers=1)
+    array([0.2, 0.9, 0.3, 0.4])
+    """
+    total = len(scores)
+    if total < FEWEST:
+        return scores
+    most = min(peers, total - 1)
+    alike, cosines = nearest_among(P, most)
+    return by_peers(scores, alike, cosines, share, contrast)
+
+
+def by_peers(
+    scores: np.ndarray, alike: np.ndarray, cosines: np.ndarray, share: float, contrast: float | None = None
+) -> np.ndarray:
+    """Return what `in_order` does, where the most similar documents are known already.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n_documents,)
+    alike, cosines : ndarray of int64 and float64, shape (n_documents, n_peers)
+        Documents of the batch that are most like each, and how much: 0 where they tell nothing.
+    share, contrast
+        As of `in_order`.
+
+    Returns
+    -------
+    ndarray, shape (n_documents,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.learners.likeness import by_peers
+    >>> alike, cosines = np.array([[1], [2], [3], [2]]), np.array([[0.0], [0.6], [0.8], [0.8]])
+    >>> by_peers(np.array([0.2, 0.9, 0.4, 0.3]), alike, cosines, share=0.9)
+    array([0.2, 0.9, 0.3, 0.4])
+    """
+    own, near = _standard(_ranks(scores)), _standard(cosines.sum(axis=1))
+    related = -(own * near).mean()
+    weight = np.clip(related * abs(related), -MOST, MOST) if contrast is None else contrast
+    own = _ranks(own + weight * near) / len(scores)
+    sums = cosines.sum(axis=1)
+    told = (cosines * own[alike]).sum(axis=1) / np.where(sums > 0, sums, 1.0)
+    places, counts = _ties((1.0 - share) * own + share * np.where(sums > 0, told, own))
+    ends = np.cumsum(counts)
+    totals = np.concatenate([[0.0], np.cumsum(np.sort(scores))])
+    return ((totals[ends] - totals[ends - counts]) / counts)[places]
+
+
+def _ties(values):
+    """Return the place of each value among the different values, rising, and how often each occurs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return places, counts
+
+
+def _ranks(values):
+    """Return ranks from 1 on; equal values have the mean of theirs."""
+    places, counts = _ties(values)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+
+
+def _standard(values):
+    """Return values of mean 0 and standard deviation 1, or all 0."""
+    spread = values.std()
+    return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))

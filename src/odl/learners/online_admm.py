@@ -7,12 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import State
+from odl.learners.base import Kept, State
 from odl.learners.batches import BLOCK, Block, RowParts, blocks
-from odl.learners.kept import Kept
-from odl.learners.l1 import L1Learner
-from odl.learners.matrices import largest_per_row, widen
-from odl.prox.columns import project_columns
+from odl.learners.l1_objective import L1Learner
+from odl.learners.sparse_atoms import largest_per_row, widen
+from odl.prox.projections import project_columns
 
 
 class Statistics(NamedTuple):

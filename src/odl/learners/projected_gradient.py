@@ -6,8 +6,8 @@ from typing import ClassVar
 from scipy import sparse
 
 from odl.learners.base import State
-from odl.learners.l1 import SubgradientLearner
-from odl.prox.columns import project_columns
+from odl.learners.l1_objective import SubgradientLearner
+from odl.prox.projections import project_columns
 
 
 @dataclass(frozen=True)

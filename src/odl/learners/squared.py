@@ -1,4 +1,4 @@
-"""What the learners of the squared loss share: start, codes and statistics; they differ in the penalty."""
+"""Base of the learners of the squared loss: start, codes and statistics; they differ in the penalty."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -7,13 +7,11 @@ import numpy as np
 from scipy import sparse
 
 from odl import trees
-from odl.dictionary import structured, sums
+from odl.dictionary import structured
 from odl.dictionary.treestart import cluster_atoms
-from odl.learners.atoms import draw_atoms
-from odl.learners.base import Learner, Scores, State
+from odl.learners.base import Kept, Learner, Scores, State
 from odl.learners.batches import Block
-from odl.learners.kept import Kept
-from odl.learners.matrices import widen
+from odl.learners.sparse_atoms import draw_atoms, widen
 
 
 @dataclass(frozen=True)
@@ -125,23 +123,23 @@ class SquaredLearner(Learner):
         Scores
         """
         A = widen(state.dictionary, n_rows=P.shape[1])
-        found = self.problem(A.shape[1]).codes(P, A)
-        objective = found.residual + found.penalty
-        gap = float(np.max(found.gap / np.maximum(objective - found.gap, 1e-300), initial=0.0))
-        return Scores(found.X, found.residual, found.penalty, gap)
+        coded = self.problem(A.shape[1]).codes(P, A)
+        objective = coded.residual + coded.penalty
+        gap = float(np.max(coded.gap / np.maximum(objective - coded.gap, 1e-300), initial=0.0))
+        return Scores(coded.X, coded.residual, coded.penalty, gap)
 
-    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> sums.Statistics:
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> structured.Statistics:
         """Return the statistics of the block."""
-        return sums.statistics(block.P, X)
+        return structured.statistics(block.P, X)
 
-    def add(self, total: sums.Statistics, part: sums.Statistics) -> sums.Statistics:
+    def add(self, total: structured.Statistics, part: structured.Statistics) -> structured.Statistics:
         """Sum the statistics of blocks."""
-        return sums.accumulate(total, part)
+        return structured.accumulate(total, part)
 
-    def update(self, state: State, statistics: sums.Statistics) -> State:
+    def update(self, state: State, statistics: structured.Statistics) -> State:
         """Return the next state: statistics of all documents so far, then sweeps over the atoms."""
-        past = sums.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
-        total = sums.accumulate(past, statistics, self.forgetting)
+        past = structured.Statistics(state.arrays["gram"], state.arrays["cross"], float(state.arrays["documents"][0]))
+        total = structured.accumulate(past, statistics, self.forgetting)
         dictionary = self.problem(state.dictionary.shape[1]).update(state.dictionary, total)
         arrays = {"gram": total.A, "cross": total.B, "documents": np.array([total.documents])}
         return State(dictionary, arrays, state.updates + 1)

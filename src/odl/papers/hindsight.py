@@ -34,9 +34,9 @@ from scipy import sparse
 from odl import learners
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ParameterError
-from odl.learners.l1 import ROUNDING
-from odl.learners.matrices import widen
+from odl.learners.l1_objective import ROUNDING
 from odl.learners.online_admm import largest_eigenvalue
+from odl.learners.sparse_atoms import widen
 
 
 def algorithms() -> list[str]:

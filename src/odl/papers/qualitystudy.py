@@ -14,7 +14,7 @@ from odl.alerts import calibration
 from odl.errors import DataError
 from odl.evaluation import baselines, intervals, metrics
 from odl.learners.adaptive import in_context
-from odl.learners.peers import in_order
+from odl.learners.likeness import in_order
 from odl.papers import rivals
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")

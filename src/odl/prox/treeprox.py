@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
-from odl.kernels import native, shared
-from odl.prox.columns import EPSILON
+from odl.kernels import declarations, native
+from odl.prox.projections import EPSILON
 from odl.trees import ROOT, Tree
 
-elastic = native.Kernels("elastic")
-tree_prox = native.Kernels("tree_prox")
+elastic = native.Kernels("block_descent")
+tree_prox = native.Kernels("tree_norm")
 NORMS = ("l2", "linf")
 LARGEST_ENTRY = 1e100  # of atoms: their squares must stay finite
 
@@ -29,7 +29,7 @@ def layout(tree, weights=None):
     -------
     order : ndarray of int64, shape (n_atoms,)
         order[i] is the atom at place i.
-    layout : odl.kernels.shared.Layout
+    layout : odl.kernels.declarations.Layout
 
     Raises
     ------
@@ -54,7 +54,7 @@ def layout(tree, weights=None):
         if parent[position] != ROOT:
             end[parent[position]] = max(end[parent[position]], end[position])
     order = np.array([atom for node in tree.preorder for atom in tree.atoms[node]], dtype=np.int64)
-    return order, shared.Layout(start, end, parent, weights[list(tree.preorder)])
+    return order, declarations.Layout(start, end, parent, weights[list(tree.preorder)])
 
 
 def _real(values, name, *dimensions):
@@ -65,8 +65,8 @@ def _real(values, name, *dimensions):
     except ValueError as error:
         raise ParameterError(f"{name} is ragged", f"a table of {dimensions[-1]} dimensions", todo) from error
     if values.dtype.kind not in "biuf" or values.ndim not in dimensions:
-        given = f"{name} is of type {values.dtype} with {values.ndim} dimensions"
-        raise ParameterError(given, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
+        defect = f"{name} is of type {values.dtype} with {values.ndim} dimensions"
+        raise ParameterError(defect, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
     values = np.require(values, np.float64, "C")
     if not np.isfinite(values).all():
         raise ParameterError(f"{name} holds NaN or infinite values", "finite values", todo)
@@ -96,8 +96,8 @@ def _rows(U, tree):
     one = U.ndim == 1
     U = U[None] if one else U
     if U.shape[1] != tree.n_atoms:
-        given = f"U has {U.shape[1]} atoms and the tree {tree.n_atoms}"
-        raise ParameterError(given, "the same", "build both for one dictionary")
+        defect = f"U has {U.shape[1]} atoms and the tree {tree.n_atoms}"
+        raise ParameterError(defect, "the same", "build both for one dictionary")
     return U, one
 
 
@@ -172,12 +172,12 @@ def _check_out(out, values):
     """Refuse what a result cannot be written into."""
     fits = isinstance(out, np.ndarray) and (out.shape, out.dtype) == (values.shape, values.dtype)
     if not fits or not out.flags.c_contiguous or not out.flags.writeable:
-        given = f"out is of type {type(out).__name__}"
+        defect = f"out is of type {type(out).__name__}"
         if isinstance(out, np.ndarray):
             order = "" if out.flags.c_contiguous else ", not in C order"
-            given = f"out is {out.dtype} of shape {out.shape}{order}{'' if out.flags.writeable else ', read-only'}"
+            defect = f"out is {out.dtype} of shape {out.shape}{order}{'' if out.flags.writeable else ', read-only'}"
         wanted = f"a writeable array of float64 in C order with the shape {values.shape}"
-        raise ParameterError(given, wanted, "make it with numpy.empty")
+        raise ParameterError(defect, wanted, "make it with numpy.empty")
 
 
 def value_tree(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.corpora import lung
-from odl.distributed import coding, graphs, models, networks
+from odl.distributed import coding, models, networks
 from odl.files import tables
 from odl.report import page
 
@@ -131,7 +131,7 @@ def run(settings, folder, files):
         for i, name in enumerate(expression.classes)
     ]
     tables.write_table(os.path.join(folder, "atoms.tsv"), subjects)
-    drawn = [{**row, "network": graphs.shown(row.get("network", ""), degree=DEGREE)} for row in rows]
+    drawn = [{**row, "network": networks.shown(row.get("network", ""), degree=DEGREE)} for row in rows]
     for name, figure in (
         ("checkerboard", biclusterplots.checkerboard(expression, atoms, codes)),
         ("atoms", biclusterplots.by_subject(expression.classes, atoms, decompose(expression.values, len(atoms.T))[0])),
@@ -145,7 +145,9 @@ def _summary(rows):
     for row in rows:
         groups.setdefault((row["method"], row["network"], row["beta"]), []).append(row)
     for (method, network, beta), runs in groups.items():
-        name = method if method != "diffusion" else f"diffusion, {graphs.shown(network, degree=DEGREE)}, beta {beta:g}"
+        name = (
+            method if method != "diffusion" else f"diffusion, {networks.shown(network, degree=DEGREE)}, beta {beta:g}"
+        )
         cells = [page.mean_sd(*_spread([row[key] for row in runs])) for key in COLUMNS[4:]]
         yield [name, len(runs) if method == "diffusion" else "", *cells]
 

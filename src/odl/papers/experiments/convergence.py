@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.corpora import tdt2
-from odl.distributed import coding, graphs, models, networks
-from odl.distributed.admm import consensus_admm
+from odl.distributed import coding, models, networks
+from odl.distributed.consensus_admm import consensus_admm
 from odl.distributed.inference import diffuse, share_all
 from odl.errors import ParameterError
 from odl.files import tables
@@ -36,7 +36,7 @@ SETTINGS = {
     "documents": {**WHOLE, "default": 1},
     "networks": {
         "type": "array",
-        "items": {"type": "string", "enum": list(graphs.GRAPHS)},
+        "items": {"type": "string", "enum": list(networks.GRAPHS)},
         "minItems": 1,
         "default": ["fully_connected", "ring"],
     },
@@ -213,7 +213,7 @@ def run(settings, folder, files):
     tables.write_table(os.path.join(folder, "paths.tsv"), paths, PATH_COLUMNS)
     tables.write_table(os.path.join(folder, "steps.tsv"), steps, STEP_COLUMNS)
     for row in (*paths, *steps):
-        row["network"] = graphs.shown(row["network"], degree=DEGREE)
+        row["network"] = networks.shown(row["network"], degree=DEGREE)
     save(draw_paths(paths), os.path.join(folder, "paths"))
     save(draw_steps(steps), os.path.join(folder, "steps"))
 
@@ -233,12 +233,12 @@ def section(folder):
         reached, last = _reached(rows, 1e-2), rows[-1]
         first = [f"{reached[key]:.4g}" for key in ("exchanges", "inner", "floats")] if reached else ["", "", ""]
         end = [f"{last['distance']:.2g}", f"{last['score_error']:.2g}"]
-        cells.append([f"{name}, {graphs.shown(network, degree=DEGREE)}, {method}", *first, *end])
+        cells.append([f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", *first, *end])
     exponents = {}
     for row in steps:
         exponents.setdefault((row["problem"], row["network"]), []).append(row)
     law = "; ".join(
-        f"{name}, {graphs.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
+        f"{name}, {networks.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
         for (name, network), rows in exponents.items()
     )
 

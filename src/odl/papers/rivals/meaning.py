@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.evaluation.baselines import BLOCK
-from odl.learners import views
+from odl.learners import meaning_weight
 from odl.papers.rivals.widening import widened_rows
 from odl.stream import dense, weighting
 from odl.stream.features import Features
@@ -116,11 +116,11 @@ class FusedRanks(_WithWords):
 
     def rows(self, batch: Features) -> sparse.csr_array:
         """Return words and vectors of the same weight."""
-        return views.joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, 0.5)  # type: ignore[arg-type]  # see NEEDS
+        return meaning_weight.joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, 0.5)  # type: ignore[arg-type]  # see NEEDS
 
 
 class Joined(_WithWords):
-    """Words and vectors joined, with the weight of `odl.learners.views`, chosen before each batch from those before.
+    """Words and vectors joined, with the weight of `odl.learners.meaning_weight`, chosen from earlier batches.
 
     Examples
     --------
@@ -156,21 +156,21 @@ class Joined(_WithWords):
         super().learn(batch)
         rng = np.random.default_rng([self.seed, batch.t])
         n = sum(counts.shape[0] for counts in self.counts)
-        rows = np.sort(rng.choice(n, min(views.SAMPLE, n), replace=False))
+        rows = np.sort(rng.choice(n, min(meaning_weight.SAMPLE, n), replace=False))
         width = batch.counts.shape[1]
         counts = sparse.vstack([widened_rows(counts, width) for counts in self.counts], format="csr")[rows]
         after = {"frequencies": batch.frequencies_after(), "n_documents": n, "norm": "l2", "tf": "log"}
         P, mean = weighting.weigh(sparse.csr_array(counts), **after), dense.total(self.vectors) / n
-        self.found.append(views.separation(P, dense.centred(self.vectors[rows], mean), rng))
+        self.found.append(meaning_weight.separation(P, dense.centred(self.vectors[rows], mean), rng))
 
     @property
     def weight(self) -> float:
         """The weight of the vectors."""
-        return views.weight_of(self.found)
+        return meaning_weight.weight_of(self.found)
 
     def rows(self, batch: Features) -> sparse.csr_array:
         """Return what the documents of a batch are compared by, for their context."""
-        return views.joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, self.weight)  # type: ignore[arg-type]
+        return meaning_weight.joined(batch.weighed(norm="l2", tf="log")[:], batch.vectors, self.weight)  # type: ignore[arg-type]
 
 
 def _five(cosines):

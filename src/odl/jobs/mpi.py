@@ -1,0 +1,301 @@
+"""One timestep of a learner on MPI ranks: they are started, each works and writes, then the scores are collected.
+
+Ranks share the features, the settings and the file system. They tell each other dual variables, costs and counters
+(`odl.distributed.messages`); atoms and codes go to the own agents' files only. they agree to go on or to stop there
+too.
+"""
+
+import contextlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl import learners, novelty
+from odl.distributed import coding, messages
+from odl.distributed.messages import INSTALL, together
+from odl.errors import DataError, ParameterError
+from odl.files import agentfiles, checkpoints, storage
+from odl.jobs import update
+from odl.jobs.runs import check_previous, open_documents, places_of
+from odl.learners.base import DICTIONARY
+from odl.learners.batches import InMemory
+from odl.learners.sparse_atoms import moved
+from odl.stream import features
+
+
+class Share(NamedTuple):
+    """What a rank works on: features, weighed documents, its agents, and the chain so far."""
+
+    data: features.Features
+    P: sparse.csr_array
+    agents: messages.Agents
+    updates: int
+    previous: str
+    features: str
+
+
+def check_over_ranks(learner):
+    """Refuse a learner without agents."""
+    if not learner.over_ranks:
+        todo = "choose it, or run without ranks"
+        raise ParameterError(f"the algorithm '{learner.algorithm}' over ranks", "'diffusion'", todo)
+
+
+def prepare(comm, source, *, run, previous=None, corpus_features=None):
+    """Read what a rank needs, of the checkpoint before only its own agents' files.
+
+    Returns
+    -------
+    Share
+
+    Raises
+    ------
+    OdlError
+        If an input is refused, or the run cannot go over ranks.
+    """
+    learner = run.learner
+    check_over_ranks(learner)
+    step = open_documents(source, run, corpus_features)
+    data, P = step.data, step.P[:]
+    check_previous(data.t, previous)
+    owner, network = learner.agents_of(run.atoms)
+    if learner.central(network):
+        defect = f"solver '{learner.solver}' on the network '{learner.network}' over ranks"
+        todo = "set solver: diffusion, or run without ranks"
+        raise ParameterError(defect, "diffusion: no rank may see all atoms", todo)
+    among = messages.Ranks(comm, network)
+    own = np.isin(owner, among.agents)
+    if previous is None:
+        A = learner.first_atoms(P, run.atoms, novelty.generator(run.seed, "start"))[:, own]
+        updates, digest = 0, checkpoints.FIRST
+    else:
+        A, updates, digest, earlier = _read_own(previous, run.chain, data.t - 1, among.agents, own)
+        A = with_terms(A, earlier, data, previous)
+    A = learners.widen(sparse.csc_array(A), n_rows=P.shape[1])
+    agents = messages.Agents(among, learner.model, owner, A, **learner.diffusion)
+    return Share(data, P, agents, updates, digest, storage.digest_of(source, "features"))
+
+
+def _read_own(previous, chain, t, agents, own):
+    """Return (own atoms, updates, digest, ids of terms) of the checkpoint before."""
+    if not agentfiles.of_network(previous):  # one process had all the atoms
+        earlier = checkpoints.read_checkpoint(previous, chain, t)
+        return earlier.dictionary[:, own], earlier.updates, earlier.digest, earlier.terms
+    earlier = agentfiles.read_network(previous, chain, t)
+    blocks = [agentfiles.read_agent(previous, agent, earlier)[0] for agent in agents]
+    return sparse.hstack(blocks, format="csc"), earlier.updates, earlier.digest, earlier.terms
+
+
+def with_terms(A, earlier, data, previous):
+    """Return atoms of the checkpoint before under the terms of a timestep with a bound on them."""
+    places = places_of(earlier, data, previous)
+    if places is None:
+        return A
+    if len(places) != A.shape[0]:
+        raise DataError(f"{previous} names {len(places)} terms and has {A.shape[0]}", "one file", f"delete {previous}")
+    return moved(sparse.csc_array(A), DICTIONARY.shape, places, data.counts.shape[1])
+
+
+def work(comm, source, state, timings, *, run, previous=None, corpus_features=None):
+    """Score one timestep and learn from it over the ranks of `comm`.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+    source, run, previous, corpus_features
+        As in `odl.jobs.update.update`.
+    state, timings : path-like
+        Written: the checkpoint (`odl.files.agentfiles`) and CPU seconds over all ranks.
+
+    Raises
+    ------
+    Agreed
+    """
+    begin = time.process_time()
+    inputs = {"run": run, "previous": previous, "corpus_features": corpus_features}
+    share = together(comm, lambda: prepare(comm, source, **inputs))
+    P, learner, agents = share.P, run.learner, share.agents
+    start = time.process_time()
+    for _ in range(0 if previous else learner.rounds):
+        agents.learn(P, learner.mu_w)
+    started = time.process_time()
+    inferred = agents.infer(P)
+    scored = time.process_time()
+    dual = summarise(agents, inferred, learner.score_iterations)
+    if previous:
+        agents.learn(P, learner.mu_w)
+    learned = time.process_time()
+    _write(comm, state, share, run, inferred, dual)
+    phases = {"start": started - start, "score": scored - started, "learn": learned - scored}
+    phases["job"] = time.process_time() - begin
+    totals = agents.ranks.add_up([*phases.values(), agents.ranks.sent]).tolist()
+    spent = dict(zip(phases, totals, strict=False))
+    together(comm, lambda: _finish(agents.ranks, timings, spent, totals[-1], inferred))
+
+
+def summarise(agents, inferred, score_iterations):
+    """Return the dual summary of a batch: value (the scores that the network finds), norm, iterations."""
+    among = agents.ranks
+    costs, norms = among.gather(inferred.costs), among.gather(inferred.norms)
+    value = -costs.T.sum(axis=1)
+    if score_iterations:
+        value = among.gather(agents.average(inferred.costs, score_iterations))[0]  # as agent 0 has it
+    return {"value": value, "norm": np.sqrt(norms.mean(axis=0)), "iterations": inferred.iterations}
+
+
+def _write(comm, state, share, run, inferred, dual):
+    """Write the own agents' files, then, on one rank, the file that makes them a checkpoint."""
+    among, P, data = share.agents.ranks, share.P, share.data
+    first = comm.Get_rank() == 0
+    updates = share.updates + (data.t > 0)
+    A, own = share.agents.dictionary(), share.agents.own - share.agents.ranks.agents[0]
+
+    def forget():
+        if first:
+            with contextlib.suppress(FileNotFoundError):  # it would name other agents' files
+                os.unlink(state)
+
+    def write_own():
+        made = []
+        for position, agent in enumerate(among.agents.tolist()):
+            mine = np.flatnonzero(own == position)
+            codes = sparse.csr_array(inferred.codes[:, mine])
+            links = {"previous": share.previous, "features": share.features}
+            checkpoint = checkpoints.Checkpoint(data.t, run.chain, A[:, mine], {}, updates, codes, 0.0, **links)
+            made.append(agentfiles.write_agent(state, agent, checkpoint))
+        return made
+
+    def write_network(digests):
+        if first:
+            score = np.where(np.diff(P.indptr) == 0, novelty.EMPTY_SCORE, dual["value"] * run.learner.scale(P))
+            links = {"previous": share.previous, "features": share.features, "terms": data.terms}
+            checkpoint = agentfiles.Network(data.t, run.chain, updates, run.atoms, score, dual, digests, **links)
+            agentfiles.write_network(state, checkpoint)
+
+    together(comm, forget)
+    digests = among.gather_digests(together(comm, write_own))
+    together(comm, lambda: write_network(digests))
+
+
+def _finish(among, timings, phases, sent, inferred):
+    if among.rank == 0:
+        update.write_timings(timings, phases, len(inferred.iterations))
+        rounds = float(np.mean(inferred.iterations)) if len(inferred.iterations) else 0.0
+        print(
+            f"odl rank: {among.size} ranks, {len(inferred.iterations)} documents, {rounds:.1f} iterations for "
+            f"the score of one, {int(sent)} bytes sent, {among.exchanges} exchanges",
+            flush=True,
+        )
+
+
+def collect(source, state, score_file, *, run, previous=None, corpus_features=None):
+    """Write the score file of a timestep that ranks have worked on, as one process would have.
+
+    Parameters
+    ----------
+    source, run, previous, corpus_features
+        As in `odl.jobs.update.update`.
+    state : path-like
+        The checkpoint that the ranks have written.
+    score_file : path-like
+        Written.
+    """
+    learner, step = run.learner, open_documents(source, run, corpus_features)
+    data, P = step.data, step.P[:]
+    checkpoint = agentfiles.read_whole(state, run.chain, data.t)
+    value = agentfiles.read_network(state).dual["value"]
+    before = checkpoint.dictionary
+    if previous:
+        earlier = agentfiles.read_whole(previous, run.chain, data.t - 1)
+        before = with_terms(earlier.dictionary, earlier.terms, data, previous)
+    before = learners.widen(before, n_rows=P.shape[1])
+    best = coding.centralised(P, before, learner.model, tolerance=learner.tolerance)
+    scored = novelty.of(learner.network_scores(P, checkpoint.codes, value, best), P)
+    batch = InMemory(P, scored.codes)
+    update.write_scores(score_file, data, batch, scored, before, checkpoint.dictionary, run)
+
+
+SIGNALS = (9, 11, 15, 137, 139, 143)  # statuses of launchers: 9 and 11 from mpiexec, 128 more from srun
+BANNER = "=" * 20  # of mpiexec, where a rank was killed: replaced by one sentence
+
+
+def launch(words, n_ranks, launcher, state):
+    """Start ``odl step rank`` on ranks and wait for them; what they print is passed on.
+
+    Parameters
+    ----------
+    words : list of str
+        Arguments of ``odl step rank``.
+    n_ranks : int
+    launcher : str
+        ``mpiexec``, ``srun --mpi=pmi2`` ...; ``-n RANKS`` is appended.
+    state : path-like
+        The checkpoint they are to write.
+
+    Raises
+    ------
+    ParameterError
+        If the launcher is not there or a rank died.
+    """
+    start = _split(launcher)
+    if len(start) == 1:
+        start = _split(start[0])  # Snakemake hands on the quotes of a resource with spaces
+    folder = os.path.dirname(sys.executable)
+    program = shutil.which(start[0], path=folder + os.pathsep + os.environ.get("PATH", os.defpath)) if start else None
+    if not program:
+        defect = f"the launcher '{launcher}', which is not there"
+        raise ParameterError(defect, "one such as mpiexec", f"{INSTALL}, or name it")
+    command = [
+        program,
+        *start[1:],
+        "-n",
+        str(n_ranks),
+        sys.executable,
+        "-m",
+        "odl",
+        "step",
+        "rank",
+        str(n_ranks),
+        *words,
+    ]
+    # Ranks on this host end with this process, as this one ends with the workflow.
+    environment = {**os.environ, "ODL_PARENT": str(os.getpid()), "ODL_HOST": platform.node()}
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+    process = subprocess.Popen(command, env=environment, **both)
+    refused, banner = False, False
+    try:
+        for line in process.stdout:
+            refused |= line.startswith("odl rank: ") and "; expected " in line
+            banner |= line.startswith(BANNER)
+            if not banner:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+        status = process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+    if refused:
+        raise SystemExit(1)
+    if status:
+        killed = -status if status < 0 else status % 128 if status in SIGNALS else 0
+        defect = f"a rank ended {f'by signal {killed}' if killed else f'with status {status}'}, the others were stopped"
+        todo = f"{os.fspath(state)} was not written and the one before is whole, so run the same command again"
+        raise ParameterError(defect, f"{n_ranks} ranks that reach the end", todo)
+
+
+def _split(launcher):
+    """Return the words of a launcher."""
+    try:
+        return shlex.split(launcher)
+    except ValueError as error:
+        defect = f"the launcher {launcher!r} ({error})"
+        raise ParameterError(defect, "words as in a shell", "close its quotes") from error

@@ -1,0 +1,144 @@
+"""Base of the learners of the L1 objective: start, coder and subgradient."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from odl.coding import admm, exact
+from odl.learners.base import Learner, Scores, State
+from odl.learners.batches import Block
+from odl.learners.sparse_atoms import draw_atoms, widen
+
+ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
+
+
+@dataclass(frozen=True)
+class L1Learner(Learner):
+    """Common part of the learners of min ||P - X A^T||_1 + lam ||X||_1, A and X non-negative.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the l1 penalty on the codes.
+    rounds : int
+        Alternations of coding and updating on the first batch.
+    start_terms : int
+        Heaviest terms of a document that its atom starts from; 0 takes the whole document. An atom enters a
+        code only if more than (1 + lam)/2 of its mass is on words of the document, so an atom made of a
+        whole document explains hardly any other one and gives the learner little to learn from.
+    carry : bool
+        Whether the algorithm's own memory and update count go on from the initialisation.
+    solver : {"exact", "admm"}
+        Sparse coder.
+    iterations, phi, relaxation : int, float, float
+        Iterations, penalty and step of the dual (gamma in NIPS 2012) of the ADMM coder.
+
+    Notes
+    -----
+    Source: ICASSP 2013 sections 2.1 and 3.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> from odl.learners.l1_objective import L1Learner
+    >>> [name for name in learners.LEARNERS if issubclass(learners.learner_class(name), L1Learner)]
+    ['batch', 'dual_averaging', 'online_admm', 'projected_gradient']
+    """
+
+    lam: float = 0.1
+    rounds: int = 30
+    start_terms: int = 10
+    carry: bool = False
+    solver: str = "exact"
+    iterations: int = 100
+    phi: float = 5.0
+    relaxation: float = 1.89
+
+    choices: ClassVar[dict] = {"solver": ("exact", "admm")}
+    bounds: ClassVar[dict] = {
+        "lam": {"minimum": 0},
+        "rounds": {"minimum": 0},
+        "start_terms": {"minimum": 0},
+        "iterations": {"minimum": 1},
+        "phi": {"exclusiveMinimum": 0},
+        "relaxation": {"exclusiveMinimum": 0},
+    }
+
+    def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
+        """Learn the first dictionary: documents as atoms, then alternations by the learner's own rule."""
+        state = self.fresh(draw_atoms(P, n_atoms, rng, self.start_terms, self.norm))
+        for _ in range(self.rounds):
+            state = self.learn(state, P, self.score(state, P).codes)
+        return state if self.carry else self.fresh(state.dictionary)
+
+    def score(self, state: State, P: sparse.csr_array) -> Scores:
+        """Code documents on the dictionary: min_{x >= 0} ||p - A x||_1 + lam ||x||_1.
+
+        Equation `score` of docs/method.md.
+
+        Returns
+        -------
+        Scores
+        """
+        A = widen(state.dictionary, n_rows=P.shape[1])
+        gap = 0.0
+        if self.solver == "exact":
+            X, objective, _ = exact.solve(P, A, self.lam)
+        else:
+            options: dict[str, Any] = {"iterations": self.iterations, "phi": self.phi, "gamma": self.relaxation}
+            X, objective, gaps = admm.codes(P, A, self.lam, return_gap=True, **options)
+            gap = float(np.max(gaps / np.maximum(objective - gaps, 1e-300), initial=0.0))
+        penalty = self.lam * np.asarray(X.sum(axis=1)).ravel()
+        return Scores(X, objective - penalty, penalty, gap)
+
+    def word_loss(self, residual: np.ndarray) -> np.ndarray:
+        """Return |r_i|."""
+        return np.abs(residual)
+
+
+@dataclass(frozen=True)
+class SubgradientLearner(L1Learner):
+    """Learners that see a batch only through the subgradient sign(X A^T - P)^T X, sign(0) = 0.
+
+    Parameters
+    ----------
+    per_document : bool
+        Divide the subgradient by the number of documents (the papers sum over the batch).
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass, replace
+    >>> from odl.learners.l1_objective import SubgradientLearner
+    >>> from odl.prox.projections import project_columns
+    >>> @dataclass(frozen=True)
+    ... class Small(SubgradientLearner):
+    ...     def update(self, state, statistics):
+    ...         return replace(state, dictionary=project_columns(state.dictionary - 0.1 * statistics))
+    >>> Small(lam=0.2).has_regret
+    True
+    """
+
+    per_document: bool = False
+
+    has_regret: ClassVar[bool] = True
+
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> tuple[sparse.csc_array, int]:
+        """Return the subgradient of the block (terms x atoms, CSC) and its number of documents.
+
+        Equation `subgradient` of docs/method.md.
+        """
+        residual = sparse.csr_array(X @ state.dictionary.T - block.P)
+        # An exact fit leaves rounding noise, which has a sign: it would count as a full subgradient.
+        signs = np.sign(np.where(np.abs(residual.data) > ROUNDING, residual.data, 0.0))
+        signs = sparse.csr_array((signs, residual.indices, residual.indptr), shape=residual.shape)
+        return sparse.csc_array(signs.T @ X), block.P.shape[0]
+
+    def add(self, total: Any, part: Any) -> Any:
+        """Sum subgradients and documents."""
+        return total[0] + part[0], total[1] + part[1]
+
+    def finish(self, total: Any) -> sparse.csc_array:
+        """Return the subgradient, divided by the documents if `per_document`."""
+        return total[0] / total[1] if self.per_document else total[0]

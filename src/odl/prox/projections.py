@@ -1,0 +1,177 @@
+"""Projections and prox operators of columns: the formula, the checks, the kernel call."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from odl.errors import ParameterError
+from odl.kernels import native
+
+kernels = native.Kernels("simplex_projection")
+MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def real_matrix(matrix, name, form=sparse.csr_array):
+    """Return a matrix as sorted float64 CSR (or CSC) with int32 indices, sharing memory where that is safe.
+
+    Parameters
+    ----------
+    matrix : sparse array or matrix, or array-like, two-dimensional
+        Never modified.
+    name : str
+        How messages call it.
+    form : {csr_array, csc_array}
+        The format wanted.
+
+    Returns
+    -------
+    csr_array or csc_array
+        Finite, without duplicate entries, indices ascending. Explicit zeros are kept.
+
+    Raises
+    ------
+    ParameterError
+        If the matrix is not two-dimensional, not real, too large for the kernels, holds NaN or infinity, or
+        entries outside its shape.
+    """
+    todo = f"pass {name} as a sparse or dense matrix of real numbers"
+    if not sparse.issparse(matrix):
+        try:
+            matrix = np.asarray(matrix)
+        except ValueError as error:
+            raise ParameterError(f"{name} is ragged", "a two-dimensional matrix", todo) from error
+    if matrix.ndim != 2:
+        raise ParameterError(f"{name} has {matrix.ndim} dimensions", "two", todo)
+    if matrix.dtype.kind not in "biuf":
+        raise ParameterError(f"{name} is of type {matrix.dtype}", "real numbers", todo)
+    if max(matrix.shape) >= np.iinfo(np.int32).max:
+        raise ParameterError(f"{name} is of shape {matrix.shape}", "fewer than 2**31 - 1 rows and columns", "split it")
+    _check_structure(matrix, name)
+    matrix = form(matrix, dtype=np.float64)
+    _check_structure(matrix, name)  # again: formats of lists and diagonals are not looked into
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if not np.isfinite(matrix.data).all():
+        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")
+    return matrix
+
+
+def _check_structure(matrix, name):
+    """Refuse a sparse matrix whose entries lie outside its shape: compiled code would read foreign memory."""
+    form = getattr(matrix, "format", None)
+    sound = True
+    if form in ("csr", "csc"):
+        n_major, n_minor = matrix.shape if form == "csr" else matrix.shape[::-1]
+        sound = _is_compressed(matrix.indptr, matrix.indices, matrix.data, n_major, n_minor)
+    elif form == "bsr":
+        height, width = matrix.blocksize
+        n_major, n_minor = matrix.shape[0] // height, matrix.shape[1] // width
+        sound = _is_compressed(matrix.indptr, matrix.indices, matrix.data, n_major, n_minor)
+    elif form == "coo":
+        sound = len(matrix.row) == len(matrix.col) == len(matrix.data)
+        sound = sound and all(map(_are_within, (matrix.row, matrix.col), matrix.shape))
+    if not sound:
+        defect = f"{name} is a sparse matrix with entries outside its shape {matrix.shape} or a damaged index"
+        raise ParameterError(defect, "indices that fit the shape and the data", f"build {name} again")
+
+
+def _are_within(indices, size):
+    """Say whether these are whole numbers from 0 to size - 1."""
+    indices = np.asarray(indices)
+    if indices.ndim != 1 or (len(indices) and indices.dtype.kind not in "iu"):
+        return False
+    return not len(indices) or bool(indices.min() >= 0 and indices.max() < size)
+
+
+def _is_compressed(start, indices, data, n_major, n_minor):
+    """Say whether the three arrays are a compressed matrix of n_major rows (or columns)."""
+    start = np.asarray(start)
+    if start.shape != (n_major + 1,) or start.dtype.kind not in "iu":
+        return False
+    ordered = start[0] == 0 and bool((start[1:] >= start[:-1]).all())
+    stored = min(len(indices), len(data))
+    return ordered and bool(start[-1] <= stored) and _are_within(indices[: int(start[-1])], n_minor)
+
+
+def parts(matrix):
+    """Return (indptr, indices, data) of a CSR or CSC matrix with the one set of types the kernels are compiled for.
+
+    Indices are unsigned, which spares the kernels the test for those that count from the end.
+    """
+    types = zip((matrix.indptr, matrix.indices, matrix.data), (np.int64, np.int32, np.float64), strict=True)
+    start, index, value = (np.require(part, kind, "CW") for part, kind in types)
+    return start, index.view(np.uint32), value
+
+
+def project_columns(A: MatrixLike) -> sparse.csc_array:
+    """Project every atom on the non-negative part of the unit l1 ball.
+
+    Each column a is replaced by the solution of ``min_u ||u - a||_2`` over ``u >= 0, sum(u) <= 1``: ``max(a, 0)``
+    where its sum is at most 1, else the projection of that on the simplex, ``max(a - theta, 0)``. A column that is
+    feasible, up to the rounding of its sum (one unit of 2.2e-16 an entry), is returned bit for bit; so is one that
+    was just projected.
+
+    Equation `projection` of docs/method.md.
+
+    Parameters
+    ----------
+    A : sparse or dense, shape (n_terms, n_atoms)
+        Dictionary, atoms in columns. Not modified.
+
+    Returns
+    -------
+    csc_array of float64, shape (n_terms, n_atoms)
+        Without explicit zeros, indices ascending.
+
+    Raises
+    ------
+    ParameterError
+        If A is not a real, finite matrix.
+
+    References
+    ----------
+    Duchi, Shalev-Shwartz, Singer, Chandra, ICML 2008, figure 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.prox.projections import project_columns
+    >>> project_columns(np.array([[0.5, 2.0], [0.2, 1.0], [-1.0, 0.0]])).toarray()  # a >= 0, sum(a) <= 1
+    array([[0.5, 1. ],
+           [0.2, 0. ],
+           [0. , 0. ]])
+    """
+    matrix = real_matrix(A, "A", sparse.csc_array)
+    start, rows, values = parts(matrix)
+    values = values.copy()
+    longest = int(np.diff(start).max(initial=0))
+    kernels.project_columns(start, values, np.empty(longest), EPSILON)
+    kept = values != 0.0
+    start = np.concatenate(([0], np.cumsum(kept)))[start]
+    return sparse.csc_array((values[kept], rows[kept].view(np.int32), start), shape=matrix.shape)
+
+
+def value_columns(A: MatrixLike, tolerance: float = 1e-12) -> float:
+    """Return the indicator whose prox is `project_columns`: 0 where every column is feasible, else infinity.
+
+    Parameters
+    ----------
+    A : sparse or dense, shape (n_terms, n_atoms)
+        Dictionary, atoms in columns.
+    tolerance : float
+        How far an entry may lie below 0 and a sum above 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.prox.projections import value_columns
+    >>> value_columns(np.array([[0.5], [0.5]])), value_columns(np.array([[0.5], [0.6]]))
+    (0.0, inf)
+    """
+    matrix = real_matrix(A, "A", sparse.csc_array)
+    feasible = (matrix.data >= -tolerance).all() and (matrix.sum(axis=0) <= 1.0 + tolerance).all()
+    return 0.0 if feasible else np.inf

@@ -1,0 +1,183 @@
+"""Inference over networks against general solvers, on small dense problems."""
+
+import numpy as np
+import pytest
+from reference import atc, learned
+from scipy.optimize import minimize
+
+from odl.distributed import models
+from odl.distributed.consensus_admm import consensus_admm
+from odl.distributed.inference import Share, average, diffuse, share_all
+from odl.distributed.networks import network
+from odl.errors import ParameterError
+
+N_TERMS = 15
+
+
+def problem(name, rng, sizes=(1, 2, 1, 3, 1, 1), seed=2, seen_by=1.0, graph="erdos_renyi", gamma=0.1):
+    """A model, a document that its atoms explain in part, atoms of unequal agents and a network."""
+    model = models.task(name, gamma=gamma, delta=0.5, eta=0.3)
+    blocks = [model.columns.project(rng.normal(size=(N_TERMS, size)) + 0.3) for size in sizes]
+    x = np.concatenate(blocks, axis=1) @ np.abs(rng.normal(size=sum(sizes))) + 0.2 * rng.normal(size=N_TERMS)
+    made = network(graph, len(sizes), probability=0.5, seed=seed, seen_by=seen_by)
+    return model, x / np.linalg.norm(x), blocks, made
+
+
+def optimum(model, x, W):
+    """Maximise the dual of the whole dictionary by L-BFGS-B on the box."""
+    bounds = [(-model.residual.limit, model.residual.limit)] * len(x)
+
+    def minus(nu):
+        return -float(model.dual(x, W, nu)), model.gradient(x, W, nu, 1, 1.0)
+
+    options = {"ftol": 1e-16, "gtol": 1e-12, "maxiter": 5000}
+    return minimize(minus, np.zeros(len(x)), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+
+
+@pytest.mark.parametrize("name", models.TASKS)
+@pytest.mark.parametrize("seen_by", [1.0, 0.0, 3])
+def test_fully_connected_diffusion_ends_at_the_optimum_wherever_x_is_seen(name, seen_by, rng):
+    model, x, blocks, made = problem(name, rng, seen_by=seen_by, graph="fully_connected")
+    W = np.concatenate(blocks, axis=1)
+    found = diffuse(share_all(model, made, blocks), x, tolerance=1e-9, iterations=20_000)
+    best = optimum(model, x, W)
+    assert np.ptp(found.nu, axis=0).max() < 1e-14  # all agents hold the same
+    assert np.linalg.norm(found.nu[0] - best) < 2e-6
+    assert -found.costs.sum() == pytest.approx(model.dual(x, W, best), abs=1e-9)
+    y = np.concatenate(found.codes)
+    assert model.primal(x, W, y) == pytest.approx(model.dual(x, W, best), abs=1e-8)
+    assert found.iterations < 20_000
+
+
+@pytest.mark.parametrize("name", models.TASKS)
+def test_the_squared_distance_of_the_fixed_point_falls_as_mu_squared(name, rng):
+    model, x, blocks, made = problem(name, rng, sizes=(1,) * 12, seen_by=0.0, gamma=0.02)
+    best = optimum(model, x, np.concatenate(blocks, axis=1))
+    share = share_all(model, made, blocks)
+    largest = model.largest_step(share.norms, 12)
+    steps = np.array([0.4, 0.1, 0.025]) * largest
+    distances = []
+    for step in steps:
+        found = diffuse(share, x, step=step, tolerance=1e-5, iterations=60_000)
+        distances.append(np.sum((found.nu - best) ** 2, axis=1).mean())
+    slopes = np.diff(np.log(distances)) / np.diff(np.log(steps))
+    assert distances[0] > 1e-8
+    assert np.all((slopes > 1.6) & (slopes < 2.4)), slopes
+
+
+@pytest.mark.parametrize("name", models.TASKS)
+@pytest.mark.parametrize("seen_by", [1.0, 0.0])
+def test_consensus_admm_ends_at_the_same_optimum(name, seen_by, rng):
+    model, x, blocks, made = problem(name, rng, seen_by=seen_by)
+    W = np.concatenate(blocks, axis=1)
+    found = consensus_admm(share_all(model, made, blocks), x, iterations=600, inner=10)
+    assert np.abs(found.nu - optimum(model, x, W)).max() < 1e-5
+    assert found.inner == 10 * found.iterations
+
+
+def test_the_default_step_is_stable_and_a_far_larger_one_is_not(rng):
+    model, x, blocks, made = problem("nmf", rng, gamma=0.0)
+    share = share_all(model, made, blocks)
+    sizes = []
+    for step in (None, 50 * model.largest_step(share.norms, 6)):
+        with np.errstate(all="ignore"):
+            sizes.append(np.abs(diffuse(share, x, step=step, iterations=3000).nu).max())
+    assert sizes[0] < 10.0
+    assert not sizes[1] < 10.0
+
+
+@pytest.mark.parametrize("name", ["sparse_svd", "nmf_huber"])
+@pytest.mark.parametrize("method", [diffuse, consensus_admm])
+def test_shares_that_exchange_dual_variables_give_the_whole_to_the_last_bit(name, method, rng):
+    """Three processes by hand: each adapts and combines its own agents; the rest passes through `exchange`."""
+    model, x, blocks, made = problem(name, rng)
+    step = 0.9 * model.largest_step(share_all(model, made, blocks).norms, 6)
+    options = {"step": step, "tolerance": 0.0} if method is diffuse else {"inner": 3}
+    whole = method(share_all(model, made, blocks), x, iterations=40, **options)
+    seen = []
+    method(share_all(model, made, blocks), x, iterations=40, exchange=lambda psi: seen.append(psi) or psi, **options)
+    for own in ([0, 3], [1, 2, 4], [5]):
+        share = Share(model, made, np.array(own), [blocks[k] for k in own])
+        part = method(share, x, iterations=40, exchange=Messages(share, seen), **options)
+        np.testing.assert_array_equal(part.nu, whole.nu[own])
+        for code, k in zip(part.codes, own, strict=True):
+            np.testing.assert_array_equal(code, whole.codes[k])
+
+
+class Messages:
+    """Stands for the other processes: gives what the agents a share listens to have sent."""
+
+    def __init__(self, share, sent):
+        self.share, self.sent = share, iter(sent)
+
+    def __call__(self, psi):
+        everyone = next(self.sent)
+        np.testing.assert_array_equal(psi, everyone[self.share.agents])
+        return everyone[self.share.heard]
+
+
+def test_a_shorter_tolerance_comes_nearer_to_the_fixed_point(rng):
+    model, x, blocks, made = problem("nmf_huber", rng, graph="ring")
+    share = share_all(model, made, blocks)
+    fixed = diffuse(share, x, tolerance=0.0, iterations=20_000).nu
+    used = []
+    for tolerance in (1e-2, 1e-4, 1e-6):
+        found = diffuse(share, x, tolerance=tolerance, iterations=20_000)
+        assert np.linalg.norm(found.nu - fixed) <= 1.5 * tolerance * np.linalg.norm(fixed)
+        used.append(found.iterations)
+    assert used == sorted(used)
+
+
+def test_floats_sent_are_counted_by_neighbours(rng):
+    model, x, blocks, made = problem("nmf", rng, graph="ring")
+    found = diffuse(share_all(model, made, blocks), x, iterations=7)
+    np.testing.assert_array_equal(found.floats, 4 * 7 * N_TERMS)
+
+
+def test_averaging_gives_every_agent_the_score(rng):
+    made = network("erdos_renyi", 12, probability=0.5, seed=3)
+    costs = rng.normal(size=(3, 12))
+    errors = []
+    for step in (0.2, 0.02, 0.002):
+        scores, _ = average(costs, made.weights, step=step, iterations=5000)
+        np.testing.assert_allclose(scores.mean(axis=1), -costs.sum(axis=1), atol=1e-10)
+        errors.append(np.abs(scores + costs.sum(axis=1)[:, None]).max())
+    assert errors[1] < 0.2 * errors[0]
+    assert errors[2] < 0.2 * errors[1]
+    np.testing.assert_allclose(average(costs, made.weights, step=0.0)[0], -costs.sum(axis=1)[:, None] * np.ones(12))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda share, x: diffuse(share, x, step=-1.0),
+        lambda share, x: consensus_admm(share, x, penalty=0.0),
+        lambda share, x: average(np.zeros(6), share.network.weights, step=1.0),
+        lambda share, x: Share(share.model, share.network, np.array([1, 0]), share.blocks[:2]),
+        lambda share, x: Share(share.model, share.network, np.array([6]), share.blocks[:1]),
+    ],
+)
+def test_wrong_arguments_are_refused(call, rng):
+    model, x, blocks, made = problem("nmf", rng)
+    with pytest.raises(ParameterError):
+        call(share_all(model, made, blocks), x)
+
+
+@pytest.mark.parametrize("name", models.TASKS)
+@pytest.mark.parametrize(("graph", "seen_by"), [("ring", 1.0), ("erdos_renyi", 2), ("fully_connected", 0.0)])
+def test_diffusion_is_equations_31_and_37(name, graph, seen_by, rng):
+    """Against agents that adapt and combine one by one: dual variables, codes (42) and costs (29)."""
+    model, x, blocks, made = problem(name, rng, graph=graph, seen_by=seen_by)
+    signed = name in ("sparse_svd", "biclustering")
+    step = 0.9 * model.largest_step(share_all(model, made, blocks).norms, 6)
+    eta = 0.3 if name == "nmf_huber" else None
+    weights = made.weights.toarray()
+    nu, codes, costs = atc(x, blocks, weights, made.shares, step, 40, gamma=0.1, delta=0.5, eta=eta, signed=signed)
+    found = diffuse(share_all(model, made, blocks), x, step=step, iterations=40, tolerance=0.0)
+    np.testing.assert_allclose(found.nu, nu, atol=1e-13)
+    np.testing.assert_allclose(np.concatenate(found.codes), np.concatenate(codes), atol=1e-13)
+    np.testing.assert_allclose(found.costs, costs, atol=1e-13)
+    for W, dual, y in zip(blocks, nu, codes, strict=True):
+        beta = 0.2 if name == "biclustering" else 0.0
+        learner = models.task(name, gamma=0.1, delta=0.5, eta=0.3, beta=beta)
+        np.testing.assert_allclose(learner.learn(W, dual, y, 0.3), learned(W, dual, y, 0.3, beta, signed), atol=1e-13)

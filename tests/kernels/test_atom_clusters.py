@@ -1,0 +1,300 @@
+"""Atoms by inverted lists and lazy searches against a reference that computes everything anew for each document."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odl import learners, novelty
+from odl.errors import ParameterError
+from odl.kernels import inverted_lists as kernels
+from odl.kernels import ward_merging
+from odl.learners import likeness
+from odl.learners.sparse_atoms import largest_per_row
+
+MERGE, JOIN, RETIRE = "merge", "join", "retire"
+
+
+class Reference:
+    """Atoms as dense sums; all pairs are looked at whenever two have to be merged."""
+
+    def __init__(self, k, n_terms, same, full):
+        self.k, self.same, self.full, self.seen = k, same, full, 0
+        self.S, self.n = np.zeros((0, n_terms)), np.zeros(0)
+        self.birth, self.used = np.zeros(0, int), np.zeros(0, int)
+        self.merges = []
+
+    def cheapest(self):
+        """Squared cost, and the pair: of equal ones that of the first atom, then of the first other."""
+        G, inverse = self.S @ self.S.T, 1.0 / np.sqrt((self.S**2).sum(axis=1))
+        apart = np.maximum(0.0, 1.0 - G * (inverse[:, None] * inverse))
+        cost = apart * apart * (self.n[:, None] * self.n / (self.n[:, None] + self.n))
+        cost[np.tril_indices(len(G))] = np.inf
+        pair = np.unravel_index(np.argmin(cost), cost.shape)
+        return cost[pair], *pair
+
+    def learn(self, P):
+        for p in P.toarray():
+            self.one(p)
+            self.seen += 1
+
+    def one(self, p):
+        if not p.any():
+            return
+        cosines = (self.S @ p) * (1.0 / np.sqrt((self.S**2).sum(axis=1)))
+        near = int(np.argmax(cosines)) if len(cosines) else -1
+        slot = near
+        if near < 0 or cosines[near] < self.same:
+            if len(self.S) < self.k:
+                self.S, self.n = np.vstack([self.S, np.zeros_like(p)]), np.append(self.n, 0.0)
+                self.birth, self.used = np.append(self.birth, 0), np.append(self.used, 0)
+                slot = len(self.S) - 1
+            else:
+                slot = self.room(near, cosines[near])
+            if slot < 0:
+                slot = near
+            else:
+                self.S[slot], self.n[slot], self.birth[slot] = 0.0, 0.0, self.seen
+        self.S[slot] += p
+        self.n[slot] += 1.0
+        self.used[slot] = self.seen
+
+    def room(self, near, cosine):
+        if self.full == JOIN:
+            return -1
+        if self.full == RETIRE:
+            return int(np.lexsort((np.arange(len(self.n)), self.used, self.n))[0])
+        price, gone, kept = self.cheapest()
+        if not price < (1.0 - cosine) ** 2 * (self.n[near] / (self.n[near] + 1.0)):
+            return -1
+        if (-self.n[gone], self.birth[gone], gone) < (-self.n[kept], self.birth[kept], 0):
+            gone, kept = kept, gone
+        self.S[kept] += self.S[gone]
+        self.n[kept] += self.n[gone]
+        self.used[kept] = max(self.used[kept], self.used[gone])
+        self.merges.append((self.seen, gone, kept))
+        return gone
+
+    def end(self, kept, size):
+        """What the end of a batch leaves, and the forgetting before the next one."""
+        self.S *= kept * size[:, None] / np.linalg.norm(self.S, axis=1)[:, None]
+        self.n *= kept
+
+
+def topics(rng, n, m, spread=0.3):
+    """Documents of drifting topics, some twice, some empty."""
+    centre = rng.gamma(0.2, size=(8, m))
+    X = rng.poisson(3.0 * centre[rng.integers(0, 8, n)] + spread * rng.gamma(0.1, size=(n, m)))
+    X[rng.integers(0, n, n // 20)] = X[rng.integers(0, n, n // 20)]
+    X[rng.integers(0, n, n // 50)] = 0
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    return sparse.csr_array(X / np.where(norms > 0, norms, 1.0))
+
+
+def check(learner, state, reference):
+    assert np.array_equal(state.arrays["birth"], reference.birth)
+    assert np.array_equal(state.arrays["used"], reference.used)
+    assert np.allclose(state.arrays["members"], reference.n, rtol=1e-12)
+    assert state.arrays["seen"][0] == reference.seen
+    sums = state.dictionary.toarray().T * state.arrays["size"][:, None]
+    assert np.allclose(sums, reference.S, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("full", [MERGE, JOIN, RETIRE])
+def test_every_decision_is_that_of_a_full_search(seed, full):
+    """Several batches, one of more than two blocks, with forgetting; the same documents open, join and merge."""
+    rng = np.random.default_rng(seed)
+    m, k, same = 60, int(rng.integers(2, 40)), float(rng.choice([0.3, 0.6, 0.8, 0.95]))
+    half_life = int(rng.choice([0, 300]))
+    learner = learners.make("adaptive", terms=m, same=same, full=full, half_life=half_life)
+    reference, state = Reference(k, m, same, full), None
+    for n in (70, 1100, 5, 130):
+        P = topics(rng, n, m)
+        if state:
+            reference.end(0.5 ** (n / half_life) if half_life else 1.0, np.linalg.norm(reference.S, axis=1))
+            state = learner.learn(state, P, None)
+        else:
+            # Forgetting at the start has nothing to forget.
+            state = learner.start(P, k, None)
+        reference.learn(P)
+        check(learner, state, reference)
+    if full == MERGE:
+        assert len(reference.merges) > 50 or same < 0.9, "nothing was merged"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_among_equal_pairs_the_first_is_merged(seed):
+    """Documents of four words of weight one half have products without rounding, and many equal ones."""
+    rng = np.random.default_rng(seed)
+    X = np.zeros((560, 120))
+    for row in X:
+        row[rng.choice(120, 4, replace=False)] = 0.5
+    k, same = int(rng.integers(25, 80)), float(rng.choice([0.8, 1.0]))
+    reference = Reference(k, 120, same, MERGE)
+    reference.learn(sparse.csr_array(X))
+    learner = learners.make("adaptive", terms=120, same=same, half_life=0)
+    check(learner, learner.start(sparse.csr_array(X), k, None), reference)
+    assert len(reference.merges) > 10
+
+
+def test_parts_of_a_batch_are_the_batch(rng):
+    """Runs of documents that begin at multiples of a block, as a batch on disk has them, give the same bytes."""
+    from odl.learners.batches import BLOCK
+
+    learner, P = learners.make("adaptive", terms=20), topics(rng, 3 * BLOCK + 40, 50)
+    state = learner.start(topics(rng, 80, 50), 30, None)
+
+    class OnDisk:
+        shape = P.shape
+
+        @staticmethod
+        def parts():
+            for first, last in ((0, 2 * BLOCK), (2 * BLOCK, 3 * BLOCK), (3 * BLOCK, P.shape[0])):
+                yield P[first:last], None
+
+    one, two = learner.learn(state, P, None), learner.learn_parts(state, OnDisk())
+    for name, value in one.arrays.items():
+        assert value.tobytes() == two.arrays[name].tobytes(), name
+    assert one.dictionary.data.tobytes() == two.dictionary.data.tobytes()
+    assert np.array_equal(one.dictionary.indices, two.dictionary.indices)
+
+
+@pytest.mark.parametrize("context", [0.0, 0.5])
+def test_threads_change_no_bit(rng, monkeypatch, context):
+    P = topics(rng, 301, 80)
+    learner = learners.make("adaptive", context=context, contrast=context)
+    state = learner.start(topics(rng, 200, 80), 40, None)
+    found = []
+    for threads in ("", "1", "2", "3", "16", "700"):
+        monkeypatch.setenv("ODL_THREADS", threads)
+        scores = learner.score(state, P)
+        X = scores.codes
+        found.append([part.tobytes() for part in (scores.residual, scores.penalty, X.data, X.indices, X.indptr)])
+    assert all(one == found[0] for one in found)
+    assert learner.score(state, P[:0]).residual.shape == (0,)
+
+
+@pytest.mark.parametrize("algorithm", ["adaptive", "levels"])
+def test_threads_learn_the_same_bytes(algorithm, monkeypatch):
+    """Atoms open, join and merge over batches, one of more than two blocks, scored before or beside learning."""
+    settings = {"levels": {"memory": 3000, "terms": 15}, "adaptive": {"terms": 20}}[algorithm]
+    learner, found = learners.make(algorithm, **settings, same=0.95, context=0.5), []
+    for threads, call in (("", apart), ("1", together), ("2", apart), ("2", together), ("3", together), ("80", apart)):
+        monkeypatch.setenv("ODL_THREADS", threads)
+        rng, made = np.random.default_rng(4), []
+        state = learner.start(topics(rng, 400, 160), 150, None)
+        for n in (1100, 300, 1, 700):
+            scored, state = call(learner, state, topics(rng, n, 160))
+            arrays = [state.arrays[name] for name in sorted(state.arrays)]
+            arrays += [scored.score, scored.codes.data, state.dictionary.data, state.dictionary.indices]
+            made += [array.tobytes() for array in arrays]
+        found.append(made)
+    assert state.dictionary.shape[1] == 150 and all(one == found[0] for one in found)
+
+
+def apart(learner, state, P):
+    scored = novelty.score(learner, state, P)
+    return scored, learner.learn(state, P, scored.codes)
+
+
+together = novelty.score_and_learn
+
+
+def test_what_fails_beside_learning_is_told(rng, monkeypatch):
+    monkeypatch.setenv("ODL_THREADS", "2")
+    learner = learners.make("adaptive")
+    state = learner.start(topics(rng, 30, 20), 5, None)
+    monkeypatch.setattr(type(learner), "score", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        novelty.score_and_learn(learner, state, topics(rng, 30, 20))
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "two", "1.5", "99999999999", "²"])
+def test_a_wrong_number_of_threads_is_refused(rng, monkeypatch, threads):
+    learner, P = learners.make("adaptive"), topics(rng, 30, 20)
+    state = learner.start(P, 5, None)
+    monkeypatch.setenv("ODL_THREADS", threads)
+    with pytest.raises(ParameterError, match="ODL_THREADS"):
+        learner.score(state, P)
+
+
+def test_there_may_be_more_atoms_than_first_documents(rng):
+    learner = learners.make("adaptive", same=1.0, half_life=0)
+    state = learner.start(topics(rng, 10, 40), 60, None)
+    assert state.dictionary.shape[1] <= 10 and state.arrays["limit"][0] == 60
+    for _ in range(3):
+        state = learner.learn(state, topics(rng, 40, 40), None)
+    assert state.dictionary.shape[1] == 60
+    with pytest.raises(ParameterError, match="60 atoms for 0 documents"):
+        learner.start(sparse.csr_array((3, 40)), 60, None)
+
+
+def test_forgotten_atoms_do_no_harm(rng):
+    """Weights that have become 0 by forgetting: their atoms are nobody's nearest, and documents go on."""
+    learner = learners.make("adaptive", half_life=1)
+    state = learner.start(topics(rng, 30, 40), 6, None)
+    state = learner.learn(state, topics(rng, 1100, 40), None)
+    state = learner.learn(state, topics(rng, 1100, 40), None)
+    assert state.dictionary.shape[1] == 6 and np.isfinite(state.dictionary.data).all()
+    assert np.isfinite(learner.score(state, topics(rng, 9, 40)).residual).all()
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 200])
+def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
+    X = rng.integers(0, 4, (30, 90)) / 2.0
+    X[4] = 0.0
+    expected = largest_per_row(sparse.csr_array(X), most)
+    numbers = likeness.Numbers(90)
+    order = rng.permutation(90)
+    numbers.rows(sparse.csr_array((np.ones(90), order, [0, 90]), shape=(1, 90)))  # numbers out of order
+    rows = numbers.rows(sparse.csr_array(X))
+    found, sizes = likeness.heaviest(likeness.inverted(rows, 90), numbers, 30, 90, most)
+    assert np.allclose(found.toarray().T * sizes[:, None], expected.toarray())
+    assert found.has_sorted_indices and found.nnz == expected.nnz
+    assert np.allclose(sizes, np.linalg.norm(expected.toarray(), axis=1))
+
+
+def test_the_nearest_are_those_of_the_dense_product(rng):
+    P, A = topics(rng, 70, 50), topics(rng, 40, 50)
+    numbers = likeness.Numbers(50)
+    rows = numbers.rows(A)
+    lists = likeness.inverted(rows, numbers.count + 1, likeness.Threads(3))
+    alone = likeness.inverted(rows, numbers.count + 1)
+    assert all(np.array_equal(one, two) for one, two in zip(lists, alone, strict=True))
+    chosen, best = likeness.nearest(numbers.known_rows(P, likeness.ALONE), lists, 40, 4)
+    dense = (P @ A.T).toarray()
+    order = np.argsort(-dense, axis=1, kind="stable")[:, :4]
+    expected = np.take_along_axis(dense, order, axis=1)
+    assert np.allclose(best, expected)
+    assert np.all((chosen == -1) == (best == 0))
+    kept = (chosen >= 0) & (np.abs(np.diff(expected, axis=1, append=-1)) > 1e-12)
+    kept[:, 1:] &= np.abs(np.diff(expected, axis=1)) > 1e-12
+    assert np.array_equal(chosen[kept], order[kept])
+
+
+@pytest.mark.parametrize("cut", [0, 40, 101])
+def test_gram_matrix_of_more_rows_than_a_square(cut, rng):
+    A = topics(rng, 3 * kernels.BLOCK + 5, 50)
+    numbers = likeness.Numbers(50)
+    rows, gram = numbers.rows(A), np.full((120, 120), np.nan)
+    for first, last in ((cut, A.shape[0]), (0, cut)):
+        kernels.grams(first, last, *rows, *likeness.inverted(rows, numbers.count), gram)
+    n = A.shape[0]
+    assert np.allclose(gram[:n, :n], (A @ A.T).toarray()) and np.array_equal(gram[:n, :n], gram[:n, :n].T)
+    assert np.isnan(gram[n:]).all()
+
+
+@pytest.mark.parametrize(("count", "parts"), [(0, 1), (63, 2), (2000, 2), (2000, 3), (500, 300)])
+def test_rows_are_cut_between_blocks_of_prices(count, parts):
+    """Each thread writes the least prices of its own blocks."""
+    cuts = likeness.rising(count, parts)
+    assert len(cuts) == parts + 1 and cuts[0] == 0 and cuts[-1] == count and cuts == sorted(cuts)
+    assert all(cut % ward_merging.BLOCK == 0 for cut in cuts[:-1] if cut < count)
+
+
+def test_what_the_kernels_keep_of_prices_has_room():
+    assert (likeness.BLOCK, likeness.OFFERS, likeness.UNKNOWN) == (
+        ward_merging.BLOCK,
+        ward_merging.OFFERS,
+        ward_merging.UNKNOWN,
+    )

@@ -1,0 +1,220 @@
+"""The learner with two levels: its budget, its groups against a slow twin, order within a batch."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from scipy import sparse
+from scipy.stats import rankdata
+
+from odl import learners, novelty
+from odl.errors import ParameterError
+from odl.evaluation import metrics
+from odl.learners import likeness
+from odl.learners.adaptive import Adaptive
+from odl.learners.base import State
+from odl.learners.levels import PER_ATOM, groups
+from odl.learners.likeness import in_order
+
+
+def stream(rng, n, topics, m=160, words=12):
+    """Documents of few words of their topic, rows of unit l2 norm; topic j has its own words."""
+    counts, labels = np.zeros((n, m)), rng.choice(topics, n)
+    for row, topic in enumerate(labels):
+        np.add.at(counts[row], topic * 8 + rng.integers(0, 8, words), 1.0)
+        np.add.at(counts[row], rng.integers(80, m, rng.integers(2, 2 * words)), 1.0)
+    return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True)), labels
+
+
+def levels(**settings):
+    return learners.make("levels", **settings)
+
+
+def run(learner, batches):
+    state = learner.start(batches[0], 1, None)
+    for P in batches[1:]:
+        state = learner.learn(learner.fit_terms(state, P.shape[1]), P, None)
+    return state
+
+
+def slow_groups(S, n, target):
+    """Merge the cheapest pair, everything computed anew; return the members of each group."""
+    groups = [[j] for j in range(len(n))]
+    while len(groups) > target:
+        sums, sizes = [S[:, g].sum(axis=1) for g in groups], [n[g].sum() for g in groups]
+        unit = [v / np.linalg.norm(v) for v in sums]
+        costs = {
+            (i, j): (1 - unit[i] @ unit[j]) * np.sqrt(sizes[i] * sizes[j] / (sizes[i] + sizes[j]))
+            for i in range(len(groups))
+            for j in range(i)
+        }
+        i, j = min(costs, key=costs.get)
+        groups[j] += groups.pop(i)
+    return {frozenset(g) for g in groups}
+
+
+def slow_likeness(S, n, P):
+    """Cosine of each document and each sum of documents, weights to the power .6, by the root of its cohesion."""
+    flat = (S / np.linalg.norm(S, axis=0)) ** 0.6
+    return P @ (flat / np.linalg.norm(flat, axis=0)) / np.sqrt(np.linalg.norm(S, axis=0) / n)
+
+
+def slow_score(state, P, weight=0.5):
+    """Densely: the three nearest atoms, and the nearest group, an atom that was not grouped being one."""
+    group, n, S = state.arrays["group"], state.arrays["members"], state.dictionary.toarray() * state.arrays["size"]
+    parts = [np.flatnonzero(group == one) for one in set(group.tolist()) - {-1}]
+    parts += [np.array([j]) for j in np.flatnonzero(group == -1)]
+    assert sorted(np.concatenate(parts).tolist()) == list(range(len(group)))
+    fine = -np.sort(-slow_likeness(S, n, P), axis=1)[:, :3] @ np.array([6, 3, 2]) / 11
+    sums = np.stack([S[:, part].sum(axis=1) for part in parts], axis=1)
+    coarse = slow_likeness(sums, np.array([n[part].sum() for part in parts]), P).max(axis=1)
+    return np.maximum(1 - (1 - weight) * fine - weight * coarse, 0)
+
+
+@pytest.mark.parametrize(("k", "target"), [(30, 1), (30, 4), (30, 11), (30, 29), (150, 20)])
+def test_groups_are_those_of_a_slow_twin(k, target, rng):
+    S, n = rng.random((12, k)) * (rng.random((12, k)) < 0.5) + 0.01, rng.integers(1, 6, k).astype(float)
+    owner = groups(S.T @ S, n.copy(), target)
+    found = {frozenset(np.flatnonzero(owner == one).tolist()) for one in set(owner.tolist())}
+    assert found == slow_groups(S, n, target) and all(owner[owner] == owner)
+
+
+def test_the_larger_atom_names_a_group():
+    for n, owned in (([1.0, 3.0], [1, 1]), ([3.0, 1.0], [0, 0]), ([2.0, 2.0], [1, 1])):
+        assert groups(np.eye(2), np.array(n), 1).tolist() == owned
+
+
+def test_the_budget_is_never_exceeded(rng):
+    learner = levels(memory=900, terms=10)
+    state = learner.start(stream(rng, 50, 5)[0], 1, None)
+    for number in range(4):
+        stored = state.dictionary.nnz + PER_ATOM * state.dictionary.shape[1]
+        assert stored <= 900 and state.dictionary.shape[1] <= learner.limit == 60
+        assert np.diff(state.dictionary.indptr).max() <= 10
+        state = learner.learn(state, stream(rng, 50, 3 + number)[0], None)
+    assert state.dictionary.shape[1] == 60
+    with pytest.raises(ParameterError, match="memory 14"):
+        levels(memory=14, terms=10).start(stream(rng, 9, 2)[0], 1, None)
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.2])
+def test_score_is_the_mean_of_atoms_and_their_sums(weight, rng):
+    learner = levels(memory=1700, terms=80, merged=10, groups=weight)  # 20 atoms, 2 groups
+    state, (P, _) = run(learner, [stream(rng, 600, 6)[0]]), stream(rng, 20, 7)
+    group, S = state.arrays["group"], state.dictionary.toarray() * state.arrays["size"]
+    assert 1 < len(set(group.tolist())) <= 2
+    sums = np.stack([S[:, group == one].sum(axis=1) for one in np.unique(group)], axis=1)
+    members = np.array([state.arrays["members"][group == one].sum() for one in np.unique(group)])
+    size = np.linalg.norm(sums, axis=0)
+    held = State(sparse.csc_array(sums / size), {"members": members, "size": size})
+    fine = 1 - Adaptive(nearest=3).score(state, P).residual
+    coarse = 1 - Adaptive(nearest=1).score(held, P).residual
+    expected = 1 - (1 - weight) * fine - weight * coarse
+    assert np.allclose(learner.score(state, P).residual, expected, atol=1e-12)
+
+
+def test_shares_in_context_are_those_of_the_own_score(rng):
+    settings = {"memory": 1700, "terms": 80, "merged": 10}
+    plain, told = levels(**settings), levels(**settings, context=0.4)
+    state, (P, _) = run(plain, [stream(rng, 600, 6)[0]]), stream(rng, 20, 7)
+    own = plain.shares(state, P, plain.score(state, P)).toarray()
+    assert np.allclose(own.sum(axis=1), plain.score(state, P).residual, atol=1e-12)
+    assert np.allclose(told.shares(state, P, told.score(state, P)).toarray(), 0.6 * own, atol=1e-15)
+
+
+def test_groups_wait_for_enough_documents(rng):
+    learner = levels(memory=1700, terms=80)
+    state = run(learner, [stream(rng, 600, 6)[0]])
+    after = learner.learn(state, stream(rng, 40, 9)[0], None)
+    new = after.arrays["birth"] >= 600
+    assert new.any() and (after.arrays["group"][new] == -1).all() and after.arrays["grouped"][0] == 600
+    assert np.array_equal(after.arrays["group"][~new], state.arrays["group"][~new])
+    later = learner.learn(after, stream(rng, 500, 9)[0], None)
+    assert later.arrays["grouped"][0] == 1140 and (later.arrays["group"] >= 0).all()
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.2])
+def test_an_atom_without_a_group_is_a_group(weight, rng):
+    learner = levels(memory=1700, terms=80, groups=weight)  # 20 atoms, 4 groups
+    state = run(learner, [stream(rng, 600, 4)[0], stream(rng, 60, 9)[0], stream(rng, 60, 9)[0]])
+    P, group = stream(rng, 60, 9)[0], state.arrays["group"]
+    alone = np.flatnonzero(group == -1)
+    found = learner.score(state, P)
+    assert len(alone) > 1 and np.allclose(found.residual, slow_score(state, P.toarray(), weight), atol=1e-12)
+    assert np.allclose(learner.shares(state, P, found).sum(axis=1), found.residual, atol=1e-12)
+    # The atom that a group was named after may be replaced: the new one does not belong to it.
+    named = replace(state, arrays=state.arrays | {"group": np.where(group == group.max(), alone[0], group)})
+    assert np.allclose(learner.score(named, P).residual, found.residual, atol=1e-12)
+
+
+def test_batches_of_500_leave_no_atom_without_a_group(rng):
+    learner, batches = levels(memory=1700, terms=80), [stream(rng, n, 6 + n % 7)[0] for n in (30, 500, 600, 501)]
+    state = run(learner, batches[:1])
+    for P in batches[1:]:
+        assert (state.arrays["group"] >= 0).all()
+        assert np.allclose(learner.score(state, P).residual, slow_score(state, P.toarray()), atol=1e-12)
+        state = learner.learn(state, P, None)
+    assert (state.arrays["group"] >= 0).all()
+
+
+def test_new_topics_score_high_plain_and_in_context(rng):
+    past, (P, topics) = [stream(rng, 300, 5)[0] for _ in range(3)], stream(rng, 200, 7)
+    state = run(levels(), past)
+    plain, context = (novelty.score(levels(context=share), state, P).score for share in (0.0, 0.5))
+    new = (topics >= 5).astype(np.int8)
+    assert metrics.auc(plain, new) > 0.95 and metrics.auc(context, new) >= metrics.auc(plain, new) - 0.005
+    assert np.allclose(np.sort(plain), np.sort(context))
+
+
+def test_peers_count_only_where_they_tell_something(rng):
+    """r near 0 leaves the order to ranks and neighbours; a related b brings up documents with many like them."""
+    P = sparse.csr_array(np.eye(6))
+    scores = np.array([0.3, 0.1, 0.2, 0.2, 0.6, 0.5])
+    assert np.allclose(in_order(P, scores, 0.5, 3), scores)  # nothing alike: nothing moves, ties stay ties
+    assert np.array_equal(in_order(P[:2], scores[:2], 0.5, 3), scores[:2])
+    alone = sparse.csr_array(np.vstack([np.kron(np.eye(2), np.ones((2, 1))), [[0.0, 0.0]]]))
+    assert np.isclose(in_order(alone, np.array([0.1, 0.2, 0.3, 0.4, 0.25]), 0.9, 1)[4], 0.25)  # without any: its own
+    pairs = sparse.csr_array(np.kron(np.eye(3), np.ones((2, 1))))
+    mixed = in_order(pairs, np.array([0.9, 0.1, 0.5, 0.6, 0.2, 0.3]), 0.5, 1)
+    assert np.allclose(mixed[:2], mixed[0]) and np.isclose(mixed.sum(), 2.6)
+
+
+@pytest.mark.parametrize("related", [1.0, 0.0, -1.0])
+def test_order_is_its_equation(related, rng):
+    """Densely, with R near 1 (limited to .3), small and below 0."""
+    P, _ = stream(rng, 40, 3)
+    cosines = P.toarray() @ P.toarray().T
+    np.fill_diagonal(cosines, -1.0)
+    alike = np.argsort(-cosines, axis=1, kind="stable")[:, :5]
+    near = np.take_along_axis(cosines, alike, axis=1)
+    b = near.sum(axis=1)
+    scores = np.round(0.5 - related * 0.3 * (b - b.mean()) + 0.1 * rng.random(40), 2)
+
+    def standard(values):
+        return (values - values.mean()) / values.std()
+
+    r = -np.mean(standard(rankdata(scores)) * standard(b))
+    assert abs(r - related) < 0.6 and (abs(r) > 0.6) == (related != 0)
+    own = rankdata(standard(rankdata(scores)) + np.clip(r * abs(r), -0.3, 0.3) * standard(b)) / 40
+    u = 0.6 * own + 0.4 * (near * own[alike]).sum(axis=1) / b
+    found = in_order(P, scores, 0.4, 5)
+    assert np.allclose(np.sort(found), np.sort(scores)) and np.allclose(found[np.argsort(u)], np.sort(scores))
+
+
+def test_the_method_has_both_limits_of_the_weight():
+    (weight,) = re.findall(r"rank\}\\left\(z \+ (.*?)\\, b\\right\)", (ROOT / "docs" / "method.md").read_text())
+    assert weight == rf"\max(-{likeness.MOST},\ \min(R\,|R|,\ {likeness.MOST}))"
+    assert f"max(-{likeness.MOST:g}".replace("0.", ".") in likeness.in_order.__doc__
+
+
+def test_a_run_resumes_to_the_same_bytes(rng):
+    batches = [stream(rng, 120, 5)[0] for _ in range(4)]
+    learner = levels(memory=1700, terms=30)
+    first, second = run(learner, batches), run(learner, batches[:2])
+    for P in batches[2:]:
+        arrays = {name: value.copy() for name, value in second.arrays.items()}
+        second = learner.learn(State(second.dictionary.copy(), arrays, second.updates), P, None)
+    assert all(first.arrays[name].tobytes() == second.arrays[name].tobytes() for name in first.arrays)
+    assert (first.dictionary != second.dictionary).nnz == 0

@@ -1,0 +1,40 @@
+"""Documents and dictionaries for networks of agents, and the mark of tests that start MPI ranks."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odl.distributed import models
+
+MPIEXEC = shutil.which("mpiexec", path=os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", ""))
+try:
+    import mpi4py
+except ImportError:
+    mpi4py = None
+needs_mpi = pytest.mark.skipif(not (MPIEXEC and mpi4py), reason="mpi4py or mpiexec is missing: pip install '.[test]'")
+
+OPTIONS = {"gamma": 0.05, "delta": 0.3, "eta": 0.2}
+
+
+def material(name, rng, n_terms=60, n_atoms=9, n_documents=6):
+    """Sparse documents of non-negative weights that sparse atoms explain in part; some rows heavy enough to clip."""
+    model = models.task(name, **OPTIONS)
+    W = np.abs(rng.normal(size=(n_terms, n_atoms))) * (rng.random((n_terms, n_atoms)) < 0.3) * 3.0
+    if name in ("sparse_svd", "biclustering"):
+        W *= rng.choice([-1.0, 1.0], size=W.shape)
+    A = model.columns.project(W)
+    X = np.abs(A @ (2.0 * rng.random((n_atoms, n_documents)))) * (rng.random((n_terms, n_documents)) < 0.5)
+    return model, sparse.csr_array(X.T), sparse.csc_array(A)
+
+
+def text(rng, n=60, m=50):
+    """Documents of unit l2 norm from six overlapping topics."""
+    words = [rng.choice(m, 12, replace=False) for _ in range(6)]
+    counts = np.zeros((n, m))
+    for row in range(n):
+        np.add.at(counts[row], rng.choice(words[row % 6], 15), 1.0)
+    return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))

@@ -14,26 +14,10 @@ import numpy as np
 import yaml
 from conftest import ROOT
 from fuzz_world import ALGORITHMS, rows, run_of
-from scipy import sparse
-from scipy.io import savemat
 
 from odl import config, corpora, detector, learners, novelty, trees
 from odl.arguments import parse_map
-from odl.corpora import (
-    arxiv_cs,
-    checks,
-    download,
-    lung,
-    matlab,
-    news20,
-    nips,
-    originals,
-    reuters21578,
-    scipydocs,
-    tdt2,
-    transfer,
-)
-from odl.corpora import reuters21578_cai as cai
+from odl.corpora import arxiv_cs, checks, download, lung, news20, nips, originals, reuters21578, scipydocs
 from odl.distributed import networks
 from odl.evaluation import baselines, study, tables
 from odl.evaluation.plan import PLAN_KEYS, load_plan
@@ -266,7 +250,7 @@ def _zip(rnd):
 
 def _whole_zip(path):
     """Check it as a download is, then make an archive of it."""
-    with contextlib.suppress(transfer.Refused):
+    with contextlib.suppress(download.Refused):
         download._check_whole(path, "x.zip")
     originals.nips_archive([path], path.with_suffix(".made"))
 
@@ -317,55 +301,6 @@ LUNG = b'"","Colon","Normal"\n"g1",0.5,-0.5\n"g2",1e3,-1e3\n'
 
 def _lung(rnd):
     return fz.encoded(fz.table(rnd, ["", "Colon", "Normal"], ",", lambda rnd, name: "0.5"))
-
-
-def _matrix(rnd):
-    """A matrix as a MATLAB file may hold it."""
-    n, m = rnd.choice((1, 2, 3)), rnd.choice((0, 1, 3, 5))
-    dense = np.array([[rnd.choice((0, 0, 1, 2, 101, 130)) for _ in range(m)] for _ in range(n)], dtype=float)
-    dense = dense.reshape(n, m)
-    if rnd.random() < 0.3 and dense.size:
-        dense[0, -1] = rnd.choice((0.5, -1, np.nan, np.inf, 2**33))
-    kind = rnd.randrange(9)
-    if kind < 5:
-        return sparse.csc_array(dense)
-    if kind == 5:
-        return np.array([[1, "x"], [0, 2]], dtype=object)
-    return {"a": dense} if kind == 6 else dense.astype(rnd.choice(("f8", "c16")) if kind == 7 else "f8")
-
-
-def _mat(rnd):
-    """A MATLAB file of such matrices; indices, sizes and pointers are damaged before the variables are packed."""
-    out = io.BytesIO()
-    held = {name: _matrix(rnd) for name in fz.some(rnd, ["fea", "gnd", "fea", "other"], 1, 3)}
-    if rnd.random() < 0.7:  # what both corpora take
-        held = {"gnd": np.array([[1], [2]]), "fea": sparse.csc_array([[0, 2.0, 1, 101], [3, 1, 2, 130]])}
-    try:
-        savemat(out, held, format=rnd.choice("5555554"), do_compression=False)
-    except (ValueError, TypeError, IndexError):  # not every matrix can be written
-        return b"MATLAB 5.0"
-    data = out.getvalue()
-    head, body = data[:128], data[128:]
-    if rnd.random() < 0.4:
-        body = bytearray(body)
-        for _ in range(rnd.choice((1, 1, 2))):
-            place = rnd.randrange(max(len(body) // 4, 1)) * 4
-            value = rnd.choice((0, 1, 2, 9, 5, 7, 16, 2**20, 2**31 - 1, 2**32 - 1, 2**31))
-            body[place : place + 4] = struct.pack("<I", value)
-    elif rnd.random() < 0.5:
-        body = fz.mutated(rnd, [bytes(body)])
-    if rnd.random() < 0.5:
-        packed = zlib.compress(bytes(body), 1)
-        body = struct.pack("<2I", 15, len(packed)) + packed
-    return fz.mutated(rnd, [head + body]) if rnd.random() < 0.1 else head + bytes(body)
-
-
-def _tdt2(path):
-    tdt2.from_matrix(path, matlab.load_variable(path, "fea"))
-
-
-def _cai(path):
-    cai.from_matrix(path, matlab.load_variable(path, "fea"), matlab.load_variable(path, "gnd"))
 
 
 def _images(rnd):
@@ -431,8 +366,6 @@ def corpus_files(world):
             ".xz", text(_arxiv, _arxiv_seed(), fz.xzed), lambda path: arxiv_cs.to_documents(path, TOKENS, False, None)
         ),
         "lung (csv.gz)": Target(".csv.gz", text(_lung, LUNG, fz.gzipped), lung.parse),
-        "tdt2 (MAT)": Target(".mat", _mat, _tdt2),
-        "reuters-cai (MAT)": Target(".mat", _mat, _cai),
         "images (tar.gz of PNG)": Target(
             ".tar.gz", lambda rnd: fz.gzipped(_images(rnd)), lambda path: patches.read_images([path])
         ),

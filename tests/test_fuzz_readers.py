@@ -27,8 +27,8 @@ NAMES = (
     "edge list", "emerging.h5", "emerging.tsv of a run", "features", "images (tar.gz of PNG)", "JSON argument",
     "lung (csv.gz)", "members (tar.gz)", "network of agents", "nips (tar.gz)", "order.h5", "original 20news (tar.gz)",
     "original arxiv (tsv.xz)", "original nips (zip)", "plan.json", "registry (CSV)", "regret.tsv of a run",
-    "reuters-cai (MAT)", "reuters21578 (SGML)", "scipydocs (Python)", "scores", "summary.tsv of a run",
-    "tables/novel.tsv", "tables/published.tsv", "tables/summary.tsv", "tdt2 (MAT)", "tree file", "tree setting",
+    "reuters21578 (SGML)", "scipydocs (Python)", "scores", "summary.tsv of a run",
+    "tables/novel.tsv", "tables/published.tsv", "tables/summary.tsv", "tree file", "tree setting",
     "20news (tar.gz)", "20news dates (tsv.gz)",
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ from odl.evaluation import study
 from odl.evaluation.plan import score_path
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.json_files import read_json
+from odl.files.tables import read_json
 from odl.papers import qualityplots
 from odl.papers.experiments import convergence
 from odl.report import figures, plots, selection

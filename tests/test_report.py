@@ -11,9 +11,8 @@ import studies
 
 from odl.evaluation import baselines, study
 from odl.files import documents
-from odl.files.json_files import read_json, write_json
-from odl.files.tables import write_table
-from odl.files.text import CONTROLS
+from odl.files.escaping import CONTROLS
+from odl.files.tables import read_json, write_json, write_table
 from odl.report import figures, page, sections, selection, studypage
 from odl.stream import batching
 

@@ -7,7 +7,7 @@ from scipy.sparse.linalg import norm
 
 from odl.alerts import calibration, reasons
 from odl.errors import ParameterError
-from odl.files import text
+from odl.files import escaping
 
 
 def test_tail_probability_counts(rng):
@@ -120,18 +120,19 @@ def test_lists_that_do_not_fit_are_refused():
 
 def test_titles_are_one_line_without_lines_drawn_of_signs():
     assert (
-        text.heading("scipy.fft:\n=======\nDiscrete\x1b ======= transforms") == "scipy.fft: Discrete\\u001b transforms"
+        escaping.heading("scipy.fft:\n=======\nDiscrete\x1b ======= transforms")
+        == "scipy.fft: Discrete\\u001b transforms"
     )
-    assert text.heading("-----") == "-----" and text.heading("a == b ... c") == "a == b ... c"
+    assert escaping.heading("-----") == "-----" and escaping.heading("a == b ... c") == "a == b ... c"
 
 
 @pytest.mark.parametrize("sign", [*"=+-@\t\r", *"＝＋－＠"])
 def test_cells_that_a_spreadsheet_would_run_begin_with_an_apostrophe(sign):
     for cell in (f"{sign}x", f"  {sign}x" if sign.strip() else f"{sign} x", f"'{sign}x"):
-        assert text.guarded(cell).startswith("'") and text.unguarded(text.guarded(cell)) == cell
-    assert text.guarded(f"x;{sign}x") == f"x;'{sign}x"
+        assert escaping.guarded(cell).startswith("'") and escaping.unguarded(escaping.guarded(cell)) == cell
+    assert escaping.guarded(f"x;{sign}x") == f"x;'{sign}x"
     for plain in ("a=b", "a - b", "it's", "'a'", "2026-01-05", "", -1.5, None):
-        assert text.guarded(plain) == plain
+        assert escaping.guarded(plain) == plain
 
 
 def test_nearest_atoms_are_those_of_sorting_all_of_them(rng):

@@ -34,7 +34,7 @@ from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scores import read_scores
 from odl.files import atomic, storage
-from odl.files.text import CONTROLS
+from odl.files.escaping import CONTROLS
 from odl.jobs import alerts, runs
 from odl.report import newparts, newtext
 from odl.stream import duplicates, features

@@ -8,7 +8,7 @@ import pytest
 
 from odl.cli import progress
 from odl.cli.progress import Progress, duration
-from odl.files import saying
+from odl.files import joblog
 from snakemake_logger_plugin_odl import LogHandler
 
 
@@ -140,12 +140,12 @@ class TestProgress:
             now[0] += 0.5
             return now[0]
 
-        assert list(saying.counted(range(200), lambda n: f"{n} rows", clock)) == list(range(200)) and not heard
+        assert list(joblog.counted(range(200), lambda n: f"{n} rows", clock)) == list(range(200)) and not heard
         try:
-            saying.aloud(heard.append)
-            assert list(saying.counted(range(200), lambda n: f"{n} rows", clock)) == list(range(200))
+            joblog.aloud(heard.append)
+            assert list(joblog.counted(range(200), lambda n: f"{n} rows", clock)) == list(range(200))
         finally:
-            saying._heard.clear()
+            joblog._heard.clear()
         assert heard[0] == "now: 64 rows" and len(heard) > 1
 
     @pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (75, "75 s"), (600, "10 min"), (7200, "2.0 h")])

@@ -19,7 +19,7 @@ from odl.cli import main
 from odl.config import sources
 from odl.engine import forking, lock, stopping
 from odl.errors import BusyError
-from odl.files import blocks, made, storage
+from odl.files import blocks, provenance, storage
 from odl.files.tables import read_cells
 
 
@@ -410,12 +410,12 @@ class TestRecords:
     """What a file says it was made from."""
 
     def test_a_page(self):
-        with made.recording({"step": "newpage", "inputs": {"a": "-->"}}) as outputs:
-            text = made.page("<html></html>\n")
-        assert made.of_page(text) == (outputs[0], {"step": "newpage", "inputs": {"a": "-->"}, "beside": []})
+        with provenance.recording({"step": "newpage", "inputs": {"a": "-->"}}) as outputs:
+            text = provenance.page("<html></html>\n")
+        assert provenance.of_page(text) == (outputs[0], {"step": "newpage", "inputs": {"a": "-->"}, "beside": []})
         assert text.count("-->") == 1
-        assert made.of_page(text.replace("<html>", "<body>"))[1] is None
-        assert made.of_page("<html></html>\n") == (outputs[0], None)
+        assert provenance.of_page(text.replace("<html>", "<body>"))[1] is None
+        assert provenance.of_page("<html></html>\n") == (outputs[0], None)
 
     def test_a_flip_in_the_record_is_seen(self, news, capsys):
         path = chain(news, "scores", 2)

@@ -14,8 +14,7 @@ from odl.evaluation.plan import choose_shown, load_plan, score_path, write_plan
 from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
-from odl.files.json_files import write_json
-from odl.files.tables import read_table, write_table
+from odl.files.tables import read_table, write_json, write_table
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ from experimented import TREES, archive, planted, settings_of
 
 from odl import cli
 from odl.errors import ConfigError, DataError
-from odl.files.json_files import write_json
-from odl.files.tables import read_table
+from odl.files.tables import read_table, write_json
 from odl.papers import experiments, gaussian, patches, reconstruction
 from odl.papers.common import branched
 from odl.papers.experiments import inpainting, inpainting_cells

@@ -14,7 +14,7 @@ from fuzzing import edited
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from test_bounded import chain, documents_of
+from test_terms import chain, documents_of
 
 from odl import config
 from odl.alerts import explain, periods, read

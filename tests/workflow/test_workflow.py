@@ -140,7 +140,7 @@ class TestEditedSources:
         assert study.run("-n").names("run", "t") == {"figures", "page"}
 
     def test_an_edited_reader_that_finds_the_same_stops_at_the_batches(self, study):
-        study.edit("corpora/documents.py")
+        study.edit("corpora/collection.py")
         before = contents(study)
         result = study.run(study.target(study.stream / "features" / "3.h5"))
         assert result.names() == {"read", "index"}

@@ -1,7 +1,7 @@
 # What the jobs of a corpus and of a chain read and depend on, as functions of their wildcards.
 import importlib.metadata
 
-SHARE = "corpora/shares"  # what reads a share
+SHARE = "corpora/portions"  # what reads a share
 
 
 def reader_file(wildcards):

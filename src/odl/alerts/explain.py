@@ -11,7 +11,7 @@ from odl.alerts import periods, read, reasons, show
 from odl.alerts.model import NONE, Alert, Near, Reason
 from odl.evaluation.scores import read_scores
 from odl.files import storage
-from odl.files.text import heading, visible
+from odl.files.escaping import heading, visible
 from odl.stream import features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh

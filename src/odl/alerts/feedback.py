@@ -13,7 +13,7 @@ from odl.alerts.model import NONE, VERDICTS
 from odl.errors import DataError, ParameterError, StorageError
 from odl.files import atomic, listing, storage
 from odl.files.documents import NO_TIME
-from odl.files.text import guarded, unguarded, visible
+from odl.files.escaping import guarded, unguarded, visible
 
 FILE = listing.FEEDBACK[0]
 COLUMNS = ("what", "verdict", "until", "note")

@@ -13,7 +13,7 @@ from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Wi
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
-from odl.files.text import heading, visible
+from odl.files.escaping import heading, visible
 
 FOLDED = 3  # items of one topic that are shown by themselves
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")

@@ -11,7 +11,7 @@ from odl.alerts.feedback import Verdicts
 from odl.alerts.model import NONE, VERSION
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
-from odl.files.text import guarded
+from odl.files.escaping import guarded
 
 WIDTH = 110
 WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has

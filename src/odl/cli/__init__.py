@@ -215,9 +215,9 @@ def _recording(args):
         yield
         return
     from odl.cli import recording
-    from odl.files import made
+    from odl.files import provenance
 
-    with made.recording(recording.record(args)):
+    with provenance.recording(recording.record(args)):
         yield
 
 

@@ -7,11 +7,11 @@ import os
 import re
 from collections import Counter
 
-from odl.corpora import tables
+from odl.corpora import formats
 from odl.corpora.encodings import UTF8, ZEROS, check_encoding, recoded, wide_name
 from odl.errors import DataError
 from odl.files import listing
-from odl.files.text import visible
+from odl.files.escaping import visible
 
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
@@ -173,8 +173,8 @@ def encoding_of(files, kind=None):
 
 def _lines(path, encoding=UTF8):
     """Yield the numbered lines of a file as bytes, up to a bound."""
-    with tables.opened(path) as file:
-        for number, line in enumerate(tables.lines(recoded(file, path, encoding)[0], path), start=1):
+    with formats.opened(path) as file:
+        for number, line in enumerate(formats.lines(recoded(file, path, encoding)[0], path), start=1):
             if number > MOST:
                 return
             yield number, line

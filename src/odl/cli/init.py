@@ -8,7 +8,7 @@ from pathlib import Path
 from odl.cli.survey import survey
 from odl.config import places, project
 from odl.config.corpora import refuse_names
-from odl.corpora.tables import find_files
+from odl.corpora.formats import find_files
 from odl.errors import ConfigError
 from odl.files import storage
 

@@ -8,7 +8,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from odl.files import saying
+from odl.files import joblog
 
 LAST = "pages"  # also a rule that is none of the workflow's
 STAGES = {  # title -> rules
@@ -128,7 +128,7 @@ class Progress:
         rule, _, _, log = self.jobs.get(job, ("", {}, [], []))
         self.failed = True
         said = _line(log)
-        self.wrong.append(said if said and not said.startswith(saying.MARK) else f"the step {rule} failed")
+        self.wrong.append(said if said and not said.startswith(joblog.MARK) else f"the step {rule} failed")
         self.wrong += [f"log: {os.path.relpath(path, os.environ.get('ODL_FROM') or os.curdir)}" for path in log]
 
     def say(self, text, failed=True):
@@ -184,8 +184,8 @@ class Progress:
     def _now(self, stage):
         """Return what a job of a stage says that it is at."""
         for rule, _, _, log in self.jobs.values():
-            if self._stage(rule) is stage and (said := _line(log)).startswith(saying.MARK):
-                return said.removeprefix(saying.MARK)
+            if self._stage(rule) is stage and (said := _line(log)).startswith(joblog.MARK):
+                return said.removeprefix(joblog.MARK)
         return ""
 
     def _print(self, stage):

@@ -28,7 +28,7 @@ def record(args):
 
 def _files(args):
     """Return name and path of the files that are read."""
-    from odl.corpora.tables import find_files
+    from odl.corpora.formats import find_files
 
     files = find_files(args.source, args.options.get("kind"))
     if not args.files:

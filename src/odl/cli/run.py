@@ -15,7 +15,7 @@ from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError
-from odl.files import saying
+from odl.files import joblog
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -63,7 +63,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
 def _run(place, ledger, named, began, *, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     loop = Loop(place, ledger, None if dry else shown, dry=dry, anew=lambda: _note_topics(place, ledger), **options)
-    saying.aloud(lambda line: None)
+    joblog.aloud(lambda line: None)
     try:
         n = loop.run()
         if dry:

@@ -31,9 +31,9 @@ def download(args):
 )
 def read(args):
     from odl import corpora
-    from odl.files import documents, saying
+    from odl.files import documents, joblog
 
-    saying.aloud()
+    joblog.aloud()
     if args.files or args.shares:
         corpus = _read_shares(args)
     else:
@@ -45,14 +45,14 @@ def read(args):
 
 
 def _read_shares(args):
-    from odl.corpora import documents, shares
+    from odl.corpora import collection, portions
 
-    if args.reader != documents.READER or (args.files and args.shares):
+    if args.reader != collection.READER or (args.files and args.shares):
         raise ParameterError(f"--files or --shares of {args.reader}", "one of them, of one's own files", "correct it")
     if args.files:
-        return shares.write(args.output, args.source, args.options, *args.files)
-    corpus = shares.join(args.output, args.shares, args.source, args.options)
-    shares.forget(args.shares)
+        return portions.write(args.output, args.source, args.options, *args.files)
+    corpus = portions.join(args.output, args.shares, args.source, args.options)
+    portions.forget(args.shares)
     return corpus
 
 

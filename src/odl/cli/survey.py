@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from odl.cli import columns as roles
 from odl.cli import filekinds, preparation
-from odl.corpora import documents, fields, tables
+from odl.corpora import collection, fields, formats
 from odl.corpora.encodings import check_encoding
-from odl.corpora.feeds import CATEGORY
+from odl.corpora.messages import CATEGORY
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.documents import NO_TIME
@@ -29,7 +29,7 @@ class Survey:
     sources : list of str
         As an odl.yaml names them, from the working directory.
     options : dict
-        Of the reader `odl.corpora.documents`; what is not needed is left out.
+        Of the reader `odl.corpora.collection`; what is not needed is left out.
     batches : dict
     n_documents : int
     repeated : int
@@ -82,7 +82,7 @@ def survey(sources, answers):
     """
     answers = {name: value for name, value in answers.items() if value is not None}
     named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
-    report, files = Survey(named), tables.find_files(named, kind)
+    report, files = Survey(named), formats.find_files(named, kind)
     report.set("kind", kind)
     kinds = Counter(kind or listing.kind_of(path) for _, path in files)
     report.say("files", ", ".join(f"{n} {LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))
@@ -134,11 +134,11 @@ def _encoding(report, files, answers):
 
 def _rows(report, files):
     """Yield (path of a table or None, row) of the documents that are looked at."""
-    form, seen, ids = documents.check_form(report.options), 0, set()
+    form, seen, ids = collection.check_form(report.options), 0, set()
     report.repeated = 0
     for name, path in files:
-        tabular, once = form.of(path) in TABULAR, form.of(path) in documents.REPEATED
-        for _, row in tables.rows(path, form, name):
+        tabular, once = form.of(path) in TABULAR, form.of(path) in collection.REPEATED
+        for _, row in formats.rows(path, form, name):
             if once and row.get("id") in ids:
                 report.repeated += 1
                 continue
@@ -176,7 +176,7 @@ def _columns(report, columns, answers):
     written = {}
     for role, (column, why) in fitting.items():
         name = column.name if column else None
-        usual = documents.COLUMNS.get(role)
+        usual = collection.COLUMNS.get(role)
         alike = any(other.strip().lower() == role for other in columns)
         if name != usual and (name or (usual and alike)):
             written[role] = name
@@ -190,7 +190,7 @@ def _columns(report, columns, answers):
 
 def _join_titles(report, sample, answers):
     """Count the words of titles as well, where texts do not hold them."""
-    columns = documents.check_columns(report.options.get("columns"))
+    columns = collection.check_columns(report.options.get("columns"))
     title, text = columns.get("title"), columns.get("text")
     pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
     pairs = [(one, other) for one, other in pairs if one]
@@ -218,11 +218,11 @@ def _categories(report, column, name):
 
 def _times(report, files, answers):
     """Return the times of the documents that are looked at; refuse those that have some but not all."""
-    columns = documents.check_columns(report.options.get("columns"))
+    columns = collection.check_columns(report.options.get("columns"))
     times, dates, checked = [], report.options.get("dates") or answers.get("dates"), None
     for number, (table, row) in enumerate(_rows(report, files), start=1):
         if table != checked and table:
-            documents.check_first_row(table, row, columns)
+            collection.check_first_row(table, row, columns)
         checked = table
         value = row.get(columns.get("time") if table else "time")
         try:
@@ -244,8 +244,8 @@ def _day(milliseconds):
 
 def _texts(report, sample):
     """Return the texts of the sample, and say how long they are."""
-    name = documents.check_columns(report.options.get("columns")).get("text")
-    texts = [str(documents.value_of(row, name if table else "text") or "") for table, row in sample]
+    name = collection.check_columns(report.options.get("columns")).get("text")
+    texts = [str(collection.value_of(row, name if table else "text") or "") for table, row in sample]
     lengths = sorted(len(preparation.WORD.findall(text)) for text in texts)
     if lengths and lengths[-1]:
         ends = [lengths[int(share * (len(lengths) - 1))] for share in (0.1, 0.5, 0.9)]

@@ -26,7 +26,7 @@ def expand(config):
     Parameters
     ----------
     config : dict
-        ``study``, ``sources``, ``options`` (of the reader `odl.corpora.documents`), ``batches`` and whatever else a
+        ``study``, ``sources``, ``options`` (of the reader `odl.corpora.collection`), ``batches`` and whatever else a
         configuration has; only ``sources`` is needed.
 
     Returns

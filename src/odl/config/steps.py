@@ -1,14 +1,14 @@
 """The steps of a stream: which files each reads and writes, and which settings it depends on.
 
 A rule of the workflow and the loop of `odl run` give a step its arguments under these names; `odl step NAME` has the
-same. What is listed as read or as a setting stands in the record of what the step writes (`odl.files.made`).
+same. What is listed as read or as a setting stands in the record of what the step writes (`odl.files.provenance`).
 """
 
 import glob
 import re
 from typing import NamedTuple
 
-from odl.files import made
+from odl.files import provenance
 
 CORPUS = "{root}/{corpus}"
 STREAM = CORPUS + "/seed{seed}"
@@ -148,4 +148,4 @@ def _joint(paths, digest_of):
     if isinstance(paths, str):
         return digest_of(paths)
     named = [path if isinstance(path, tuple) else ("", path) for path in paths]
-    return made.joint([f"{name}\0{digest_of(path)}" for name, path in named])
+    return provenance.joint([f"{name}\0{digest_of(path)}" for name, path in named])

@@ -5,15 +5,14 @@ Source: http://www.cad.zju.edu.cn/home/dengcai/Data/TextData.html (16 Jan 2008).
 
 import numpy as np
 
-from odl.corpora.checks import FETCH
-from odl.corpora.matlab import documents_of, read_corpus, whole_counts
-from odl.errors import DataError
+from odl.corpora.matlab import documents_of, matrices
+from odl.errors import check_options
 from odl.files.documents import NO_TIME
 
 READER = "reuters21578-cai"
 OPTIONS = {}
 
-EXPECTED = {"number of documents": 8293, "number of terms": 18933, "sum of counts": 560940, "number of topics": 65}
+FILE, SHA256 = "Reuters21578.mat", "2e442026efc64cfbcd3a531b4bc99b21eed6c5463276dbfa69d096f91dd5c245"
 
 
 def read(sources, options):
@@ -35,15 +34,14 @@ def read(sources, options):
     Raises
     ------
     DataError
-        If the file is not that matrix.
+        If the file is another one.
     """
-    return read_corpus("reuters21578-cai", sources, options, "Reuters21578.mat", ["fea", "gnd"], from_matrix, EXPECTED)
+    check_options(READER, options, OPTIONS)
+    counts, classes = matrices(READER, sources, FILE, SHA256, ["fea", "gnd"])
+    return from_matrices(counts, classes)
 
 
-def from_matrix(path, fea, gnd):
+def from_matrices(counts, classes):
     """Make documents of counts (documents x terms) and classes (documents x 1, from 1)."""
-    counts, classes = whole_counts(path, fea), whole_counts(path, gnd).toarray().ravel().tolist()
-    n_documents = counts.shape[0]
-    if len(classes) != n_documents:
-        raise DataError(f"{path} holds {len(classes)} classes for {n_documents} documents", "one for each", FETCH)
-    return documents_of(counts, classes, np.full(n_documents, NO_TIME), "reuters-cai-{:04d}")
+    topics = classes.toarray().ravel().tolist()
+    return documents_of(counts, topics, np.full(counts.shape[0], NO_TIME), "reuters-cai-{:04d}")

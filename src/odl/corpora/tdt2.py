@@ -7,16 +7,14 @@ There is no word list; terms are named by their column.
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
-from odl.corpora.checks import FETCH
-from odl.corpora.matlab import documents_of, read_corpus, whole_counts
-from odl.errors import DataError, check_options
+from odl.corpora.matlab import documents_of, matrices
+from odl.errors import check_options
 
 READER = "tdt2"
 OPTIONS = {"min_documents": {"type": "integer", "minimum": 0}}
 
-EXPECTED = {"number of documents": 9394, "number of terms": 36771, "sum of counts": 1725683, "number of topics": 30}
+FILE, SHA256 = "TDT2_with_time.mat", "077a9f839f7a56efe797c54de7a351f2a46e69161387aef76526aafe7d872576"
 DAY_MS = 86_400_000
 
 
@@ -40,11 +38,11 @@ def read(sources, options):
     Raises
     ------
     DataError
-        If the file is not that matrix.
+        If the file is another one.
     """
     check_options(READER, options, OPTIONS)
-    documents = read_corpus("tdt2", sources, {}, "TDT2_with_time.mat", ["fea"], from_matrix, EXPECTED)
-    return frequent(documents, options.get("min_documents", 0))
+    (fea,) = matrices(READER, sources, FILE, SHA256, ["fea"])
+    return frequent(from_matrix(fea), options.get("min_documents", 0))
 
 
 def frequent(documents, least):
@@ -56,20 +54,10 @@ def frequent(documents, least):
     return replace(documents, counts=documents.counts[:, kept], vocabulary=vocabulary)
 
 
-def from_matrix(path, fea):
+def from_matrix(fea):
     """Split the matrix (documents x (terms + 2)) into counts, topics and dates."""
-    if not sparse.issparse(fea) or fea.shape[1] < 3:
-        raise DataError(f"{path} holds no sparse matrix 'fea' with at least 3 columns", "counts, topic, date", FETCH)
-    fea = whole_counts(path, fea)
-    n_columns = fea.shape[1]
-    topics, dates = fea[:, [n_columns - 2]].toarray().ravel(), fea[:, [n_columns - 1]].toarray().ravel()
-    try:
-        days = [np.datetime64(f"1998-{date // 100:02d}-{date % 100:02d}", "D") for date in dates.tolist()]
-    except ValueError as error:
-        raise DataError(
-            f"{path} holds a date that is not month x 100 + day ({error})", "days of 1998", FETCH
-        ) from error
-    if topics.min(initial=1) < 1:
-        raise DataError(f"{path} holds a document without a topic", "topics from 1", FETCH)
+    n_terms = fea.shape[1] - 2
+    topics, dates = fea[:, n_terms:].toarray().T.tolist()
+    days = [np.datetime64(f"1998-{date // 100:02d}-{date % 100:02d}", "D") for date in dates]
     times = np.array(days, dtype="datetime64[D]").astype(np.int64) * DAY_MS
-    return documents_of(fea[:, : n_columns - 2], topics.tolist(), times, "tdt2-{:05d}")
+    return documents_of(fea[:, :n_terms], topics, times, "tdt2-{:05d}")

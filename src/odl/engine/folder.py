@@ -67,7 +67,7 @@ class Folder(NamedTuple):
         if step in ("update", "alerts"):
             more = [f"learners/{self.algorithm}"]
         elif step in ("share", "read"):
-            more = ["corpora/documents", *(["corpora/shares"] if shared else [])]
+            more = ["corpora/collection", *(["corpora/portions"] if shared else [])]
         return sources.digest(*self.registry["stages"]["read" if step == "share" else step], *more)
 
     @property

@@ -7,7 +7,7 @@ import os
 from typing import NamedTuple
 
 from odl.errors import OdlError
-from odl.files import made
+from odl.files import provenance
 from odl.files.atomic import replacing
 
 FORM = 1  # of the file that this is kept in
@@ -43,7 +43,7 @@ def entry_of(digest, record=None):
 
 def origin_of(record):
     """Return the digest of what a record says of step, settings and inputs."""
-    return made.joint([made.text_of({key: record.get(key) for key in ("step", "settings", "inputs")})])
+    return provenance.joint([provenance.text_of({key: record.get(key) for key in ("step", "settings", "inputs")})])
 
 
 class Ledger:
@@ -155,10 +155,10 @@ def read(path):
         from odl.files import verify
 
         attributes = verify.content(path)
-        return entry_of(str(attributes["digest"]), made.of_attributes(attributes))
+        return entry_of(str(attributes["digest"]), provenance.of_attributes(attributes))
     if path.endswith(".html"):
         with open(path, encoding="utf-8") as file:
-            return entry_of(*made.of_page(file.read()))
+            return entry_of(*provenance.of_page(file.read()))
     with open(path, "rb") as file:
         return Entry(hashlib.file_digest(file, "sha256").hexdigest())
 
@@ -168,9 +168,9 @@ def record_in(path):
     try:
         if path.endswith(".html"):
             with open(path, encoding="utf-8") as file:
-                return made.of_page(file.read())[1]
+                return provenance.of_page(file.read())[1]
         from odl.files import verify
 
-        return made.of_attributes(verify.content(path, arrays=False))
+        return provenance.of_attributes(verify.content(path, arrays=False))
     except (OdlError, OSError, ValueError):
         return None

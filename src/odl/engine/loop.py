@@ -10,7 +10,7 @@ from odl.config.steps import STEPS, record_of
 from odl.engine import forking, steps
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, record_in
-from odl.files import made, tables
+from odl.files import provenance, tables
 
 OF_TIMESTEP = ("batch", "features", "update", "alerts")
 SAVED = 20.0  # seconds between two writings of what was verified
@@ -103,14 +103,14 @@ class Loop:
 
     def _keep_times(self, files):
         """See to it that a file has the time at which it was seen first with its content, touched or copied since."""
-        from odl.corpora import texts
+        from odl.corpora import formats
 
         before, now = self.ledger.told.get("times", {}), {}
-        texts.recorded.clear()
+        formats.recorded.clear()
         for name, path in files:
             digest, held = self.ledger.digest(path), before.get(name)
-            now[name] = held if held and held[0] == digest else [digest, texts.changed(path)]
-            texts.recorded[path] = now[name][1]  # of the last run: nothing of an earlier one stays
+            now[name] = held if held and held[0] == digest else [digest, formats.changed(path)]
+            formats.recorded[path] = now[name][1]  # of the last run: nothing of an earlier one stays
         self.ledger.tell("times", now)
 
     def _read_at_once(self, each):
@@ -227,7 +227,7 @@ class Loop:
         job = (name, t)
         if self.shown:
             self.shown.started(job, name, {} if t is None else {"t": str(t)})
-        with made.recording(record) as outputs:
+        with provenance.recording(record) as outputs:
             result = steps.FUNCTIONS[name](arguments, **more)
         for role, digest in zip(STEPS[name].writes, outputs, strict=True):
             beside = outputs[: list(STEPS[name].writes).index(role)]
@@ -303,5 +303,5 @@ class Loop:
 
 
 def _share(arguments, record):
-    with made.recording(record):
+    with provenance.recording(record):
         steps.share(arguments)

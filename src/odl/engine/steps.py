@@ -5,22 +5,22 @@ from odl.errors import ParameterError
 
 def share(arguments):
     """Read some of a person's files."""
-    from odl.corpora import shares
+    from odl.corpora import portions
 
     files = [path for _, path in arguments["sources"]]
-    found = shares.write(arguments["output"], arguments["named"], arguments["options"], files[0], files[-1])
+    found = portions.write(arguments["output"], arguments["named"], arguments["options"], files[0], files[-1])
     return f"{len(found)} documents"
 
 
 def read(arguments):
     """Read all files, or join the shares."""
     from odl import corpora
-    from odl.corpora import shares
+    from odl.corpora import portions
     from odl.files import documents
 
     if arguments.get("shares"):
-        found = shares.join(arguments["output"], arguments["shares"], arguments["named"], arguments["options"])
-        shares.forget(arguments["shares"])
+        found = portions.join(arguments["output"], arguments["shares"], arguments["named"], arguments["options"])
+        portions.forget(arguments["shares"])
     else:
         found = corpora.read(arguments["reader"], arguments["named"], arguments["options"])
         documents.write(arguments["output"], found, reader=arguments["reader"])

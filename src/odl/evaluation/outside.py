@@ -11,8 +11,8 @@ from odl.errors import ConfigError, DataError
 from odl.evaluation import intervals, means, metrics
 from odl.evaluation.plan import load_plan, score_path
 from odl.evaluation.scores import read_scores
+from odl.files.escaping import visible
 from odl.files.tables import read_table
-from odl.files.text import visible
 
 COLUMNS = ("id", "score")
 YOURS = "yours"

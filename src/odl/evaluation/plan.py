@@ -19,7 +19,7 @@ import reprlib
 import numpy as np
 
 from odl.errors import ConfigError
-from odl.files.json_files import read_json, write_json
+from odl.files.tables import read_json, write_json
 
 BASELINE = "baseline"
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import h5py
 import numpy as np
 
-from odl.files import made
+from odl.files import provenance
 
 PIECE = 1 << 16  # entries of a piece
 MOST = 1000  # pieces of an array: an attribute holds 64 KiB
@@ -103,7 +103,7 @@ def digest_of(file):
     Every file is written with it, so it asks HDF5 itself: h5py's own objects take three times as long.
     """
     sha = hashlib.sha256()
-    _add_attributes(sha, "/", file.id, made.ATTRIBUTES)
+    _add_attributes(sha, "/", file.id, provenance.ATTRIBUTES)
     _add_group(sha, "", file.id)
     return sha.hexdigest()
 

@@ -22,7 +22,7 @@ import numpy as np
 import scipy
 
 from odl.errors import DataError, OdlError, StorageError, changed
-from odl.files import blocks, digests, made
+from odl.files import blocks, digests, provenance
 from odl.files.atomic import replacing
 
 FORMAT = 2
@@ -67,7 +67,7 @@ def _filled(file, kind, attributes):
         file.attrs[name] = value
     try:
         yield file
-        made.finish(file, file.attrs.get("digest") or digests.seal(file))
+        provenance.finish(file, file.attrs.get("digest") or digests.seal(file))
     finally:
         digests.forget(file)
 

@@ -1,14 +1,18 @@
-"""Tables between stages: tab-separated text for people and pandas, every row held to what was written.
+"""Tables and JSON maps between stages, as text for people and pandas, held to what was written by digests.
 
-The last column, ``digest``, has the first 16 hexadecimal digits of the sha256 of the names of the columns, the number
-of rows, the row's position and its cells as written: an edited, moved, added or missing row is seen. A table without
-rows has its digest in the name of that column, so that one that lost all its rows is seen too.
+The last column of a table, ``digest``, has the first 16 hexadecimal digits of the sha256 of the names of the columns,
+the number of rows, the row's position and its cells as written: an edited, moved, added or missing row is seen. A
+table without rows has its digest in the name of that column, so that one that lost all its rows is seen too.
+
+The last key of a JSON map, ``digest``, is the sha256 of all others as ``json.dumps`` writes them without white space,
+in the order of the file: another form of the same values is read, another value or order is refused.
 
 Standard library only: the rules read the index of a stream. Tables that Snakemake writes (benchmarks) and tables that
-a user brings have no digests, and their readers are elsewhere (`odl.evaluation.study`, `odl.corpora.tables`).
+a user brings have no digests, and their readers are elsewhere (`odl.evaluation.study`, `odl.corpora.formats`).
 """
 
 import hashlib
+import json
 import math
 import numbers
 import os
@@ -17,7 +21,7 @@ from typing import Any
 
 from odl.errors import StorageError, changed
 from odl.files.atomic import replacing
-from odl.files.text import visible
+from odl.files.escaping import visible
 
 DIGEST = "digest"
 SIZE = 16  # hexadecimal digits
@@ -183,3 +187,48 @@ def read_table(
         if bad is not None:
             raise StorageError(f"{path} has {bad!r} in the column {name}", "a number", todo)
     return rows
+
+
+def digest_of(content):
+    """Return the digest of a map."""
+    return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+
+
+def write_json(path, content):
+    """Write a map (without a key ``digest``) with its digest, atomically and with reproducible bytes."""
+    if DIGEST in content:
+        raise ValueError(f"{DIGEST} is the key of the digest")
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write(json.dumps({**content, DIGEST: digest_of(content)}, indent=1) + "\n")
+
+
+def read_json(path, delete=None):
+    """Read what `write_json` wrote, without the digest, verified.
+
+    Parameters
+    ----------
+    path : path-like
+    delete : path-like, optional
+        What to delete if it is damaged, where that is not the file alone.
+
+    Raises
+    ------
+    StorageError
+        If the file is missing, no map in JSON with a digest, or changed after it was written.
+    """
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise StorageError(f"{path} does not exist", "a JSON file", "make it first")
+    todo = f"delete {os.fspath(delete or path)} and run the same command again"
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        held = content.pop(DIGEST)
+        found = digest_of(content)
+    except (ValueError, RecursionError, IsADirectoryError) as error:
+        raise StorageError(f"{path} cannot be read ({error})", "a file as odl wrote it", todo) from error
+    except (AttributeError, KeyError, IndexError, TypeError) as error:
+        raise StorageError(f"{path} has no digest", f"a JSON map with the key '{DIGEST}'", todo) from error
+    if found != held:
+        raise changed(path, "", delete)
+    return content

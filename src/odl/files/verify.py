@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from odl.errors import DataError, OdlError
-from odl.files import agentfiles, blocks, checkpoints, made, storage
-from odl.files.json_files import read_json
-from odl.files.tables import read_cells
+from odl.files import agentfiles, blocks, checkpoints, provenance, storage
+from odl.files.tables import read_cells, read_json
 
 BENCHMARK = b"s\th:m:s\t"  # how each file begins that Snakemake writes for a rule with `benchmark`
 LOGS, PLAN = "logs", "plan.json"
@@ -75,7 +74,7 @@ def verify(
         except (OdlError, OSError) as error:
             wrong.append(str(error))
     for path in found:
-        record = made.of_attributes(found[path])
+        record = provenance.of_attributes(found[path])
         if inputs_of and record:
             wrong += _others(path, found, inputs_of(os.fspath(path), record))
         else:

@@ -12,8 +12,8 @@ from odl.evaluation.plan import KEY, load_plan
 from odl.evaluation.scores import read_scores
 from odl.evaluation.study import collect
 from odl.files import storage
+from odl.files.escaping import visible
 from odl.files.tables import write_table
-from odl.files.text import visible
 from odl.papers import agreement
 
 KIND = "emerging"

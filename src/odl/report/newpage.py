@@ -6,7 +6,7 @@ import os
 
 from odl.alerts import feedback, read
 from odl.errors import DataError
-from odl.files import made, storage
+from odl.files import provenance, storage
 from odl.report import newcharts, newhealth, newparts, newseeds, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup, element
@@ -57,7 +57,7 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
     agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(made.page(text(watch, others, link, agreed, taken)))
+        file.write(provenance.page(text(watch, others, link, agreed, taken)))
 
 
 def other_budgets(watch):

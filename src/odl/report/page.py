@@ -7,7 +7,7 @@ import os
 
 import jinja2
 
-from odl.files.text import visible
+from odl.files.escaping import visible
 
 
 class Markup(str):

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterSciNotation
 
 from odl.files import storage
-from odl.files.text import visible
+from odl.files.escaping import visible
 
 # Of seaborn: its palette "colorblind", its style "ticks", its context "paper" at 1.15. To import it, and with it what
 # draws other plots than these, takes as long as to draw half of them.

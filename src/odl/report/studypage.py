@@ -12,8 +12,8 @@ from odl.evaluation import intervals, study
 from odl.evaluation.plan import load_plan
 from odl.evaluation.scores import without_window
 from odl.files import storage
-from odl.files.json_files import read_json
-from odl.files.text import visible
+from odl.files.escaping import visible
+from odl.files.tables import read_json
 from odl.report import page, sections
 from odl.report.page import element, mean_sd, number
 from odl.report.selection import Selection, thin

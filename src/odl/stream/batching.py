@@ -19,8 +19,7 @@ import numpy as np
 
 from odl.errors import DataError, ParameterError, StorageError
 from odl.files import documents as docs
-from odl.files import made as made_from
-from odl.files import storage
+from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
 from odl.files.tables import read_cells, write_table
 
@@ -293,7 +292,7 @@ def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, 
         for t, (part, digest) in enumerate(zip(parts, sums, strict=True))
     ]
     write_table(table, lines)
-    made_from.note(storage.sha256_of(table))
+    provenance.note(storage.sha256_of(table))
     with storage.writing(output, "order") as file:
         storage.write_array(file, "rows", np.concatenate(parts))
         storage.write_array(file, "starts", np.cumsum([0] + [len(part) for part in parts]))

@@ -34,7 +34,7 @@ from odl import config
 from odl.config import sources
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files.atomic import filling
-from odl.files.json_files import read_json, write_json
+from odl.files.tables import read_json, write_json
 from odl.papers.journal import UNFINISHED, Journal
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))

@@ -6,8 +6,7 @@ Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), table 1.
 import os
 
 from odl.errors import DataError
-from odl.files.json_files import read_json
-from odl.files.tables import read_table, write_table
+from odl.files.tables import read_json, read_table, write_table
 from odl.papers.common import spread
 from odl.papers.experiments import HELD
 from odl.report.page import element, number, table

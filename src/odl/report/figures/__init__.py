@@ -21,8 +21,7 @@ from pathlib import Path
 from odl import rooms
 from odl.evaluation import study
 from odl.evaluation.plan import load_plan
-from odl.files.json_files import write_json
-from odl.files.tables import read_table
+from odl.files.tables import read_table, write_json
 from odl.report import plots
 from odl.report.selection import Selection
 

@@ -1,6 +1,6 @@
 """A share of a person's own files, read by a job of its own, and the corpus that shares are joined to.
 
-The corpus has the bytes that reading all files at once gives (`odl.corpora.documents`), and so have its errors their
+The corpus has the bytes that reading all files at once gives (`odl.corpora.collection`), and so have its errors their
 words: where something is wrong that no share sees alone, the files are read at once for it.
 """
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from odl.corpora import documents
-from odl.corpora.tables import find_files
+from odl.corpora import collection
+from odl.corpora.formats import find_files
 from odl.errors import DataError
 from odl.files import documents as docs
 from odl.files import passages, storage
@@ -32,7 +32,7 @@ def write(output, sources, options, first, last):
         from a column (``dimensions``, else 0).
     sources : list of path-like
     options : dict
-        As for `odl.corpora.documents.read`.
+        As for `odl.corpora.collection.read`.
     first, last : str
         Paths of the first and the last file; those between them, in the order of the sources, are read as well.
 
@@ -40,7 +40,7 @@ def write(output, sources, options, first, last):
     -------
     Documents
     """
-    collection, form = documents.begin(options)
+    gathered, form = collection.begin(options)
     files = find_files(sources, form.kind)
     places = [Path(path) for _, path in files]
     if Path(first) not in places or Path(last) not in places:
@@ -48,12 +48,12 @@ def write(output, sources, options, first, last):
         raise DataError(f"{gone} is not among the files of the sources any more", *CAME)
     kinds = {}
     for name, path in files[places.index(Path(first)) : places.index(Path(last)) + 1]:
-        collection.add_file(name, path, form)
-        kinds[name] = form.of(path) in documents.REPEATED
-    found = collection.documents()
+        gathered.add_file(name, path, form)
+        kinds[name] = form.of(path) in collection.REPEATED
+    found = gathered.documents()
     left_out = found.dropped.ids if found.dropped else []
-    names = [*found.files, *(collection.ids[identity].rsplit(" ", 2)[0] for identity in left_out)]
-    more = {"repeated": collection.repeated, "dimensions": collection.n_dimensions or 0}
+    names = [*found.files, *(gathered.ids[identity].rsplit(" ", 2)[0] for identity in left_out)]
+    more = {"repeated": gathered.repeated, "dimensions": gathered.n_dimensions or 0}
     with storage.writing(output, KIND, **more) as file:
         docs.write_fields(file, found)
         storage.write_array(file, "digests", found.digests())
@@ -67,7 +67,7 @@ def join(output, paths, sources, options):
     Parameters
     ----------
     output : path-like
-        Written: as `odl.files.documents.write` writes what `odl.corpora.documents.read` returns for the sources.
+        Written: as `odl.files.documents.write` writes what `odl.corpora.collection.read` returns for the sources.
     paths : list of path-like
         The shares, in order.
     sources, options
@@ -91,12 +91,12 @@ def join(output, paths, sources, options):
         shares.append(_part(share, kept, stay))
         digests.append(own[kept])
     if len(lengths - {0}) > 1:
-        documents.read(sources, options)
+        collection.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)
     found = _joined(shares, cleaning.cleaner_names(options.get("clean")))
-    documents.check_held(found, options)
-    found.notes = documents.notes_of(n_again + repeated)
-    docs.write(output, found, digests=np.concatenate(digests), reader=documents.READER)
+    collection.check_held(found, options)
+    found.notes = collection.notes_of(n_again + repeated)
+    docs.write(output, found, digests=np.concatenate(digests), reader=collection.READER)
     return found
 
 
@@ -113,7 +113,7 @@ def _not_seen(share, again, seen, sources, options):
     ids = [*share.ids, *(share.dropped.ids if share.dropped else [])]
     new = np.array([identity not in seen for identity in ids], dtype=bool)
     if np.any(~new & (again == 0)):
-        documents.read(sources, options)
+        collection.read(sources, options)
         raise DataError("an id that occurs twice is gone from the files", *CAME)
     seen.update(ids)
     return new[: len(share)], new[len(share) :]

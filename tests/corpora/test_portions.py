@@ -9,7 +9,7 @@ import pytest
 from odl import corpora
 from odl.config import shares_of
 from odl.config.shares import ALONE, SMALLEST
-from odl.corpora import shares
+from odl.corpora import portions
 from odl.errors import DataError
 from odl.files import documents, storage
 
@@ -45,14 +45,14 @@ def joined(folder, tables, options):
     sources, made = [str(folder / "docs" / "*")], []
     for number, path in enumerate(paths):
         made.append(folder / f"{number}.h5")
-        shares.write(made[-1], sources, options, path, path)
+        portions.write(made[-1], sources, options, path, path)
     return made, sources, paths
 
 
 def both(folder, tables, options):
     """Return the documents joined of shares, and whether reading at once writes the same bytes."""
     made, sources, _ = joined(folder, tables, options)
-    found = shares.join(folder / "joined.h5", made, sources, options)
+    found = portions.join(folder / "joined.h5", made, sources, options)
     documents.write(folder / "once.h5", corpora.read("documents", sources, options), reader="documents")
     return found, (folder / "joined.h5").read_bytes() == (folder / "once.h5").read_bytes()
 
@@ -103,7 +103,7 @@ class TestJoining:
             "e.mbox": MAIL.format(1, "again nowhere") + MAIL.format(2, "y") + MAIL.format(3, "winter") * 2,
         }
         made, sources, _ = joined(tmp_path, tables, OPTIONS)
-        found = shares.join(tmp_path / "joined.h5", made, sources, OPTIONS)
+        found = portions.join(tmp_path / "joined.h5", made, sources, OPTIONS)
         once = corpora.read("documents", sources, OPTIONS)
         documents.write(tmp_path / "once.h5", once, reader="documents")
         assert (tmp_path / "joined.h5").read_bytes() == (tmp_path / "once.h5").read_bytes()
@@ -137,14 +137,14 @@ class TestJoining:
         options = {"columns": {"vector": "vector"}}
         made, sources, _ = joined(tmp_path, tables, options)
         with pytest.raises(DataError, match=r"b\.jsonl line 1: .*3"):
-            shares.join(tmp_path / "joined.h5", made, sources, options)
+            portions.join(tmp_path / "joined.h5", made, sources, options)
         assert not (tmp_path / "joined.h5").exists()
 
     def test_files_between_the_first_and_the_last(self, tmp_path):
         paths = write(
             tmp_path / "docs", {f"{name}.jsonl": rows(at, at + 2) for at, name in ((0, "a"), (2, "b"), (4, "c"))}
         )
-        found = shares.write(tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], paths[1])
+        found = portions.write(tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], paths[1])
         assert found.ids == ["d0", "d1", "d2", "d3"]
         with storage.reading(tmp_path / "s.h5", "share") as file:
             assert np.array_equal(storage.read_array(file, "again", "u"), np.zeros(4))
@@ -152,7 +152,7 @@ class TestJoining:
     def test_an_id_that_occurs_twice_is_refused_with_both_lines(self, tmp_path):
         made, sources, _ = joined(tmp_path, {"a.jsonl": rows(0, 3), "b.jsonl": rows(3, 5) + rows(1, 2)}, {})
         with pytest.raises(DataError, match=r"b\.jsonl line 3: the id 'd1' occurs twice, first in a\.jsonl line 2"):
-            shares.join(tmp_path / "joined.h5", made, sources, {})
+            portions.join(tmp_path / "joined.h5", made, sources, {})
         assert not (tmp_path / "joined.h5").exists()
 
     @pytest.mark.parametrize(("text", "options"), [("one", {"min_words": 2}), ("2 3", {})])
@@ -162,15 +162,17 @@ class TestJoining:
         with pytest.raises(DataError) as once:
             corpora.read("documents", sources, options)
         with pytest.raises(DataError) as now:
-            shares.join(tmp_path / "joined.h5", made, sources, options)
+            portions.join(tmp_path / "joined.h5", made, sources, options)
         assert str(now.value) == str(once.value)
 
     def test_a_file_that_is_gone_meanwhile(self, tmp_path):
         paths = write(tmp_path / "docs", {"a.jsonl": rows(0, 3)})
         with pytest.raises(DataError, match=r"b\.jsonl is not among"):
-            shares.write(tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl"))
+            portions.write(
+                tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl")
+            )
 
     def test_shares_of_files_no_longer_read_are_forgotten(self, tmp_path):
         made, _, _ = joined(tmp_path, {"a.jsonl": rows(0, 3), "b.jsonl": rows(3, 5)}, {})
-        shares.forget(made[1:])
+        portions.forget(made[1:])
         assert sorted(path.name for path in tmp_path.glob("*.h5")) == ["1.h5"]

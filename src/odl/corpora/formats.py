@@ -1,21 +1,29 @@
-"""Rows of a person's own files, one at a time: JSONL, CSV, Parquet, mail, feeds and texts."""
+"""Formats of a person's own files, read a row at a time: JSONL, CSV, Parquet, mail, feeds and texts."""
 
 import csv
 import io
 import json
 import os
+import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from odl.corpora import feeds, mail, parquet, texts
+from odl.corpora import parquet
 from odl.corpora.checks import COLUMNS, LONGEST_LINE, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import clean
+from odl.corpora.messages import feed_rows, mail_rows
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 
 DELIMITERS = ";\t|,"
+TIMES = ("name", "front-matter", "modified")
+DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
+FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
+recorded: dict = {}  # path -> seconds: when a file that is there had its content first, where somebody keeps that
+PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Form:
         Of CSV; by default a comma, in a .tsv file a tab.
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
-        Where `odl.corpora.texts` takes the time of a file from.
+        Where the time of a text file is taken from, one of `TIMES`.
     """
 
     kind: str | None = None
@@ -120,17 +128,17 @@ def _rows(path, form, name):
         return
     with opened(path) as file:
         if kind == "mail":
-            yield from mail.rows(file, path, form.encoding)
+            yield from mail_rows(file, path, form.encoding)
             return
         if kind == "feed":
-            yield from feeds.rows(file, path)
+            yield from feed_rows(file, path)
             return
         file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":
             tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
             yield from _csv_rows(file, path, form.delimiter or tab, encoding)
         elif kind == "text":
-            yield "line 1", texts.row(file, path, name, encoding, form.times)
+            yield "line 1", _text_row(file, path, name, encoding, form.times)
         else:
             yield from _json_rows(file, path, encoding)
 
@@ -219,3 +227,61 @@ def check_delimiter(delimiter):
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise ConfigError(f"delimiter is {delimiter!r}", "one character", "correct it")
     return delimiter
+
+
+def _text_row(file, path, name, encoding, times=None):
+    """Return the one row of a file: id, time, text, title, and topics where its first lines have them.
+
+    Parameters
+    ----------
+    file : binary file
+    path : path-like
+    name : str
+        Tells the file from others; the id, without its ending.
+    encoding : odl.corpora.encodings.Encoding
+    times : str, optional
+        Where the time is taken from: ``name`` (a day or month in the name or its folders: 2026-01-03, 20260103,
+        2026/01), ``front-matter`` (``date:`` between lines of three dashes at the beginning), ``modified`` (when the
+        file was last changed; a copy may lose it). By default the front matter, or else the name.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If bytes do not fit the encoding.
+    DataError
+        If the file is too long.
+    """
+    data = file.read(LONGEST_LINE + 1)
+    if len(data) > LONGEST_LINE:
+        raise DataError(f"{path} is longer than {LONGEST_LINE >> 20} MiB", "a text", "split it")
+    text = encoding.text(data, first=True)
+    front = FRONT.match(text)
+    said = {key.lower(): value.strip("\"'") for key, value in PAIR.findall(front[1])} if front else {}
+    text = text[front.end() :] if front else text
+    title = said.get("title") or next((line.strip(" #\t") for line in text.splitlines() if line.strip()), "")
+    if "title" in said:
+        text = f"{title}\n{text}"
+    found = {"id": os.path.splitext(name)[0], "text": text, "title": title, "url": said.get("url") or said.get("link")}
+    if said.get("topics"):
+        found["topics"] = said["topics"].strip("[]").replace(",", ";")
+    return {**found, "time": _time(path, name, said, times)}
+
+
+def _time(path, name, said, times):
+    if times == "modified":
+        return datetime.fromtimestamp(recorded.get(os.fspath(path)) or changed(path), UTC).isoformat()
+    if times != "name" and said.get("date"):
+        return said["date"]
+    return day_of(name) if times != "front-matter" else None
+
+
+def changed(path):
+    """Return when a file was last changed, in seconds."""
+    return int(os.stat(path).st_mtime)
+
+
+def day_of(name):
+    """Return the day, or month, that a name of a file holds, as ISO 8601; None if it holds none."""
+    days = [match for match in DAY.finditer(name.replace("/", "-")) if match]
+    found = next((match for match in reversed(days) if match[3]), days[-1] if days else None)
+    return "-".join(part for part in found.groups() if part) if found else None

@@ -11,8 +11,7 @@ import pytest
 from odl import cli, config
 from odl.errors import OdlError, StorageError
 from odl.evaluation.plan import load_plan
-from odl.files.json_files import read_json, write_json
-from odl.files.tables import read_cells, read_table, write_table
+from odl.files.tables import read_cells, read_json, read_table, write_json, write_table
 from odl.files.verify import verify
 from odl.papers import experiments, qualitypage
 from odl.report import figures

@@ -14,12 +14,9 @@ import zipfile
 import numpy as np
 import pytest
 from conftest import ROOT
-from scipy import sparse
-from scipy.io import savemat
 
 from odl import corpora
-from odl.corpora import arxiv_cs, download, news20, nips, originals, reuters21578, reuters21578_cai, scipydocs, tdt2
-from odl.corpora.matlab import load_variable
+from odl.corpora import arxiv_cs, download, news20, nips, originals, reuters21578, scipydocs
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 from odl.text.tokens import token_options
@@ -229,72 +226,6 @@ def test_topics_are_subpackages():
     assert scipydocs.topic_of("pandas.core.groupby.generic") == "pandas.groupby"
     assert scipydocs.topic_of("numpy.__config__") == "numpy.config"
     assert scipydocs.topic_of("numpy") == "numpy"
-
-
-# tdt2 and reuters21578-cai
-
-
-def test_tdt2_columns_are_counts_topic_and_date():
-    fea = sparse.csc_array(np.array([[2, 0, 1, 104], [0, 3, 12, 630], [0, 0, 30, 1231]], dtype=float))
-    documents = tdt2.from_matrix("f.mat", fea)
-    assert documents.counts.toarray().tolist() == [[2, 0], [0, 3], [0, 0]]
-    assert documents.vocabulary == ["t00001", "t00002"]
-    assert documents.ids == ["tdt2-00001", "tdt2-00002", "tdt2-00003"]
-    assert documents.topics == [("topic01",), ("topic12",), ("topic30",)]
-    assert documents.times.tolist() == [when("1998-01-04"), when("1998-06-30"), when("1998-12-31")]
-
-
-def test_tdt2_terms_of_few_documents_are_left_out_if_asked():
-    """Documents are counted, not occurrences; the terms that stay keep their names."""
-    fea = np.array([[9, 1, 0, 1, 104], [0, 1, 2, 1, 104], [0, 1, 3, 1, 104]], dtype=float)
-    documents = tdt2.from_matrix("f.mat", sparse.csc_array(np.insert(fea, 3, 1, axis=1)))
-    for least, kept in ((0, [0, 1, 2, 3]), (1, [0, 1, 2, 3]), (2, [1, 2, 3]), (3, [1, 3])):
-        found = tdt2.frequent(documents, least)
-        assert found.vocabulary == [f"t{column + 1:05d}" for column in kept]
-        assert np.array_equal(found.counts.toarray(), documents.counts.toarray()[:, kept])
-        assert found.ids == documents.ids and found.topics == documents.topics
-    with pytest.raises(ConfigError, match="nearest: 'min_documents'"):
-        corpora.read("tdt2", [], {"min_document": 5})
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ([0.5, 1, 104], "not counts"),
-        ([-1, 1, 104], "not counts"),
-        ([np.nan, 1, 104], "not counts"),
-        ([1, 1, 1332], "a date that is not"),
-        ([1, 1, 0], "a date that is not"),
-        ([1, 0, 104], "without a topic"),
-    ],
-)
-def test_tdt2_wrong_values_are_refused(row, said):
-    with pytest.raises(DataError, match=said):
-        tdt2.from_matrix("f.mat", sparse.csc_array(np.array([row], dtype=float)))
-
-
-def test_another_matrix_is_not_tdt2(tmp_path):
-    savemat(tmp_path / "f.mat", {"fea": sparse.csc_matrix(np.array([[1.0, 1.0, 104.0]]))})
-    with pytest.raises(DataError, match=r"f\.mat has 1 as its number of documents; expected 9394"):
-        corpora.read("tdt2", [tmp_path / "f.mat"])
-    savemat(tmp_path / "f.mat", {"fea": np.ones((2, 4)), "gnd": np.ones((2, 1))})
-    with pytest.raises(DataError, match="no sparse matrix"):
-        corpora.read("tdt2", [tmp_path / "f.mat"])
-    with pytest.raises(DataError, match="number of documents; expected 8293"):
-        corpora.read("reuters21578-cai", [tmp_path / "f.mat"])
-    with pytest.raises(DataError, match="holds no variable 'other'"):
-        load_variable(tmp_path / "f.mat", "other")
-
-
-def test_cai_counts_and_classes():
-    counts = sparse.csc_array(np.array([[0, 2.0], [1, 0]]))
-    documents = reuters21578_cai.from_matrix("f.mat", counts, np.array([[65], [1]], dtype=np.uint8))
-    assert documents.topics == [("topic65",), ("topic01",)]
-    assert documents.ids == ["reuters-cai-0001", "reuters-cai-0002"]
-    assert (documents.times == NO_TIME).all()
-    assert words(documents, 0) == {"t00002": 2}
-    with pytest.raises(DataError, match="3 classes for 2 documents"):
-        reuters21578_cai.from_matrix("f.mat", counts, [1, 2, 3])
 
 
 # reuters21578

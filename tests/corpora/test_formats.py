@@ -7,7 +7,7 @@ import pytest
 
 from odl import corpora
 from odl.config import sources_of
-from odl.corpora import encodings, fields, texts
+from odl.corpora import encodings, fields, formats
 from odl.errors import ConfigError, DataError
 from odl.files import documents, listing
 from odl.text import stopwords
@@ -141,7 +141,7 @@ def test_texts_have_their_times_from_where_one_says(tmp_path):
     [("a-20260103.txt", "2026-01-03"), ("2026_01.txt", "2026-01"), ("2026/01/03/a.txt", "2026-01-03"), ("53366", None)],
 )
 def test_days_in_names(name, said):
-    assert texts.day_of(name) == said
+    assert formats.day_of(name) == said
 
 
 def test_kinds_of_files():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from odl.corpora import download, transfer
+from odl.corpora import download
 from odl.errors import DownloadError
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
@@ -161,7 +161,7 @@ def test_missing_file_is_not_tried_again(server, tmp_path):
 
 def test_busy_server_is_tried_again_with_growing_pauses(server, tmp_path, monkeypatch):
     pauses = []
-    monkeypatch.setattr(transfer.time, "sleep", lambda seconds: pauses.append(seconds))
+    monkeypatch.setattr(download.time, "sleep", lambda seconds: pauses.append(seconds))
     server.behaviours = [status(503), status(500), status(429), send()]
     assert fetch(tmp_path, registry(server.url + "/f.bin"), wait=2.0) == CONTENT
     assert [pause for pause in pauses if pause >= 1] == [2.0, 4.0, 8.0]
@@ -235,7 +235,7 @@ def test_stalled_server_is_left(server, tmp_path):
 
 def test_progress_is_shown_but_rarely(server, tmp_path, monkeypatch):
     clock = iter(range(0, 1000, 2))
-    monkeypatch.setattr(transfer.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(download.time, "monotonic", lambda: next(clock))
     server.behaviours = [send(chunks=16, pause=0.02)]
     lines = []
     fetch(tmp_path, registry(server.url + "/f.bin"), lines)

@@ -5,10 +5,10 @@ from collections import Counter
 
 import numpy as np
 
-from odl.corpora import encodings, feeds, fields, texts
-from odl.corpora.tables import Form, check_delimiter, delimiter_of, find_files, rows
+from odl.corpora import encodings, fields, formats, messages
+from odl.corpora.formats import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.errors import ConfigError, DataError, check_options, nearest
-from odl.files import listing, saying
+from odl.files import joblog, listing
 from odl.files.documents import Documents, Dropped, one_line
 from odl.text import cleaning, encoder
 from odl.text.shingles import Shingler
@@ -33,7 +33,7 @@ OPTIONS = {
     "encoding": encodings.SCHEMA,
     "dates": {"type": ["string", "null"], "enum": [None, *fields.DATES]},
     "kind": {"type": ["string", "null"], "enum": [None, *listing.KINDS]},
-    "times": {"type": ["string", "null"], "enum": [None, *texts.TIMES]},
+    "times": {"type": ["string", "null"], "enum": [None, *formats.TIMES]},
     "tokens": TOKENS_SCHEMA,
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
@@ -59,7 +59,7 @@ def read(sources, options):
         ``separator`` between the topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV
         files (default ",", in .tsv files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes
         that the first does not fit), ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`,
-        whatever the files are called), ``times`` of texts (see `odl.corpora.texts`), ``tokens`` (see
+        whatever the files are called), ``times`` of texts (see `odl.corpora.formats`), ``tokens`` (see
         `odl.text.tokens`; for texts only), ``clean`` (which of `odl.text.cleaning.CLEANERS` go over the texts
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
         ``duplicates`` (store the shingles of texts, by which `odl.stream.duplicates` tells near-duplicates; default
@@ -88,7 +88,7 @@ def read(sources, options):
 
 
 def begin(options):
-    """Return the `Collection` and the `odl.corpora.tables.Form` of options, which are checked."""
+    """Return the `Collection` and the `odl.corpora.formats.Form` of options, which are checked."""
     check_options(READER, options, OPTIONS)
     columns, separator = check_columns(options.get("columns")), options.get("separator", ";")
     if separator is not None and (not isinstance(separator, str) or not separator):
@@ -105,12 +105,12 @@ def begin(options):
 
 
 def check_form(options):
-    """Return the `odl.corpora.tables.Form` of the options."""
+    """Return the `odl.corpora.formats.Form` of the options."""
     return Form(
         kind=_choice("kind", options, listing.KINDS),
         delimiter=check_delimiter(options["delimiter"]) if "delimiter" in options else None,
         encoding=encodings.check_encoding(options.get("encoding", "utf-8")),
-        times=_choice("times", options, texts.TIMES),
+        times=_choice("times", options, formats.TIMES),
     )
 
 
@@ -136,7 +136,9 @@ def check_columns(columns):
 
 def own_columns(kind, columns):
     """Return role -> column of mail, texts and feeds; the categories of these are topics where `columns` say so."""
-    return {**OWN, "topics": feeds.CATEGORY} if kind == "feed" and columns.get("topics") == feeds.CATEGORY else OWN
+    return (
+        {**OWN, "topics": messages.CATEGORY} if kind == "feed" and columns.get("topics") == messages.CATEGORY else OWN
+    )
 
 
 def names_of(column):
@@ -189,7 +191,7 @@ class Collection:
         tabular = kind not in ("mail", "feed", "text")
         columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
-        for place, row in saying.counted(rows(path, form, name), lambda _: f"{len(self.ids):,} documents, {name}"):
+        for place, row in joblog.counted(rows(path, form, name), lambda _: f"{len(self.ids):,} documents, {name}"):
             if with_ids is None:
                 check_first_row(path, row, columns)
                 with_ids = columns.get("id") in row

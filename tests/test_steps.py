@@ -10,7 +10,7 @@ from conftest import ROOT
 from test_documented_names import python
 
 from odl.cli.declare import STEPS as COMMANDS
-from odl.config.steps import CORPUS, RUN, STEPS, STREAM
+from odl.config.steps import CORPUS, RUN, STEPS, STREAM, record_of
 
 STAGES = ("corpus", "features", "learn", "alerts")
 RULE = re.compile(r"^(?:rule|checkpoint) (\w+):$", re.M)
@@ -158,3 +158,13 @@ def test_a_rule_that_says_something_else_is_seen(monkeypatch):
     monkeypatch.setitem(STEPS, "features", STEPS["features"]._replace(reads=reads))
     with pytest.raises(AssertionError):
         TestRules().test_files_that_are_read("features")
+
+
+def test_a_setting_that_an_earlier_version_lacked_makes_nothing_anew():
+    """Records of that version do not have it; with its other value alerts are made anew."""
+
+    def settings(**more):
+        return record_of("alerts", {"run": {"carry": False}, "settings": {"level": 0.1, **more}}, str)["settings"]
+
+    assert settings(gates=False) == settings() == {"run": {"carry": False}, "settings": {"level": 0.1}}
+    assert settings(gates=True) != settings()

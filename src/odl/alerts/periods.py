@@ -10,6 +10,7 @@ from scipy import sparse
 from odl.alerts.gates import Past
 from odl.alerts.memory import Memory
 from odl.alerts.model import STATES
+from odl.config.sections import EARLIER
 from odl.errors import StorageError
 from odl.files import checkpoints, digests, storage
 
@@ -17,7 +18,6 @@ KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
 FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
-BEFORE = {"gates": False}  # settings that a version before did not have
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -282,7 +282,7 @@ def _heading(file):
     settings = json.loads(file.attrs["settings"])
     if not isinstance(settings, dict):
         raise ValueError("its settings are none")
-    return {"t": int(file.attrs["t"]), "run": run, "settings": {**BEFORE, **settings}}
+    return {"t": int(file.attrs["t"]), "run": run, "settings": {**EARLIER, **settings}}
 
 
 def read_carried(path, run=None, settings=None, t=None):

@@ -11,6 +11,8 @@ from odl.errors import ParameterError
 SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
 NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
+# Settings of alerts that an earlier version did not have, with the values that do what it did.
+EARLIER: dict[str, Any] = {"gates": False}
 
 
 @dataclass(frozen=True)

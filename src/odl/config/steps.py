@@ -8,6 +8,7 @@ import glob
 import re
 from typing import NamedTuple
 
+from odl.config.sections import EARLIER
 from odl.files import provenance
 
 CORPUS = "{root}/{corpus}"
@@ -138,9 +139,16 @@ def record_of(name, arguments, digest_of):
     """
     step = STEPS[name]
     traced = [role for role in step.reads if role not in step.untraced and arguments.get(role)]
-    settings = {key: arguments[key] for key in step.settings}
+    settings = {key: _as_before(arguments[key]) for key in step.settings}
     inputs = {role: _joint(arguments[role], digest_of) for role in traced}
     return {"step": name, "code": arguments.get("code") or "", "settings": settings, "inputs": inputs}
+
+
+def _as_before(value):
+    """Return settings without those that do what an earlier version did, whose records do not have them."""
+    if not isinstance(value, dict):
+        return value
+    return {key: part for key, part in value.items() if key not in EARLIER or part != EARLIER[key]}
 
 
 def _joint(paths, digest_of):

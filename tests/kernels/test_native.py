@@ -126,6 +126,13 @@ class TestShipped:
         assert sorted(name.partition("-")[0] for name in made) == ["grams", "simplex_projection"]
 
 
+def replace(path, content):
+    """Write another file of this name: a library that this process has loaded must not change under it."""
+    other = path.with_suffix(".other")
+    other.write_bytes(content)
+    os.replace(other, path)
+
+
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
 class TestDamaged:
     """A library is loaded as it was made, or not at all."""
@@ -149,22 +156,22 @@ class TestDamaged:
             bit = int(rng.integers(8 * len(whole)))
             flipped = bytearray(whole)
             flipped[bit // 8] ^= 1 << bit % 8
-            file.write_bytes(flipped)
+            replace(file, flipped)
             with pytest.raises(StorageError, match=r"\.so was changed after it was written; .*; delete .*\.so and run"):
                 native.loaded("simplex_projection")
-            file.write_bytes(whole)
+            replace(file, whole)
         assert native.loaded("simplex_projection") is not None
         native._open.cache_clear()
 
     def test_it_is_named_ends_what_needs_it_and_is_made_again(self, path):
         from odl.jobs import compile as ahead
 
-        path.write_bytes(path.read_bytes() + b"\0")
+        replace(path, path.read_bytes() + b"\0")
         n_libraries, wrong = native.verify()
         assert [str(path) in sentence for sentence in wrong] == [True] and n_libraries >= 1
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         function = next(iter(declarations.declared("simplex_projection")))
-        code = f"from odl.kernels import native; native.Kernels('columns').{function}"
+        code = f"from odl.kernels import native; native.Kernels('simplex_projection').{function}"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.returncode and "was changed after it was written" in done.stderr.splitlines()[-1]
         said = []
@@ -337,7 +344,8 @@ class TestDeclared:
             assert set(named.values()) <= set(declarations.names()), path
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and node.module == "odl.kernels":
-                    assert {alias.name for alias in node.names} <= light, path
+                    maker = {"machinecode"} if path.name == "compile.py" else set()  # it is for numba alone
+                    assert {alias.name for alias in node.names} <= light | maker, path
                 assert not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("odl.kernels.")), path
 
     def test_a_declaration_of_every_form_is_read(self, monkeypatch):

@@ -42,7 +42,7 @@ def commands():
     """Return files of tests and the expression after -k of each command of the page, as in its tables."""
     for span in re.findall(r"`([^`]*test_\w+\.py[^`]*)`", PAGE):
         for command in span.split(";"):
-            files = re.findall(r"(?:tests/)?(test_\w+\.py)", command)
+            files = re.findall(r"(?:tests/)?((?:\w+/)?test_\w+\.py)", command)
             chosen = re.search(r'-k (?:"([^"]+)"|(\S+))', command)
             yield [f"tests/{name}" for name in files], (chosen[1] or chosen[2]) if chosen else ""
 

@@ -186,7 +186,7 @@ class TestVerify:
 
     def test_a_damaged_library_of_kernels_is_named(self, study, capsys, monkeypatch, tmp_path):
         monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-        path = native.library("columns")
+        path = native.library("simplex_projection")
         for file, content in ((path, "damaged"), (native.beside(path), "the digest of another")):
             with open(file, "w") as opened:
                 opened.write(content)

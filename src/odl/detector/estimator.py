@@ -299,7 +299,24 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         return codes if container == "default" else codes.toarray()
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Set what `transform` returns: "default" (a sparse matrix), "pandas" or "polars"; None changes nothing."""
+        """Set what `transform` returns.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            A sparse matrix or a data frame; None changes nothing.
+
+        Returns
+        -------
+        NoveltyDetector
+
+        Examples
+        --------
+        >>> from odl import NoveltyDetector
+        >>> detector = NoveltyDetector(n_atoms=2).fit([[1, 2, 0], [0, 1, 2]])
+        >>> detector.set_output(transform="pandas").transform([[1, 2, 0]]).shape
+        (1, 2)
+        """
         super().set_output(transform=transform)
         self._container = transform or self._container
         return self

@@ -86,7 +86,7 @@ def _temporary(path):
     folder, name = os.path.split(path)
     host = platform.node() or "host"
     os.makedirs(folder or ".", exist_ok=True)
-    if _cleared.get(folder) != os.getpid():
+    if _cleared.get(os.path.abspath(folder)) != os.getpid():  # the working folder may be another one by now
         _clear(folder, host)
     return os.path.join(folder, f".{name}.{host}-{os.getpid()}-{_began_once(os.getpid())}.part")
 
@@ -96,7 +96,7 @@ _cleared = {}  # folder -> process that looked there: once, since a long stream 
 
 def _clear(folder, host):
     """Remove what killed processes of this host left in a folder."""
-    _cleared[folder] = os.getpid()
+    _cleared[os.path.abspath(folder)] = os.getpid()
     for left in glob.glob(os.path.join(glob.escape(folder or "."), f".*.{host}-*.part")):
         process, _, began = left.removesuffix(".part").rsplit(f".{host}-", 1)[1].partition("-")
         if not _alive(process) or began != _began(process):

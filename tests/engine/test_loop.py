@@ -379,7 +379,7 @@ class TestStrikes:
         folder = streams.copy(first, tmp_path)
         shutil.rmtree(folder / "results")
         process = start(folder)
-        while not list((folder / "results").rglob("features/0.h5")):
+        while not list((folder / "results").rglob("batches/0.h5")):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)

@@ -17,7 +17,7 @@ from odl.stream import features
 SEEDS = (0, 1, 2)
 BUDGET, SIZE, ENTRY = 20, 1000, {"held_back": 0.5, "first": 1, "last": 12}
 QUICK = {"seeds": (3,), "size": 60, "entry": {"held_back": 0.5, "first": 2, "last": 4}, "budget": 5}
-MADE_ALERTS = "alerts: {budget: 5, warm_up: 40, pool: 20}"
+MADE_ALERTS = "alerts: {gates: true, budget: 5, warm_up: 40, pool: 20}"
 FEWEST = 10  # novel items of a timestep that is judged
 ALIKE, RUN = 0.8, 5
 CONTEXT = {"contrast": 0.3, "context": 0.5, "peers": 10}
@@ -54,7 +54,8 @@ def _watched(folder, posts, seed, quick):
     child([tool("odl"), "init", "news", "posts.jsonl"], folder=folder)
     lines = (folder / "news" / "odl.yaml").read_text().splitlines()
     cut = f"batches: {{by: documents, documents: {size}, initial: {size}}}"
-    lines = [cut if line.startswith("batches:") else line for line in lines] + [MADE_ALERTS] * quick
+    lines = [cut if line.startswith("batches:") else line for line in lines]
+    lines = [MADE_ALERTS if quick and line.startswith("alerts:") else line for line in lines]
     (folder / "news" / "odl.yaml").write_text("\n".join(lines) + "\n")
     child([tool("odl"), "run", "news"], folder=folder)
     budget = QUICK["budget"] if quick else BUDGET

@@ -14,7 +14,7 @@ WORDS = {
     "space": "satellite rocket orbit launch payload mission crew engine pad capsule lander probe moon comet booster",
 }
 N = 60  # posts of a week
-SETTINGS = "alerts: {warm_up: 50, budget: 5}\ncheckpoints: {keep: 0}\n"
+SETTINGS = "alerts: {gates: true, warm_up: 50, budget: 5}\ncheckpoints: {keep: 0}\n"
 
 
 def post(week, number, topic):
@@ -40,7 +40,8 @@ def begin(folder, weeks=5, more=SETTINGS):
         write(folder, week, ("grain", "oil", "space") if week == weeks - 1 else ("grain", "oil"))
     assert main(["init", str(folder / "news"), f"{folder}/posts/*.jsonl", "--period", "week"]) == 0
     configuration = folder / "news" / "odl.yaml"
-    configuration.write_text(configuration.read_text().replace("initial: ", "initial: ") + more)
+    lines = configuration.read_text().splitlines(keepends=True)
+    configuration.write_text("".join(line for line in lines if not line.startswith("alerts:")) + more)
     return folder / "news"
 
 

@@ -25,6 +25,14 @@ class TestExpand:
         with pytest.raises(ConfigError, match=r"has a key 'souces'.*did you mean 'sources'"):
             project.expand({"souces": ["."], "sources": ["."]})
 
+    def test_a_key_that_stands_twice_is_refused(self, tmp_path):
+        """The second would take the place of the first without a word; one that is merged in may be replaced."""
+        (tmp_path / "odl.yaml").write_text("alerts: {gates: true}\nalerts: {budget: 5}\n")
+        with pytest.raises(ConfigError, match="has the key alerts twice"):
+            project.read(tmp_path)
+        (tmp_path / "odl.yaml").write_text("batches: &some {by: period}\nalerts: {<<: *some, by: x}\n")
+        assert project.read(tmp_path)["alerts"] == {"by": "x"}
+
     def test_a_snakefile_ends_in_one_sentence(self):
         with pytest.raises(SystemExit) as stop:
             project.checked({"study": "x"})

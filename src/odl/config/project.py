@@ -93,9 +93,19 @@ def read(folder):
     """
     import yaml
 
+    class Once(yaml.SafeLoader):
+        """A loader that takes a key once: YAML itself keeps the last of two without a word."""
+
+        def construct_mapping(self, node, deep=False):
+            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+            if twice is not None:
+                raise ConfigError(f"{path} has the key {twice} twice", "each key once", "put both under one")
+            return super().construct_mapping(node, deep)
+
     path = Path(folder) / FILE
     try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        config = Once(path.read_text(encoding="utf-8")).get_single_data()
     except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} cannot be read ({reason})", "lines `key: value`", "correct it") from error

@@ -11,8 +11,8 @@ from conftest import ROOT
 from scipy import sparse
 from scipy.special import erf, softmax
 
-from odl.learners import meaning_weight
 from odl.learners.likeness import in_order
+from odl.papers.rivals import meaning as meaning_weight
 from odl.stream import dense
 
 

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 
 from odl.evaluation import metrics
-from odl.learners import meaning_weight
+from odl.papers.rivals import meaning as meaning_weight
 from odl.stream.dense import unit
 
 # %%

@@ -6,8 +6,8 @@ from cosines import dense_cosines, make_documents
 from scipy import sparse
 
 from odl.evaluation import metrics
-from odl.learners import meaning_weight
 from odl.papers import rivals
+from odl.papers.rivals import meaning as meaning_weight
 from odl.papers.rivals.meaning import FusedRanks, Joined, NearestMeaning
 from odl.stream import features
 

@@ -1,6 +1,7 @@
 """Imports point one way, the rerun triggers name what is really imported, and the schema is the dataclasses'."""
 
 import ast
+import importlib
 import json
 import re
 import shutil
@@ -234,11 +235,21 @@ def test_the_schema_is_what_the_code_says():
 
 def test_every_learner_is_registered():
     """A file with a concrete learner is found by its name; one whose algorithm is another name is not."""
-    for path in (PACKAGE / "learners").glob("*.py"):
-        named = re.findall(r'^    algorithm: ClassVar\[str\] = "(\w+)"', path.read_text(), re.M)
+    for path in (PACKAGE / "learners").glob("[!_]*.py"):
+        module = importlib.import_module(f"odl.learners.{path.stem}")
+        classes = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+        named = [vars(one)["algorithm"] for one in classes if vars(one).get("algorithm")]
         assert named in ([], [path.stem]), f"{path.name} has the algorithm {named}; name the file like it"
+        assert (path.stem in learners.LEARNERS) == bool(named)
     for name in learners.LEARNERS:
         assert learners.learner_class(name).algorithm == name
+
+
+def test_asking_for_a_learner_imports_no_other():
+    code = "import sys; from odl import learners; learners.make('levels'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    imported = {name.removeprefix("odl.learners.") for name in loaded if name.startswith("odl.learners.")}
+    assert imported & set(learners.LEARNERS) == {"adaptive", "levels"}  # whose atoms are those of adaptive
 
 
 def test_the_registry_knows_every_experiment_and_its_parts():

@@ -79,8 +79,10 @@ class LearnerSettings:
 
     def _known(self):
         """Return the hyper-parameters of the learner; none where it is not known, which `fit` refuses."""
-        known = isinstance(self.learner, str) and self.learner in learners.LEARNERS
-        return parameters(learners.learner_class(self.learner)) if known else {}
+        try:
+            return parameters(learners.learner_class(self.learner))
+        except ParameterError:
+            return {}
 
     def _model(self):
         """Return the learner, checked."""

@@ -1,7 +1,5 @@
 """The functions of the steps, by the names of their arguments (`odl.config.steps`)."""
 
-from odl.errors import ParameterError
-
 
 def share(arguments):
     """Read some of a person's files."""
@@ -104,7 +102,6 @@ def prepare(algorithm, say):
     from odl.jobs import compile as ahead
     from odl.jobs import update
 
-    if algorithm not in learners.LEARNERS:
-        raise ParameterError(f"algorithm is {algorithm!r}", f"one of {', '.join(learners.LEARNERS)}", "correct it")
+    learners.learner_class(algorithm)
     if list(ahead.build_all(ahead.needed([algorithm]), say)):
         update.warm_up(algorithm)

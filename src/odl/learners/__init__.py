@@ -1,12 +1,14 @@
 """Registry of the learners: one algorithm a file, imported when it is asked for.
 
-A file is a learner if it defines a class whose class attribute ``algorithm`` is the file's name.
+A file is a learner if it defines a class whose class attribute ``algorithm`` is the file's name. `LEARNERS` has the
+names of all: only who asks for it imports every file.
 """
 
 import difflib
+import functools
 import os
+import pkgutil
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from odl.errors import CheckpointError, ParameterError
@@ -14,12 +16,6 @@ from odl.learners import base
 from odl.learners.base import Learner, Scores, State, parameters
 from odl.learners.sparse_atoms import widen
 
-# Files that define a learner of their name; read, not imported, so that asking for one imports no other.
-LEARNERS = tuple(
-    path.stem
-    for path in sorted(Path(__file__).parent.glob("*.py"))
-    if f'    algorithm: ClassVar[str] = "{path.stem}"\n' in path.read_text(encoding="utf-8")
-)
 KINDS = {float: "number", int: "integer", bool: "boolean", str: "string"}
 
 __all__ = ["LEARNERS", "Learner", "Scores", "State", "learner_class", "make", "resume", "schema", "widen"]
@@ -39,10 +35,34 @@ def learner_class(algorithm: str) -> type[Learner]:
     >>> learners.learner_class("dual_averaging").__name__
     'DualAveraging'
     """
-    if algorithm not in LEARNERS:
-        raise _unknown("algorithm", algorithm, LEARNERS)
-    members = vars(import_module(f"odl.learners.{algorithm}")).values()
-    return next(one for one in members if isinstance(one, type) and vars(one).get("algorithm") == algorithm)
+    learner = _defined(algorithm) if isinstance(algorithm, str) and algorithm in _files() else None
+    if learner is None:
+        raise _unknown("algorithm", algorithm, _names())
+    return learner
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    if name == "LEARNERS":
+        return _names()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@functools.cache
+def _files():
+    """Return the names of the files beside this one."""
+    return {module.name for module in pkgutil.iter_modules(__path__)}
+
+
+@functools.cache
+def _names():
+    """Return the names of all algorithms."""
+    return tuple(name for name in sorted(_files()) if _defined(name))
+
+
+def _defined(name):
+    """Return the learner that a file defines under its own name, or None."""
+    members = vars(import_module(f"odl.learners.{name}")).values()
+    return next((one for one in members if isinstance(one, type) and vars(one).get("algorithm") == name), None)
 
 
 def make(algorithm: str, **settings: Any) -> Learner:
@@ -125,7 +145,7 @@ def schema() -> dict[str, dict]:
     >>> learners.schema()["projected_gradient"]["eta"]
     {'type': 'number', 'default': 11.0, 'exclusiveMinimum': 0}
     """
-    return {algorithm: _properties(learner_class(algorithm)) for algorithm in LEARNERS}
+    return {algorithm: _properties(learner_class(algorithm)) for algorithm in _names()}
 
 
 def _properties(learner):

@@ -6,8 +6,7 @@ from reference import atc, learned
 from scipy.optimize import minimize
 
 from odl.distributed import models
-from odl.distributed.consensus_admm import consensus_admm
-from odl.distributed.inference import Share, average, diffuse, share_all
+from odl.distributed.inference import Share, average, consensus_admm, diffuse, share_all
 from odl.distributed.networks import network
 from odl.errors import ParameterError
 

@@ -10,10 +10,10 @@ from scipy.optimize import minimize
 from odl import learners, novelty
 from odl.coding import lars
 from odl.corpora import read
-from odl.dictionary import l2
 from odl.errors import ParameterError
 from odl.evaluation import metrics
 from odl.files import checkpoints
+from odl.learners.batch_l2 import fit, update_dictionary
 from odl.learners.sparse_atoms import new_atoms
 from odl.stream import batching, features
 
@@ -48,7 +48,7 @@ def test_many_sweeps_reach_the_constrained_minimum(rng):
     """Against SLSQP on all entries at once."""
     for _ in range(3):
         P, X = sparse.csr_array(rng.random((12, 5))), sparse.csr_array(rng.random((12, 3)) * 2)
-        A = l2.update_dictionary(P, X, atoms(rng, 5, 3), sweeps=3000)
+        A = update_dictionary(P, X, atoms(rng, 5, 3), sweeps=3000)
 
         def loss(a, P=P, X=X):
             error = P.toarray() - X.toarray() @ a.reshape(5, 3).T
@@ -64,7 +64,7 @@ def test_many_sweeps_reach_the_constrained_minimum(rng):
 def test_one_block_is_exact(rng):
     """One atom: the best of many feasible ones, and the formula."""
     P, X = sparse.csr_array(rng.random((9, 4))), sparse.csr_array(rng.random((9, 1)))
-    A = l2.update_dictionary(P, X, atoms(rng, 4, 1))
+    A = update_dictionary(P, X, atoms(rng, 4, 1))
     least = squared(P, X, A)
     for _ in range(300):
         other = np.maximum(A.toarray() + 0.1 * rng.normal(size=(4, 1)), 0.0)
@@ -77,7 +77,7 @@ def test_every_sweep_goes_down_and_stays_feasible(P, rng, size):
     A = atoms(rng)
     losses = [squared(P, X, A)]
     for _ in range(5):
-        A = l2.update_dictionary(P, X, A)
+        A = update_dictionary(P, X, A)
         losses.append(squared(P, X, A))
         assert A.data.min() > 0.0 and np.linalg.norm(A.toarray(), axis=0).max() <= 1 + 1e-12
     assert all(after <= before + 1e-12 * losses[0] for before, after in itertools.pairwise(losses))
@@ -87,7 +87,7 @@ def test_every_sweep_goes_down_and_stays_feasible(P, rng, size):
 def test_atoms_without_documents_stay_and_terms_come_from_documents(P, rng):
     X = sparse.csr_array(np.where(np.arange(6) == 2, 0.0, rng.random((80, 6)) * (rng.random((80, 6)) < 0.1)))
     A = atoms(rng)
-    after = l2.update_dictionary(P, X, A).toarray()
+    after = update_dictionary(P, X, A).toarray()
     assert np.array_equal(after[:, 2], A.toarray()[:, 2])
     used = (X.T @ P).toarray().T > 0
     assert not (after[:, [0, 1, 3, 4, 5]] > 0)[~used[:, [0, 1, 3, 4, 5]]].any()
@@ -102,9 +102,9 @@ def test_refused(P, rng):
         ((P, -X, A), "negative codes"),
     ]:
         with pytest.raises(ParameterError, match=words):
-            l2.update_dictionary(*arguments)
+            update_dictionary(*arguments)
     with pytest.raises(ParameterError, match="sweeps"):
-        l2.update_dictionary(P, X, A, sweeps=0)
+        update_dictionary(P, X, A, sweeps=0)
 
 
 # The alternation
@@ -112,7 +112,7 @@ def test_refused(P, rng):
 
 @pytest.mark.parametrize("lam", [0.0, 0.1, 0.5])
 def test_the_objective_never_rises(P, rng, lam):
-    found = l2.fit(P, atoms(rng), lam, alternations=40, tolerance=0.0)
+    found = fit(P, atoms(rng), lam, alternations=40, tolerance=0.0)
     assert len(found.trace) > 3
     assert all(after <= before * (1 + 1e-12) for before, after in itertools.pairwise(found.trace))
     assert found.trace[-1] < found.trace[0]
@@ -120,15 +120,15 @@ def test_the_objective_never_rises(P, rng, lam):
 
 def test_the_tolerance_ends_it(P, rng):
     A = atoms(rng)
-    trace = l2.fit(P, A, 0.1, alternations=100, tolerance=1e-2).trace
+    trace = fit(P, A, 0.1, alternations=100, tolerance=1e-2).trace
     falls = [(before - after) / before for before, after in itertools.pairwise(trace)]
     assert all(fall > 1e-2 for fall in falls[:-1]) and falls[-1] <= 1e-2
-    assert (l2.fit(P, A, 0.1, alternations=0).A != A).nnz == 0
+    assert (fit(P, A, 0.1, alternations=0).A != A).nnz == 0
 
 
 def test_a_large_penalty_leaves_everything_unexplained(P, rng):
     A = atoms(rng)
-    found = l2.fit(P, A, 10.0)
+    found = fit(P, A, 10.0)
     assert found.X.nnz == 0 and (found.A != A).nnz == 0
     assert found.trace == pytest.approx([40.0, 40.0])
 
@@ -148,7 +148,7 @@ def test_reaches_what_scikit_learn_reaches(P, rng):
     ours = []
     for _ in range(2):
         A = learners.sparse_atoms.draw_atoms(P, 5, rng, norm="l2")
-        ours.append(l2.fit(P, A, 0.1, alternations=300, tolerance=1e-8).trace[-1])
+        ours.append(fit(P, A, 0.1, alternations=300, tolerance=1e-8).trace[-1])
     assert min(ours) <= 1.02 * min(values)
 
 
@@ -235,7 +235,7 @@ def test_without_growth_one_batch_is_plain_alternation(P, rng):
     learner = learners.make("batch_l2", rounds=4, growth=0)
     state = learner.start(P, 6, rng)
     after = learner.learn(state, P, None, [])
-    plain = l2.fit(P, state.dictionary, 0.1, alternations=10, tolerance=1e-3)
+    plain = fit(P, state.dictionary, 0.1, alternations=10, tolerance=1e-3)
     assert (after.dictionary != plain.A).nnz == 0
 
 

@@ -182,9 +182,9 @@ def _run(args):
         with _recording(args):
             args.function(args)
         if getattr(args, "costs", None):
-            from odl.jobs import costs
+            from odl.cli import recording
 
-            costs.write(args.costs)
+            recording.write_costs(args.costs)
         sys.stdout.flush()
     except OdlError as error:
         _say(f"odl {args.command}: {error}")

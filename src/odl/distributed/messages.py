@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.distributed.coding import safe_step
-from odl.distributed.inference import Share, diffuse
+from odl.distributed.inference import Share, average, diffuse
 from odl.errors import OdlError, ParameterError
 
 INSTALL = "pip install 'online-dictionary-learning[mpi]'"
@@ -221,9 +221,6 @@ class Ranks:
         return [row.tobytes().hex() for row in self._gather(mine, np.diff(self.starts))]
 
 
-STEP = 0.01  # of the averaging of the score, as in `odl.distributed.inference.average`
-
-
 class Inferred(NamedTuple):
     """What a rank knows of a batch.
 
@@ -301,7 +298,7 @@ class Agents:
             blocks[:] = [learned(*each, step) for each in zip(blocks, inference.nu, inference.codes, strict=True)]
 
     def average(self, costs, iterations):
-        """Let the own agents find the scores of documents, as `odl.distributed.inference.average` does.
+        """Let the own agents find the scores of documents by `odl.distributed.inference.average`.
 
         Parameters
         ----------
@@ -312,7 +309,7 @@ class Agents:
         -------
         ndarray, shape (own agents, n_documents)
         """
-        weights, scores = self.ranks.network.weights[self.ranks.agents][:, self.ranks.heard], -costs
-        for _ in range(iterations):
-            scores = weights @ self.ranks.exchange(scores - STEP * (scores + costs))
-        return self.ranks.network.n_agents * scores
+        weights, n_agents = self.ranks.network.weights, self.ranks.network.n_agents
+        own = weights[self.ranks.heard][:, self.ranks.agents]
+        hooks = {"n_agents": n_agents, "exchange": self.ranks.exchange}
+        return average(costs.T, own, iterations=iterations, **hooks)[0].T

@@ -14,8 +14,7 @@ from scipy import sparse
 
 from odl.corpora import tdt2
 from odl.distributed import coding, models, networks
-from odl.distributed.consensus_admm import consensus_admm
-from odl.distributed.inference import diffuse, share_all
+from odl.distributed.inference import consensus_admm, diffuse, share_all
 from odl.errors import ParameterError
 from odl.files import tables
 from odl.learners.diffusion import Diffusion

@@ -11,7 +11,7 @@ from conftest import ROOT
 from test_report import Checker
 
 from odl import cli
-from odl.alerts import feedback, read
+from odl.alerts import breakdown, feedback, read
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
@@ -80,10 +80,11 @@ def test_every_alert_is_a_row_with_its_reasons(watch):
         assert row.count("<td") == row.count("</td>") == 6
         assert alert.title in row and f">{alert.score:.3f}<" in row and f'data-order="{alert.tail:.3g}"' in row
         assert row.startswith("<tr class=f>") == alert.folded
-        for reason in alert.reasons[:3]:
-            assert f"{reason.word}\u00a0{100 * reason.share / alert.score:.0f}\u00a0%" in row
+        for part in breakdown.parts(alert):
+            assert part.text("\u00a0") in row
     assert (
-        "From its context: 20\u00a0%" in rows[0] and "Nearest known: market, price (alike 31\u00a0%), as in" in rows[0]
+        "The other documents of its batch: context 20\u00a0%" in rows[0]
+        and "Nearest known: market, price (alike 31\u00a0%), as in" in rows[0]
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts import periods, read, reasons, show
-from odl.alerts.model import NONE, Alert, Near, Reason
+from odl.alerts.model import NONE, Alert, Near, Reason, Rest
 from odl.evaluation.scores import read_scores
 from odl.files import storage
 from odl.files.escaping import heading, visible
@@ -18,6 +18,7 @@ from odl.stream.weighting import weigh
 
 MEMBERS = 20  # documents of a topic that are listed
 ROUNDING = 1e-6  # shares are stored in single precision
+DOWN = 3  # words that lower a score, which are named
 ROWS = 20  # words of a document that are listed in text
 
 
@@ -84,6 +85,7 @@ def document(place, t, row, watch):
     leading = int(shared[terms].sum())
     span = slice(counts.indptr[row], counts.indptr[row + 1])
     shares = dict(zip(counts.indices[span].tolist(), words.data[span].tolist(), strict=True))
+    rest = Rest(*reasons.left_over(words, row, shared, terms))
     terms += sorted(shares.keys() - set(terms), key=lambda term: -shares[term])
     number, named = int(record.topic[row]), data.words_of(row)
     topic = watch.topics.get(number)
@@ -96,7 +98,7 @@ def document(place, t, row, watch):
         tail=float(record.tail[row]), topic=number, topic_name=topic.name if topic else (), state=state, folded=False,
         reasons=tuple(Reason(visible(named[term]), shares[term]) for term in terms),
         context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=leading,
-        own=sum(share for term, share in shares.items() if not shared[term]),
+        own=sum(share for term, share in shares.items() if not shared[term]), rest=rest,
     )  # fmt: skip
     return alert, earlier(place, data, row)
 
@@ -181,17 +183,7 @@ def document_text(alert, before, warm_up):
     if alert.topic:
         lines.append(f"  topic {alert.topic} [{alert.state}] {' '.join(alert.topic_name)}")
     lines += ["", "  share of the score   word"]
-    for reason in alert.reasons[:ROWS]:
-        lines.append(f"  {reason.share:8.4f}  {100 * reason.share / (alert.score or 1):5.1f} %   {reason.word}")
-    if any(reason.share < -ROUNDING for reason in alert.reasons[:ROWS]):
-        lines.append("  (below 0: the word speaks for what is known)")
-    rest = alert.reasons[ROWS:]
-    if rest:
-        part = sum(reason.share for reason in rest)
-        lines.append(f"  {part:8.4f}  {100 * part / (alert.score or 1):5.1f} %   ({len(rest)} more words)")
-    if abs(alert.context) > ROUNDING:
-        share = f"  {alert.context:8.4f}  {100 * alert.context / (alert.score or 1):5.1f} %"
-        lines.append(f"{share}   (context: what no word of it has)")
+    lines += _table(alert)
     for near in alert.nearest:
         topic = f", topic {near.topic}" if near.topic else ""
         sample = f", e.g. {near.id}" if near.id else ""
@@ -201,6 +193,23 @@ def document_text(alert, before, warm_up):
         where = ", ".join(part for part in (show.date_of(before.time), f"period {before.t}") if part)
         lines.append(f"  most similar before: {before.id} (cosine {before.likeness:.2f}, {where}) {before.title[:80]}")
     return "\n".join(lines)
+
+
+def _table(alert):
+    """Return the shares of a score, a line each: words up to `ROWS`, the others summed up, what pulls down apart."""
+    up = [reason for reason in alert.reasons if reason.share > 0]
+    low = [reason for reason in reversed(alert.reasons) if reason.share < -ROUNDING]
+    rows = [(reason.share, reason.word) for reason in up[:ROWS]]
+    if rest := up[ROWS:]:
+        most = 100 * rest[0].share / (alert.score or 1)
+        rows.append((sum(reason.share for reason in rest), f"({len(rest)} more words, none above {most:.1f} %)"))
+    if low:
+        few = ", ".join(reason.word for reason in low[:DOWN])
+        more = f" and {len(low) - DOWN} more" if len(low) > DOWN else ""
+        rows.append((sum(reason.share for reason in low), f"({few}{more}: what speaks for what is known)"))
+    if abs(alert.context) > ROUNDING:
+        rows.append((alert.context, "(context: what no word of it has)"))
+    return [f"  {share:8.4f}  {100 * share / (alert.score or 1):5.1f} %   {text}" for share, text in rows]
 
 
 def topic_text(watch, number):

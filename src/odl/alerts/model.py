@@ -25,6 +25,28 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Rest:
+    """Words of other documents as well that are not among the `reasons` of an alert.
+
+    Attributes
+    ----------
+    words : int
+        Those that raise the score.
+    largest : float
+        Largest share of one of them.
+    low : int
+        Those that lower it.
+    down : float
+        Their shares together, at most 0.
+    """
+
+    words: int
+    largest: float
+    low: int
+    down: float
+
+
+@dataclass(frozen=True)
 class Near:
     """What was known and most like a document.
 
@@ -93,6 +115,8 @@ class Alert:
         Reasons that other documents have as well.
     own : float
         Share of the score of all words that no other document had up to then.
+    rest : Rest or None
+        What is not among the reasons; None where it was not kept (`alerts.rest`).
     """
 
     t: int
@@ -116,6 +140,7 @@ class Alert:
     feedback: str = ""
     led: int = 0
     own: float = 0.0
+    rest: Rest | None = None
 
 
 @dataclass(frozen=True)

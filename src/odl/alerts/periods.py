@@ -18,6 +18,7 @@ KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
 FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
+SPARED = ("gate", "rest")  # of an item, where it is empty
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -38,6 +39,8 @@ class Item:
         Share of all words that no other document has.
     near : list of (str, str)
         Words of the nearest atoms, separated by spaces, and the id of a document of each.
+    rest : list, or None
+        Values of `odl.alerts.model.Rest`; None where they are not kept.
     gate : str
         The gate that it opens, one of `odl.alerts.gates.GATES`; empty for none.
     """
@@ -55,6 +58,7 @@ class Item:
     own: float
     near: list
     gate: str = ""
+    rest: list | None = None
 
 
 @dataclass
@@ -174,10 +178,9 @@ def write(path, record, carried):
 
 
 def _line(item):
-    """Return an item as JSON; one that opens no gate has no key for it."""
-    return json.dumps(
-        {name: value for name, value in vars(item).items() if name != "gate" or value}, ensure_ascii=False
-    )
+    """Return an item as JSON, without a key for what it does not have."""
+    held = {name: value for name, value in vars(item).items() if value or name not in SPARED}
+    return json.dumps(held, ensure_ascii=False)
 
 
 def _write_memory(group, carried):

@@ -9,7 +9,7 @@ import numpy as np
 
 from odl.alerts import feedback, periods
 from odl.alerts.gates import GATES
-from odl.alerts.model import NONE, Alert, Near, Period, Reason, Topic, Watch, Withheld
+from odl.alerts.model import NONE, Alert, Near, Period, Reason, Rest, Topic, Watch, Withheld
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -361,6 +361,7 @@ def _alert(record, item, place, number, topics, state, folded, following, atoms)
         folded=folded, context=float(record.context[row]), nearest=tuple(nearest),
         reasons=tuple(Reason(visible(word), share) for word, share in item.words),
         feedback="follow" if following else "", led=item.led, own=item.own,
+        rest=Rest(*item.rest) if item.rest else None,
     )  # fmt: skip
 
 

@@ -159,6 +159,15 @@ def nearest(P, A, most):
     return [[pair for pair in pairs if pair[1] > 0] for pairs in leading(cosines, most)]
 
 
+def left_over(words, row, shared, terms):
+    """Return what `odl.alerts.model.Rest` is made of: of a document's shared words those that are not in `terms`."""
+    span = slice(words.indptr[row], words.indptr[row + 1])
+    others = shared[words.indices[span]] & ~np.isin(words.indices[span], terms)
+    parts = words.data[span][others].astype(np.float64)
+    up, low = parts[parts > 0], parts[parts < 0]
+    return [len(up), float(up.max(initial=0.0)), len(low), float(low.sum())]
+
+
 def lead(words, row, shared, most=5):
     """Return the terms that tell why a document is flagged, heaviest first.
 

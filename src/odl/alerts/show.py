@@ -4,9 +4,10 @@ import csv
 import io
 import json
 import re
+import textwrap
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
+from odl.alerts import breakdown
 from odl.alerts.feedback import Verdicts
 from odl.alerts.model import NONE, VERSION
 from odl.errors import ParameterError
@@ -14,8 +15,7 @@ from odl.files.documents import NO_TIME
 from odl.files.escaping import guarded
 
 WIDTH = 110
-WORDS, OWN = 6, 3  # reasons of an item that are shown, and words that no other document has
-LEAST = 0.01  # share of a score below which nothing is named
+BECAUSE = "      because: "
 UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 COLUMNS = (
@@ -75,6 +75,8 @@ def as_map(alert, period, earlier=None):
         "folded": alert.folded,
         "reasons": [[reason.word, reason.share] for reason in alert.reasons],
         "own": alert.own,
+        "rest": vars(alert.rest) if alert.rest else None,
+        "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(alert)],
         "context": alert.context,
         "nearest": [
             {
@@ -188,69 +190,6 @@ def closing(watch, period):
     return lines
 
 
-class Shares(NamedTuple):
-    """Reasons of an alert in per cent of its score; a part that is less than 1 % of it is empty.
-
-    Attributes
-    ----------
-    shared : str
-        Words that other documents have as well: the heaviest by name, the others summed up if that is above 0.
-    own : str
-        Words that no other document had up to then, summed up.
-    context : str
-    """
-
-    shared: str
-    own: str
-    context: str
-
-
-def named(alert, most=WORDS):
-    """Return the reasons that are worth a name: words of other documents as well, each 1 % of the score or more."""
-    return [reason for reason in alert.reasons[: min(most, alert.led)] if reason.share >= LEAST * abs(alert.score)]
-
-
-def shares(alert, most=WORDS, space=" "):
-    """Return the reasons of an alert as they are read, on a terminal and on a page.
-
-    Parameters
-    ----------
-    alert : odl.alerts.model.Alert
-    most : int
-        Words at most that are named.
-    space : str
-        Before a share and its sign.
-
-    Returns
-    -------
-    Shares
-    """
-    total = abs(alert.score) or 1.0
-
-    def percent(share):
-        return f"{100 * share / total:.0f}{space}%"
-
-    heaviest = named(alert, most)
-    parts = [f"{reason.word}{space}{percent(reason.share)}" for reason in heaviest]
-    rest = alert.score - alert.context - alert.own - sum(reason.share for reason in heaviest)
-    if rest >= LEAST * total:
-        others = [reason.share for reason in alert.reasons[len(heaviest) : alert.led]]  # the largest is the first
-        highest = max([LEAST * total, *others[:1]])
-        limit = f" (none above {percent(highest)})" * (highest < rest)
-        parts.append(f"{'other words' if heaviest else 'shared words'} {percent(rest)}{limit}")
-    words = " ".join(reason.word for reason in alert.reasons[alert.led :][:OWN])
-    alone = percent(alert.own) + f" ({words})" * bool(words) if abs(alert.own) >= LEAST * total else ""
-    context = percent(alert.context) if abs(alert.context) >= LEAST * total else ""
-    return Shares(", ".join(parts), alone, context)
-
-
-def reasons(alert, most=WORDS):
-    """Return the reasons of an alert in a line; words that only it has come last but for its context."""
-    told = shares(alert, most)
-    parts = [told.shared, told.own and f"words of its own {told.own}", told.context and f"(context {told.context})"]
-    return ", ".join(filter(None, parts))
-
-
 def place(alert):
     """Return date, source and address of a document, as far as they are known."""
     source = alert.source + (f":{alert.line}" if alert.source and alert.line else "")
@@ -273,15 +212,15 @@ def _item(alert, shown):
     where = place(alert)
     return [
         _cut(f"{alert.rank:4d}  {alert.title or alert.id}", WIDTH - len(more + mark)) + more + mark,
-        _because(alert),
+        *_because(alert),
         f"      id: {alert.id}" + (f"  ({where})" if where else ""),
     ]
 
 
 def _because(alert):
-    """Return the reasons as a line of a terminal, with as many words as it has room for."""
-    lines = [f"      because: {reasons(alert, most)}" for most in range(WORDS, 0, -1)]
-    return next((line for line in lines if len(line) <= WIDTH), _cut(lines[-1], WIDTH))
+    """Return the reasons as lines of a terminal."""
+    lines = textwrap.wrap(breakdown.line(alert), WIDTH - len(BECAUSE), break_on_hyphens=False)
+    return [(" " * len(BECAUSE) if place else BECAUSE) + text for place, text in enumerate(lines)]
 
 
 def _cut(text, width):
@@ -300,7 +239,7 @@ def as_markdown(watch, periods):
                 more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
                 where = place(alert)
                 lines.append(f"{alert.rank}. {_linked(alert)}{more}  ")
-                lines.append(f"   because: {escaped(reasons(alert))}  ")
+                lines.append(f"   because: {escaped(breakdown.line(alert))}  ")
                 lines.append(f"   {escaped(alert.id)}" + (f" ({escaped(where)})" if where else ""))
             folded = sum(alert.folded for alert in alerts)
             lines += [f"   and {folded} more"] * (folded > 0) + [""]

@@ -78,7 +78,7 @@ def text(report, name, folder):
         f"sources: {_flow([_from(folder, source) for source in report.sources])}",
         f"options: {_flow(report.options)}",
         f"batches: {_flow(report.batches)}",
-        "alerts: {gates: true}",
+        "alerts: {gates: true, rest: true}",
     ]
     return "\n".join(lines) + "\n"
 

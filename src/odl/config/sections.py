@@ -12,7 +12,7 @@ SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
 NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
-EARLIER: dict[str, Any] = {"gates": False}
+EARLIER: dict[str, Any] = {"gates": False, "rest": False}
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,9 @@ class Alerts(Section):
     terms: int = setting(5, "most words of a topic's name", "words", minimum=1)
     gates: bool = setting(
         False, "whether a period has alerts only where words, a new topic or a document pass a level for the period"
+    )
+    rest: bool = setting(
+        False, "whether it is kept how many further words raise and lower the score of an item, and by how much"
     )
 
     def check(self) -> None:

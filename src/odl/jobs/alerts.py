@@ -241,6 +241,7 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
                 words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
                 own=float(sum(part for term, part in parts.items() if not shared[term])),
+                rest=reasons.left_over(words, row, shared, terms) if record.settings["rest"] else None,
                 near=[(tops[atom], _at(carried.documents, atom)) for atom in record.near[row].tolist() if atom >= 0],
             )
         )

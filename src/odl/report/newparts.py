@@ -1,7 +1,7 @@
 """The parts of the page about what is new: the latest period, those before, topics over time, the table of alerts."""
 
+from odl.alerts.breakdown import LEAST
 from odl.alerts.model import NONE
-from odl.alerts.show import LEAST
 from odl.report.newcharts import course
 from odl.report.newtext import (
     badge,

@@ -3,13 +3,18 @@
 import re
 from urllib.parse import urlsplit
 
-from odl.alerts import show
+from odl.alerts import breakdown, show
 from odl.files.documents import NO_TIME
 from odl.report.page import details, element
 
 SCHEMES = ("http", "https", "mailto")
 LEADING = 4  # words of a reason that stand in a line
-LISTED = 8  # and with their shares, where it is unfolded
+KINDS = {
+    "Words that others share": ("word", "more"),
+    "Words of its own": ("own",),
+    "Pulls down": ("down",),
+    "The other documents of its batch": ("context",),
+}  # of the parts of a score
 LONG = 160  # characters of a title that are shown
 
 
@@ -85,18 +90,15 @@ def where(alert):
 
 def leading(alert, most=LEADING):
     """Return the words that lead the reasons of an item; all reasons summed up where none is worth a name."""
-    return ", ".join(reason.word for reason in show.named(alert, most)) or show.reasons(alert)
+    return ", ".join(reason.word for reason in breakdown.named(alert, most)) or breakdown.line(alert)
 
 
 def reasons(alert):
     """Return (term, text) of everything about an item that is known beside its title."""
-    lines, told = [], show.shares(alert, LISTED, "\u00a0")
-    if told.shared:
-        lines.append(("Words that others share", told.shared))
-    if told.own:
-        lines.append(("Words of its own", told.own))
-    if told.context:
-        lines.append(("From its context", f"{told.context}: the other documents of its batch"))
+    lines, told = [], breakdown.parts(alert)
+    for term, kinds in KINDS.items():
+        if texts := [part.text("\u00a0") for part in told if part.kind in kinds]:
+            lines.append((term, ", ".join(texts)))
     for near in alert.nearest[:1]:
         text = f"{', '.join(near.words)} (alike {percent(near.likeness)})"
         lines.append(("Nearest known", text + (f", as in {near.id}" if near.id else "")))

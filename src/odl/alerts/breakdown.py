@@ -1,0 +1,131 @@
+"""Breakdown of a score into printed parts: words by name, further words, words of its own, words that pull down."""
+
+import math
+from typing import NamedTuple
+
+HALF = 0.5  # share of a score up to which words are named
+WORDS, OWN = 12, 3  # words at most that are named, and of those that no other document has
+LEAST = 0.01  # share of a score below which nothing is named
+
+
+class Part(NamedTuple):
+    """A part of a score as it is read.
+
+    Attributes
+    ----------
+    kind : str
+        "word", "more", "own", "down" or "context".
+    label : str
+    percent : int
+        Of the score. Those of all parts add up to 100, where the score is above 0.
+    note : str
+        What else is known of it, empty for nothing.
+    """
+
+    kind: str
+    label: str
+    percent: int
+    note: str = ""
+
+    def text(self, space=" "):
+        """Return label, share and note in a line; `space` stands before the sign of the share."""
+        note = f" ({self.note.replace(' %', f'{space}%')})" if self.note else ""
+        return f"{self.label} {self.percent}{space}%{note}"
+
+
+def named(alert, most=WORDS):
+    """Return the words that are named: of other documents as well, each 1 % of the score or more, up to half of it."""
+    total, words, sum_of = abs(alert.score), [], 0.0
+    for reason in alert.reasons[: min(most, alert.led)]:
+        if sum_of >= HALF * total or reason.share < LEAST * total:
+            break
+        words.append(reason)
+        sum_of += reason.share
+    return words
+
+
+def parts(alert, most=WORDS):
+    """Return the parts of a score, those of words first.
+
+    Parameters
+    ----------
+    alert : odl.alerts.model.Alert
+    most : int
+        Words at most that are named.
+
+    Returns
+    -------
+    list of Part
+        A part that is less than half a per cent after rounding is left out: the others add up even so.
+    """
+    heads, total = named(alert, most), abs(alert.score) or 1.0
+    found = [("word", reason.word, reason.share, "") for reason in heads]
+    down = alert.rest.down if alert.rest else 0.0
+    more = alert.score - alert.context - alert.own - down - sum(reason.share for reason in heads)
+    found.append(_further(alert, heads, more, total))
+    own = " ".join(reason.word for reason in alert.reasons[alert.led :][:OWN] if reason.share > 0)
+    found.append(("own", "words of its own", alert.own, own))
+    if alert.rest:
+        found.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
+    found.append(("context", "context", alert.context, ""))
+    whole = apportioned([100 * share / total for _, _, share, _ in found])
+    rows = zip(found, whole, strict=True)
+    return [Part(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
+
+
+def _words(count, kind=""):
+    return f"{count:,} {kind}word{'s' * (count != 1)}"
+
+
+def _further(alert, heads, share, total):
+    """Return the part of the words that no name stands for."""
+    if share < 0:
+        return "down", "other words that pull down", share, ""
+    stored = [reason.share for reason in alert.reasons[len(heads) : alert.led]]  # the largest is the first
+    if not alert.rest:
+        label = "other words" if heads else "shared words"
+        bound = max([LEAST * total, *stored[:1]])
+    else:
+        count = len(stored) + alert.rest.words
+        label = f"and {_words(count, 'more ')}" if heads else f"{_words(count)} of other documents as well"
+        bound = stored[0] if stored else alert.rest.largest
+        if count == 1:
+            return "more", label, share, ""
+    return "more", label, share, f"none above {_small(100 * bound / total)} %" * (bound < share)
+
+
+def _small(percent):
+    """Return a bound in per cent: rounded up, with a digit where it is below 1."""
+    if percent >= 1:
+        return f"{math.ceil(percent - 1e-9)}"
+    return f"{max(math.ceil(10 * percent - 1e-9), 1) / 10:.1f}".removeprefix("0") if percent < 0.95 else "1"
+
+
+def apportioned(values):
+    """Return whole numbers near these that add up to their rounded sum (largest remainders).
+
+    Parameters
+    ----------
+    values : sequence of float
+
+    Returns
+    -------
+    list of int
+
+    Examples
+    --------
+    >>> from odl.alerts.breakdown import apportioned
+    >>> apportioned([33.4, 33.4, 33.2]), apportioned([70.5, 40.0, -10.5])
+    ([34, 33, 33], [71, 40, -11])
+    """
+    whole = [math.floor(value) for value in values]
+    left = round(sum(values)) - sum(whole)
+    order = sorted(range(len(values)), key=lambda at: (whole[at] - values[at], at))
+    for at in order[:left]:
+        whole[at] += 1
+    return whole
+
+
+def line(alert, most=WORDS, space=" "):
+    """Return the reasons of an alert in a line."""
+    return ", ".join(part.text(space) for part in parts(alert, most))

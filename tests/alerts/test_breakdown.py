@@ -1,0 +1,80 @@
+"""Printed parts of a score: they add up, for any shares, and say what they leave out."""
+
+import re
+from dataclasses import replace
+
+import newpages
+import numpy as np
+import pytest
+import watched
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odl.alerts import breakdown, read, show
+from odl.alerts.model import Reason, Rest
+
+SHARES = st.lists(st.floats(-1, 1, allow_nan=False), max_size=30)
+
+
+def alert(shares, own=(), context=0.0, kept=12, rest=True):
+    """An alert with these shares, in the order in which a period keeps them."""
+    up, low = sorted((x for x in shares if x > 0), reverse=True), [x for x in shares if x <= 0]
+    reasons = [Reason(f"w{i}", x) for i, x in enumerate(up[:kept])]
+    reasons += [Reason(f"own{i}", x) for i, x in enumerate(own)][: max(kept - len(reasons), 0)]
+    left = Rest(len(up[kept:]), max(up[kept:], default=0.0), len(low), sum(low))
+    (plain,) = [each for each in newpages.watch().periods[-1].alerts if each.rank == 1]
+    score = sum(shares) + sum(own) + context
+    return replace(plain, score=score, reasons=tuple(reasons), led=len(up[:kept]), own=sum(own), context=context,
+                   rest=left if rest else None)  # fmt: skip
+
+
+@given(SHARES, SHARES, st.floats(-0.5, 0.5), st.booleans())
+def test_printed_parts_add_up(shares, own, context, rest):
+    each = alert(shares, own, context, rest=rest)
+    if each.score <= 0.05:
+        return
+    printed = [int(number) for number in re.findall(r" (-?\d+) %(?!\))", breakdown.line(each))]
+    assert sum(printed) == 100 and 0 not in printed
+
+
+def test_words_are_named_until_half_of_the_score_is():
+    each = alert([0.3, 0.15, 0.1, 0.1, 0.1, 0.05], own=[0.15, 0.05])
+    assert [part.label for part in breakdown.parts(each) if part.kind == "word"] == ["w0", "w1", "w2"]
+    line = "w0 30 %, w1 15 %, w2 10 %, and 3 more words 25 % (none above 10 %), words of its own 20 % (own0 own1)"
+    assert breakdown.line(each) == line
+    assert breakdown.named(alert([0.6, 0.4]))[-1].word == "w0"
+
+
+def test_what_pulls_down_is_shown_as_that():
+    line = breakdown.line(alert([0.9, 0.3, -0.1, -0.1]))
+    assert line == "w0 90 %, and 1 more word 30 %, 2 words that pull down -20 %"
+    assert breakdown.line(alert([0.6, 0.6, -0.2])).endswith("1 word that pulls down -20 %")
+    assert breakdown.line(alert([0.9, 0.3, -0.2], rest=False)) == "w0 90 %, other words 10 %"
+
+
+def test_many_small_words_have_a_bound():
+    line = breakdown.line(alert([0.001] * 540 + [0.46]))
+    assert line == "w0 46 %, and 540 more words 54 % (none above .1 %)"
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=20))
+def test_largest_remainders(values):
+    whole = breakdown.apportioned(values)
+    assert sum(whole) == round(sum(values)) and all(abs(a - b) < 1 + 1e-9 for a, b in zip(whole, values, strict=True))
+
+
+@pytest.mark.parametrize("rest", [False, True])
+def test_a_stream_adds_up(tmp_path, rest):
+    """In all forms; with context, which only a score of the batch has."""
+    run = watched.run_of("adaptive", 20, context=0.4, contrast=0.3)
+    watched.follow(tmp_path, run, watched.LAUNCHES[:7], {"rest": rest})
+    watch, n = read.alerts_of(tmp_path), 0
+    for each in [each for period in watch.periods for each in period.alerts]:
+        n += 1
+        held = show.as_map(each, watch.periods[each.t])
+        assert sum(percent for _, _, percent in held["parts"]) == 100 and (held["rest"] is not None) == rest
+        if rest:
+            low = each.score - each.context - each.own - sum(reason.share for reason in each.reasons[: each.led])
+            assert each.rest.words * each.rest.largest + each.rest.down >= low - 1e-6
+            assert np.isclose(low, each.rest.down, atol=1e-6) or each.rest.words
+    assert n > 10

@@ -16,7 +16,7 @@ from conftest import ROOT
 from fuzz_world import ALGORITHMS, rows, run_of
 
 from odl import config, corpora, detector, learners, novelty, trees
-from odl.arguments import parse_map
+from odl.cli.declare import parse_map
 from odl.corpora import arxiv_cs, checks, download, lung, news20, nips, originals, reuters21578, scipydocs
 from odl.distributed import networks
 from odl.evaluation import baselines, study, tables

@@ -46,12 +46,10 @@ ROOMS = {
     "detector": BOTH | {"evaluation", "alerts"},
     "rooms": {"errors"},
     "report": {"trees", "evaluation", "alerts", "rooms"} | FILES,
-    "papers": BOTH | {"evaluation", "alerts", "report", "arguments", "cli"},
+    "papers": BOTH | {"evaluation", "alerts", "report", "cli"},
     "jobs": BOTH | {"evaluation", "alerts"},
-    "arguments": {"errors"},
-    "registry": BOTH | {"arguments", "report", "rooms"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
-    "cli": BOTH | {"__init__", "engine", "arguments", "evaluation", "alerts", "report", "jobs", "registry", "rooms"},
+    "cli": BOTH | {"__init__", "engine", "evaluation", "alerts", "report", "jobs", "rooms"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms

@@ -9,7 +9,7 @@ from experimented import TREES, archive, planted, settings_of
 from odl import cli
 from odl.errors import ConfigError, DataError
 from odl.files.tables import read_table, write_json
-from odl.papers import experiments, gaussian, patches, reconstruction
+from odl.papers import experiments, patches, reconstruction
 from odl.papers.common import branched
 from odl.papers.experiments import inpainting, inpainting_cells
 
@@ -119,7 +119,7 @@ class TestStop:
 class TestGaussian:
     def test_moments_are_those_of_numpy(self, rng):
         X = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4)) + 3.0
-        mean, covariance = gaussian.moments(X)
+        mean, covariance = reconstruction.gaussian_moments(X)
         np.testing.assert_allclose(mean, X.mean(axis=0))
         np.testing.assert_allclose(covariance, np.cov(X.T, bias=True))
 
@@ -128,7 +128,9 @@ class TestGaussian:
         covariance = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
         mean = np.array([1.0, 0.0, -1.0])
         known = np.array([[True, False, True], [False, True, False]])
-        found = gaussian.estimates(np.array([[3.0, 99.0, 0.0], [99.0, 2.0, 99.0]]), known, mean, covariance)
+        found = reconstruction.gaussian_estimates(
+            np.array([[3.0, 99.0, 0.0], [99.0, 2.0, 99.0]]), known, mean, covariance
+        )
         # row 0: (1, 1) [[2, .5], [.5, 2]]^-1 (2, 1) = (1, 1) (14/15, 4/15) = 1.2; row 1: halves of 2
         np.testing.assert_allclose(found, [[3.0, 1.2, 0.0], [2.0, 2.0, 0.0]], atol=1e-6)
 
@@ -136,8 +138,8 @@ class TestGaussian:
         """The conditional mean is the least squares prediction from the known entries, which numpy finds by itself."""
         X = rng.normal(size=(4000, 6)) @ rng.normal(size=(6, 6))
         mask = np.array([True, False, True, True, False, True])
-        mean, covariance = gaussian.moments(X)
-        found = gaussian.estimates(X[:50], np.tile(mask, (50, 1)), mean, covariance)
+        mean, covariance = reconstruction.gaussian_moments(X)
+        found = reconstruction.gaussian_estimates(X[:50], np.tile(mask, (50, 1)), mean, covariance)
         inputs = np.column_stack([np.ones(len(X)), X[:, mask]])
         weights = np.linalg.lstsq(inputs, X[:, ~mask], rcond=None)[0]
         np.testing.assert_allclose(found[:, ~mask], inputs[:50] @ weights, atol=1e-5)
@@ -146,11 +148,16 @@ class TestGaussian:
     def test_known_entries_may_depend_on_each_other(self, rng):
         """As those of centred patches do: two of the three are the same, and either says it all."""
         covariance = np.array([[1.0, 1.0, 0.5], [1.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
-        found = gaussian.estimates(np.full((1, 3), 2.0), np.array([[True, True, False]]), np.zeros(3), covariance)
+        found = reconstruction.gaussian_estimates(
+            np.full((1, 3), 2.0), np.array([[True, True, False]]), np.zeros(3), covariance
+        )
         np.testing.assert_allclose(found, [[2.0, 2.0, 1.0]], atol=1e-6)
         X = rng.normal(size=(100, 5))
         X -= X.mean(axis=1, keepdims=True)
-        assert gaussian.errors(X, np.ones(X.shape, bool), *gaussian.moments(X)) == (0.0, 0.0)
+        assert reconstruction.gaussian_errors(X, np.ones(X.shape, bool), *reconstruction.gaussian_moments(X)) == (
+            0.0,
+            0.0,
+        )
 
 
 class TestBeside:

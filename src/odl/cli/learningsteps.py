@@ -4,8 +4,7 @@ import json
 import os
 import sys
 
-from odl.arguments import parse_map, parse_span
-from odl.cli.declare import argument, begins_in, step
+from odl.cli.declare import argument, begins_in, parse_map, parse_span, step
 from odl.errors import ParameterError
 
 STATE = argument("--state", required=True, help="checkpoint to write")

@@ -3,8 +3,7 @@
 import os
 from dataclasses import asdict
 
-from odl.arguments import parse_map
-from odl.cli.declare import argument, step
+from odl.cli.declare import argument, parse_map, step
 from odl.errors import ParameterError
 
 

@@ -4,14 +4,14 @@ A subcommand is declared beside its function (`odl.cli.declare`), in the file of
 """
 
 from odl import rooms
-from odl.cli import completion, folders, learningsteps, pagesteps, streamsteps, tablesteps, triage, upkeep
+from odl.cli import completion, folders, learningsteps, pagesteps, streamsteps, triage, upkeep
 from odl.cli.declare import COMMANDS, STEPS
 
 if rooms.has_papers():
     rooms.papers("stages")
 
 __all__ = ["COMMANDS", "PEOPLE", "PIPELINE", "STEPS", "completion", "folders", "learningsteps", "pagesteps"]
-__all__ += ["streamsteps", "tablesteps", "triage", "upkeep"]
+__all__ += ["streamsteps", "triage", "upkeep"]
 PEOPLE = ("init", "run", "new", "explain", "mute", "follow", "table", "verify", "completion")
 PIPELINE = (  # the steps in the order in which a study takes them
     *("download", "read", "index", "batch", "features", "compile", "score", "update", "ranks", "rank"),

@@ -5,8 +5,7 @@ and tables that it imports).
 """
 
 from odl.config.checks import check_config, check_each_once
-from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, refuse_names, sources_of
-from odl.config.defaults import merge
+from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, refuse_names, shares_of, sources_of
 from odl.config.runs import (
     OF_EXPERIMENTS,
     alerts_of,
@@ -24,7 +23,7 @@ from odl.config.runs import (
 )
 from odl.config.schema import check_map, load_schema
 from odl.config.sections import Alerts, BestFixed, EvaluatedStream, Order, Planned, SmallDictionary, fill
-from odl.config.shares import shares_of
+from odl.config.setting import merge
 from odl.errors import ConfigError, OdlError
 
 __all__ = [

@@ -12,6 +12,11 @@ HASHED = 100_000_000  # bytes of a file up to which its content is looked at whe
 
 WILDCARD = re.compile(r"\{\s*\w+\s*(,[^{}]*)?\}")  # in a name of a file, where Snakemake puts something else
 
+# Shares of files: where one ends follows from the files near it, so one that comes, goes or changes leaves the others.
+SMALLEST, MOST = 1 << 20, 128  # bytes of a share; shares of that size, before it is doubled
+ALONE = 2 * SMALLEST  # bytes from which on a single share is one
+ENDS = 32  # of 256 files, one in so many may end a share that is half full
+
 
 def corpora_of(config):
     """Return the corpora that a study reads: its streams and those of its experiments."""
@@ -118,3 +123,33 @@ def contents_of(paths):
             except OSError as error:
                 digest.update(str(error.strerror).encode())
     return digest.hexdigest()
+
+
+def shares_of(paths):
+    """Cut a list of files into shares.
+
+    Parameters
+    ----------
+    paths : list of str
+        In the order in which they are read.
+
+    Returns
+    -------
+    dict
+        Name of a share -> its files, in order; empty where one would do, unless it is so large that to read it again
+        when another file comes costs more than to join. A large file is a share of its own.
+    """
+    sizes = [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
+    size = SMALLEST
+    while size * MOST < sum(sizes):
+        size *= 2
+    found, current, held = {}, None, 0
+    for path, length in zip(paths, sizes, strict=True):
+        digest = hashlib.sha256(os.fsencode(path)).digest()
+        if current is None or held + length > size:
+            current, held = found.setdefault(digest[:6].hex(), []), 0
+        current.append(path)
+        held += length
+        if 2 * held > size and digest[-1] < ENDS:  # where lists that differ before it end a share alike
+            current = None
+    return found if len(found) > 1 or sum(sizes) > ALONE else {}

@@ -6,9 +6,9 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from odl.config.defaults import merge
 from odl.config.places import SNAKEFILE
 from odl.config.sections import Batches, Study
+from odl.config.setting import merge
 from odl.errors import ConfigError
 
 SNAKEFILE = str(SNAKEFILE)

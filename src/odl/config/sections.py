@@ -4,8 +4,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from odl.config.defaults import merge
-from odl.config.setting import Section, closed, setting
+from odl.config.setting import Section, closed, merge, setting
 from odl.errors import ParameterError
 
 SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}

@@ -10,10 +10,13 @@ import numpy as np
 from odl.coding.fista import STOPS
 from odl.dictionary import structured
 from odl.errors import ConfigError
-from odl.papers import gaussian, patches
+from odl.kernels import native
+from odl.papers import patches
 from odl.papers.common import branched
 from odl.papers.journal import Journal
 
+grams = native.Kernels("grams")
+RIDGE = 1e-8  # added to variances, as a share of their mean: centred patches have a singular covariance
 PENALTIES = ("flat", "tree")
 SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many times the patches
 PATCHES = 16  # for each atom: from so many at least a dictionary is learned, where there are so many
@@ -184,13 +187,13 @@ def measure(settings, files, kept=None):
     """Return the tables of all seeds.
 
     ``validation`` (what was tried), ``test`` (the chosen ones), ``structures``, and beside them ``equal`` (flat
-    dictionaries of as many atoms as the chosen tree) and ``gaussian`` (`odl.papers.gaussian`).
+    dictionaries of as many atoms as the chosen tree) and ``gaussian`` (`gaussian_estimates`).
     """
     for shape in settings["trees"]:
         branched(shape)
     parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
-    estimate = gaussian.moments(parts[0])
+    estimate = gaussian_moments(parts[0])
     for seed in settings["seeds"]:
         tree = raced(Bench(settings, seed, *parts, kept), "tree")
         bench = Bench(settings, seed, *parts, kept)
@@ -234,7 +237,7 @@ def _equal(bench, row):
 
 
 def _gaussian(bench, missing, estimate):
-    error, hidden = gaussian.errors(bench.parts["test"], bench.known["test", missing], *estimate)
+    error, hidden = gaussian_errors(bench.parts["test"], bench.known["test", missing], *estimate)
     return {"seed": bench.seed, "missing": missing, "error": error, "missing_pixels": hidden}
 
 
@@ -254,3 +257,45 @@ def _row(seed, missing, penalty, shape, exponents, error):
 def _tested(bench, missing, penalty, chosen):
     row = _row(bench.seed, missing, penalty, *chosen, bench.error("test", missing, penalty, *chosen))
     return {**row, "missing_pixels": bench.of_missing[bench.key("test", missing, penalty, *chosen)]}
+
+
+def gaussian_moments(X):
+    """Return mean and covariance of rows; sums run down the rows, on any number of cores alike."""
+    mean = X.mean(axis=0)
+    return mean, grams.gram_matrix(np.ascontiguousarray(X - mean)) / len(X)
+
+
+def gaussian_estimates(X, known, mean, covariance):
+    """Return rows with what is not known replaced by its conditional mean; the known entries stay.
+
+    The best estimate for patches that are Gaussian; it has no dictionary, and nothing to choose.
+
+    Equation `gaussian-estimate` of docs/method.md.
+
+    For K the known entries ``mean + C[:, K] (C[K, K] + r I)^-1 (x_K - mean_K)``, r being `RIDGE` of the mean variance.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, n_pixels)
+        Only entries where `known` is true are read.
+    known : ndarray of bool, shape (n, n_pixels)
+    mean : ndarray, shape (n_pixels,)
+    covariance : ndarray, shape (n_pixels, n_pixels)
+
+    Returns
+    -------
+    ndarray, shape (n, n_pixels)
+    """
+    ridge, found = RIDGE * np.trace(covariance) / len(covariance), np.array(X, dtype=np.float64)
+    for row, mask in enumerate(known):
+        own, rest = np.flatnonzero(mask), np.flatnonzero(~mask)
+        inner = covariance[np.ix_(own, own)] + ridge * np.eye(len(own))
+        weights = np.linalg.solve(inner, X[row, own] - mean[own])
+        found[row, rest] = mean[rest] + covariance[np.ix_(rest, own)] @ weights
+    return found
+
+
+def gaussian_errors(X, known, mean, covariance):
+    """Return the mean square error x 100 of whole patches, and that of their missing pixels alone: here the same."""
+    squares = (X - gaussian_estimates(X, known, mean, covariance)) ** 2
+    return 100.0 * float(np.mean(squares.sum(axis=1))), 100.0 * float(np.mean((squares * ~known).sum(axis=1)))

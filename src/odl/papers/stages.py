@@ -2,8 +2,7 @@
 
 from dataclasses import asdict
 
-from odl.arguments import parse_map
-from odl.cli.declare import argument, step
+from odl.cli.declare import argument, parse_map, step
 from odl.errors import ParameterError
 
 RULE = argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count")

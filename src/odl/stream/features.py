@@ -8,7 +8,7 @@ ranges of rows; all rows are a slice. With a bound on the vocabulary a file hold
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,10 +18,12 @@ import numpy as np
 from odl.errors import DataError, StorageError
 from odl.files import blocks, digests, rows, storage
 from odl.files import documents as docs
-from odl.stream import boilerplate, buckets, dense, duplicates, labels
+from odl.stream import boilerplate, buckets, dense, duplicates
 from odl.stream import terms as known_terms
 from odl.stream.counts import Counts
 from odl.stream.weighting import Weighed, Weighting
+
+UNLABELLED, KNOWN, NOVEL = -1, 0, 1
 
 
 class Features:
@@ -206,7 +208,7 @@ class Features:
 
     def seen_after(self) -> tuple[set[str], set[str]]:
         """Return the topics, and the dominant topics, of all batches up to and including this one."""
-        return labels.seen_after(self.file)
+        return _seen_after(self.file)
 
     def words_of(self, row: int) -> Sequence[str] | Mapping[int, str]:
         """Return the words of a document by its terms; where words are hashed exactly those that it has."""
@@ -339,7 +341,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             storage.write_strings(file, "seen", sorted(seen))
             storage.write_strings(file, "seen_dominant", sorted(dominant))
             storage.write_array(file, "frequencies", known.frequencies)
-            labels.write(file, batch, seen, dominant)
+            _write_labels(file, batch, seen, dominant)
             for name in ("times", "topics"):
                 rows.copy_array(batch, file, name)
             boilerplate.write(file, cut, before and before.file)
@@ -390,3 +392,37 @@ def follow(
         docs.write(source, alone, "batch", t=previous.t + 1 if previous else 0)
         advance(output, source, previous, max_terms, hash_terms, alone=True)
         return read(output)
+
+
+def label(topics: Collection[str], seen: Collection[str]) -> int:
+    """Return whether a document of these topics is novel, known, or neither.
+
+    Examples
+    --------
+    >>> from odl.stream.features import label
+    >>> label(("oil",), {"gas"}), label(("oil", "gas"), {"gas"}), label((), {"gas"})
+    (1, 0, -1)
+    """
+    return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
+
+
+def _topics_of(file):
+    """Yield the topics of each document of an open file, the dominant one first."""
+    for line in rows.lines(storage.dataset_of(file, "topics", "u")):
+        yield tuple(line.split("\t")) if line else ()
+
+
+def _seen_after(file):
+    """Return the topics, and the dominant topics, of all batches up to and including that of an open file."""
+    seen, dominant = (set(storage.read_strings(file, name)) for name in ("seen", "seen_dominant"))
+    for names in _topics_of(file):
+        seen.update(names)
+        dominant.update(names[:1])
+    return seen, dominant
+
+
+def _write_labels(file, batch, seen, dominant):
+    """Store the labels of a batch by all topics, and by the dominant ones, of earlier batches."""
+    for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
+        labels = (label(names[:most], past) for names in _topics_of(batch))
+        storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))

@@ -18,8 +18,7 @@ from odl.papers.rivals.first_story import FirstStory
 from odl.papers.rivals.meaning import FusedRanks, Joined, NearestMeaning
 from odl.papers.rivals.mixture import TopicMixture
 from odl.papers.rivals.residual import FactorResidual
-from odl.papers.rivals.temporal_idf import TemporalIdf
-from odl.papers.rivals.windows import LastThousand, WholePast
+from odl.papers.rivals.windows import LastThousand, TemporalIdf, WholePast
 
 CLASSES = (WholePast, LastThousand, TemporalIdf, FirstStory, TopicMixture, FactorResidual)
 CLASSES += (NearestMeaning, FusedRanks, Joined)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from odl.papers.rivals.widening import widened_rows
+from odl.papers.rivals.windows import widened_rows
 from odl.stream.features import Features
 
 DRAWN = 4096  # words whose sides of the hyperplanes are drawn at once

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.evaluation.baselines import BLOCK
-from odl.papers.rivals.widening import widened_rows
+from odl.papers.rivals.windows import widened_rows
 from odl.stream import dense, weighting
 from odl.stream.features import Features
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odl.papers.rivals.widening import widened
+from odl.papers.rivals.windows import widened
 from odl.stream.features import Features
 
 

@@ -1,11 +1,23 @@
-"""Nearest neighbours in the last documents, or in all: distance to the five nearest, logarithmic term frequency."""
+"""Memories that only count: nearest neighbours in the last documents or in all, and temporal document frequencies."""
 
 from types import SimpleNamespace
 
 import numpy as np
+from scipy import sparse
 
 from odl.evaluation import baselines
 from odl.stream.features import Features
+
+
+def widened(values, width, fill=0.0):
+    """Return an array with its last axis as wide as the vocabulary: words are only ever appended."""
+    missing = width - values.shape[-1]
+    return np.concatenate([values, np.full((*values.shape[:-1], missing), fill)], axis=-1) if missing else values
+
+
+def widened_rows(matrix, width):
+    """Return a CSR matrix with more columns, all empty."""
+    return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
 
 class WholePast:
@@ -65,3 +77,56 @@ class LastThousand(WholePast):
     """
 
     NAME, LAST = "nearest5-logtf-window1000", 1000
+
+
+class TemporalIdf:
+    """Mean idf of the words of a document, by document frequencies that decay (Karkali et al. 2014, arXiv 1401.1456).
+
+    With the decayed number N of documents and n_w of those that hold word w, idf_w = log((1 + N) / (1 + n_w)), the
+    score is
+
+        sum_w tf_w idf_w / (log(1 + N) sum_w tf_w),   tf_w = 1 + log(count),
+
+    between 0 and 1. No document is compared with another; memory is one number a word.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.papers.rivals import TemporalIdf
+    >>> from odl.stream import features
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
+    >>> rival = TemporalIdf()
+    >>> rival.learn(past)
+    >>> rival.score(batch)[:3].round(2), rival.stored
+    (array([0.7 , 0.74, 0.66]), 2083)
+    """
+
+    NAME, SLOW, NEEDS = "temporal-idf", False, "counts"
+    HALF_LIFE = 20000  # documents, as of `adaptive`
+
+    def __init__(self, seed: int = 0) -> None:
+        self.total, self.frequencies = 0.0, np.zeros(0)
+
+    def score(self, batch: Features) -> np.ndarray:
+        """Weigh each word by how rare it is; a document without words has the score 1."""
+        counts = batch.counts[:]
+        idf = np.log((1.0 + self.total) / (1.0 + widened(self.frequencies, counts.shape[1])))
+        tf = counts.astype(np.float64)
+        tf.data = 1.0 + np.log(tf.data)
+        sizes = np.asarray(tf.sum(axis=1)) * max(np.log(1.0 + self.total), 1e-300)
+        return np.where(sizes > 0, tf @ idf / np.where(sizes > 0, sizes, 1.0), 1.0)
+
+    def learn(self, batch: Features) -> None:
+        """Let the frequencies decay and count the documents of a batch."""
+        counts = batch.counts[:]
+        kept = 0.5 ** (counts.shape[0] / self.HALF_LIFE)
+        holders = np.bincount(counts.indices, minlength=counts.shape[1])
+        self.total = kept * self.total + counts.shape[0]
+        self.frequencies = kept * widened(self.frequencies, counts.shape[1]) + holders
+
+    @property
+    def stored(self) -> int:
+        """Frequencies of words."""
+        return len(self.frequencies) + 1

@@ -502,7 +502,7 @@ def test_readers_and_their_files_are_described():
     studied = {
         entry["reader"] for path in (ROOT / "config").glob("*.yaml") for entry in merged(path)["corpora"].values()
     }
-    assert studied | {"documents"} <= set(listed) <= set(corpora.READERS)
+    assert studied | {"documents"} <= set(listed) <= set(corpora.readers())
     for name in set(listed) - {"documents"}:
         assert f"\n## {name}\n" in page
     mirrored = [f"{row['folder']}/{row['file']}" for row in registry() if row["corpus"] in listed]
@@ -510,7 +510,7 @@ def test_readers_and_their_files_are_described():
     assert sorted(layout.split()) == sorted(mirrored)
     for row in registry():
         assert f"`{row['route']}`" in page
-        assert row["corpus"] in corpora.READERS or f"`{row['corpus']}`" in page
+        assert row["corpus"] in corpora.readers() or f"`{row['corpus']}`" in page
     assert all(row["tried"] == "no" for row in registry()) == ("No route to a canonical address could be tried" in page)
 
 

@@ -1,7 +1,5 @@
 """Deng Cai's matrices: counts, topics and dates of a known file, any other file refused before it is read."""
 
-import importlib
-
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -39,7 +37,7 @@ def test_another_file_is_refused_before_it_is_read(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("name", ["tdt2", "reuters21578-cai"])
 def test_the_known_files_are_those_of_the_registry(name):
     (row,) = download.files_of(name, ROOT / "data" / "corpora.csv")
-    reader = importlib.import_module(corpora.READERS[name])
+    reader = corpora.readers()[name]
     assert (row["file"], row["sha256"]) == (reader.FILE, reader.SHA256)
 
 

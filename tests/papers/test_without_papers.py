@@ -24,14 +24,15 @@ print(stream.update(new)["alert"].sum() >= 2)
 """
 STUDY = """
 import yaml
-from odl import config, registry
+from odl import config
+from odl.cli import registry, subcommands
 schema = config.load_schema("workflow/schemas/config.schema.json")
 with open("config/config.yaml", encoding="utf-8") as file:
     study = yaml.safe_load(file)
 config.fill(study)
 study |= {"emerging": {**study["emerging"], "enabled": False}, "regret": {**study["regret"], "enabled": False}}
 config.check_config(study, schema)
-made = registry.schema()
+made = registry.schema(subcommands.STEPS)
 print(made["registry"]["experiments"], "regret" in made["registry"]["figures"], study["streams"] != [])
 """
 
@@ -79,7 +80,7 @@ def test_what_the_room_has_is_missed_in_one_sentence(core):
     run, _ = core
     for step in ("experiment", "topics", "regret"):
         assert run("-m", "odl", "step", step, status=2) == (
-            f"odl: `odl step {step}` is in odl.papers, which this copy of odl lacks.\n"
+            f"odl: no `odl step {step}` is in this copy of odl, which lacks odl.papers.\n"
         )
     assert "odl.papers" in run("-m", "odl", "step", "compile", "topics", status=1)
     listed = run("-m", "odl", "step", "--help")

@@ -24,7 +24,7 @@ try:
         study.merge(config, yaml.safe_load(defaults))
     SCHEMA = study.load_schema(workflow.source_path("../schemas/config.schema.json"))
     study.check_config(config, SCHEMA)
-    # What learners, readers, experiments, figures and commands say of themselves (odl.registry).
+    # What learners, readers, experiments, figures and commands say of themselves (odl.cli.registry).
     KNOWN = SCHEMA["registry"]
     with open(REGISTRY_FILE, newline="", encoding="utf-8") as table:
         REGISTRY = list(csv.DictReader(table))

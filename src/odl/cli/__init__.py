@@ -53,15 +53,14 @@ def _parser():
     import argparse
 
     import odl
-    from odl.cli.subcommands import COMMANDS, PEOPLE
+    from odl.cli.subcommands import COMMANDS
 
     parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl", **listed)
     lines = [TITLE, ""]
-    for name in PEOPLE:
-        declared = COMMANDS[name]
+    for name, declared in COMMANDS.items():
         _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
         lines += [f"  {name:<12}{declared.help}", f"{'':14}$ {declared.examples[0]}"]
     parser.description, parser.epilog = "\n".join(lines), MORE
@@ -72,14 +71,14 @@ def _parser():
 def _add_steps(parser):
     import argparse
 
-    from odl.cli.subcommands import PIPELINE, STEPS
+    from odl.cli.subcommands import STEPS
 
-    lines = [STEPS_TITLE, "", *(f"  {name:<12}{STEPS[name].help}" for name in PIPELINE if name in STEPS)]
+    lines = [STEPS_TITLE, "", *(f"  {name:<12}{declared.help}" for name, declared in STEPS.items())]
     parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
-    for name in filter(STEPS.get, PIPELINE):
-        _fill_step(_new(subparsers.add_parser, name, help=STEPS[name].help), STEPS[name])
+    for name, declared in STEPS.items():
+        _fill_step(_new(subparsers.add_parser, name, help=declared.help), declared)
 
 
 def _fill(parser, declared):
@@ -113,7 +112,8 @@ def _parsed(words):
     """
     import argparse
 
-    from odl.cli.subcommands import PIPELINE, STEPS, completion
+    from odl import rooms
+    from odl.cli.subcommands import STEPS, completion
 
     if "_ARGCOMPLETE" in os.environ:
         completion.complete(_parser())
@@ -121,8 +121,8 @@ def _parsed(words):
         parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
         _fill_step(parser, STEPS[words[1]])
         return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
-    if words[:1] == ["step"] and words[1:] and words[1] in PIPELINE:
-        print(f"odl: `odl step {words[1]}` is in odl.papers, which this copy of odl lacks.", file=sys.stderr)
+    if words[:1] == ["step"] and words[1:] and not words[1].startswith("-") and not rooms.has_papers():
+        print(f"odl: no `odl step {words[1]}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
         return None
     if words and words[0] in STEPS:
         print(f"odl: `odl {words[0]}` is a step of the workflow; it is now `odl step {words[0]}`.", file=sys.stderr)

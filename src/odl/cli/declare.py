@@ -61,9 +61,14 @@ def argument(*flags, **options):
 def begins_in(*files):
     """Say where the code of a result begins, for a subcommand that imports more or less than makes it.
 
-    It is read, not called: `odl.registry` tells the rules, which follow the imports from there (`odl.config.sources`).
+    `odl.cli.registry` tells the rules, which follow the imports from there (`odl.config.sources`).
     """
-    return lambda function: function
+
+    def declared(function):
+        function.begins_in = files
+        return function
+
+    return declared
 
 
 def parse_map(text):

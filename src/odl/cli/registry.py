@@ -6,6 +6,7 @@ every learner, reader and experiment, and under ``registry`` what the rules have
 """
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -35,8 +36,8 @@ TAKEN = {
 UNLISTED = "if it is new, run `odl step schema --write`"
 
 
-def schema():
-    """Return the schema of a configuration, with the registry."""
+def schema(steps):
+    """Return the schema of a configuration, with the registry; `steps` are `odl.cli.declare.STEPS`."""
     whole = Study.schema()
     for section, key, entries in (
         ("corpora", "reader", _readers()),
@@ -45,19 +46,19 @@ def schema():
     ):
         select = {"key": key, "todo": UNLISTED, "schemas": entries}
         whole["properties"][section]["additionalProperties"]["select"] = select
-    return {**HEAD, **whole, "registry": registry()}
+    return {**HEAD, **whole, "registry": registry(steps)}
 
 
-def registry():
+def registry(steps):
     """Return what the rules have to know: learners, readers, experiments, figures, stages, keys of commands."""
     classes = {name: learners.learner_class(name) for name in learners.LEARNERS}
     facts = ("needs_history", "has_regret", "over_ranks", "opens", "beside")
     return {
         "learners": {name: {fact: getattr(one, fact) for fact in facts} for name, one in classes.items()},
-        "readers": {name: _file_of(module) for name, module in corpora.READERS.items()},
+        "readers": {name: _file_of(module.__name__) for name, module in corpora.readers().items()},
         "experiments": {name: _experiment(module) for name, module in _modules().items()},
-        "figures": {name: _figure(name, needed) for name, needed in figures.FIGURES.items()},
-        "stages": _stages(),
+        "figures": {name: _figure(name, module) for name, module in figures.modules().items()},
+        "stages": {one.function.__name__: _roots(one.function) for one in steps.values()},
     }
 
 
@@ -76,12 +77,12 @@ def tables(text):
     return text
 
 
-def write(folder=FOLDER):
+def write(steps, folder=FOLDER):
     """Write `SCHEMA`, and the tables of config/README.md."""
     readme = os.path.join(folder, README)
     with open(readme, encoding="utf-8") as file:
         described = tables(file.read())
-    for path, content in ((os.path.join(folder, SCHEMA), text(schema())), (readme, described)):
+    for path, content in ((os.path.join(folder, SCHEMA), text(schema(steps))), (readme, described)):
         with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.write(content)
 
@@ -141,17 +142,11 @@ def _experiment(module):
     return found
 
 
-def _figure(name, needed):
-    return {"file": _file_of(figures.module_of(name).__name__), "needs": needed}
+def _figure(name, module):
+    return {"file": _file_of(module.__name__), "needs": figures.needed_by(name)}
 
 
-def _stages():
-    """Return where the code of each step begins: what it declares (`cli.declare.begins_in`), or what it imports."""
-    found = {}
-    for path in sorted([*(sources.PACKAGE / "cli").glob("*.py"), *(sources.PACKAGE / "papers").glob("stages.py")]):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            calls = {call.func.id: call for call in getattr(node, "decorator_list", ()) if isinstance(call, ast.Call)}
-            if "step" in calls:
-                declared = [file.value for file in calls["begins_in"].args] if "begins_in" in calls else None
-                found[node.name] = declared or sorted(sources.imported(node))
-    return found
+def _roots(function):
+    """Return where the code of a step begins: what it declares (`cli.declare.begins_in`), or what it imports."""
+    tree = ast.parse(inspect.getsource(function))
+    return list(getattr(function, "begins_in", ())) or sorted(sources.imported(tree))

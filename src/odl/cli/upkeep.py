@@ -2,7 +2,7 @@
 
 import sys
 
-from odl.cli.declare import argument, command, step
+from odl.cli.declare import STEPS, argument, command, step
 
 
 @command(
@@ -67,9 +67,9 @@ def compile_kernels(args):
     more="It has what the workflow has to know of learners, readers and experiments.",
 )
 def schema(args):
-    from odl import registry
+    from odl.cli import registry
 
     if args.write:
-        registry.write(args.folder)
+        registry.write(STEPS, args.folder)
     else:
-        print(registry.text(registry.schema()), end="")
+        print(registry.text(registry.schema(STEPS)), end="")

@@ -8,11 +8,12 @@ A module is a reader if it has
     OWN_FILES = True                        where its sources are named by the study, not by data/corpora.csv
 """
 
+import functools
 import os
-import re
+import pkgutil
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from odl.errors import ConfigError, nearest
@@ -20,12 +21,19 @@ from odl.errors import ConfigError, nearest
 if TYPE_CHECKING:
     from odl.files.documents import Documents
 
-# Reader -> module, of the files that name one; read, not imported, so that asking for one imports no other.
-READERS = {
-    found[1]: f"odl.corpora.{path.stem}"
-    for path in sorted(Path(__file__).parent.glob("*.py"))
-    if (found := re.search(r'^READER = "([a-z0-9-]+)"$', path.read_text(encoding="utf-8"), re.MULTILINE))
-}
+
+@functools.cache
+def readers() -> dict[str, ModuleType]:
+    """Return the readers by their names in the configuration; all are imported.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> sorted(corpora.readers())[:3]
+    ['20news', 'arxiv-cs', 'documents']
+    """
+    modules = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    return {module.READER: module for module in modules if hasattr(module, "READER")}
 
 
 def read(name: str, sources: Sequence[str | os.PathLike] = (), options: Mapping[str, Any] | None = None) -> "Documents":
@@ -34,7 +42,7 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: Mapping[
     Parameters
     ----------
     name : str
-        A key of `READERS`.
+        One of `readers`.
     sources : sequence of path-like
         The files the reader works on, in the order of the registry; for ``documents`` files or
         folders; none for ``scipydocs``.
@@ -60,15 +68,15 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: Mapping[
     >>> len(held), held.ids[0], held.topics[0]
     (240, 'sim-000001', ('returning-01',))
     """
-    if name not in READERS:
+    if name not in readers():
         raise ConfigError(
-            f"the reader {name!r} is unknown{nearest(name, READERS)}",
-            "one of " + ", ".join(READERS),
+            f"the reader {name!r} is unknown{nearest(name, readers())}",
+            "one of " + ", ".join(readers()),
             "correct the name",
         )
     if options is not None and not isinstance(options, Mapping):
         raise ConfigError(f"the options of the reader {name!r} are {options!r}", "a mapping", "give each by its name")
-    return import_module(READERS[name]).read([str(source) for source in sources], dict(options or {}))
+    return readers()[name].read([str(source) for source in sources], dict(options or {}))
 
 
 def has_own_files(name: str) -> bool:
@@ -80,7 +88,7 @@ def has_own_files(name: str) -> bool:
     >>> corpora.has_own_files("documents"), corpora.has_own_files("tdt2")
     (True, False)
     """
-    return getattr(import_module(READERS[name]), "OWN_FILES", False)
+    return getattr(readers()[name], "OWN_FILES", False)
 
 
 def schema() -> dict[str, dict]:
@@ -92,4 +100,4 @@ def schema() -> dict[str, dict]:
     >>> sorted(corpora.schema())[:3]
     ['20news', 'arxiv-cs', 'documents']
     """
-    return {name: import_module(module).OPTIONS for name, module in READERS.items()}
+    return {name: module.OPTIONS for name, module in readers().items()}

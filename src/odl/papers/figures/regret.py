@@ -1,7 +1,6 @@
 """Regret against the square root of the timesteps, and the bounds of the theory; where it was measured."""
 
 import numpy as np
-import pandas
 
 from odl.papers import regrettables
 from odl.report.figures import Picture, absent
@@ -12,6 +11,8 @@ NEEDS = "regret"
 
 
 def draw(chosen):
+    import pandas  # slow to import: drawn in few studies
+
     frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regrettables.OVER_SEEDS))
     if frame.empty:
         return absent("The regret of no run was measured.")

@@ -12,11 +12,12 @@ its text alternative and whether there was anything to draw. Pictures of seconds
 reproducible bytes.
 """
 
+import functools
 import os
-import re
+import pkgutil
+import sys
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 
 from odl import rooms
 from odl.evaluation import study
@@ -26,18 +27,18 @@ from odl.report import plots
 from odl.report.selection import Selection
 
 
-def _said(word, path):
-    """Return what a file says of itself in a line ``WORD = value``; read, not imported, so that one loads no other."""
-    found = re.search(rf'^{word} = (?:\(?)"([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
-    return found and found[1]
+@functools.cache
+def modules():
+    """Return the figures by name, those of the papers among them where that room is there; all are imported."""
+    folders = [sys.modules[__name__], *([rooms.papers("figures")] if rooms.has_papers() else [])]
+    files = [f"{folder.__name__}.{file.name}" for folder in folders for file in pkgutil.iter_modules(folder.__path__)]
+    known = {name.rpartition(".")[2]: import_module(name) for name in files}
+    return {name: known[name] for name in sorted(known) if hasattr(known[name], "PLACE")}
 
 
-_FOLDERS = (Path(__file__).parent, rooms.PAPERS / "figures")  # the second where there is one
-_FILES = sorted(
-    (path for folder in _FOLDERS for path in folder.glob("*.py") if _said("PLACE", path)), key=lambda path: path.stem
-)
-FIGURES = {path.stem: _said("NEEDS", path) for path in _FILES}  # name -> the table that it needs, or None
-NAMES = tuple(name for name, needed in FIGURES.items() if needed is None)  # of every study
+def needed_by(name):
+    """Return the table that a figure needs and that only some studies have, or None."""
+    return getattr(modules()[name], "NEEDS", None)
 
 
 @dataclass
@@ -55,15 +56,9 @@ def absent(reason):
     return Picture(plots.note(reason), reason, reason, drawn=False)
 
 
-def module_of(name):
-    """Return the module of a figure, one of `FIGURES`."""
-    path = next(path for path in _FILES if path.stem == name)
-    return rooms.papers(f"figures.{name}") if path.parent == _FOLDERS[1] else import_module(f"{__name__}.{name}")
-
-
 def draw(name, chosen):
-    """Draw one of `FIGURES` for a `odl.report.selection.Selection`."""
-    return module_of(name).draw(chosen)
+    """Draw one of `modules` for a `odl.report.selection.Selection`."""
+    return modules()[name].draw(chosen)
 
 
 def write(plan, tables_folder, output_folder, settings=None, regret=None):
@@ -88,9 +83,11 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
         found = {**found, "regret": read_table(regret)}
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
         chosen, held = Selection(plan, found, corpus, settings), {}
-        for name in (name for name, needed in FIGURES.items() if needed is None or needed in found):
+        for name, module in modules().items():
+            if needed_by(name) not in (None, *found):
+                continue
             picture = draw(name, chosen)
             plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
-            place = list(module_of(name).PLACE)
+            place = list(module.PLACE)
             held[name] = {"place": place, "caption": picture.caption, "alt": picture.alt, "drawn": picture.drawn}
         write_json(os.path.join(output_folder, f"{corpus}-figures.json"), held)

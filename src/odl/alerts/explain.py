@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import periods, read, reasons, show
+from odl.alerts import excerpts, periods, read, reasons, show
 from odl.alerts.model import NONE, Alert, Near, Reason, Rest
 from odl.evaluation.scores import read_scores
 from odl.files import storage
@@ -19,6 +19,7 @@ from odl.stream.weighting import weigh
 MEMBERS = 20  # documents of a topic that are listed
 ROUNDING = 1e-6  # shares are stored in single precision
 DOWN = 3  # words that lower a score, which are named
+NAMED = 12  # words that an excerpt is chosen by, as where it is kept
 ROWS = 20  # words of a document that are listed in text
 
 
@@ -91,6 +92,7 @@ def document(place, t, row, watch):
     topic = watch.topics.get(number)
     state = [change for at, change in topic.history if at <= t][-1] if topic else "new"
     origin = _origin(place, t, row)
+    origin["text"] = excerpts.excerpt(origin["text"], [named[term] for term in terms[:NAMED]])
     alert = Alert(
         t=t, rank=int((record.score > record.score[row]).sum()) + 1, id=visible(data.ids[row]),
         members=tuple(visible(data.ids[other]) for other in np.flatnonzero(record.item == record.item[row])),
@@ -105,12 +107,12 @@ def document(place, t, row, watch):
 
 def _origin(place, t, row):
     path = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
-    origin = {"source": "", "line": 0, "url": ""}
+    origin = {"source": "", "line": 0, "url": "", "text": ""}
     if os.path.exists(path):
         with storage.reading(path, "batch") as file:
             names = set(storage.names_in(file, "/"))
             ident = storage.read_strings(file, "ids")[row]
-            for key, name in (("source", "files"), ("url", "urls")):
+            for key, name in (("source", "files"), ("url", "urls"), ("text", "texts")):
                 if name in names:
                     origin[key] = visible(storage.read_strings(file, name)[row])
             if "lines" in names:
@@ -182,6 +184,7 @@ def document_text(alert, before, warm_up):
         lines.append(f"  one of {len(alert.members)} near-duplicates: {', '.join(alert.members[:10])}")
     if alert.topic:
         lines.append(f"  topic {alert.topic} [{alert.state}] {' '.join(alert.topic_name)}")
+    lines += show.passage(alert, 2)
     lines += ["", "  share of the score   word"]
     lines += _table(alert)
     for near in alert.nearest:

@@ -117,6 +117,8 @@ class Alert:
         Share of the score of all words that no other document had up to then.
     rest : Rest or None
         What is not among the reasons; None where it was not kept (`alerts.rest`).
+    text : str
+        Excerpt of the first document around its reasons, in one line; empty where texts are not kept.
     """
 
     t: int
@@ -141,6 +143,7 @@ class Alert:
     led: int = 0
     own: float = 0.0
     rest: Rest | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True)

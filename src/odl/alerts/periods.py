@@ -18,7 +18,7 @@ KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
 FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
-SPARED = ("gate", "rest")  # of an item, where it is empty
+SPARED = ("gate", "rest", "text")  # of an item, where it is empty
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -41,6 +41,8 @@ class Item:
         Words of the nearest atoms, separated by spaces, and the id of a document of each.
     rest : list, or None
         Values of `odl.alerts.model.Rest`; None where they are not kept.
+    text : str
+        Excerpt of it around its reasons; empty where texts are not kept.
     gate : str
         The gate that it opens, one of `odl.alerts.gates.GATES`; empty for none.
     """
@@ -59,6 +61,7 @@ class Item:
     near: list
     gate: str = ""
     rest: list | None = None
+    text: str = ""
 
 
 @dataclass

@@ -3,11 +3,13 @@
 import csv
 import io
 import json
+import os
 import re
+import sys
 import textwrap
 from datetime import UTC, datetime, timedelta
 
-from odl.alerts import breakdown
+from odl.alerts import breakdown, excerpts
 from odl.alerts.feedback import Verdicts
 from odl.alerts.model import NONE, VERSION
 from odl.errors import ParameterError
@@ -76,6 +78,7 @@ def as_map(alert, period, earlier=None):
         "reasons": [[reason.word, reason.share] for reason in alert.reasons],
         "own": alert.own,
         "rest": vars(alert.rest) if alert.rest else None,
+        "text": alert.text or None,
         "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(alert)],
         "context": alert.context,
         "nearest": [
@@ -212,9 +215,36 @@ def _item(alert, shown):
     where = place(alert)
     return [
         _cut(f"{alert.rank:4d}  {alert.title or alert.id}", WIDTH - len(more + mark)) + more + mark,
+        *passage(alert, 6),
         *_because(alert),
         f"      id: {alert.id}" + (f"  ({where})" if where else ""),
     ]
+
+
+def reason_words(alert):
+    """Return the words that are marked in the text of an item."""
+    return [reason.word for reason in alert.reasons if reason.share > 0]
+
+
+def passage_of(alert):
+    """Return the excerpt of an item; empty where there is none, or its title says it all."""
+    return "" if alert.title.startswith(alert.text.strip("…")) else alert.text
+
+
+def passage(alert, indent):
+    """Return the excerpt of an item as lines of a terminal, its reason words bold where it is one."""
+    lines = textwrap.wrap(passage_of(alert), WIDTH - indent)
+    bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    words = reason_words(alert)
+    return [" " * indent + (excerpts.marked(line, words, _bold) if bold else line) for line in lines]
+
+
+def _bold(text, is_word):
+    return f"\x1b[1m{text}\x1b[22m" if is_word else text
+
+
+def _strong(text, is_word):
+    return f"**{escaped(text)}**" if is_word else escaped(text)
 
 
 def _because(alert):
@@ -239,6 +269,9 @@ def as_markdown(watch, periods):
                 more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
                 where = place(alert)
                 lines.append(f"{alert.rank}. {_linked(alert)}{more}  ")
+                if text := passage_of(alert):
+                    told = excerpts.marked(text, reason_words(alert), _strong)
+                    lines.append(f"   {told}  ")
                 lines.append(f"   because: {escaped(breakdown.line(alert))}  ")
                 lines.append(f"   {escaped(alert.id)}" + (f" ({escaped(where)})" if where else ""))
             folded = sum(alert.folded for alert in alerts)

@@ -15,6 +15,7 @@ from odl.files.documents import NO_TIME
 
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
+KEPT = 2000  # characters of a text that are kept
 LABELS = {"jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet", "mail": "mail", "feed": "feed", "text": "text"}
 TABULAR = ("jsonl", "csv", "parquet")
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
@@ -111,6 +112,8 @@ def survey(sources, answers):
         fewest = preparation.FEWEST
         report.set("min_words", fewest, f"{fewest}; shorter ones, once cleaned, are left out and counted")
     report.set("duplicates", True)
+    told = f"the first {KEPT:,} characters of each are kept in results/, for the passages that are shown"
+    report.set("keep_text", KEPT if texts else None, (told + "; options.keep_text: 0 keeps none") * bool(texts))
     report.batches, why = preparation.batches_of(times, answers.get("period"))
     report.say("batches", why)
     return report

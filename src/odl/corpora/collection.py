@@ -1,5 +1,6 @@
 """A person's own documents: text or term counts in tables (JSONL, CSV, Parquet), mail, feeds, or a text a file."""
 
+import re
 from array import array
 from collections import Counter
 
@@ -38,10 +39,12 @@ OPTIONS = {
     "clean": cleaning.SCHEMA,
     "min_words": {"type": "integer", "minimum": 0},
     "duplicates": {"type": "boolean"},
+    "keep_text": {"type": "integer", "minimum": 0},
     "vectors": encoder.SCHEMA,
 }
 
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
+SUBJECT = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 REPEATED = ("mail", "feed")  # where the same id is the same document once more
 
 
@@ -63,7 +66,8 @@ def read(sources, options):
         `odl.text.tokens`; for texts only), ``clean`` (which of `odl.text.cleaning.CLEANERS` go over the texts
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
         ``duplicates`` (store the shingles of texts, by which `odl.stream.duplicates` tells near-duplicates; default
-        false), ``vectors`` (an encoder of the cleaned texts, see `odl.text.encoder`; default null).
+        false), ``keep_text`` (characters at the start of each cleaned text that are kept for the passage shown with an
+        item; default 0), ``vectors`` (an encoder of the cleaned texts, see `odl.text.encoder`; default null).
 
     Returns
     -------
@@ -101,7 +105,9 @@ def begin(options):
     shingler, meaning = Shingler() if duplicates else None, encoder.encoder_of(options.get("vectors"))
     if meaning and "vector" in columns:
         raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
-    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning), form
+    if isinstance(kept := options.get("keep_text", 0), bool) or not isinstance(kept, int) or kept < 0:
+        raise ConfigError(f"keep_text is {kept!r}", "a number of characters from 0", "correct it")
+    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning, kept), form
 
 
 def check_form(options):
@@ -156,7 +162,7 @@ def value_of(row, column):
 
 
 class Collection:
-    """The documents read so far: counts in flat arrays, texts are not kept.
+    """The documents read so far: counts in flat arrays, of texts as much as is asked for.
 
     Parameters
     ----------
@@ -175,14 +181,17 @@ class Collection:
         As in `odl.corpora.fields.parse_time`.
     meaning : odl.text.encoder.Encoder, optional
         Makes the vectors of the texts.
+    kept : int
+        Characters of each text that are kept.
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None, meaning=None):
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None, meaning=None, kept=0):
         self.columns, self.separator, self.tokens, self.counted = columns, separator, tokens, tally(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
         self.dates, self.repeated, self.meaning = dates, 0, meaning
         self.splitter = Splitter() if cleaner.boilerplate else None
         self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
+        self.texts, self.kept = [], kept
         self.times, self.vectors, self.n_dimensions = array("q"), [], None
 
     def add_file(self, name, path, form):
@@ -240,12 +249,16 @@ class Collection:
         if self.shingler is not None:
             self.shingler.add(text)
         title = given.get("title")
+        if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
+            title = subject_of(given.get("text"))
         self.titles.append(one_line(fields.clean(str(text if fields.missing(title) else title))))
         self.ids[identity] = f"{name} {place}"
         self.times.append(time)
         self.topics.append(topics)
         self.files.append(name)
         self.urls.append(fields.parse_url(given.get("url")))
+        if self.kept:
+            self.texts.append(one_line(fields.clean(text), self.kept))
         if vector is not None:
             self.vectors.append(vector)
         if self.meaning is not None:
@@ -290,11 +303,18 @@ class Collection:
             urls=self.urls if any(self.urls) else [],
             notes=notes_of(self.repeated),
             vectors=self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None,
+            texts=self.texts,
         )
 
     def _dropped(self):
         times, words = zip(*self.dropped.values(), strict=True) if self.dropped else ((), ())
         return Dropped(list(self.dropped), np.array(times, dtype=np.int64), np.array(words, dtype=np.int64))
+
+
+def subject_of(text):
+    """Return the subject of a message that is stored as a text with its header; None for another text."""
+    header = text.lstrip().split("\n\n", 1)[0] if isinstance(text, str) else ""
+    return found[1].strip() if (found := SUBJECT.search(header)) else None
 
 
 def notes_of(repeated):

@@ -160,6 +160,7 @@ def _joined(shares, cleaners):
         if first.passages is None
         else passages.joined([share.passages for share in shares], columns, len(words)),
         vectors=np.concatenate(vectors) if vectors else None,
+        texts=_chained(shares, "texts") if any(share.texts for share in shares) else [],
         urls=[url for share in shares for url in share.urls or [""] * len(share)] if with_urls else [],
     )
 

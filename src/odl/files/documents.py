@@ -57,6 +57,8 @@ class Documents:
         Address of each document on the web, "" for none; empty where no document has one, and then not stored.
     vectors : ndarray of float32, shape (n_documents, n_dimensions), optional
         What each document means, by whatever encoder; a row of zeros says nothing.
+    texts : list of str, optional
+        Begin of each text, if the reader was asked to keep it.
     notes : list of str, optional
         What the reader says of what it left out; not stored.
 
@@ -85,6 +87,7 @@ class Documents:
     urls: list = field(default_factory=list)
     notes: list = field(default_factory=list)
     vectors: np.ndarray | None = None
+    texts: list = field(default_factory=list)
 
     def __post_init__(self):
         self.counts = scipy.sparse.csr_array(self.counts)
@@ -94,7 +97,14 @@ class Documents:
         if not self.files:
             self.files = [""] * len(self.ids)
         n_documents, n_terms = self.counts.shape
-        for name in ("ids", "times", "topics", "titles", "files", *(["urls"] if self.urls else [])):
+        for name in (
+            "ids",
+            "times",
+            "topics",
+            "titles",
+            "files",
+            *(name for name in ("urls", "texts") if getattr(self, name)),
+        ):
             if len(getattr(self, name)) != n_documents:
                 raise DataError(
                     f"{len(getattr(self, name))} {name} for {n_documents} documents",
@@ -142,6 +152,7 @@ class Documents:
             passages=None if self.passages is None else self.passages.select(rows, used[order]),
             urls=[self.urls[row] for row in rows] if self.urls else [],
             vectors=None if self.vectors is None else self.vectors[rows],
+            texts=[self.texts[row] for row in rows] if self.texts else [],
         )
 
     def digests(self) -> np.ndarray:
@@ -174,6 +185,8 @@ class Documents:
                 digest.update(self.passages.digest(row))
             if self.vectors is not None:
                 digest.update(self.vectors[row].tobytes())
+            if self.texts:
+                digest.update(f"text\0{self.texts[row]}\0".encode())
             digests[row] = np.frombuffer(digest.digest(), dtype=np.uint8)
         return digests
 
@@ -209,6 +222,8 @@ def write_fields(file, documents):
         storage.write_strings(file, name, getattr(documents, name))
     if documents.urls:
         storage.write_strings(file, "urls", documents.urls)
+    if documents.texts:
+        storage.write_strings(file, "texts", documents.texts)
     write_topics(file, documents.topics)
     storage.write_array(file, "times", documents.times)
     if documents.removed:
@@ -232,6 +247,7 @@ def read_fields(file):
         counts=storage.read_csr(file, "counts"),
         **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles", "files")},
         urls=storage.read_strings(file, "urls") if "urls" in file else [],
+        texts=storage.read_strings(file, "texts") if "texts" in file else [],
         topics=read_topics(file),
         times=storage.read_array(file, "times", "i"),
         removed=read_removed(file),

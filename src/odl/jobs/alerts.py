@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, candidates, gates, linkage, periods, reasons
+from odl.alerts import calibration, candidates, excerpts, gates, linkage, periods, reasons
 from odl.alerts.memory import moved, nothing
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -227,7 +227,7 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
     shared = reasons.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
     named_items = []
-    for row, low, high, origin in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):
+    for row, low, high, (origin, text) in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):
         terms, parts = reasons.lead(words, row, shared, REASONS), _shares(words, row)
         named = data.words_of(row)
         named_items.append(
@@ -241,6 +241,7 @@ def _named_pool(record, pool, words, data, Q, A, carried, batch):
                 words=[(named[term], parts[term]) for term in terms],
                 led=int(shared[terms].sum()),
                 own=float(sum(part for term, part in parts.items() if not shared[term])),
+                text=excerpts.excerpt(text, [named[term] for term in terms]),
                 rest=reasons.left_over(words, row, shared, terms) if record.settings["rest"] else None,
                 near=[(tops[atom], _at(carried.documents, atom)) for atom in record.near[row].tolist() if atom >= 0],
             )
@@ -267,16 +268,17 @@ def _atom_words(A, atoms, vocabulary):
 
 
 def _origins(path, rows):
-    """Return the source file, line and address of documents, as far as the batch has them."""
-    held, n = {"source": [], "line": [], "url": []}, len(rows)
+    """Return the source file, line and address of documents, and their texts, as far as the batch has them."""
+    held, n = {"source": [], "line": [], "url": [], "text": []}, len(rows)
     if path is not None and n:
         with storage.reading(path, "batch") as file:
             names = set(storage.names_in(file, "/"))
-            for key, name in (("source", "files"), ("url", "urls")):
+            for key, name in (("source", "files"), ("url", "urls"), ("text", "texts")):
                 held[key] = storage.read_strings(file, name) if name in names else []
             held["line"] = storage.read_array(file, "lines", "i").tolist() if "lines" in names else []
-    blank = {"source": "", "line": 0, "url": ""}
-    return [{key: held[key][row] if held[key] else blank[key] for key in held} for row in rows]
+    blank = {"source": "", "line": 0, "url": "", "text": ""}
+    found = [{key: held[key][row] if held[key] else blank[key] for key in held} for row in rows]
+    return [(origin, origin.pop("text")) for origin in found]
 
 
 def _atoms(carried, data, Q, after, memory):

@@ -3,9 +3,9 @@
 import re
 from urllib.parse import urlsplit
 
-from odl.alerts import breakdown, show
+from odl.alerts import breakdown, excerpts, show
 from odl.files.documents import NO_TIME
-from odl.report.page import details, element
+from odl.report.page import Markup, details, element, escape
 
 SCHEMES = ("http", "https", "mailto")
 LEADING = 4  # words of a reason that stand in a line
@@ -120,8 +120,19 @@ def item(alert):
     return element(
         "li",
         element("div", title_of(alert), *notes, class_="title"),
+        passage(alert),
         details(element("span", *place, *why), element("dl", *rows)),
     )
+
+
+def passage(alert):
+    """Return the excerpt of an item with its reason words marked; empty where there is none."""
+    text = show.passage_of(alert)
+    return element("p", Markup(excerpts.marked(text, show.reason_words(alert), _mark)), class_="text") if text else ""
+
+
+def _mark(text, is_word):
+    return element("mark", text) if is_word else escape(text)
 
 
 def badge(state):

@@ -13,7 +13,7 @@ from odl.files.documents import NO_TIME
 from odl.stream import batching
 
 SPAN = 4 * rows.PART  # rows of the corpus held at a time, of which a batch may need a few only
-STRINGS = ("ids", "titles", "files", "topics", "urls")
+STRINGS = ("ids", "titles", "files", "topics", "urls", "texts")
 
 
 class Whole(NamedTuple):

@@ -1,0 +1,79 @@
+"""Excerpts of texts around the words of their reasons: bounded, of the place that tells most, words marked."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odl import cli
+from odl.alerts import excerpts, read, show
+from odl.files import documents
+
+WORDS = st.lists(st.sampled_from(["oil", "new_york", "Öl", "石油", "c++", "_", ""]), max_size=5)
+
+
+@given(st.text(max_size=900), WORDS)
+def test_an_excerpt_is_bounded(text, words):
+    part = excerpts.excerpt(text, words)
+    assert len(part.strip("…")) <= excerpts.LONGEST and len(part) <= excerpts.LONGEST + 2
+    assert part.strip("…") in " ".join(text.split())
+    assert excerpts.marked(text, words, lambda piece, _: piece) == text
+
+
+@given(st.text("ab ", max_size=400), st.text("ab ", max_size=400))
+def test_it_is_where_the_words_are(before, after):
+    assert "the tanker" in excerpts.excerpt(f"{before} the tanker {after}", ["tanker"])
+
+
+def test_words_stand_where_they_are_counted():
+    text = "New  York: the OIL of oilseeds; 中国石油公司"
+    found = [text[first:last] for first, last in excerpts.marks(text, ["new_york", "oil", "石油"])]
+    assert found == ["New  York", "OIL", "石油"]
+
+
+def test_from_the_file_to_the_reader(tmp_path, capsys):
+    """With a title of its own the text is shown, escaped and marked."""
+    rows = []
+    for week in range(5):
+        for n in range(60):
+            odd = week == 4 and n < 6
+            text = " ".join(["launch <b>rocket</b> *orbit* capsule" if odd else f"wheat grain harvest crop{n % 5}"] * 3)
+            rows.append(
+                {"id": f"{week}-{n}", "time": f"2026-01-{1 + 7 * week:02d}" if week < 5 else "", "title": f"T{n}"}
+            )
+            rows[-1]["text"] = f"{'filler ' * 60 if odd else ''}{text} word{n}"
+    for row in rows:
+        if row["time"] == "2026-01-29":
+            row["time"] = "2026-02-02"
+    (tmp_path / "posts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert cli.main(["init", str(tmp_path / "it"), str(tmp_path / "posts.jsonl"), "--period", "week"]) == 0
+    said = (tmp_path / "it" / "odl.yaml").read_text()
+    assert "keep_text: 2000" in said
+    said = said.replace("gates: true", "gates: true, warm_up: 50")
+    (tmp_path / "it" / "odl.yaml").write_text(said)
+    assert cli.main(["run", str(tmp_path / "it")]) == 0
+    watch = read.alerts_of(tmp_path / "it")
+    alert = next(each for each in watch.periods[-1].alerts if "rocket" in each.text)
+    assert alert.text.startswith("…") and len(alert.text) <= excerpts.LONGEST + 2
+    page = (tmp_path / "it" / "new.html").read_text()
+    assert "&lt;b&gt;<mark>rocket</mark>&lt;/b&gt;" in page and "<b>rocket" not in page
+    assert r"**rocket**\</b\>" in show.as_markdown(watch, watch.periods[-1:])
+    text = show.as_text(watch, watch.periods[-1:])
+    assert "<b>rocket</b> *orbit*" in text and "\x1b" not in text
+    capsys.readouterr()
+    assert cli.main(["explain", str(tmp_path / "it"), alert.id]) == 0
+    assert "<b>rocket</b>" in capsys.readouterr().out
+    (found,) = (tmp_path / "it" / "results").rglob("documents.h5")
+    assert documents.read(found).texts[0] == rows[0]["text"]
+
+
+def test_without_the_option_nothing_is_kept(tmp_path):
+    from odl import corpora
+
+    (tmp_path / "a.jsonl").write_text(
+        '{"text": "From: a@b.org\\nSubject: Late tankers\\nLines: 1\\n\\nSeven ships wait"}\n'
+    )
+    plain = corpora.read("documents", [tmp_path / "a.jsonl"], {"clean": ["headers"]})
+    kept = corpora.read("documents", [tmp_path / "a.jsonl"], {"clean": ["headers"], "keep_text": 9})
+    assert plain.texts == [] and kept.texts == ["Seven shi"] and kept.titles == ["Late tankers"] != plain.titles
+    assert (kept.digests() != plain.digests()).any() and kept.select([0]).texts == kept.texts

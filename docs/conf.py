@@ -35,7 +35,7 @@ extensions = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_fence_as_directive = ["math"]
 suppress_warnings = ["myst.header", "myst.xref_missing"]
 

@@ -84,7 +84,7 @@ def test_pictures_have_text_alternatives():
 
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 120
 
 
 # Equations

@@ -12,7 +12,7 @@ AVOIDED = re.compile(
 PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being)(?: not| never| then| also)? (?:\w+ed|made|put|kept|said|taken|read|written)\b"
 )
-GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md")) + [ROOT / "docs" / "alerts.md", ROOT / "docs" / "glossary.md"]
+GUIDES = [*sorted((ROOT / "docs" / "guides").glob("*.md")), ROOT / "docs" / "alerts.md", ROOT / "docs" / "glossary.md"]
 # Most that a page may have: mean words of a sentence, per cent of sentences over 25 words, per cent with a passive.
 LIMITS = {
     "README": (11, 0, 9),

@@ -136,6 +136,7 @@ def main():
     words.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     words.add_argument("--documents", nargs="+", type=int, default=[250])
     words.add_argument("--periods", type=int, default=60)
+    words.add_argument("--calm", action="store_true", help="only streams in which nothing enters")
     words.add_argument("--output", default="quiet.tsv")
     options, rows = words.parse_args(), []
     for name in options.streams:
@@ -146,9 +147,11 @@ def main():
                 order = rng.permutation(len(held.ids))
                 parts = quiet(order, size, options.periods)
                 calm = judged(name, seed, [held.select(part) for part in parts], {})
-                parts, entering = planted(held.counts, order, size, options.periods, rng)
-                entering = {t: {held.ids[row] for row in group} for t, group in entering.items()}
-                entered = judged(name, seed, [held.select(part) for part in parts], entering)
+                entered = []
+                if not options.calm:
+                    parts, entering = planted(held.counts, order, size, options.periods, rng)
+                    entering = {t: {held.ids[row] for row in group} for t, group in entering.items()}
+                    entered = judged(name, seed, [held.select(part) for part in parts], entering)
                 rows.append(row_of(name, seed, size, calm, entered))
                 print(*rows[-1].values(), sep="\t", flush=True)
                 tables.write_table(options.output, rows)

@@ -334,20 +334,21 @@ def test_score_needs_labels_of_both_kinds(rng):
 
 @pytest.mark.parametrize("learner", ALL)
 def test_one_document_at_a_time_is_the_same_stream(learner, rng):
-    batches = [batch(rng, n=80, new=t == 2)[0] for t in range(3)]
-    whole = NoveltyDetector(learner, n_atoms=30, settings=quick(learner))
-    single = clone(whole).set_params(batch_size=80)
+    n = 40
+    batches = [batch(rng, n=n, new=t == 2)[0] for t in range(3)]
+    whole = NoveltyDetector(learner, n_atoms=20, settings=quick(learner))
+    single = clone(whole).set_params(batch_size=n)
     for t, X in enumerate(batches):
-        expected = whole.score_samples(X) if t else np.full(80, np.nan)
-        alone = np.concatenate([whole.score_samples(X[[row]]) for row in range(80)]) if t else expected
-        flags = whole.predict(X) if t else np.zeros(80)
+        expected = whole.score_samples(X) if t else np.full(n, np.nan)
+        alone = np.concatenate([whole.score_samples(X[[row]]) for row in range(n)]) if t else expected
+        flags = whole.predict(X) if t else np.zeros(n)
         got, flagged = [], []
         for row in X:
             got.append(single.score_one(row))
             flagged.append(single.predict_one(row))
             assert single.learn_one(row) is single
         assert np.array_equal(got, alone, equal_nan=True) and np.allclose(got, expected, rtol=1e-9, equal_nan=True)
-        assert np.mean(flagged == flags) > 0.98  # a tie may fall by rounding
+        assert np.mean(flagged == flags) > 0.97  # a tie may fall by rounding
         whole.partial_fit(X)
         assert (whole.state_.dictionary != single.state_.dictionary).nnz == 0
         assert np.array_equal(whole.window_, single.window_)

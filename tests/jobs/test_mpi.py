@@ -171,7 +171,7 @@ def test_ranks_give_what_one_process_gives(learner, folder):
 
 
 @needs_mpi
-@pytest.mark.parametrize("learner", [RING, HUBER, EACH, SPARSE], ids=["ring", "huber", "each", "sparse"])
+@pytest.mark.parametrize("learner", [RING, HUBER, SPARSE], ids=["ring", "huber", "sparse"])
 def test_results_do_not_depend_on_the_ranks(learner, folder):
     """Byte for byte: 1 rank, 2, and 4 for 6 agents; also where another number goes on with the chain."""
     chain(Alone(), folder, "1", learner)

@@ -30,7 +30,7 @@ def test_it_is_where_the_iterations_end(name, graph, seen_by, rng):
 
 def test_agents_at_the_limits_are_found(rng):
     """Of the Huber loss, with terms outside the document at -1 and some agents at a limit where others are free."""
-    model, P, A = material("nmf_huber", rng)
+    model, P, A = material("nmf_huber", rng, n_documents=2)
     made, W = network("ring", 9, degree=2), A.toarray()
     step = coding.safe_step(model, np.arange(9), made)
     found = coding.over_network(P, A, model, np.arange(9), made, tolerance=1e-9, settled=True)

@@ -4,6 +4,7 @@ Documents in rows, so a product with codes stands on the other side than in the 
 the learner, are in test_hindsight.py.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,13 @@ def norm1(M):
     return float(np.abs(M).sum())
 
 
-def stepped(seed, fraction=1.0, steps=4):
+@functools.cache
+def stepped(seed, fraction=1.0):
+    """Return the steps of `_stepped`, taken once for all bounds."""
+    return list(_stepped(seed, fraction))
+
+
+def _stepped(seed, fraction, steps=4):
     """Yield steps with tau = fraction / (2 Psi_max) from a drawn dictionary in the set, whose dual starts at zero."""
     rng = np.random.default_rng(seed)
     n, m, k = (int(value) for value in rng.integers((3, 4, 2), (9, 12, 6)))

@@ -17,13 +17,14 @@ from fuzz_world import ALGORITHMS, rows, run_of
 
 from odl import config, corpora, detector, learners, novelty, trees
 from odl.cli.declare import parse_map
-from odl.corpora import arxiv_cs, checks, download, lung, news20, nips, originals, reuters21578, scipydocs
+from odl.corpora import arxiv_cs, checks, download, news20, nips, originals, reuters21578, scipydocs
 from odl.distributed import networks
-from odl.evaluation import baselines, study, tables
+from odl.evaluation import averages, baselines, study
 from odl.evaluation.plan import PLAN_KEYS, load_plan
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import agentfiles, checkpoints, documents, storage
 from odl.papers import emergingfiles, patches, regrettables
+from odl.papers.experiments import biclustering
 from odl.stream import batchfile, batching, features
 from odl.text.tokens import token_options
 
@@ -365,7 +366,7 @@ def corpus_files(world):
         "arxiv (tsv.xz)": Target(
             ".xz", text(_arxiv, _arxiv_seed(), fz.xzed), lambda path: arxiv_cs.to_documents(path, TOKENS, False, None)
         ),
-        "lung (csv.gz)": Target(".csv.gz", text(_lung, LUNG, fz.gzipped), lung.parse),
+        "lung (csv.gz)": Target(".csv.gz", text(_lung, LUNG, fz.gzipped), biclustering.parse_expression),
         "images (tar.gz of PNG)": Target(
             ".tar.gz", lambda rnd: fz.gzipped(_images(rnd)), lambda path: patches.read_images([path])
         ),
@@ -626,7 +627,7 @@ def _agent_file(world, path):
 
 
 def _scored(path):
-    tables.evaluate([path], min_novel=1, min_known=1, bootstrap=10)
+    averages.evaluate([path], min_novel=1, min_known=1, bootstrap=10)
     batch = read_scores(path)
     for row, _ in batch.top:
         assert batch.ids[row] is not None

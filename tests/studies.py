@@ -6,7 +6,7 @@ import numpy as np
 from conftest import alone, shared
 from scipy import sparse
 
-from odl.evaluation import baselines, scores, study, tables
+from odl.evaluation import averages, baselines, scorefiles, study
 from odl.evaluation.plan import load_plan, score_path, write_plan
 from odl.files.documents import NO_TIME, Documents
 from odl.jobs import update
@@ -81,7 +81,7 @@ def write_scores(path, batch, *, run, corpus, seed, k, skill, rng):
         gap=0.0,
     )
     use = np.sort(rng.gamma(0.5, size=k))[::-1]
-    scores.write_scores(
+    scorefiles.write_scores(
         path, batch, novelty, top=top, missing=missing, top_atoms=atoms, atom_use=use, vocabulary=batch.vocabulary,
         algorithm="dual_averaging", solver="exact", weighting="{}", atoms=k, corpus=corpus, seed=seed, run=run,
     )  # fmt: skip
@@ -133,7 +133,7 @@ def make_study(
         }
         for t in range(1, steps):
             path, said = base / "baselines" / f"{t}.h5", window if t == steps - 1 else ""
-            scores.write_baselines(path, chain[t], baselines.score(chain[t], chain[:t]), said)
+            scorefiles.write_baselines(path, chain[t], baselines.score(chain[t], chain[:t]), said)
         entry = {**common, "run": "baselines", "algorithm": "baseline", "k": None, "parameters": {}}
         plan.append({**entry, "folder": str(base / "baselines")})
         for number, (run, (algorithm, parameters, skill)) in enumerate(runs.items()):
@@ -158,7 +158,7 @@ def make_study(
         first = 1 if entry["algorithm"] == "baseline" else 0
         paths = [score_path(entry, t) for t in range(first, steps)]
         folder = entry["folder"]
-        tables.write_evaluation(paths, f"{folder}/auc.tsv", f"{folder}/summary.tsv", min_novel=3, bootstrap=bootstrap)
+        averages.write_evaluation(paths, f"{folder}/auc.tsv", f"{folder}/summary.tsv", min_novel=3, bootstrap=bootstrap)
     return plan
 
 

@@ -19,7 +19,7 @@ from test_config import DEFAULT, SCHEMA, merged
 import odl
 from odl import cli, config, corpora
 from odl.cli.subcommands import STEPS
-from odl.evaluation import baselines, scores, study, tables
+from odl.evaluation import averages, baselines, scorefiles, study
 from odl.files import digests, documents, storage
 from odl.jobs import runs, update
 from odl.papers import experiments
@@ -315,8 +315,8 @@ def example(tmp_path_factory):
         if t:
             past = [features.read(base / "features" / f"{earlier}.h5") for earlier in range(t)]
             held = features.read(link)
-            scores.write_baselines(base / "baselines" / f"{t}.h5", held, baselines.score(held, past))
-    tables.write_evaluation(sorted((run / "scores").glob("*.h5")), run / "auc.tsv", run / "summary.tsv")
+            scorefiles.write_baselines(base / "baselines" / f"{t}.h5", held, baselines.score(held, past))
+    averages.write_evaluation(sorted((run / "scores").glob("*.h5")), run / "auc.tsv", run / "summary.tsv")
     return folder
 
 
@@ -324,11 +324,11 @@ def test_the_example_has_a_novel_document_at_each_timestep(example):
     run = example / "results/mine/mine/seed0/dual-averaging/k2"
     paths = sorted((run / "scores").glob("*.h5"))
     assert len(paths) == 3
-    found = [scores.read_scores(path) for path in paths]
+    found = [scorefiles.read_scores(path) for path in paths]
     assert [list(batch.ids) for batch in found[1:]] == [["n05", "n06", "n07"], ["n08", "n09", "n10"]]
     assert [batch.ids[int(np.argmax(batch.novel))] for batch in found[1:]] == ["n06", "n09"]
     assert all((batch.scores["dual-averaging"][batch.novel == 1] == 1).all() for batch in found[1:])
-    rows, _ = tables.evaluate(paths, min_novel=1, min_known=1, bootstrap=0)
+    rows, _ = averages.evaluate(paths, min_novel=1, min_known=1, bootstrap=0)
     assert all(row["listed"] for row in rows)
 
 
@@ -475,7 +475,7 @@ def test_tables_and_figures_are_described():
     for name, columns in study.COLUMNS.items():
         assert f"`tables/{name}.tsv`" in FILES and name in RUNNING
         assert columns
-    for column in {*tables.AUC_COLUMNS, *tables.SUMMARY_COLUMNS} - {"run", "t", "pooled_low", "pooled_high"}:
+    for column in {*averages.AUC_COLUMNS, *averages.SUMMARY_COLUMNS} - {"run", "t", "pooled_low", "pooled_high"}:
         assert f"`{column}`" in FILES, column
     assert "src/odl/report/figures" in FILES and "src/odl/report/figures" in RUNNING
 

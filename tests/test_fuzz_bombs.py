@@ -21,10 +21,11 @@ from conftest import ROOT
 
 from odl import config, corpora, trees
 from odl.cli import survey
-from odl.corpora import arxiv_cs, checks, lung, messages, reuters21578
+from odl.corpora import arxiv_cs, checks, mailfeeds, reuters21578
 from odl.errors import ConfigError, DataError, OdlError, StorageError
 from odl.files import blocks, digests, storage
 from odl.papers import patches
+from odl.papers.experiments import biclustering
 from odl.text.tokens import token_options
 
 
@@ -54,7 +55,7 @@ def tar_of(size):
 def test_a_gzip_bomb_in_every_form(tmp_path, narrow):
     for name, data, read in (
         ("a.tar.gz", tar_of(8 << 20), lambda path: list(checks.tar_members(path))),
-        ("a.csv.gz", b'"","A"\n"g",0\n' + b'"g",0\n' * (1 << 20), lung.parse),
+        ("a.csv.gz", b'"","A"\n"g",0\n' + b'"g",0\n' * (1 << 20), biclustering.parse_expression),
         ("a.jsonl.gz", b'{"text": "wheat grain"}\n' * (1 << 18), lambda path: corpora.read("documents", [path])),
     ):
         (tmp_path / name).write_bytes(gzip.compress(data))
@@ -144,7 +145,7 @@ def test_an_item_of_many_pieces_is_read_in_linear_time(tmp_path):
     (tmp_path / "a.xml").write_text(f"<rss><item><title>grain</title>{pieces}</item></rss>")
     begin = time.process_time()
     with open(tmp_path / "a.xml", "rb") as file:
-        assert [row["category"] for _, row in messages.feed_rows(file, "a.xml")] == [["wheat"]]
+        assert [row["category"] for _, row in mailfeeds.feed_rows(file, "a.xml")] == [["wheat"]]
     assert time.process_time() - begin < 20
 
 

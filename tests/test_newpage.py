@@ -15,7 +15,7 @@ from odl.alerts import breakdown, feedback, read
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
-from odl.evaluation import scores
+from odl.evaluation import scorefiles
 from odl.files import storage
 from odl.report import newhealth, newpage, newparts, newseeds, newtext
 
@@ -324,7 +324,7 @@ def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):
     (tmp_path / "scores").mkdir()
     for t in (5, 6):
         path = f"{place.run}/scores/{t}.h5"
-        score, residual, penalty, empty = scores.read_parts(path)
+        score, residual, penalty, empty = scorefiles.read_parts(path)
         with storage.reading(path, "scores") as file:
             ids = storage.read_strings(file, "ids")
         with storage.writing(tmp_path / "scores" / f"{t}.h5", "scores") as file:

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from odl.evaluation import study
 from odl.evaluation.plan import score_path
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.tables import read_json
 from odl.papers import qualityplots

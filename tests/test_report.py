@@ -13,7 +13,7 @@ from odl.evaluation import baselines, study
 from odl.files import documents
 from odl.files.escaping import CONTROLS
 from odl.files.tables import read_json, write_json, write_table
-from odl.report import figures, page, sections, selection, studypage
+from odl.report import figures, page, selection, studypage, studysections
 from odl.stream import batching
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -258,13 +258,13 @@ def test_a_hierarchical_run_is_shown_as_its_tree(tmp_path):
     plan = studies.make_study(tmp_path, seeds=1, sizes=(10,), runs=runs, bootstrap=20)
     study.summarise(plan, tmp_path / "tables")
     chosen = selection.Selection(plan, study.read_tables(tmp_path / "tables"), "wires")
-    shown = sections.topic_tree(chosen)
+    shown = studysections.topic_tree(chosen)
     found = Checker(shown)
     assert len(found.all("path")) == 9 and len(found.all("text")) == 10 and len(found.all("li")) == 10
     first = chosen.batch(plan[-1], 5).atoms[0][0].split()
     assert ", ".join(first[:5]) in found.words
     chosen.plan = [{**entry, "algorithm": "flat"} for entry in chosen.plan]
-    assert sections.topic_tree(chosen) == ""
+    assert studysections.topic_tree(chosen) == ""
 
 
 def test_control_characters_of_ids_are_spelt_out_in_the_index(tmp_path):

@@ -11,7 +11,7 @@ from scipy import sparse
 from studies import batch_of
 
 from odl import cli, config, learners, novelty
-from odl.config import checks
+from odl.config import consistency
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files import rows, storage
 from odl.jobs import runs, shards, update
@@ -232,10 +232,10 @@ class TestRefusals:
     @pytest.mark.parametrize("key", ["context", "contrast"])
     def test_such_scores_in_a_configuration(self, key):
         given = {"runs": ["it"], "learners": {"it": {"algorithm": "adaptive", key: 0.3}}, "shards": {"documents": 0}}
-        checks._check_shards(given)
+        consistency._check_shards(given)
         given["shards"]["documents"] = 100
         with pytest.raises(ConfigError, match=f"run 'it' has {key} 0.3"):
-            checks._check_shards(given)
+            consistency._check_shards(given)
 
 
 def test_shards_are_whole_blocks():

@@ -91,6 +91,12 @@ def test_every_module_is_in_a_room_and_imports_point_one_way():
     assert not climbs, climbs
 
 
+def test_the_name_of_a_file_is_used_once():
+    """Whoever looks for a file by its name comes to one place."""
+    names = [name.split("/")[-1] for name in modules() if not name.endswith("__init__")]
+    assert sorted(names) == sorted({*names}), [name for name in {*names} if names.count(name) > 1]
+
+
 def test_one_room_knows_hdf5():
     """An array that another room opened by itself would not be held to its digest."""
     users = {room_of(name) for name in modules() if "h5py" in outside(name)}
@@ -148,13 +154,6 @@ class TestSources:
         assert "coding/__init__" in sources.closure("coding/exact") and "__init__" not in sources.closure(
             "cli/__init__"
         )
-
-    def test_imports_are_read_as_python_parses_them(self):
-        """All that there are, and no others."""
-        for name in modules():
-            parsed = sources.imported(ast.parse((PACKAGE / f"{name}.py").read_bytes()))
-            found = set(sources.imports(name))
-            assert found == parsed, name
 
     def test_a_stage_begins_where_its_command_does(self):
         """Each subcommand imports nothing but what the closure of its stage has."""

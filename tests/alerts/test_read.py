@@ -32,7 +32,7 @@ from odl.alerts.memory import nothing
 from odl.cli.subcommands import COMMANDS
 from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import atomic, storage
 from odl.files.escaping import CONTROLS
 from odl.jobs import alerts, runs

@@ -5,7 +5,7 @@ from ownfiles import jsonl, own, table
 
 from odl import corpora
 from odl.cli.survey import survey
-from odl.corpora import messages
+from odl.corpora import mailfeeds
 from odl.errors import ConfigError, DataError
 
 GERMAN = [
@@ -137,7 +137,7 @@ class TestTopics:
             '<category term="c"/><title>storm</title></entry><entry><id>2</id><title>calm</title></entry></feed>'
         )
         with open(tmp_path / "a.atom", "rb") as file:
-            found = [row.get("category") for _, row in messages.feed_rows(file, "a.atom")]
+            found = [row.get("category") for _, row in mailfeeds.feed_rows(file, "a.atom")]
         assert found == [["A B", "c"], None]
 
     def test_other_columns_that_may_be_topics_are_named(self, tmp_path):

@@ -10,7 +10,7 @@ from scipy import io, sparse
 from odl import cli
 from odl.errors import DataError, StorageError
 from odl.evaluation import baselines, metrics
-from odl.evaluation.scores import read_scores, write_baselines
+from odl.evaluation.scorefiles import read_scores, write_baselines
 from odl.files import storage
 from odl.files.documents import Documents
 from odl.stream import features

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odl.errors import ConfigError, DataError
-from odl.evaluation import outside, plan, tables
+from odl.evaluation import averages, outside, plan
 
 LISTED = [1, 2, 3]
 
@@ -14,7 +14,7 @@ LISTED = [1, 2, 3]
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """Two runs of three timesteps, as files of a study, and what each scored."""
-    from odl.evaluation.scores import write_baselines
+    from odl.evaluation.scorefiles import write_baselines
 
     monkeypatch.chdir(tmp_path)
     rng, held, entries = np.random.default_rng(3), {}, []
@@ -25,7 +25,7 @@ def study(tmp_path, monkeypatch):
             held[run, t] = rng.random(60)
             write_baselines(folder / f"{t}.h5", Batch(t), {run: held[run, t]})
         files = [folder / f"{t}.h5" for t in LISTED]
-        tables.write_evaluation(files, folder / "auc.tsv", folder / "summary.tsv", bootstrap=0, min_novel=5)
+        averages.write_evaluation(files, folder / "auc.tsv", folder / "summary.tsv", bootstrap=0, min_novel=5)
         named = {"corpus": "made", "reader": "documents", "protocol": "by-date", "run": run, "seed": 0, "k": None}
         named |= {"algorithm": plan.BASELINE, "parameters": {}, "timesteps": [0, *LISTED]}
         entries.append(named | {"folder": str(folder.relative_to(tmp_path))})
@@ -56,7 +56,7 @@ def test_the_scores_of_a_run_are_level_with_it_and_its_average_is_that_of_the_ta
     rows, listed, by_timestep = outside.compare(folder, own)
     assert [row["run"] for row in rows] == ["yours", "one", "other"] and listed == LISTED
     assert rows[0]["average"] == rows[1]["average"] and rows[1]["difference"] == rows[1]["low"] == rows[1]["high"] == 0
-    (summary,) = tables.evaluate([folder / "made/seed0/one" / f"{t}.h5" for t in LISTED], min_novel=5, bootstrap=0)[1]
+    (summary,) = averages.evaluate([folder / "made/seed0/one" / f"{t}.h5" for t in LISTED], min_novel=5, bootstrap=0)[1]
     assert rows[0]["average"] == summary["average"] == pytest.approx(np.mean(list(by_timestep.values())))
     difference = rows[0]["average"] - rows[2]["average"]
     assert rows[2]["difference"] == difference and rows[2]["low"] < difference < rows[2]["high"]

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from odl.coding import sparse_code
 from odl.errors import DataError, ParameterError, StorageError
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files.escaping import CONTROLS
 from odl.papers import agreement, emerging, emergingfiles
 from odl.papers.emerging import SmallDictionary, of_timestep

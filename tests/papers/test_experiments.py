@@ -10,7 +10,6 @@ from experimented import SMALL, TREES
 from fuzzing import sealed_map
 
 from odl import cli
-from odl.corpora import lung
 from odl.distributed import models, networks
 from odl.errors import ConfigError, DataError, ParameterError
 from odl.files import tables
@@ -25,7 +24,7 @@ def planted(rng, genes=300):
     values = 0.1 * rng.standard_normal((genes, 11))
     values[:60, :6] += 2.0
     values[60:120, 6:] += 2.0
-    return lung.Expression(values, [f"g{i}" for i in range(genes)], classes)
+    return biclustering.Expression(values, [f"g{i}" for i in range(genes)], classes)
 
 
 # The mechanism
@@ -232,26 +231,26 @@ def test_nearest_mean_leaves_the_point_out():
 
 
 def test_the_table_of_expression_is_read_or_refused(tmp_path):
-    path = tmp_path / lung.FILE
+    path = tmp_path / biclustering.FILE
     with gzip.open(path, "wt") as file:
         file.write("gene,a,b\ng1,1.5,-1.5\ng2,0,2\n")
-    found = lung.parse(path)
+    found = biclustering.parse_expression(path)
     assert found.classes == ["a", "b"] and found.genes == ["g1", "g2"]
     assert np.array_equal(found.values, [[1.5, -1.5], [0.0, 2.0]])
     with pytest.raises(DataError, match="as its number of genes"):
-        lung.read([path])
+        biclustering.read_expression([path])
     with gzip.open(path, "wt") as file:
         file.write("gene,a,b\ng1,1.5\n")
     for wrong in (path, ROOT / "README.md"):
         with pytest.raises(DataError) as caught:
-            lung.parse(wrong)
+            biclustering.parse_expression(wrong)
         assert "\n" not in str(caught.value)
     with pytest.raises(DataError, match="0 source files"):
-        lung.read([])
+        biclustering.read_expression([])
 
 
 def test_the_real_matrix(corpora):
-    found = lung.read([corpora / "lung" / lung.FILE])
+    found = biclustering.read_expression([corpora / "lung" / biclustering.FILE])
     assert found.values.shape == (5000, 56) and np.abs(found.values.mean(axis=1)).max() < 1e-9
 
 

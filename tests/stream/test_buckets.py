@@ -18,10 +18,10 @@ from test_terms import chain, documents_of
 
 from odl import config
 from odl.alerts import explain, periods, read
-from odl.config import checks
+from odl.config import consistency
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
 from odl.evaluation import baselines
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import checkpoints, documents, rows, verify
 from odl.files.documents import Documents
 from odl.jobs import runs
@@ -327,9 +327,9 @@ def test_a_configuration_that_makes_no_sense_is_refused(change, said):
     hashed = copy.deepcopy(change)
     hashed["features"] = {"hash_terms": 100, **hashed.get("features", {})}
     with pytest.raises(ConfigError, match=said):
-        checks.check_config(config.merge(hashed, defaults), schema)
+        consistency.check_config(config.merge(hashed, defaults), schema)
     fine = config.merge({"features": {"hash_terms": 100}}, defaults)
-    checks.check_config(fine, schema)
+    consistency.check_config(fine, schema)
     run = config.run_of(fine, "admm")
     assert run["hash_terms"] == 100 and run["features"] == WEIGHTING
     assert "hash_terms" not in config.run_of(defaults, "admm")

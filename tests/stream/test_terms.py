@@ -15,9 +15,9 @@ from studies import batch_of
 
 from odl import config, learners
 from odl.alerts import explain, periods, read
-from odl.config import checks
+from odl.config import consistency
 from odl.errors import CheckpointError, ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, scores
+from odl.evaluation import baselines, scorefiles
 from odl.files import agentfiles, checkpoints, documents, rows, verify
 from odl.files.documents import Documents
 from odl.jobs import mpi, runs, shards, update
@@ -260,7 +260,7 @@ def test_agents_on_ranks_hold_the_terms_that_one_process_does(stream, tmp_path):
         one, other = checkpoints.read_checkpoint(tmp_path / f"{t}.h5"), agentfiles.read_whole(state)
         assert np.array_equal(one.terms, other.terms)
         assert np.allclose(one.dictionary.toarray(), other.dictionary.toarray(), atol=1e-10)
-        found = [scores.read_parts(tmp_path / f"{name}{t}.h5")[0] for name in ("scores", "collected")]
+        found = [scorefiles.read_parts(tmp_path / f"{name}{t}.h5")[0] for name in ("scores", "collected")]
         assert np.allclose(*found, atol=1e-10)
 
 
@@ -342,9 +342,9 @@ def test_a_configuration_that_needs_them_is_refused(change, said):
     bounded = copy.deepcopy(change)
     bounded["features"] = {"max_terms": 100, **bounded.get("features", {})}
     with pytest.raises(ConfigError, match=said):
-        checks.check_config(config.merge(bounded, defaults), schema)
+        consistency.check_config(config.merge(bounded, defaults), schema)
     fine = config.merge({"features": {"max_terms": 100}}, defaults)
-    checks.check_config(fine, schema)
+    consistency.check_config(fine, schema)
     run = config.run_of(fine, "admm")
     assert run["features"] == WEIGHTING, "the bound is no setting of a run"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from workflows import SHOWN, chain, documents
 
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import checkpoints
 
 pytestmark = pytest.mark.workflow

@@ -8,7 +8,7 @@ import pytest
 from networked import needs_mpi
 from workflows import SHOWN
 
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import agentfiles
 
 pytestmark = [pytest.mark.workflow, needs_mpi]

@@ -7,7 +7,7 @@ import pytest
 from workflows import Study, documents, h5_attributes, settings
 
 from odl.evaluation.metrics import auc
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import documents as docs
 from odl.stream.batching import Entry
 

@@ -6,7 +6,7 @@ import pytest
 from called import odl
 from workflows import Study, documents
 
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files.tables import read_table
 from odl.papers import emergingfiles
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from odl.alerts import excerpts, periods, read, reasons, show
 from odl.alerts.model import NONE, Alert, Near, Reason, Rest
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.escaping import heading, visible
 from odl.stream import features

@@ -160,7 +160,7 @@ def alerts(args):
     more="By default with all documents of a past of 50,000, with the last 10,000 of a longer one.",
 )
 def baselines(args):
-    from odl.evaluation import baselines, scores
+    from odl.evaluation import baselines, scorefiles
     from odl.files import storage
     from odl.stream import features
 
@@ -172,4 +172,4 @@ def baselines(args):
     else:
         newest_first = (storage.earlier(args.past, t, 1)[0] for t in range(batch.t, 0, -1))
         past, window = baselines.latest(map(features.read, newest_first), baselines.LAST), f"last{baselines.LAST}"
-    scores.write_baselines(args.output, batch, baselines.score(batch, past), window)
+    scorefiles.write_baselines(args.output, batch, baselines.score(batch, past), window)

@@ -17,10 +17,10 @@ from odl.errors import DataError, ParameterError
 )
 def evaluate(args):
     from odl.config import sections
-    from odl.evaluation import tables
+    from odl.evaluation import averages
 
     sections.EvaluatedStream.of(args.options, "--options")
-    tables.write_evaluation(args.scores, args.auc, args.summary, **args.options)
+    averages.write_evaluation(args.scores, args.auc, args.summary, **args.options)
 
 
 @step(

@@ -8,7 +8,7 @@ from odl.cli import columns as roles
 from odl.cli import filekinds, preparation
 from odl.corpora import collection, fields, formats
 from odl.corpora.encodings import check_encoding
-from odl.corpora.messages import CATEGORY
+from odl.corpora.mailfeeds import CATEGORY
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.documents import NO_TIME

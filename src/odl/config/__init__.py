@@ -4,9 +4,7 @@ Standard library only: this is the one part of the package that the workflow its
 and tables that it imports).
 """
 
-from odl.config.checks import check_config, check_each_once
-from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, refuse_names, shares_of, sources_of
-from odl.config.runs import (
+from odl.config.chains import (
     OF_EXPERIMENTS,
     alerts_of,
     atoms_of,
@@ -21,6 +19,8 @@ from odl.config.runs import (
     study_of,
     whole_experiment_of,
 )
+from odl.config.consistency import check_config, check_each_once
+from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, refuse_names, shares_of, sources_of
 from odl.config.schema import check_map, load_schema
 from odl.config.sections import Alerts, BestFixed, EvaluatedStream, Order, Planned, SmallDictionary, fill
 from odl.config.setting import merge

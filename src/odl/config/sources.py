@@ -9,18 +9,12 @@ import contextlib
 import functools
 import hashlib
 import json
-import re
 from pathlib import Path
 
 from odl.files.atomic import replacing
 
 PACKAGE = Path(__file__).parents[1]
 DATA = (".css", ".js", ".jinja")  # of a module, under its name
-# Statements as they stand in a file; to parse the package takes ten times as long (half a second of every run).
-FROM = re.compile(r"^[ \t]*from[ \t]+(odl[\w.]*)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n;#(]*))", re.MULTILINE)
-IMPORT = re.compile(r"^[ \t]*import[ \t]+(odl[^\n;#]*)", re.MULTILINE)
-KERNELS = re.compile(r"\.Kernels\(\"(\w+)\"\)$", re.MULTILINE)  # imported where their library is missing
-COMMENT = re.compile(r"#[^\n]*")
 
 
 @functools.cache
@@ -41,30 +35,30 @@ def imports(name):
     FileNotFoundError
         If there is no such file.
     """
-    text = (PACKAGE / f"{name}.py").read_text(encoding="utf-8")
-    found = {f"kernels/{kernels}" for kernels in KERNELS.findall(text)}
-    for module, inside, line in FROM.findall(text):
-        for part in filter(str.strip, COMMENT.sub("", inside or line).split(",")):
-            found.add(_file_of(f"{module}.{part.split()[0]}") or _file_of(module))
-    for line in IMPORT.findall(text):
-        found |= {_file_of(part.split()[0]) for part in line.split(",")}
-    return frozenset(found - {None})
+    return _files_of(_stamps().of(name)[1])
 
 
 def imported(tree):
     """Return the files of the package that a piece of code imports (a tree of `ast`)."""
-    found = set()
+    return _files_of(_names_of(tree))
+
+
+def _names_of(tree):
+    """Return the dotted names inside the package that code imports: modules, or names in one."""
+    names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {_file_of(alias.name) for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            # `from odl.coding import exact` imports a file of the package, not the package's own names.
-            found |= {_file_of(f"{node.module}.{alias.name}") or _file_of(node.module) for alias in node.names}
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "Kernels":
-            found.add(
-                f"kernels/{node.args[0].value}"
-            )  # native.Kernels("atom_clusters") imports it where its library is missing
-    return found - {None}
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "Kernels":  # native.Kernels("grams")
+            names |= {f"odl.kernels.{file.value}" for file in node.args if isinstance(file, ast.Constant)}
+    return sorted(name for name in names if name.startswith("odl."))
+
+
+def _files_of(names):
+    """Return the files of dotted names: `odl.coding.exact` is one, `odl.errors.OdlError` a name in one."""
+    return frozenset({_file_of(name) or _file_of(name.rpartition(".")[0]) for name in names} - {None})
 
 
 def _file_of(module):
@@ -95,14 +89,14 @@ def digest(*names):
     """Return the stamp of the code of all files that importing some files loads: of what it means (`_meaning_of`)."""
     joined = hashlib.sha256()
     for name in sorted(closure(*names)):
-        joined.update(f"{name}\0{_stamps().of(name)}".encode())
+        joined.update(f"{name}\0{_stamps().of(name)[0]}".encode())
         for path in (PACKAGE / f"{name}{suffix}" for suffix in DATA):
             joined.update(path.read_bytes() if path.exists() else b"")
     return joined.hexdigest()[:16]
 
 
 class Stamps:
-    """Digests of what files of the package mean; those of files that stay are kept from run to run.
+    """Digests of what files of the package mean, and what they import; kept from run to run while a file stays.
 
     Parameters
     ----------
@@ -118,16 +112,17 @@ class Stamps:
             self.known = {}
 
     def of(self, name):
-        """Return the digest of a file; one that is not known yet is parsed and kept."""
+        """Return the digest and the imports of a file; one that is not known yet is parsed and kept."""
         path = PACKAGE / f"{name}.py"
         facts = path.stat()
         state = [facts.st_size, facts.st_mtime_ns]
         entry = self.known.get(name)
-        if not isinstance(entry, list) or entry[1:] != state:
-            entry = self.known[name] = [meaning(path.read_text(encoding="utf-8")), *state]
+        if not isinstance(entry, list) or entry[2:] != state:
+            text = path.read_text(encoding="utf-8")
+            entry = self.known[name] = [meaning(text), _names_of(ast.parse(text)), *state]
             with contextlib.suppress(OSError), replacing(self.path) as temporary:
                 Path(temporary).write_text(json.dumps(self.known), encoding="utf-8")
-        return entry[0]
+        return entry[:2]
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from odl.corpora import encodings, fields, formats, messages
+from odl.corpora import encodings, fields, formats, mailfeeds
 from odl.corpora.formats import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.errors import ConfigError, DataError, check_options, nearest
 from odl.files import joblog, listing
@@ -143,7 +143,7 @@ def check_columns(columns):
 def own_columns(kind, columns):
     """Return role -> column of mail, texts and feeds; the categories of these are topics where `columns` say so."""
     return (
-        {**OWN, "topics": messages.CATEGORY} if kind == "feed" and columns.get("topics") == messages.CATEGORY else OWN
+        {**OWN, "topics": mailfeeds.CATEGORY} if kind == "feed" and columns.get("topics") == mailfeeds.CATEGORY else OWN
     )
 
 

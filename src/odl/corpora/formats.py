@@ -14,7 +14,7 @@ from odl.corpora import parquet
 from odl.corpora.checks import COLUMNS, LONGEST_LINE, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import clean
-from odl.corpora.messages import feed_rows, mail_rows
+from odl.corpora.mailfeeds import feed_rows, mail_rows
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 

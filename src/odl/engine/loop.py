@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from odl import config as study
 from odl.config.steps import STEPS, record_of
-from odl.engine import forking, steps
+from odl.engine import calls, forking
 from odl.engine.folder import files_of
 from odl.engine.ledger import origin_of, record_in
 from odl.files import provenance, tables
@@ -228,7 +228,7 @@ class Loop:
         if self.shown:
             self.shown.started(job, name, {} if t is None else {"t": str(t)})
         with provenance.recording(record) as outputs:
-            result = steps.FUNCTIONS[name](arguments, **more)
+            result = calls.FUNCTIONS[name](arguments, **more)
         for role, digest in zip(STEPS[name].writes, outputs, strict=True):
             beside = outputs[: list(STEPS[name].writes).index(role)]
             self.ledger.put(arguments[role], digest, {**record, "beside": beside})
@@ -246,7 +246,7 @@ class Loop:
         if name not in ("update", "alerts"):
             return {}
         if not self.prepared:
-            steps.prepare(self.folder.algorithm, lambda line: None)
+            calls.prepare(self.folder.algorithm, lambda line: None)
             self.prepared = True
         for needed in (t - 1, t) if name == "alerts" else (t - 1,):
             self.restore(needed)
@@ -304,4 +304,4 @@ class Loop:
 
 def _share(arguments, record):
     with provenance.recording(record):
-        steps.share(arguments)
+        calls.share(arguments)

@@ -3,7 +3,7 @@
 Each is computed from the batches the learners see, with the document frequencies they see, so that
 every table can show them side by side. They need the counts of the whole past (or of a window of
 it): time and memory on disk grow with the stream, which a dictionary of k atoms does not ask for.
-Where a window was used, the name of a result says so (`odl.evaluation.scores.named`).
+Where a window was used, the name of a result says so (`odl.evaluation.scorefiles.named`).
 """
 
 from collections.abc import Iterable, Mapping

@@ -10,7 +10,7 @@ import numpy as np
 from odl.errors import ConfigError, DataError
 from odl.evaluation import intervals, means, metrics
 from odl.evaluation.plan import load_plan, score_path
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files.escaping import visible
 from odl.files.tables import read_table
 

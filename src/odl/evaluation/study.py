@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from odl.evaluation.averages import AUC_COLUMNS
+from odl.evaluation.averages import SUMMARY_COLUMNS as RUN_COLUMNS
 from odl.evaluation.means import STATISTICS, grouped, mean, statistics
 from odl.evaluation.plan import BASELINE, KEY, load_plan, parameters_text
-from odl.evaluation.tables import AUC_COLUMNS
-from odl.evaluation.tables import SUMMARY_COLUMNS as RUN_COLUMNS
 from odl.files.tables import read_table, write_table
 
 # Average AUC on TDT2 at timesteps 1, 2, 5, 6, 8 (batches of 1000, the first for initialisation).

@@ -10,7 +10,7 @@ from odl.alerts import calibration, candidates, excerpts, gates, linkage, period
 from odl.alerts.memory import moved, nothing
 from odl.config.sections import Alerts
 from odl.errors import DataError
-from odl.evaluation.scores import read_parts
+from odl.evaluation.scorefiles import read_parts
 from odl.files import agentfiles, blocks, storage
 from odl.files.documents import NO_TIME
 from odl.jobs import runs

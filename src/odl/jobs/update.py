@@ -11,7 +11,7 @@ from scipy import sparse
 
 from odl import learners, novelty
 from odl.errors import DataError, ParameterError
-from odl.evaluation import scores
+from odl.evaluation import scorefiles
 from odl.files import checkpoints, storage
 from odl.files.tables import write_table
 from odl.jobs import runs
@@ -138,7 +138,7 @@ def write_scores(path, data, batch, found, before, after, run):
     top = np.argsort(-found.score, kind="stable")[:SHOWN]
     documents, codes = batch.take(top)
     use = _use(batch, after.shape[1])
-    scores.write_scores(
+    scorefiles.write_scores(
         path,
         data,
         found,

@@ -20,7 +20,7 @@ def checkerboard(expression, atoms, codes):
 
     Parameters
     ----------
-    expression : odl.corpora.lung.Expression
+    expression : odl.papers.experiments.biclustering.Expression
     atoms : ndarray, shape (subjects, atoms)
     codes : ndarray, shape (genes, atoms)
     """

@@ -15,7 +15,7 @@ from odl.coding import sparse_code
 from odl.config.sections import SmallDictionary
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import DataError, ParameterError
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.learners.sparse_atoms import largest_per_row
 from odl.novelty import top_terms
 from odl.papers import emergingfiles

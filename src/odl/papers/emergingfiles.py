@@ -9,7 +9,7 @@ import numpy as np
 from odl.errors import DataError, StorageError
 from odl.evaluation.means import grouped, mean, statistics
 from odl.evaluation.plan import KEY, load_plan
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.evaluation.study import collect
 from odl.files import storage
 from odl.files.escaping import visible
@@ -135,7 +135,7 @@ def judge(emerging, batch, topics="all"):
     Parameters
     ----------
     emerging : Emerging
-    batch : odl.evaluation.scores.Scores
+    batch : odl.evaluation.scorefiles.Scores
         The scores it was made from.
     topics : {"all", "dominant"}
         See `odl.papers.agreement`.

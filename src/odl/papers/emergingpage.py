@@ -5,8 +5,8 @@ import os
 from odl.files.tables import read_table
 from odl.papers import emergingfiles
 from odl.report.page import Markup, details, element, mean_sd, number, table
-from odl.report.sections import MOST_STEPS, percent
 from odl.report.selection import thin
+from odl.report.studysections import MOST_STEPS, percent
 
 TITLE = "Emerging topics"
 

@@ -3,7 +3,7 @@
 import os
 from typing import NamedTuple
 
-from odl.evaluation import scores as scorefiles
+from odl.evaluation import scorefiles
 from odl.files import storage
 
 

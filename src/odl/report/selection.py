@@ -6,7 +6,7 @@ import numpy as np
 
 from odl.evaluation import study
 from odl.evaluation.plan import BASELINE, choose_shown, score_path
-from odl.evaluation.scores import read_scores, without_window
+from odl.evaluation.scorefiles import read_scores, without_window
 from odl.files.tables import read_table
 
 # Baselines drawn beside the learners

@@ -10,25 +10,25 @@ import numpy as np
 
 from odl.evaluation import intervals, study
 from odl.evaluation.plan import load_plan
-from odl.evaluation.scores import without_window
+from odl.evaluation.scorefiles import without_window
 from odl.files import storage
 from odl.files.escaping import visible
 from odl.files.tables import read_json
-from odl.report import page, sections
+from odl.report import page, studysections
 from odl.report.page import element, mean_sd, number
 from odl.report.selection import Selection, thin
 
 # Sections of the page about a corpus and their tables, at places 1, 2, ...; a figure says where it stands itself.
 TABLES = {
-    "Result": (sections.main, sections.full),
-    "Timesteps": (sections.by_timestep, sections.intervals),
-    "Scores": (sections.ties,),
+    "Result": (studysections.main, studysections.full),
+    "Timesteps": (studysections.by_timestep, studysections.intervals),
+    "Scores": (studysections.ties,),
     "Regret": (),
-    "Most novel documents": (sections.top,),
+    "Most novel documents": (studysections.top,),
     "Emerging topics": (),
-    "Topics": (sections.topics, sections.topic_tree),
-    "Time and memory": (sections.timing, sections.costs),
-    "Runs": (sections.runs,),
+    "Topics": (studysections.topics, studysections.topic_tree),
+    "Time and memory": (studysections.timing, studysections.costs),
+    "Runs": (studysections.runs,),
 }
 
 
@@ -52,10 +52,10 @@ def main_table(tables_folder):
     found, blocks = study.read_tables(tables_folder), []
     for corpus in dict.fromkeys(row["corpus"] for row in found["summary"]):
         summary = [row for row in found["summary"] if row["corpus"] == corpus]
-        learners, baselines, published = sections.pivot(
+        learners, baselines, published = studysections.pivot(
             summary, [r for r in found["published"] if r["corpus"] == corpus]
         )
-        sizes = sections.sizes_of(summary)
+        sizes = studysections.sizes_of(summary)
         lines = [["", *(f"k = {k}" for k in sizes)]]
         for run, by_k in learners.items():
             cells = [by_k.get(k) for k in sizes]
@@ -95,7 +95,7 @@ def _paired(chosen, name):
 
 def verdict(chosen):
     """Say in a sentence or two how the best learner compares with the best baseline."""
-    learner, other = (sections.best_of(chosen.tables["summary"], baseline) for baseline in (False, True))
+    learner, other = (studysections.best_of(chosen.tables["summary"], baseline) for baseline in (False, True))
     if learner is None:
         return "No timestep has enough novel and known documents for an average AUC."
     ours = f"{learner['run']} with k = {learner['k']} ({mean_sd(learner['average_mean'], learner['average_sd'])})"

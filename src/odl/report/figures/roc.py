@@ -1,7 +1,7 @@
 """ROC curves of the shown run, of some others and of a baseline, a panel for each timestep."""
 
 from odl.evaluation import metrics
-from odl.evaluation.scores import named
+from odl.evaluation.scorefiles import named
 from odl.report.figures import Picture, absent
 from odl.report.plots import GREY, LINES, PALE, despine, look_of, new_figure, styled
 from odl.report.selection import REFERENCES, thin

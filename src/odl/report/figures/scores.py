@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odl.evaluation import tables
+from odl.evaluation import averages
 from odl.report.figures import Picture, absent
 from odl.report.plots import COLOURS, PALE, despine, new_figure, styled
 
@@ -16,7 +16,7 @@ def draw(chosen):
     score = np.concatenate([batch.scores[chosen.shown["run"]] for batch in batches])
     labels = np.concatenate([chosen.labels(batch) for batch in batches])
     starts = np.cumsum([0] + [len(batch.ids) for batch in batches[:-1]])
-    ticks = [f"t = {batch.t}\n{tables.iso(batch.times.min())[:10]}" for batch in batches]
+    ticks = [f"t = {batch.t}\n{averages.iso(batch.times.min())[:10]}" for batch in batches]
     caption = (
         f"Novelty score of every document ({chosen.name()}). Documents that no atom helps to explain score exactly 1 "
         f"and tie: {100 * np.mean(score == 1):.1f} % of all."

@@ -9,9 +9,9 @@ import studies
 from fuzzing import edited
 
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import baselines, intervals, metrics, study, tables
+from odl.evaluation import averages, baselines, intervals, metrics, study
 from odl.evaluation.plan import choose_shown, load_plan, score_path, write_plan
-from odl.evaluation.scores import read_scores
+from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
 from odl.files.tables import read_table, write_json, write_table
@@ -58,17 +58,17 @@ def test_tables_round_trip(tmp_path):
 
 
 def test_times_are_written_in_utc():
-    assert tables.iso(884_217_600_000) == "1998-01-08"
-    assert tables.iso(884_217_600_000 + 3_661_000) == "1998-01-08T01:01:01"
-    assert tables.iso(-86_400_000) == "1969-12-31"
-    assert tables.iso(NO_TIME) == ""
+    assert averages.iso(884_217_600_000) == "1998-01-08"
+    assert averages.iso(884_217_600_000 + 3_661_000) == "1998-01-08T01:01:01"
+    assert averages.iso(-86_400_000) == "1969-12-31"
+    assert averages.iso(NO_TIME) == ""
 
 
 def test_rows_say_what_the_score_files_say(made):
     entry = next(entry for entry in made[1] if entry["run"] == "da" and entry["k"] == 20)
-    rows, summary = tables.evaluate(paths_of(entry), min_novel=3, bootstrap=200, seed=5)
+    rows, summary = averages.evaluate(paths_of(entry), min_novel=3, bootstrap=200, seed=5)
     assert [row["t"] for row in rows] == [1, 2, 3, 4, 5]
-    assert set(rows[0]) == set(tables.AUC_COLUMNS) and set(summary[0]) == set(tables.SUMMARY_COLUMNS)
+    assert set(rows[0]) == set(averages.AUC_COLUMNS) and set(summary[0]) == set(averages.SUMMARY_COLUMNS)
     values = []
     for row in rows:
         batch = read_scores(score_path(entry, row["t"]))
@@ -78,7 +78,7 @@ def test_rows_say_what_the_score_files_say(made):
         assert (row["novel"], row["known"], row["unlabelled"]) == tuple((labels == x).sum() for x in (1, 0, -1))
         assert row["documents"] == row["novel"] + row["known"] + row["unlabelled"] == 60
         assert row["empty"] == batch.empty.sum() and row["uncoded"] == np.mean(batch.scores["da"] == 1)
-        assert row["first_time"] == tables.iso(batch.times.min()) < row["last_time"]
+        assert row["first_time"] == averages.iso(batch.times.min()) < row["last_time"]
         assert row["listed"] == (row["novel"] >= 3)
         assert np.isnan(value) or row["low"] <= value <= row["high"]
         values.append(value)
@@ -92,7 +92,7 @@ def test_rows_say_what_the_score_files_say(made):
 
 def test_listed_timesteps_replace_the_rule(made):
     entry = made[1][1]
-    rows, summary = tables.evaluate(paths_of(entry), timesteps=[1, 2, 4, 99], bootstrap=0)
+    rows, summary = averages.evaluate(paths_of(entry), timesteps=[1, 2, 4, 99], bootstrap=0)
     assert [row["t"] for row in rows if row["listed"]] == [
         row["t"] for row in rows if row["t"] in (1, 2, 4) and row["novel"]
     ]
@@ -102,7 +102,7 @@ def test_listed_timesteps_replace_the_rule(made):
 
 def test_averages_are_over_the_listed_timesteps_alone(made):
     paths = paths_of(made[1][1])
-    rows, (summary,) = tables.evaluate(paths, timesteps=[1, 4], bootstrap=200, seed=5)
+    rows, (summary,) = averages.evaluate(paths, timesteps=[1, 4], bootstrap=200, seed=5)
     values = {row["t"]: row["auc"] for row in rows if not np.isnan(row["auc"])}
     assert {1, 4} < set(values) and summary["timesteps_all"] == len(values)
     assert summary["average"] == np.mean([values[1], values[4]]) != np.mean(list(values.values()))
@@ -118,7 +118,7 @@ def percentiles(draws):
 def test_intervals_hold_95_of_100_draws(made):
     """Of a timestep, of the average over the listed ones, and of all documents: 2.5 % of the draws lie on each side."""
     entry, options = made[1][1], {"replicates": 400}
-    rows, (summary,) = tables.evaluate(paths_of(entry), timesteps=[1, 4], bootstrap=400, seed=5)
+    rows, (summary,) = averages.evaluate(paths_of(entry), timesteps=[1, 4], bootstrap=400, seed=5)
     draws, batches = {}, [read_scores(path) for path in paths_of(entry, first=1)]
     for row, batch in zip(rows, batches, strict=True):
         draws[row["t"]] = intervals.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
@@ -133,7 +133,7 @@ def test_intervals_hold_95_of_100_draws(made):
 
 def test_pooled_is_over_all_documents_but_the_initial_ones(made):
     entry = made[1][1]
-    _, summary = tables.evaluate(paths_of(entry), bootstrap=50)
+    _, summary = averages.evaluate(paths_of(entry), bootstrap=50)
     batches = [read_scores(path) for path in paths_of(entry, first=1)]
     score = np.concatenate([next(iter(batch.scores.values())) for batch in batches])
     assert summary[0]["pooled"] == metrics.auc(score, np.concatenate([batch.novel for batch in batches]))
@@ -151,7 +151,7 @@ def test_scores_are_read_without_names(made, number):
 
 def test_baselines_give_one_series_each(made):
     entry = made[1][0]
-    rows, summary = tables.evaluate(paths_of(entry, first=1), min_novel=3, bootstrap=0)
+    rows, summary = averages.evaluate(paths_of(entry, first=1), min_novel=3, bootstrap=0)
     assert [row["run"] for row in summary] == sorted(baselines.NAMES)
     held = read_scores(score_path(entry, 3))
     assert find(rows, run="nearest5-logtf", t=3)["auc"] == metrics.auc(held.scores["nearest5-logtf"], held.novel)
@@ -164,40 +164,40 @@ def test_dominant_topics_are_an_option(made, tmp_path):
 
     with edited(paths[1]) as file:
         file["novel_dominant"][...] = 1 - np.abs(file["novel"][:])
-    rows, _ = tables.evaluate(paths, bootstrap=0)
-    others, _ = tables.evaluate(paths, bootstrap=0, topics="dominant")
+    rows, _ = averages.evaluate(paths, bootstrap=0)
+    others, _ = averages.evaluate(paths, bootstrap=0, topics="dominant")
     assert rows[0]["novel"] != others[0]["novel"] and rows[2]["auc"] == others[2]["auc"]
     with pytest.raises(ParameterError, match=r"evaluate\.topics"):
-        tables.evaluate(paths, topics="most")
+        averages.evaluate(paths, topics="most")
 
 
 def test_bytes_are_reproducible_and_order_does_not_matter(made, tmp_path):
     entry = made[1][1]
     for name, paths in (("a", paths_of(entry)), ("b", paths_of(entry)[::-1])):
-        tables.write_evaluation(paths, tmp_path / f"{name}.tsv", tmp_path / f"{name}s.tsv", bootstrap=50)
+        averages.write_evaluation(paths, tmp_path / f"{name}.tsv", tmp_path / f"{name}s.tsv", bootstrap=50)
     assert (tmp_path / "a.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
     assert (tmp_path / "as.tsv").read_bytes() == (tmp_path / "bs.tsv").read_bytes()
 
 
 def test_a_stream_without_anything_to_evaluate_gives_empty_tables(made, tmp_path):
     entry = made[1][1]
-    tables.write_evaluation(paths_of(entry)[:1], tmp_path / "auc.tsv", tmp_path / "summary.tsv")
+    averages.write_evaluation(paths_of(entry)[:1], tmp_path / "auc.tsv", tmp_path / "summary.tsv")
     assert read_table(tmp_path / "auc.tsv") == []
 
 
 def test_files_of_two_runs_or_of_one_timestep_twice_are_refused(made, tmp_path):
     one, other = made[1][1], next(entry for entry in made[1] if entry["run"] == "pg")
     with pytest.raises(DataError, match="all of one run"):
-        tables.evaluate([*paths_of(one)[:2], score_path(other, 2)])
+        averages.evaluate([*paths_of(one)[:2], score_path(other, 2)])
     with pytest.raises(DataError, match="one file per timestep"):
-        tables.evaluate([score_path(one, 2)] * 2)
+        averages.evaluate([score_path(one, 2)] * 2)
     with pytest.raises(StorageError, match="does not exist"):
-        tables.evaluate([tmp_path / "none.h5"])
+        averages.evaluate([tmp_path / "none.h5"])
     storage_file = tmp_path / "other.h5"
     with storage.writing(storage_file, "features"):
         pass
     with pytest.raises(StorageError, match="'scores' or 'baselines'"):
-        tables.evaluate([storage_file])
+        averages.evaluate([storage_file])
 
 
 def test_summary_has_mean_and_spread_over_seeds(made, gathered):
@@ -300,12 +300,12 @@ def test_plans_that_are_no_list_of_runs_are_refused(tmp_path, content):
 def test_options_of_wrong_types_are_refused(made, name, values):
     for value in values:
         with pytest.raises(ParameterError, match=f"{name} is .*; expected .*whole number.* of at least 0") as caught:
-            tables.evaluate(paths_of(made[1][1]), **{name: value})
+            averages.evaluate(paths_of(made[1][1]), **{name: value})
         assert "\n" not in str(caught.value)
 
 
 def test_numpy_numbers_are_options(made):
     paths, options = paths_of(made[1][1]), {"min_novel": 3, "bootstrap": 5, "seed": 2}
-    plain = tables.evaluate(paths, timesteps=[1, 2], **options)
+    plain = averages.evaluate(paths, timesteps=[1, 2], **options)
     options = {name: np.int64(value) for name, value in options.items()}
-    np.testing.assert_equal(tables.evaluate(paths, timesteps=np.array([1, 2]), **options), plain)
+    np.testing.assert_equal(averages.evaluate(paths, timesteps=np.array([1, 2]), **options), plain)

@@ -49,15 +49,15 @@ class Scores:
     --------
     >>> import os, tempfile
     >>> from odl import corpora
-    >>> from odl.evaluation import baselines, scores
+    >>> from odl.evaluation import baselines, scorefiles
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
     >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
     >>> past = features.follow(corpus.select(range(400)))
     >>> batch = features.follow(corpus.select(range(400, 600)), past)
-    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
-    >>> stored = scores.read_scores(path)
+    >>> scorefiles.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> stored = scorefiles.read_scores(path)
     >>> int((stored.labels() == 1).sum()), int((stored.labels() == 0).sum())
     (22, 178)
     """
@@ -97,8 +97,8 @@ def named(name: str, window: str) -> str:
 
     Examples
     --------
-    >>> from odl.evaluation import scores
-    >>> scores.named("nearest-logtf", "last10000"), scores.named("length", "last10000")
+    >>> from odl.evaluation import scorefiles
+    >>> scorefiles.named("nearest-logtf", "last10000"), scorefiles.named("length", "last10000")
     ('nearest-logtf-last10000', 'length')
     """
     return f"{name}-{window}" if window and name.startswith("nearest") else name
@@ -109,8 +109,8 @@ def without_window(name: str) -> str:
 
     Examples
     --------
-    >>> from odl.evaluation import scores
-    >>> scores.without_window("nearest-logtf-last10000"), scores.without_window("length")
+    >>> from odl.evaluation import scorefiles
+    >>> scorefiles.without_window("nearest-logtf-last10000"), scorefiles.without_window("length")
     ('nearest-logtf', 'length')
     """
     return name.partition("-last")[0]
@@ -183,14 +183,14 @@ def write_baselines(
     --------
     >>> import os, tempfile
     >>> from odl import corpora
-    >>> from odl.evaluation import baselines, scores
+    >>> from odl.evaluation import baselines, scorefiles
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
     >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
     >>> past = features.follow(corpus.select(range(400)))
     >>> batch = features.follow(corpus.select(range(400, 600)), past)
-    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> scorefiles.write_baselines(path, batch, baselines.score(batch, [past]))
     >>> os.listdir(folder.name)
     ['1.h5']
     """
@@ -296,15 +296,15 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
     --------
     >>> import os, tempfile
     >>> from odl import corpora
-    >>> from odl.evaluation import baselines, scores
+    >>> from odl.evaluation import baselines, scorefiles
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
     >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
     >>> past = features.follow(corpus.select(range(400)))
     >>> batch = features.follow(corpus.select(range(400, 600)), past)
-    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
-    >>> stored = scores.read_scores(path)
+    >>> scorefiles.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> stored = scorefiles.read_scores(path)
     >>> stored.t, len(stored.ids), list(stored.scores)[:2]
     (1, 200, ['length', 'nearest-logtf'])
     """

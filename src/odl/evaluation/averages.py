@@ -11,7 +11,7 @@ import numpy as np
 
 from odl.errors import DataError, ParameterError
 from odl.evaluation import intervals, means, metrics
-from odl.evaluation.scores import named, read_scores
+from odl.evaluation.scorefiles import named, read_scores
 from odl.files.documents import NO_TIME
 from odl.files.tables import write_table
 
@@ -26,7 +26,7 @@ def iso(milliseconds: int) -> str:
 
     Examples
     --------
-    >>> from odl.evaluation.tables import iso
+    >>> from odl.evaluation.averages import iso
     >>> iso(0), iso(90_061_000)
     ('1970-01-01', '1970-01-02T01:01:01')
     """
@@ -163,15 +163,15 @@ def evaluate(
     --------
     >>> import os, tempfile
     >>> from odl import corpora
-    >>> from odl.evaluation import baselines, scores, tables
+    >>> from odl.evaluation import baselines, scorefiles, averages
     >>> from odl.stream import features
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = os.path.join(folder.name, "1.h5")
     >>> corpus = corpora.read("simulation", options={"documents": 600, "days": 6})
     >>> past = features.follow(corpus.select(range(400)))
     >>> batch = features.follow(corpus.select(range(400, 600)), past)
-    >>> scores.write_baselines(path, batch, baselines.score(batch, [past]))
-    >>> rows, summary = tables.evaluate([path], min_novel=5, bootstrap=0)
+    >>> scorefiles.write_baselines(path, batch, baselines.score(batch, [past]))
+    >>> rows, summary = averages.evaluate([path], min_novel=5, bootstrap=0)
     >>> {row["run"]: round(row["auc"], 2) for row in rows if row["run"].startswith("nearest")}
     {'nearest-logtf': 0.87, 'nearest-tfidf': 0.85, 'nearest5-logtf': 0.89, 'nearest5-tfidf': 0.87}
     """

@@ -4,7 +4,7 @@ import difflib
 import re
 
 from odl import trees
-from odl.config.runs import atoms_of
+from odl.config.chains import atoms_of
 from odl.config.schema import check_map
 from odl.config.sections import FollowedAlerts, fill
 from odl.errors import ConfigError, ParameterError

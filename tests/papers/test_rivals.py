@@ -8,7 +8,7 @@ from conftest import ROOT
 from cosines import dense_cosines, make_chain
 
 from odl.papers import qualitypage, qualitystudy, rivals
-from odl.papers.rivals import first_story, mixture, residual, temporal_idf, windows
+from odl.papers.rivals import first_story, mixture, residual, windows
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def test_a_window_ends_inside_a_batch(chain, monkeypatch):
 
 
 def test_temporal_idf_by_words(chain, monkeypatch):
-    monkeypatch.setattr(temporal_idf.TemporalIdf, "HALF_LIFE", 50)
-    rival, total, held = taught(temporal_idf.TemporalIdf(), chain[:3]), 0.0, Counter()
+    monkeypatch.setattr(windows.TemporalIdf, "HALF_LIFE", 50)
+    rival, total, held = taught(windows.TemporalIdf(), chain[:3]), 0.0, Counter()
     for batch in chain[:3]:
         dense = batch.counts[:].toarray()
         kept = 0.5 ** (len(dense) / 50)

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import inspect
+import json
 import pkgutil
 import re
 from pathlib import Path
@@ -357,6 +358,15 @@ def test_python_of_the_pages_runs(number, tmp_path, monkeypatch, capsys):
     assert len(printed) == len(shown) > 0
     for line, comment in zip(printed, shown, strict=True):
         assert comment.startswith(line), f"printed {line!r}, the page says {comment!r}"
+
+
+def test_the_tutorial_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cells, space = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"], {}
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        exec(compile("".join(cell["source"]), cell["id"], "exec"), space)
+        shown = "".join(line for output in cell["outputs"] for line in output["text"])
+        assert capsys.readouterr().out == shown, cell["id"]
 
 
 @pytest.mark.parametrize("number", range(len(blocks(FILES, "python"))))

@@ -15,16 +15,16 @@ PASSIVE = re.compile(
 GUIDES = [*sorted((ROOT / "docs" / "guides").glob("*.md")), ROOT / "docs" / "alerts.md", ROOT / "docs" / "glossary.md"]
 # Most that a page may have: mean words of a sentence, per cent of sentences over 25 words, per cent with a passive.
 LIMITS = {
-    "README": (11, 0, 9),
-    "believing": (13, 6, 11),
-    "choosing": (14, 3, 15),
-    "documents": (17, 16, 25),
-    "index": (8, 0, 0),
-    "python": (15, 6, 0),
-    "running": (15, 4, 16),
-    "studies": (15, 9, 22),
-    "alerts": (20, 23, 40),
-    "glossary": (6, 0, 3),
+    "README": (12, 4, 13),
+    "believing": (14, 10, 15),
+    "choosing": (15, 7, 19),
+    "documents": (18, 20, 29),
+    "index": (9, 4, 4),
+    "python": (16, 10, 4),
+    "running": (16, 8, 20),
+    "studies": (16, 13, 26),
+    "alerts": (21, 26, 41),
+    "glossary": (7, 4, 7),
 }
 
 

@@ -226,7 +226,7 @@ def read(path, shares=False):
         pool = [Item(**json.loads(line)) for line in storage.read_strings(file, "pool")]
         record = Record(
             **_heading(file),
-            facts={name: file.attrs[name].item() for name in FACTS},
+            facts={name: storage.attribute(file, name) for name in FACTS},
             **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
             shares=storage.read_array(file, "shares", "f") if shares else None,
             pool=pool,
@@ -284,11 +284,11 @@ def read_births(path):
 
 
 def _heading(file):
-    run = {name: kind(file.attrs[name]) for name, kind in RUN.items()}
-    settings = json.loads(file.attrs["settings"])
+    run = {name: kind(storage.attribute(file, name)) for name, kind in RUN.items()}
+    settings = json.loads(storage.attribute(file, "settings"))
     if not isinstance(settings, dict):
         raise ValueError("its settings are none")
-    return {"t": int(file.attrs["t"]), "run": run, "settings": {**EARLIER, **settings}}
+    return {"t": int(storage.attribute(file, "t")), "run": run, "settings": {**EARLIER, **settings}}
 
 
 def read_carried(path, run=None, settings=None, t=None):

@@ -140,12 +140,12 @@ def _add_attributes(sha, name, item, but=("pieces",), pieces=None):
     if pieces is not None:
         values["pieces"] = pieces
     for key in sorted(values):
-        value = _value_of(item, key) if values[key] is None else values[key]
+        value = value_of(item, key) if values[key] is None else values[key]
         sha.update(f"{name}@{key}:{value.dtype.str}{value.shape}=".encode(errors="backslashreplace"))
         sha.update(repr(value.tolist()).encode() if value.dtype.kind in "OU" else value.tobytes())
 
 
-def _value_of(item, key):
+def value_of(item, key):
     """Return the value of an attribute as an array; of anything but numbers and a text h5py knows what to make."""
     attribute = h5py.h5a.open(item, key.encode())
     dtype, shape = attribute.dtype, attribute.shape

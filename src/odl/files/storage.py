@@ -134,7 +134,8 @@ def reading(path, kind):
         raise StorageError(f"{path} is a folder", wanted, "name the file")
     try:
         with opened(path) as file:
-            found = (file.attrs.get("kind"), int(file.attrs.get("format", -1)))
+            attributes = file.attrs
+            found = (attributes.get("kind"), int(attributes.get("format", -1)))
             if found[1] == FORMAT and found[0] not in (kind, None):
                 raise StorageError(f"{path} is of kind '{found[0]}'", f"kind '{kind}'", "name the right file")
             if found != (kind, FORMAT):
@@ -255,36 +256,46 @@ def dataset_of(group, name, kinds="iufb"):
     ValueError
         To be turned into a sentence by `reading`.
     """
-    return h5py.Dataset(_checked(group, name, kinds))
+    return h5py.Dataset(_checked(group, name, kinds)[0])
 
 
 def _checked(group, name, kinds):
-    """As `dataset_of`, as HDF5's own object: h5py's takes three times as long."""
+    """As `dataset_of`, as HDF5's own object, whose dtype is returned too: h5py's takes three times as long."""
     item = h5py.h5o.open(group.id, name.encode())
-    if not isinstance(item, h5py.h5d.DatasetID) or item.dtype.kind not in kinds:
+    dtype = item.dtype if isinstance(item, h5py.h5d.DatasetID) else None
+    if dtype is None or dtype.kind not in kinds:
         raise ValueError(f"{name} is no array of numbers")
-    if item.get_space().get_simple_extent_type() == h5py.h5s.NULL:
+    space = item.get_space()
+    if space.get_simple_extent_type() == h5py.h5s.NULL:
         raise ValueError(f"{name} is no array of numbers")
-    made, stored, size = item.get_create_plist(), item.get_storage_size(), item.dtype.itemsize
+    made, stored, size = item.get_create_plist(), item.get_storage_size(), dtype.itemsize
     layout, files = made.get_layout(), {h5py.h5o.get_info(one).fileno for one in (item, group.id)}
     if layout == h5py.h5d.VIRTUAL or made.get_external_count() or len(files) > 1:
         raise ValueError(f"{name} lies in another file")
-    claimed = math.prod(item.shape) * size
+    claimed = math.prod(space.shape) * size
     chunk = math.prod(made.get_chunk()) * size if layout == h5py.h5d.CHUNKED else 0
     if (claimed > SMALL and max(claimed, chunk) > PACKED * stored) or chunk > 4 * SMALL:
         raise ValueError(f"{name} claims {claimed} bytes and holds {stored}")
-    return item
+    return item, dtype
 
 
 def read_array(group, name, kinds="iufb", ndim=1):
     """Load an array that `write_array` stored, checked as by `dataset_of`; `ndim` None takes any shape."""
-    item = _checked(group, name, kinds)
-    if ndim is not None and len(item.shape) != ndim:
-        raise ValueError(f"{name} has {len(item.shape)} dimensions instead of {ndim}")
-    values = np.empty(item.shape, item.dtype)
+    return _values_of(name, *_checked(group, name, kinds), ndim)
+
+
+def _values_of(name, item, dtype, ndim=1):
+    values = np.empty(item.shape, dtype)
+    if ndim is not None and values.ndim != ndim:
+        raise ValueError(f"{name} has {values.ndim} dimensions instead of {ndim}")
     if values.size:
         item.read(h5py.h5s.ALL, h5py.h5s.ALL, values)
     return values[()]
+
+
+def attribute(item, name):
+    """Return an attribute of an open file, group or array as a plain number or text."""
+    return digests.value_of(item.id, name).item()
 
 
 def names_in(group, name):
@@ -352,10 +363,11 @@ def write_strings(group, name, strings):
 
 def read_strings(group, name):
     """Load what `write_strings` stored."""
-    length = int(group[name].attrs["length"])
+    item, dtype = _checked(group, name, "u")
+    length = int(digests.value_of(item, "length"))
     if length == 0:
         return []
-    strings = read_array(group, name, "u").tobytes().decode("utf-8").split("\n")
+    strings = _values_of(name, item, dtype).tobytes().decode("utf-8").split("\n")
     if len(strings) != length:
         raise ValueError(f"{name}: {len(strings)} entries instead of {length}")
     return strings

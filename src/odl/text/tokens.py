@@ -1,6 +1,7 @@
-"""Tokens of texts, counted: those that scikit-learn's `CountVectorizer` finds.
+"""Tokens of texts, counted: words of every script (`odl.text.words`), or what a regular expression finds.
 
-A token by the default pattern lies between signs that are no part of words. Cut at those of them that are ASCII, a
+What scikit-learn's `CountVectorizer` finds by a pattern is found here too. A token by the default one lies between
+signs that are no part of words. Cut at those of them that are ASCII, a
 piece is looked at by the pattern once, and holds the tokens that the pattern finds in the whole text there; pieces
 with other signs, such as dashes and typographic quotes, may hold several. `re` alone takes twice as long.
 """
@@ -9,20 +10,25 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from odl.errors import ConfigError, check_options
+from odl.text import words
 from odl.text.stopwords import ENGLISH, LANGUAGES
+from odl.text.words import Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 NONE, SEVERAL = -1, -2  # numbers of pieces without a token, or with more than one
-KEPT = 1 << 19  # pieces that are remembered
+EDGES = b"-./:?=&%+~"
+KEPT, LONGEST = 1 << 19, 48  # pieces that are remembered, and the bytes of one: longer ones hardly come again
 # Letters, digits and "_" stay, and all that is not ASCII; the rest is a space.
 SPACED = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
-TOKENS = {"lowercase": True, "pattern": PATTERN, "stop_words": "english"}
+TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
+TOKENS = {"lowercase": True, "pattern": PATTERN, "stop_words": "english", "tokeniser": "pattern", "hangul": "words"}
 
 TOKENS_SCHEMA = {
     "type": "object",
@@ -31,6 +37,8 @@ TOKENS_SCHEMA = {
         "lowercase": {"type": "boolean"},
         "pattern": {"type": "string", "minLength": 1},
         "stop_words": {"type": ["string", "array", "null"], "items": {"type": "string"}},
+        "tokeniser": {"type": "string", "enum": [*TOKENISERS]},
+        "hangul": {"type": "string", "enum": [*HANGUL]},
     },
 }
 
@@ -41,8 +49,10 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     Parameters
     ----------
     tokens : dict, optional
-        ``lowercase`` (bool), ``pattern`` (regular expression of one token), ``stop_words``
-        (``"english"`` or another language of `odl.text.stopwords`, null or a list of words).
+        ``tokeniser`` (``"pattern"``, or ``"words"``: of every script, `odl.text.words`), ``lowercase`` (bool),
+        ``pattern`` (regular expression of one token), ``hangul`` (of ``words``: Korean by its spaces, ``"words"``, or
+        in ``"pairs"`` of syllables), ``stop_words`` (``"english"`` or another language of `odl.text.stopwords`, null or
+        a list of words).
 
     Raises
     ------
@@ -68,6 +78,13 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         raise ConfigError(
             f"tokens.pattern {merged['pattern']!r} does not compile ({error})", "a regular expression", "correct it"
         ) from error
+    for name, choices in {"tokeniser": TOKENISERS, "hangul": HANGUL}.items():
+        if merged[name] not in choices:
+            raise ConfigError(f"tokens.{name} is {merged[name]!r}", f"one of {', '.join(choices)}", "correct it")
+    unused = "pattern" if merged["tokeniser"] == "words" else "hangul"
+    if merged[unused] != TOKENS[unused]:
+        given = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
+        raise ConfigError(given, "one of them", "leave one out")
     if groups > 1:
         raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
     stop = merged["stop_words"]
@@ -85,8 +102,9 @@ def tally(tokens=None):
     """Return the `odl.text.tokens.Tally` of tokenising options."""
     tokens = token_options(tokens)
     stop = tokens["stop_words"]
-    words = ENGLISH.split() if stop == "english" else LANGUAGES[stop] if isinstance(stop, str) else stop or ()
-    return Tally({**tokens, "stop_words": frozenset(words)})
+    listed = ENGLISH.split() if stop == "english" else LANGUAGES[stop] if isinstance(stop, str) else stop or ()
+    counted = WordTally if tokens["tokeniser"] == "words" else Tally
+    return counted({**tokens, "stop_words": frozenset(listed)})
 
 
 def analyser(tokens: Mapping[str, Any] | None = None) -> Callable[[str], list[str]]:
@@ -163,10 +181,20 @@ class Remembered(dict):
         self.find = find
 
     def __missing__(self, piece):
-        if len(self) >= KEPT:
-            self.clear()
-        found = self[piece] = self.find(piece)
+        found = self.find(piece)
+        if len(piece) <= LONGEST:
+            if len(self) >= KEPT:
+                self.clear()
+            self[piece] = found
         return found
+
+
+class Numbers(dict):
+    """Numbers of words; one that is met first gets the next."""
+
+    def __missing__(self, word):
+        number = self[word] = len(self)
+        return number
 
 
 class Tally:
@@ -182,7 +210,7 @@ class Tally:
         self.lowercase, self.stop_words = tokens["lowercase"], tokens["stop_words"]
         self.find = re.compile(tokens["pattern"]).findall
         self.cut = pieces_of if tokens["pattern"] == PATTERN else self.find
-        self.known, self.numbers = Remembered(self._number_of), {}
+        self.known, self.numbers = Remembered(self._number_of), Numbers()
         self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
 
     def words(self, text):
@@ -212,7 +240,7 @@ class Tally:
 
     def number(self, word):
         """Return the number of a word."""
-        return self.numbers.setdefault(word, len(self.numbers))
+        return self.numbers[word]
 
     def _number_of(self, piece):
         """Return the number of the token in a piece, or `NONE` or `SEVERAL`."""
@@ -224,8 +252,8 @@ class Tally:
 
     def _all(self, piece):
         """Return the numbers of the tokens in a piece, in order."""
-        words = self.find(piece.decode("utf-8", "surrogatepass")) if isinstance(piece, bytes) else [piece]
-        return [self.number(word) for word in words if word not in self.stop_words]
+        found = self.find(piece.decode("utf-8", "surrogatepass")) if isinstance(piece, bytes) else [piece]
+        return [self.number(word) for word in found if word not in self.stop_words]
 
     def matrix(self):
         """Return the counts and the words that occur, by spelling."""
@@ -242,3 +270,37 @@ class Tally:
         found = np.zeros(len(self.numbers), dtype=np.int32)
         found[[self.numbers[word] for word in words]] = np.arange(len(words))
         return found
+
+
+class WordTally(Tally):
+    """Counts of the words of texts of every script.
+
+    Parameters
+    ----------
+    tokens : dict
+        As of `Tally`.
+    """
+
+    def __init__(self, tokens):
+        super().__init__(tokens)
+        self.split = Words(tokens["lowercase"], tokens["hangul"]).of
+        self.stop_words = frozenset(map(fold_case, self.stop_words)) if self.lowercase else self.stop_words
+        self.known = Remembered(self._all)
+
+    def words(self, text):
+        """Return the words of a text, in order."""
+        found = chain.from_iterable(map(self.split, words.pieces_of(text)))
+        return [word for word in found if word not in self.stop_words]
+
+    def of(self, text):
+        """Return the numbers of the words of a text, in order; a word met first gets the next number."""
+        return list(chain.from_iterable(map(self.known.__getitem__, words.pieces_of(text))))
+
+    def _all(self, piece):
+        """Return the numbers of the words of a piece, in order."""
+        word = piece.strip(EDGES)
+        if word.isalpha():  # bytes: of ASCII letters
+            found = [word.decode().lower() if self.lowercase else word.decode()] if len(word) > 1 else []
+        else:
+            found = self.split(piece)
+        return tuple(map(self.numbers.__getitem__, [word for word in found if word not in self.stop_words]))

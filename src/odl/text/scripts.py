@@ -1,0 +1,85 @@
+"""Classes of characters by script, as parts of regular expressions: letters with their marks, bigrams, emoji.
+
+The blocks of a script never change in Unicode; categories are those of Python's `unicodedata`.
+"""
+
+import unicodedata
+from functools import cache
+from itertools import groupby
+
+# Scripts that are written without spaces, and the syllables of Korean.
+HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+KANA = "\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000-\U0001b16f"
+THAI = "\u0e01-\u0e3a\u0e40-\u0e4e"
+LAO = "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
+KHMER = "\u1780-\u17d3\u17dc-\u17dd"
+BURMESE = "\u1000-\u103f\u1050-\u108f\u109a-\u109d\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f"
+SPACELESS = (HAN, KANA, THAI, LAO, KHMER, BURMESE)
+HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"
+
+# Vowel points, which may be written or not, and the stretching of Arabic lines.
+POINTS = (
+    "\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7"
+    "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed"
+)
+SELECTORS = "\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"  # marks by category that show nothing
+# Forms of letters and digits that stand for others: of another width, joined, subscript, mathematical.
+FORMS = "\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc\uff03\uff10-\uff19\uff20-\uff3a\uff41-\uff5a\uff66-\uffdc\U0001d400-\U0001d7ff"
+
+SKIN, FLAG = "\U0001f3fb-\U0001f3ff", "\U0001f1e6-\U0001f1ff"
+EMOJI = (  # what Unicode calls so, without arrows, geometric shapes and what letters stand for
+    "\u231a-\u231b\u23e9-\u23f3\u23f8-\u23fa\u2600-\u2604\u260e\u2614-\u2615\u2618\u261d\u2620\u2622-\u2623\u2626"
+    "\u262a\u262e-\u262f\u2638-\u263a\u2640\u2642\u2648-\u2653\u265f-\u2660\u2663\u2665-\u2666\u2668\u267b\u267e-\u267f"
+    "\u2692-\u2697\u2699\u269b-\u269c\u26a0-\u26a1\u26a7\u26aa-\u26ab\u26b0-\u26b1\u26bd-\u26be\u26c4-\u26c5\u26c8"
+    "\u26ce-\u26cf\u26d1\u26d3-\u26d4\u26e9-\u26ea\u26f0-\u26f5\u26f7-\u26fa\u26fd\u2702\u2705\u2708-\u270d\u270f\u2712"
+    "\u271d\u2721\u2728\u2744\u2747\u274c\u274e\u2753-\u2755\u2757\u2763-\u2764\u2b50\u2b55"
+    "\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb"
+    "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
+)
+ALPHABETS = ((0x30, 0x2E80), (0xA4D0, 0xD7FC), (0xFB00, 0xFFDD), (0x10000, 0x1B000), (0x1BC00, 0x1F000))  # where they lie
+KINDS = {"Nd": "letter", "Mn": "mark", "Mc": "mark", "Me": "mark"} | dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "letter")
+
+
+@cache
+def alphabets(hangul=True):
+    """Return (letters and digits, the same with marks and "_") of all scripts written with spaces, as classes."""
+    apart = set().union(*map(_points, (*SPACELESS[2:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
+    kinds, kind = {}, ""
+    for first, end in ALPHABETS:
+        for point in range(first, end):
+            category = unicodedata.category(chr(point))
+            # Code points without a character go with those before them, so that there are fewer ranges.
+            kind = "" if point in apart else kind if category == "Cn" else KINDS.get(category, "")
+            kinds[point] = kind
+    letters = _ranges([point for point, kind in kinds.items() if kind == "letter"])
+    return letters, "_" + letters + _ranges([point for point, kind in kinds.items() if kind == "mark"])
+
+
+@cache
+def ignored():
+    """Return what is left out of words, as a class: format and control characters, vowel points, selectors."""
+    inside = (*range(0x80, 0x2070), *range(0xFE00, 0x10000), *range(0x11000, 0x1E000), *range(0xE0000, 0xE0080))
+    format = [point for point in inside if unicodedata.category(chr(point)) == "Cf" and point != 0x200D]
+    return r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f" + _ranges(format) + SELECTORS + POINTS
+
+
+def _ranges(points):
+    """Return sorted code points as the ranges of a class."""
+    runs = [[point for _, point in run] for _, run in groupby(enumerate(points), lambda pair: pair[1] - pair[0])]
+    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
+
+
+def _points(part):
+    """Return the code points of a class."""
+    found, at = set(), 0
+    while at < len(part):
+        last = at + 2 if part[at + 1 : at + 2] == "-" else at
+        found.update(range(ord(part[at]), ord(part[last]) + 1))
+        at = last + 1
+    return found
+
+
+@cache
+def script_of(letter):
+    """Return the script of a letter, by the first word of its name in Unicode; "" of digits and marks."""
+    return unicodedata.name(letter, "").split(" ")[0] if unicodedata.category(letter)[0] == "L" else ""

@@ -1,0 +1,210 @@
+"""Words of texts in every script: letters with their marks, names with digits, pairs where no spaces are written."""
+
+import re
+import unicodedata
+from functools import cached_property
+from operator import add
+
+from odl.text import scripts
+
+# ASCII signs that stay in a piece, since words and addresses hold them; others, and white space, cut the text.
+INSIDE = "#@-._/:?=&%+~"
+KEPT = [sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE or chr(sign) < "\x1c" for sign in range(256)]
+CUT = bytes(sign if kept else 32 for sign, kept in enumerate(KEPT)).replace(b"\t\n\x0b\x0c\r", b" " * 5)
+PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
+SPECIAL, LETTER = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|www\."), re.compile(rb"[A-Za-z]")
+SCRIPT = re.compile(  # most words of these scripts; any other goes the long way
+    "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+|[\u0370-\u0373\u0386\u0388-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
+    "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+|[\uac00-\ud7a3]+"
+)
+EDGES = "-./:?=&%+~\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
+CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
+EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
+LONGEST = 40  # characters of a name with digits
+SPACELESS = "".join(scripts.SPACELESS)
+HOST = f"[^\\W{SPACELESS}]"
+ADDRESS = re.compile(
+    f"(?i)(?:[a-z][a-z0-9+.-]{{0,20}}://|(?<![\\w.])www\\.)(?:[^\\s/?#@]{{0,64}}@)?((?:{HOST}|[.-])+)(?:[!-~]|{HOST})*"
+)
+ADDRESSEE = re.compile(rb"[\w.+%-]{1,64}@((?:[0-9A-Za-z][\w-]*\.)+[A-Za-z]{2,63})[.:?]*")
+MAIL = re.compile(f"(?:{HOST}|[.+%-]){{1,64}}@((?:(?:{HOST}|-){{1,63}}\\.)+(?:{HOST}|-){{2,63}})")
+GUID = re.compile(r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])")
+ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+SWITCH = re.compile(r"[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z]")
+DIGIT = re.compile(r"\d")
+SIMPLE = re.compile(r"(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(?=[0-9a-f]*[g-z-])[a-z]{2,12}-?[0-9]{1,4}")  # most names
+HASH = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,}")
+CODE = re.compile(r"0x[0-9a-f]{1,16}")
+CHANGE = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)")
+MONTH = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}[-_]?\d")
+UNITS = (
+    "[a-ce-fh-jl-z]|st|nd|rd|th|am|pm|[ckmn]m|[kmu]g|ms|ns|us|min|sec|hrs?|yrs?|[kmgt]i?b(?:ps|it)?|bits?|dpi|px|pt"
+    "|[kmg]?hz|k[mw]h?|kv|mph|ft|in|lbs?|oz|usd|eur"
+)
+COUNTED = re.compile(rf"\d+(?!(?:{UNITS})$)[a-z]+")  # 3d and 5g, but not 10km, 12th or 1990s
+
+
+def pieces_of(text):
+    """Cut a text, of which NFC is taken, at white space and at ASCII signs that no word holds; pieces are UTF-8."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return text.encode("utf-8", "surrogatepass").translate(CUT).split()
+
+
+def fold_case(word):
+    """Return a word without case: as Unicode folds it, dotted and dotless i as one, Greek without its accent."""
+    folded = word.casefold()
+    if folded.isascii():
+        return folded
+    folded = folded.replace("i\u0307", "i").replace("\u0131", "i")
+    if any("\u0370" <= letter < "\u0400" for letter in folded):
+        folded = unicodedata.normalize("NFD", folded).replace("\u0301", "")
+    return unicodedata.normalize("NFC", folded)
+
+
+class Words:
+    """Words of pieces of text (`pieces_of`).
+
+    Parameters
+    ----------
+    fold : bool
+        Whether words are folded to one case.
+    hangul : {"words", "pairs"}
+        How Korean is cut: at its spaces, or into pairs of syllables.
+    """
+
+    def __init__(self, fold=True, hangul="words"):
+        self.fold, self.hangul = fold_case if fold else str, hangul
+        self.scan_ascii = self._scanner("0-9A-Za-z", "0-9A-Za-z_")
+
+    def _scanner(self, letters, whole):
+        """Return the function that finds runs without spaces, words, tags, hosts and emoji, in groups 1 to 5."""
+        apart = scripts.SPACELESS if self.hangul == "words" else (*scripts.SPACELESS, scripts.HANGUL)
+        spaceless, emoji = "|".join(f"[{script}]+" for script in apart), f"[{scripts.EMOJI}][{scripts.SKIN}]*"
+        return re.compile(
+            f"({spaceless})"
+            f"|([{letters}][{whole}]*(?:-\\d[{whole}]*|(?<=\\d)\\.\\d[{whole}]*)*)"
+            f"|([#@](?<![{whole}&].)(?:[{whole}]|{spaceless})+)"
+            "|\x00([^\x00]+)\x00"
+            f"|([{scripts.FLAG}]{{2}}|{emoji}(?:\u200d{emoji})*)"
+        ).finditer
+
+    @cached_property
+    def scan(self):
+        """The same for all of Unicode."""
+        return self._scanner(*scripts.alphabets(self.hangul == "words"))
+
+    @cached_property
+    def unusual(self):
+        """The function that looks for other forms of letters, and for what is left out."""
+        return re.compile(f"[{scripts.FORMS}{scripts.ignored()}\u200d]").search
+
+    @cached_property
+    def leave_out(self):
+        """The function that puts something else in the place of what is left out; emoji stay joined."""
+        end = f"{scripts.EMOJI}{scripts.SKIN}\ufe0f"
+        return re.compile(f"[{scripts.ignored()}]|(?<![{end}])\u200d|\u200d(?![{scripts.EMOJI}])").sub
+
+    def of(self, piece):
+        """Return the words of a piece of UTF-8, in order."""
+        if piece.isascii():
+            return self._of_ascii(piece)
+        piece = piece.decode("utf-8", "surrogatepass")
+        if SCRIPT.fullmatch(word := piece.strip(EDGES)):
+            return [self.fold(word)] if len(word) > 1 or word >= "\uac00" and self.hangul == "words" else []
+        if self.unusual(piece):
+            piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
+            piece = unicodedata.normalize("NFC", self.leave_out("", piece))
+        return self._found(self.scan(prepare(piece)))
+
+    def _of_ascii(self, piece):
+        """Return the words of a piece that is ASCII; most need no more than to be cut."""
+        if not SPECIAL.search(piece):
+            parts = self.fold(piece.translate(PLAIN).decode()).split()
+            return [word for part in parts if len(word := part.strip("_")) > 1]
+        if not LETTER.search(piece):
+            return []
+        if mail := ADDRESSEE.fullmatch(piece):
+            return [mail[1].decode().lower()]
+        piece = CONTROLS.sub("", piece.decode())
+        return self._found(self.scan_ascii(prepare(piece)))
+
+    def _found(self, matches):
+        """Return the words of the matches of a scanner."""
+        found = []
+        for match in matches:
+            kind = match.lastindex
+            if kind == 1:
+                run = match[1]
+                found += map(add, run, run[1:]) if len(run) > 1 else [run]
+            elif kind == 2:
+                word = self.fold(match[2])
+                if word.isascii() and word.isalpha():
+                    found += [word] if len(word) > 1 else []
+                elif not word.isdigit():
+                    found += names(word.rstrip("_"))
+            elif kind == 5:
+                found.append(EMOJI_PARTS.sub("", match[5]))
+            elif kind == 4 or any(map(str.isalpha, match[3])):
+                found.append(self.fold(match[kind]))
+        return found
+
+
+def names(word):
+    """Return a word, or what is left of it where it is a number, a date or made by a machine; of two scripts, parts."""
+    if not DIGIT.search(word):
+        return several_scripts(word)
+    if SIMPLE.fullmatch(word) or named(word):
+        return [word]
+    return [part for part in word.split("-") if len(part) > 1 and not DIGIT.search(part)]
+
+
+def prepare(piece):
+    """Put hosts in the place of addresses, and spaces in that of what is encoded."""
+    if "://" in piece or "www." in piece or "WWW." in piece:
+        piece = ADDRESS.sub(_host, piece)
+    if "@" in piece:
+        piece = MAIL.sub(_host, piece)
+    if len(piece) >= 20:
+        piece = ENCODED.sub(_encoded, GUID.sub(" ", piece))
+    return piece
+
+
+def _host(match):
+    host = match[1].strip(".-_").lower().removeprefix("www.")
+    return f"\x00{host}\x00" if len(host) > 1 and any(map(str.isalpha, host)) else " "
+
+
+def _encoded(match):
+    """Return a space for what is base64: of digits and both cases, which follow each other often."""
+    text = match[0]
+    mixed = re.search("[a-z]", text) and re.search("[A-Z]", text) and DIGIT.search(text)
+    return " " if mixed and len(SWITCH.findall(text)) >= 0.3 * len(text) else text
+
+
+def named(word):
+    """Tell whether a folded word with digits is a name: no number, quantity, date, hash or other string of a machine."""
+    if len(word) > LONGEST:
+        return False
+    if CODE.fullmatch(word):
+        return True
+    parts = word.split("-")
+    if any(HASH.fullmatch(part) or len(CHANGE.findall(part)) > 3 for part in parts):
+        return False
+    return bool(COUNTED.fullmatch(word)) if word[0].isdigit() else not MONTH.match(word)
+
+
+def several_scripts(word):
+    """Return the parts of a word without digits between which its script changes; of a single letter there is none."""
+    if word.isascii():
+        return [word] if len(word) > 1 else []
+    parts, last = [], ""
+    for letter in word:
+        script = scripts.script_of(letter) or last
+        if script != last and parts and last:
+            parts.append("")
+        if not parts:
+            parts.append("")
+        parts[-1] += letter
+        last = script
+    return [part for part in parts if len(part) > 1 or scripts.script_of(part) == "HANGUL"]

@@ -7,14 +7,14 @@ import unicodedata
 from functools import cache
 from itertools import groupby
 
-# Scripts that are written without spaces, and the syllables of Korean.
+# Scripts that are written without spaces (Japanese mixes two of them within words), and the syllables of Korean.
 HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 KANA = "\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000-\U0001b16f"
 THAI = "\u0e01-\u0e3a\u0e40-\u0e4e"
 LAO = "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"
 KHMER = "\u1780-\u17d3\u17dc-\u17dd"
 BURMESE = "\u1000-\u103f\u1050-\u108f\u109a-\u109d\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f"
-SPACELESS = (HAN, KANA, THAI, LAO, KHMER, BURMESE)
+SPACELESS = (HAN + KANA, THAI, LAO, KHMER, BURMESE)
 HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"
 
 # Vowel points, which may be written or not, and the stretching of Arabic lines.
@@ -24,7 +24,10 @@ POINTS = (
 )
 SELECTORS = "\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"  # marks by category that show nothing
 # Forms of letters and digits that stand for others: of another width, joined, subscript, mathematical.
-FORMS = "\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc\uff03\uff10-\uff19\uff20-\uff3a\uff41-\uff5a\uff66-\uffdc\U0001d400-\U0001d7ff"
+FORMS = (
+    "\u2080-\u2089\ufb00-\ufdff\ufe70-\ufefc\uff03\uff10-\uff19\uff20-\uff3a\uff41-\uff5a\uff66-\uffdc"
+    "\U0001d400-\U0001d7ff"
+)
 
 SKIN, FLAG = "\U0001f3fb-\U0001f3ff", "\U0001f1e6-\U0001f1ff"
 EMOJI = (  # what Unicode calls so, without arrows, geometric shapes and what letters stand for
@@ -36,14 +39,22 @@ EMOJI = (  # what Unicode calls so, without arrows, geometric shapes and what le
     "\U0001f004\U0001f0cf\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f680-\U0001f6ff\U0001f7e0-\U0001f7eb"
     "\U0001f90c-\U0001f9ff\U0001fa70-\U0001faff"
 )
-ALPHABETS = ((0x30, 0x2E80), (0xA4D0, 0xD7FC), (0xFB00, 0xFFDD), (0x10000, 0x1B000), (0x1BC00, 0x1F000))  # where they lie
-KINDS = {"Nd": "letter", "Mn": "mark", "Mc": "mark", "Me": "mark"} | dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo"), "letter")
+ALPHABETS = (
+    (0x30, 0x2E80),
+    (0xA4D0, 0xD7FC),
+    (0xFB00, 0xFFDD),
+    (0x10000, 0x1B000),
+    (0x1BC00, 0x1F000),
+)  # where they lie
+KINDS = {"Nd": "letter", "Mn": "mark", "Mc": "mark", "Me": "mark"} | dict.fromkeys(
+    ("Lu", "Ll", "Lt", "Lm", "Lo"), "letter"
+)
 
 
 @cache
 def alphabets(hangul=True):
     """Return (letters and digits, the same with marks and "_") of all scripts written with spaces, as classes."""
-    apart = set().union(*map(_points, (*SPACELESS[2:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
+    apart = set().union(*map(_points, (*SPACELESS[1:], POINTS, SELECTORS, *([] if hangul else [HANGUL]))))
     kinds, kind = {}, ""
     for first, end in ALPHABETS:
         for point in range(first, end):

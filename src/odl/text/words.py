@@ -9,13 +9,13 @@ from odl.text import scripts
 
 # ASCII signs that stay in a piece, since words and addresses hold them; others, and white space, cut the text.
 INSIDE = "#@-._/:?=&%+~"
-KEPT = [sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE or chr(sign) < "\x1c" for sign in range(256)]
+KEPT = [sign > 127 or chr(sign).isalnum() or chr(sign) in INSIDE or sign < 28 or sign == 127 for sign in range(256)]
 CUT = bytes(sign if kept else 32 for sign, kept in enumerate(KEPT)).replace(b"\t\n\x0b\x0c\r", b" " * 5)
 PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
-SPECIAL, LETTER = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|www\."), re.compile(rb"[A-Za-z]")
+SPECIAL, LETTER = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)"), re.compile(rb"[A-Za-z]")
 SCRIPT = re.compile(  # most words of these scripts; any other goes the long way
-    "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+|[\u0370-\u0373\u0386\u0388-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
-    "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+|[\uac00-\ud7a3]+"
+    "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+|[\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
+    "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+"
 )
 EDGES = "-./:?=&%+~\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
 CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
@@ -32,11 +32,12 @@ GUID = re.compile(r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 SWITCH = re.compile(r"[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z]")
 DIGIT = re.compile(r"\d")
-SIMPLE = re.compile(r"(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(?=[0-9a-f]*[g-z-])[a-z]{2,12}-?[0-9]{1,4}")  # most names
+MONTHS = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+SIMPLE = re.compile(rf"(?!{MONTHS})(?=[0-9a-f]*[g-z-])[a-z]{{2,12}}-?[0-9]{{1,4}}")  # most names
 HASH = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,}")
 CODE = re.compile(r"0x[0-9a-f]{1,16}")
 CHANGE = re.compile(r"\d(?=[^\W\d])|[^\W\d](?=\d)")
-MONTH = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}[-_]?\d")
+MONTH = re.compile(rf"{MONTHS}[a-z]{{0,6}}[-_]?\d")
 UNITS = (
     "[a-ce-fh-jl-z]|st|nd|rd|th|am|pm|[ckmn]m|[kmu]g|ms|ns|us|min|sec|hrs?|yrs?|[kmgt]i?b(?:ps|it)?|bits?|dpi|px|pt"
     "|[kmg]?hz|k[mw]h?|kv|mph|ft|in|lbs?|oz|usd|eur"
@@ -111,7 +112,7 @@ class Words:
             return self._of_ascii(piece)
         piece = piece.decode("utf-8", "surrogatepass")
         if SCRIPT.fullmatch(word := piece.strip(EDGES)):
-            return [self.fold(word)] if len(word) > 1 or word >= "\uac00" and self.hangul == "words" else []
+            return [self.fold(word)] if len(word) > 1 else []
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))
@@ -161,7 +162,7 @@ def names(word):
 
 def prepare(piece):
     """Put hosts in the place of addresses, and spaces in that of what is encoded."""
-    if "://" in piece or "www." in piece or "WWW." in piece:
+    if "://" in piece or "www." in piece.lower():
         piece = ADDRESS.sub(_host, piece)
     if "@" in piece:
         piece = MAIL.sub(_host, piece)
@@ -183,7 +184,7 @@ def _encoded(match):
 
 
 def named(word):
-    """Tell whether a folded word with digits is a name: no number, quantity, date, hash or other string of a machine."""
+    """Tell whether a folded word with digits is a name: no number, quantity or date, no string of a machine."""
     if len(word) > LONGEST:
         return False
     if CODE.fullmatch(word):
@@ -207,4 +208,4 @@ def several_scripts(word):
             parts.append("")
         parts[-1] += letter
         last = script
-    return [part for part in parts if len(part) > 1 or scripts.script_of(part) == "HANGUL"]
+    return [part for part in parts if len(part) > 1]

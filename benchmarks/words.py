@@ -1,0 +1,103 @@
+"""Words of every script beside those of the pattern: average AUC on English streams, characters a second by script.
+
+    ODL_MIRROR=... python benchmarks/words.py [--streams newsgroups subjects] [--seeds 0 1] [--output words.tsv]
+    ODL_MIRROR=... python benchmarks/words.py --speed
+
+Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
+`levels` with 500 atoms, by both tokenisers in the same orders. Speed is of counting, the best of five, both in turn.
+"""
+
+import argparse
+import gzip
+import os
+import time
+from pathlib import Path
+
+import yaml
+
+from odl import config, corpora, learners, novelty
+from odl.corpora import download
+from odl.files import tables
+from odl.papers import qualitystream
+from odl.text.tokens import tally
+
+HERE = Path(__file__).resolve().parent.parent
+STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
+TOKENISERS = ("pattern", "words")
+
+
+def documents_of(name, tokeniser):
+    """Return the setting of a stream, the rule of its evaluation, and its documents by a tokeniser."""
+    study = yaml.safe_load((HERE / "config/quality.yaml").read_text(encoding="utf-8"))
+    setting = study["corpora"]["titles" if name == "abstracts" else name]
+    options = {**setting["options"], "tokens": {"tokeniser": tokeniser, "stop_words": "english"}}
+    if name == "abstracts":
+        del options["fields"]
+    registry = download.load_registry(HERE / "data/corpora.csv")
+    rows = download.files_of(setting["reader"], registry)
+    files = [f"{os.environ['ODL_MIRROR']}/{row['folder']}/{row['file']}" for row in rows]
+    return setting, study["evaluate"], corpora.read(setting["reader"], files, options)
+
+
+def auc(stream):
+    """Return the average AUC of `levels`."""
+    learner = learners.make("levels")
+    state, scores = learner.start(stream.P(0), 500, novelty.generator(stream.seed, "start")), {}
+    for t in range(1, max(stream.listed) + 1):
+        P = stream.P(t)
+        if t in stream.listed:
+            scores[t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
+        state = learner.learn(state, P, None)
+    return stream.average(scores)
+
+
+def compare(names, seeds, output):
+    """Write the AUC of both tokenisers for each stream and seed."""
+    rows = []
+    for name in names:
+        for tokeniser in TOKENISERS:
+            setting, rule, documents = documents_of(name, tokeniser)
+            for seed in seeds:
+                order = config.order_seed({"corpora": {name: setting}}, name, seed)
+                found = auc(qualitystream.Stream(name, documents, setting, rule, order))
+                rows.append({"stream": name, "seed": seed, "tokeniser": tokeniser, "auc": found})
+                print(f"{name}\t{seed}\t{tokeniser}\t{found:.4f}", flush=True)
+    tables.write_table(output, rows)
+
+
+def seconds(texts, tokeniser):
+    """Return the CPU seconds of counting texts."""
+    counted, began = tally({"tokeniser": tokeniser}), time.process_time()
+    for text in texts:
+        counted.add(counted.of(text))
+    return time.process_time() - began
+
+
+def speed():
+    """Print characters a second by both tokenisers, for each language of SIB-200, its sentences three times."""
+    for path in sorted(Path(os.environ["ODL_MIRROR"], "sib200").glob("*.tsv.gz")):
+        lines = gzip.decompress(path.read_bytes()).decode().splitlines()[1:]
+        texts = [line.split("\t")[2] for line in lines] * 3
+        seconds(texts, "words")
+        pairs = [[seconds(texts, tokeniser) for tokeniser in TOKENISERS] for _ in range(5)]
+        old, new = map(min, zip(*pairs, strict=True))
+        size = sum(map(len, texts)) / 1e6
+        print(f"{path.name[:8]}\t{size / old:.2f}\t{size / new:.2f} million characters a second\t{old / new:.2f}")
+
+
+def main():
+    """Compare AUC, or measure speed."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--streams", nargs="+", default=list(STREAMS), choices=STREAMS)
+    words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    words.add_argument("--output", default="words.tsv")
+    words.add_argument("--speed", action="store_true")
+    told = words.parse_args()
+    if told.speed:
+        speed()
+    else:
+        compare(told.streams, told.seeds, told.output)
+
+
+if __name__ == "__main__":
+    main()

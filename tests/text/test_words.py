@@ -1,0 +1,100 @@
+"""Words of every script: what a sentence becomes, and all of Unicode without a crash."""
+
+import random
+import sys
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odl.text.tokens import count_words, tally
+
+SENTENCES = [
+    ("हिन्दी में समाचार", "हिन्दी में समाचार"),
+    ("বাংলা ভাষা; தமிழ் மொழி", "বাংলা ভাষা தமிழ் மொழி"),
+    ("Ko\u0308ln, Köln und STRASSE, Straße", "köln köln und strasse strasse"),
+    ("السَّلَامُ عَلَيْكُمْ السلام عليكم", "السلام عليكم السلام عليكم"),
+    ("שָׁלוֹם שלום", "שלום שלום"),
+    ("ΑΘΗΝΑ Αθήνα, Москва", "αθηνα αθηνα москва"),
+    ("İzmir IZMIR ızmir", "izmir izmir izmir"),
+    ("我爱北京，NASA公司", "我爱 爱北 北京 nasa 公司"),
+    ("東京タワーの高さは333メートル", "東京 京タ タワ ワー ーの の高 高さ さは メー ート トル"),
+    ("ประเทศ", "ปร ระ ะเ เท ทศ"),
+    ("감기약 값이", "감기약 값이"),
+    ("ＮＡＳＡ　ｶﾞｽ Ｈ５Ｎ１", "nasa ガス h5n1"),
+    ("soft\u00adhyphen می\u200cخواهم \u202bשלום\u202c bell\x07s", "softhyphen میخواهم שלום bells"),
+    ("👩\u200d🚀 🔥🔥 🇩🇪 ❤\ufe0f👍🏽", "👩🚀 🔥 🔥 🇩🇪 ❤ 👍"),
+    ("log4j, H5N1 K8s: GPT-4 (CVE-2021-44228) 0x80070057 v2.14.1. covid-19!",
+     "log4j h5n1 k8s gpt-4 cve-2021-44228 0x80070057 v2.14.1 covid-19"),
+    ("CO₂ МиГ-29 3D 5G x86_64 SARS-CoV-2", "co2 миг-29 3d 5g x86_64 sars cov-2"),
+    ("12 3.14 2021-12-10T13:45:00Z 12:30 5pm 10km 12th 1990s 10/12/2021 Apr-93", "apr"),
+    ("550e8400-e29b-41d4-a716-446655440000 e25ea8c d41d8cd98f00b204e9800998ecf8427e", ""),
+    ("qwFkZG8wMTIzNDU2Nzg5YWJjRGVmR2hpSktMTU5PUA== getUserName2", "getusername2"),
+    ("nginx-7d8b49557c-9xkqz up", "nginx up"),
+    ("#covid19 @joe #北京 #1 C# &#39;", "#covid19 @joe #北京"),
+    ("joe.b@Mail.example.com https://user@www.example.com:80/a/b?c=d#e WWW.x.org",
+     "mail.example.com example.com x.org"),
+    ("well-known and/or don't snake_case __init__ x", "well known and or don snake_case init"),
+]  # fmt: skip
+
+
+def words(text, **options):
+    return tally({"tokeniser": "words", "stop_words": None, **options}).words(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), SENTENCES)
+def test_what_a_sentence_becomes(text, expected):
+    assert words(text) == words(unicodedata.normalize("NFD", text)) == expected.split()
+
+
+def test_options_of_words():
+    assert words("감기약 물", hangul="pairs") == ["감기", "기약", "물"]
+    assert words("NASA's iPhone15", lowercase=False) == ["NASA", "iPhone15"]
+    assert words("Die Straße", stop_words=["die", "Straße"]) == []
+
+
+def all_of_unicode(seed):
+    """Every character once, in a drawn order, some next to letters."""
+    points = [point for point in range(sys.maxunicode + 1) if unicodedata.category(chr(point)) not in ("Cn", "Co")]
+    random.Random(seed).shuffle(points)
+    return "".join(chr(point) + ("ab 1-"[point % 5] if point % 3 else "") for point in points)
+
+
+def check(text):
+    found, counted = words(text), tally({"tokeniser": "words", "stop_words": None})
+    assert found == words(unicodedata.normalize("NFC", text))
+    assert all(word.split() == [word] for word in found)
+    assert not any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for word in found for sign in word)
+    names, numbers = counted.numbers, counted.of(text)
+    assert [list(names)[number] for number in numbers] == found
+
+
+def test_every_character_of_unicode():
+    text = all_of_unicode(0)
+    for at in range(0, len(text), 4000):
+        check(text[at : at + 4000])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=60), st.text("aé\u0301ः\u064e中か가😀\u200d\ufe0f#@:/.-_w19\x00\xad ", max_size=60)))
+def test_any_text(text):
+    check(text)
+
+
+@pytest.mark.parametrize(
+    "sign", ["a", "1", "@", "#", "a@", "a.", "://", "www.", "-1", "中", "a1", "é-1", "\u200d", "😀"]
+)
+def test_time_grows_with_the_length(sign):
+    began = time.process_time()
+    words(sign * 50000 + "!")
+    assert time.process_time() - began < 10
+
+
+def test_counts_and_analyser_agree():
+    text = "Tanker #oil 北京 log4j, tanker"
+    counts, vocabulary = count_words([text], {"tokeniser": "words"})
+    assert dict(zip(vocabulary, counts.toarray()[0].tolist(), strict=True)) == {
+        "#oil": 1, "log4j": 1, "tanker": 2, "北京": 1
+    }  # fmt: skip

@@ -26,7 +26,7 @@ class TestLook:
         found = survey([table(tmp_path / "d.csv", rows, ";", "cp1252")], {})
         assert found.options["encoding"] == "cp1252" and found.options["delimiter"] == ";"
         assert found.options["columns"] == {"time": "Datum", "text": "Inhalt", "id": "Nr"}
-        assert found.options["dates"] == "day-first" and found.options["tokens"] == {"stop_words": "german"}
+        assert found.options["dates"] == "day-first" and found.options["tokens"]["stop_words"] == "german"
         assert found.n_documents == 40 and found.span == "2026-01-01 to 2026-01-28"
 
     def test_mixed_encodings(self, tmp_path):
@@ -42,7 +42,8 @@ class TestLook:
             {"id": n, "time": f"2026-01-{n + 1:02d}", "text": "the day of this and that is over"} for n in range(20)
         ]
         found = survey([jsonl(tmp_path / "d.jsonl", rows)], {})
-        assert not found.options.keys() & {"columns", "dates", "encoding", "delimiter", "kind", "tokens"}
+        assert not found.options.keys() & {"columns", "dates", "encoding", "delimiter", "kind"}
+        assert found.options["tokens"] == {"tokeniser": "words"}
         found = survey([jsonl(tmp_path / "d.jsonl", [{**row, "id": 1, "topics": row["id"]} for row in rows])], {})
         assert found.options["columns"] == {"id": None, "topics": None}  # repeated, and one for each document
 
@@ -61,6 +62,11 @@ class TestLook:
         refused("no column holds text; the columns are a, b", jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": 2}] * 2))
         refused("say --dates", table(tmp_path / "a.csv", [{"text": "x y", "time": "03/04/2026"}] * 2))
         refused("--stop-words is 'klingon'", jsonl(tmp_path / "a.jsonl", [{"text": "x"}] * 2), stop_words="klingon")
+
+    def test_korean_is_cut_into_pairs(self, tmp_path):
+        rows = [{"text": f"정부는 새로운 정책을 발표했다 {n}"} for n in range(30)]
+        found = survey([jsonl(tmp_path / "a.jsonl", rows)], {})
+        assert found.options["tokens"] == {"tokeniser": "words", "stop_words": None, "hangul": "pairs"}
 
     def test_equal_documents_and_long_lines(self, tmp_path):
         found = survey([jsonl(tmp_path / "a.jsonl", [{"text": "same words here"}] * 30)], {})

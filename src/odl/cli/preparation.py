@@ -16,6 +16,7 @@ from odl.text.cleaning import CHAINED, CLEANERS
 from odl.text.splitter import Splitter, split
 
 WORD = re.compile(r"[^\W\d_]{2,}")
+HANGUL, KOREAN = re.compile("[\uac00-\ud7a3]"), 0.05  # share of the letters, from which on Korean is cut into pairs
 KNOWN = 0.12  # share of a text's words that are stop words, from which its language counts as known
 LONG = 5000  # characters of a text that its language is told by, so that no single one decides
 DISTINCT = 3  # of its stop words that have to occur
@@ -47,6 +48,13 @@ def stop_words_of(texts, name=None):
     if shares[best] < KNOWN or sum(word in words for word in lists[best]) < DISTINCT:
         return None, "not known (--stop-words names one); no words are left out"
     return best, f"{best.capitalize()}: {shares[best]:.0%} of the words are its stop words, which are left out"
+
+
+def tokens_of(texts, stop_words):
+    """Return the option ``tokens``: words of every script, Korean in pairs of syllables where the texts hold some."""
+    tokens = {"tokeniser": "words"} | ({} if stop_words == "english" else {"stop_words": stop_words})
+    letters = "".join(word for text in texts for word in WORD.findall(text[:LONG]))
+    return tokens | ({"hangul": "pairs"} if len(HANGUL.findall(letters)) > KOREAN * len(letters) else {})
 
 
 def cleaners_of(texts):

@@ -103,8 +103,7 @@ def survey(sources, answers):
         report.say("repeated", f"{report.repeated} with an id that occurred before are left out")
     texts = _texts(report, sample)
     stop_words, why = preparation.stop_words_of(texts, answers.get("stop_words"))
-    if stop_words != "english":
-        report.options["tokens"] = {"stop_words": stop_words}
+    report.options["tokens"] = preparation.tokens_of(texts, stop_words)
     report.say("language", why)
     shares = preparation.cleaners_of(texts)
     report.set("clean", list(shares) or None, preparation.sentence(shares))

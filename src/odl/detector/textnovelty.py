@@ -24,7 +24,7 @@ from odl.stream.batching import PERIODS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import weigh
 from odl.text.shingles import Shingler
-from odl.text.tokens import count_words
+from odl.text.tokens import count_words, with_words
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +72,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     initial : int, default=200
         With a period, documents of the first batch at least: whole periods until there are so many.
     tokens : dict, optional
-        lowercase, pattern, stop_words, as `odl.text.tokens.token_options` has them.
+        As of `odl.text.tokens.token_options`; without a ``pattern`` or another ``tokeniser``, words of every script.
     tf : {"log", "raw"}, default="log"
     idf : bool, default=True
         Inverse frequency in the documents of earlier batches (of the first batch: in itself).
@@ -260,7 +260,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         ['stream.h5']
         """
         self._check_learned()
-        parameters = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_}
+        parameters = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_, "words": True}
         arrays = {"frequencies": self.frequencies_, **self.repeats_.arrays()}
         arrays |= dict(zip(PAST, self.gates_, strict=True))
         self.detector_._save(path, {"text": parameters}, arrays)
@@ -298,6 +298,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS, *PAST))
         frequencies = arrays["frequencies"]
+        words = isinstance(parameters, dict) and parameters.pop("words", False)
         sound = isinstance(parameters, dict) and parameters.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
         sound = sound and isinstance(parameters["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_,)
@@ -314,6 +315,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             "level": detector.level,
             "gates": False,
         } | parameters  # a version before wrote none
+        if not words:  # a version before, whose words were those of the pattern
+            parameters["tokens"] = {"tokeniser": "pattern"} | (parameters["tokens"] or {})
         stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
         stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
         stream.repeats_, stream.gates_ = again, past
@@ -354,7 +357,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
 
     def _batch(self, texts):
         """Return texts as a batch that follows what was learned."""
-        counts, terms = count_words(texts, self.tokens)
+        counts, terms = count_words(texts, with_words(self.tokens))
         words = [*self.detector_.words_] if hasattr(self, "detector_") else []
         columns = number_terms(terms, words)
         counts = sparse.csr_array((counts.data, columns[counts.indices], counts.indptr), (len(texts), len(words)))

@@ -94,6 +94,12 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     return merged
 
 
+def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return tokenising options with the tokeniser ``words``, unless they name a tokeniser or a pattern."""
+    tokens = {} if tokens is None else dict(tokens)
+    return tokens if tokens.keys() & {"tokeniser", "pattern"} else {"tokeniser": "words"} | tokens
+
+
 def _words(value):
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 

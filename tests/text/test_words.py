@@ -28,7 +28,7 @@ SENTENCES = [
     ("👩\u200d🚀 🔥🔥 🇩🇪 ❤\ufe0f👍🏽", "👩🚀 🔥 🔥 🇩🇪 ❤ 👍"),
     ("log4j, H5N1 K8s: GPT-4 (CVE-2021-44228) 0x80070057 v2.14.1. covid-19!",
      "log4j h5n1 k8s gpt-4 cve-2021-44228 0x80070057 v2.14.1 covid-19"),
-    ("CO₂ МиГ-29 3D 5G x86_64 SARS-CoV-2", "co2 миг-29 3d 5g x86_64 sars cov-2"),
+    ("CO₂ МиГ-29 3D 5G SARS-CoV-2", "co2 миг-29 3d 5g sars cov-2"),
     ("12 3.14 2021-12-10T13:45:00Z 12:30 5pm 10km 12th 1990s 10/12/2021 Apr-93", "apr"),
     ("550e8400-e29b-41d4-a716-446655440000 e25ea8c d41d8cd98f00b204e9800998ecf8427e", ""),
     ("qwFkZG8wMTIzNDU2Nzg5YWJjRGVmR2hpSktMTU5PUA== getUserName2", "getusername2"),
@@ -36,7 +36,7 @@ SENTENCES = [
     ("#covid19 @joe #北京 #1 C# &#39;", "#covid19 @joe #北京"),
     ("joe.b@Mail.example.com https://user@www.example.com:80/a/b?c=d#e WWW.x.org",
      "mail.example.com example.com x.org"),
-    ("well-known and/or don't snake_case __init__ x", "well known and or don snake_case init"),
+    ("well-known and/or don't n_samples x86_64 _init_ x", "well known and or don init"),
 ]  # fmt: skip
 
 

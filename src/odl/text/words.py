@@ -122,7 +122,7 @@ class Words:
         """Return the words of a piece that is ASCII; most need no more than to be cut."""
         if not SPECIAL.search(piece):
             parts = self.fold(piece.translate(PLAIN).decode()).split()
-            return [word for part in parts if len(word := part.strip("_")) > 1]
+            return [word for part in parts if len(word := part.strip("_")) > 1 and "_" not in word]
         if not LETTER.search(piece):
             return []
         if mail := ADDRESSEE.fullmatch(piece):
@@ -153,6 +153,8 @@ class Words:
 
 def names(word):
     """Return a word, or what is left of it where it is a number, a date or made by a machine; of two scripts, parts."""
+    if "_" in word:  # an identifier of a program
+        return []
     if not DIGIT.search(word):
         return several_scripts(word)
     if SIMPLE.fullmatch(word) or named(word):

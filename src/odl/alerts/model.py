@@ -119,6 +119,8 @@ class Alert:
         What is not among the reasons; None where it was not kept (`alerts.rest`).
     text : str
         Excerpt of the first document around its reasons, in one line; empty where texts are not kept.
+    gate : str
+        The gate that let it speak, one of `odl.alerts.gates.GATES`; empty without gates, or of what is next in line.
     """
 
     t: int
@@ -144,6 +146,7 @@ class Alert:
     own: float = 0.0
     rest: Rest | None = None
     text: str = ""
+    gate: str = ""
 
 
 @dataclass(frozen=True)

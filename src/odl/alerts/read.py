@@ -362,6 +362,7 @@ def _alert(record, item, place, number, topics, state, folded, following, atoms)
         reasons=tuple(Reason(visible(word), share) for word, share in item.words),
         feedback="follow" if following else "", led=item.led, own=item.own,
         rest=Rest(*item.rest) if item.rest else None, text=visible(item.text),
+        gate=item.gate,
     )  # fmt: skip
 
 

@@ -7,22 +7,25 @@ import os
 import re
 import sys
 import textwrap
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 from odl.alerts import breakdown, excerpts
 from odl.alerts.feedback import Verdicts
 from odl.alerts.model import NONE, VERSION
+from odl.alerts.read import FOLDED
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 from odl.files.escaping import guarded
 
 WIDTH = 110
+MOST = 40  # items of no topic that are shown as text where there are several periods
 BECAUSE = "      because: "
 UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
-MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
+MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
-    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback",
+    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate",
 )  # fmt: skip
 
 
@@ -93,6 +96,7 @@ def as_map(alert, period, earlier=None):
         ],
         "earlier": earlier,
         "feedback": alert.feedback or None,
+        "gate": alert.gate or None,
     }
 
 
@@ -136,21 +140,34 @@ def as_csv(watch, periods):
 
 
 def as_text(watch, periods):
-    """Return the alerts as a person reads them."""
-    lines = []
-    for period in periods:
-        lines += [heading(watch, period), ""]
-        for number, alerts in _by_topic(period):
-            if number:
-                lines.append(topic_line(watch.topics[number], period.t))
-            else:
-                lines.append("Alone" if any(alert.topic for alert in period.alerts) else "Items")
-            for alert in alerts:
-                lines += _item(alert, shown=not alert.folded)
-            folded = sum(alert.folded for alert in alerts)
-            lines += [f"    and {folded} more (odl explain FOLDER {number})"] * (folded > 0) + [""]
-        lines += [*closing(watch, period), ""]
-    return "\n".join(lines).rstrip("\n")
+    """Return the alerts as a person reads them: of several periods one list, topics first."""
+    if not periods:
+        return ""
+    lines, of_topics = [_heading(watch, periods), ""], any(alert.topic for each in periods for alert in each.alerts)
+    for number, alerts in _by_topic(periods):
+        shown = [alert for alert in alerts if not alert.folded]
+        if number:
+            lines.append(_topic_line(watch.topics[number], periods[0].t, periods[-1].t))
+            shown = sorted(shown, key=lambda alert: alert.rank)[:FOLDED]
+            more = f"(odl explain FOLDER {number})"
+        else:
+            lines.append("Alone" if of_topics else "Items")
+            shown, more = shown[:MOST] if len(periods) > 1 else shown, "(--format jsonl has all)"
+        for alert in shown:
+            lines += _item(alert)
+        rest = len(alerts) - len(shown)
+        lines += [f"    and {rest} more {more}"] * (rest > 0) + [""]
+    return "\n".join([*lines, *_closing(watch, periods)]).rstrip("\n")
+
+
+def _heading(watch, periods):
+    """Return what one or several periods are, in a line."""
+    if len(periods) == 1:
+        return heading(watch, periods[0])
+    times = [(each.first, each.last) for each in periods if each.first != NO_TIME]
+    dates = f", {date_of(min(times)[0])} to {date_of(max(last for _, last in times))}" if times else ""
+    documents = sum(each.documents for each in periods)
+    return f"{watch.corpus}, periods {periods[0].t} to {periods[-1].t}{dates}: {documents} documents"
 
 
 def heading(watch, period):
@@ -162,10 +179,32 @@ def heading(watch, period):
 
 def topic_line(topic, t):
     """Return name, number, state and sizes of a topic in a period."""
-    state = [change for at, change in topic.history if at <= t][-1]
-    now, past = topic.sizes.get(t, 0), topic.before(t)
+    return _topic_line(topic, t, t)
+
+
+def _topic_line(topic, first, last):
+    """Return name, number, state and sizes of a topic in the periods from one to another."""
+    state = [change for at, change in topic.history if at <= last][-1]
+    state = f"new, {state}" if first <= topic.birth and state != "new" else state
+    now, past = topic.before(last + 1) - topic.before(first), topic.before(first)
     size = f"{now} document{'s' * (now != 1)}" + (f", {past} before" if past else "")
     return f"Topic {topic.number} [{state}] {' '.join(topic.name)} ({size})"
+
+
+def _closing(watch, periods):
+    """Return what is to be known of one or several periods beside their alerts, a line each."""
+    scored = [each for each in periods if not each.warm_up]
+    if len(periods) == 1 or not scored:
+        return closing(watch, periods[-1])
+    alerts = [alert for each in scored for alert in each.alerts]
+    speaking = sum(bool(each.alerts) for each in scored)
+    n, count = len(scored), len(alerts)
+    lines = [f"{count} alert{'s' * (count != 1)}, in {speaking} of {n} period{'s' * (n != 1)}."]
+    if not alerts:
+        lines = [f"Nothing new in {n} period{'s' * (n != 1)}."]
+    if n < len(periods):
+        lines.append(f"Warm-up before them: {len(periods) - n} of the periods (alerts.warm_up).")
+    return lines + _beside(watch, scored)
 
 
 def closing(watch, period):
@@ -178,19 +217,31 @@ def closing(watch, period):
     under = f", {folded} of them folded under their topics" * (folded > 0)
     items = f"{period.items} items" + " (near-duplicates counted once)" * (period.items < period.documents)
     lines = [f"{shown} alert{'s' * (shown != 1)} of {items}{under}; room for {period.budget}."]
-    if not shown:
-        lines = ["Nothing new."]
-    others = [number for number in period.topics if watch.topics[number].birth == period.t]
-    told, verdicts = {alert.topic for alert in period.alerts}, Verdicts(watch.feedback)
-    said = {number: verdicts.of_topic(number, "new", period.first) for number in others}
-    others = [number for number in others if number not in told and said[number] in ("", "follow")]
-    if others:
-        names = ", ".join(f"{number} {' '.join(watch.topics[number].name[:3])}" for number in others[:8])
+    return (lines if shown else ["Nothing new."]) + _beside(watch, [period])
+
+
+def _beside(watch, periods):
+    """Return which topics have no alerts, and what was held back."""
+    births = {each.t: each.first for each in periods}
+    told, verdicts = {alert.topic for each in periods for alert in each.alerts}, Verdicts(watch.feedback)
+    others = dict.fromkeys(number for each in periods for number in each.topics if number not in told)
+    topics = [watch.topics[number] for number in others if watch.topics[number].birth in births]
+    topics = [
+        topic for topic in topics if verdicts.of_topic(topic.number, "new", births[topic.birth]) in ("", "follow")
+    ]
+    lines, withheld = [], Counter()
+    if topics:
+        names = ", ".join(f"{topic.number} {' '.join(topic.name[:3])}" for topic in topics[:8])
         lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))
-    for entry in period.withheld:
-        what = UNSAID.get(entry.verdict, f"{entry.verdict} {entry.what}")
-        lines.append(f"Held back: {entry.items} ({what}).")
-    return lines
+    for entry in (entry for each in periods for entry in each.withheld):
+        withheld[UNSAID.get(entry.verdict, f"{entry.verdict} {entry.what}")] += entry.items
+    return lines + [f"Held back: {count} ({what})." for what, count in withheld.items()]
+
+
+def next_in_line(watch, periods):
+    """Return how to see what is next in line, "" where there are alerts or none could be."""
+    silent = not any(each.alerts for each in periods) and any(not each.warm_up for each in periods)
+    return "odl new FOLDER --budget 40 shows what is next in line." if silent and watch.settings["gates"] else ""
 
 
 def place(alert):
@@ -199,17 +250,15 @@ def place(alert):
     return ", ".join(part for part in (date_of(alert.time), source, alert.url) if part)
 
 
-def _by_topic(period):
-    """Return (number, alerts) of a period: topics by their most novel item, items without one last."""
+def _by_topic(periods):
+    """Return (number, alerts) of periods, the last first: topics by their most novel item, items without one last."""
     groups = {}
-    for alert in period.alerts:
+    for alert in (alert for each in reversed(periods) for alert in each.alerts):
         groups.setdefault(alert.topic, []).append(alert)
-    return sorted(groups.items(), key=lambda group: (group[0] == NONE, group[1][0].rank))
+    return sorted(groups.items(), key=lambda group: (group[0] == NONE, min(alert.rank for alert in group[1])))
 
 
-def _item(alert, shown):
-    if not shown:
-        return []
+def _item(alert):
     more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
     mark = " [followed]" if alert.feedback == "follow" else ""
     where = place(alert)
@@ -262,7 +311,7 @@ def as_markdown(watch, periods):
     lines = []
     for period in periods:
         lines += [f"### {escaped(heading(watch, period))}", ""]
-        for number, alerts in _by_topic(period):
+        for number, alerts in _by_topic([period]):
             if number:
                 lines += [f"**{escaped(topic_line(watch.topics[number], period.t))}**", ""]
             for alert in [alert for alert in alerts if not alert.folded]:

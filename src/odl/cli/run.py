@@ -71,7 +71,7 @@ def _run(place, ledger, named, began, *, dry, **options):
         if moved := _renumber(place, ledger):
             loop.page(n)
         shown.close()
-        told = _ending(place, ledger)
+        told = _ending(place, ledger, n, [one.t for one in loop.done if one.step == "alerts"])
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             shown.stopped = True
@@ -85,7 +85,8 @@ def _run(place, ledger, named, began, *, dry, **options):
             shown.close()
         loop.write_costs()
     ledger.save()
-    lines = [told.replace("odl explain FOLDER", f"odl explain {named}"), _documents(place, ledger)]
+    told = told.replace("odl explain FOLDER", f"odl explain {named}").replace("odl new FOLDER", f"odl new {named}")
+    lines = [told, _documents(place, ledger)]
     lines += [*moved, *_outdated(loop, named)]
     ledger.save()
     page = os.path.join(named, "new.html")
@@ -93,18 +94,26 @@ def _run(place, ledger, named, began, *, dry, **options):
     return [*lines, f"{done}; open {page}"]
 
 
-def _ending(place, ledger):
-    """Return what is new; it follows from what the page is made from, and is kept with it."""
+def _ending(place, ledger, n, done):
+    """Return what this run and those before it that did not end well brought; it is kept as long as the page is."""
     key = [ledger.digest("new.html") or "", ledger.digest("feedback.csv") or ""]
-    if (ending := ledger.told.get("ending")) and ending[:2] == key:
+    ending = ledger.told.get("ending")
+    if ending and ending[:2] == key:
         return ending[2]
     from odl.alerts import read, show
     from odl.stream import losses
 
-    watch = read.alerts_of(".", last=1)
+    folder = place.folder_of("alerts")
+    now = [(ledger.digest(os.path.join(folder, f"{t}.h5")) or "")[:16] for t in range(n)]
+    before = ledger.told.get("ended", [] if not ending else None)
+    if before is not None:
+        done = [t for t in range(n) if before[t : t + 1] != now[t : t + 1]]
+    ledger.tell("ended", now)
+    watch = read.alerts_of(".", last=n - min(done, default=n - 1))
     stream = Path(place.names["root"], place.names["corpus"])
     cleaned = losses.sentence(stream / "documents.h5", place.folder_of("features"))
-    text = "\n".join([show.as_text(watch, show.since(watch)), "", *filter(None, [cleaned])])
+    new = filter(None, [show.as_text(watch, watch.periods), show.next_in_line(watch, watch.periods)])
+    text = "\n".join([*new, "", *filter(None, [cleaned])])
     ledger.tell("ending", [*key, text])
     return text
 

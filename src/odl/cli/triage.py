@@ -4,12 +4,14 @@ import difflib
 import json
 import os
 import sys
+from typing import NamedTuple
 
 from odl.cli.declare import argument, command
 from odl.errors import DataError, ParameterError
 
 LONGEST = 20  # digits of a topic
 NEWS = 10  # exit status of `odl new --fail` where something is new
+LAST, SEEN = "last", ".seen.json"  # the mark of a reader
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
 WHAT = argument("what", help="a topic (12 or topic:12), the id of a document, or source:FILE as odl new names it")
@@ -20,31 +22,101 @@ SAID = "It is a line of feedback.csv: `odl new` obeys at once, the page after th
 NOTE = argument("--note", default="", help="why, for whoever reads feedback.csv")
 
 
+class Mark(NamedTuple):
+    """Up to where a person has seen a stream: the last period and the documents that it had."""
+
+    period: int
+    documents: int
+
+
+NOTHING = Mark(-1, 0)
+
+
 @command(
     "say what is new in a stream, and why",
     FOLDER,
     STREAM,
-    argument("--since", metavar="DATE", help="all periods from this date on; by default the last one"),
+    argument("--since", metavar="DATE", help="from this date on, or last: since --seen; by default the last period"),
+    argument("--seen", action="store_true", help="you have seen it: move the mark of --since last behind it"),
     argument("--budget", type=float, help="what is next in line too: so many items a period, or below 1 a share"),
     argument("--format", choices=("text", "jsonl", "csv", "md"), default="text"),
     argument("--topics-only", action="store_true", help="no documents that stand alone, where alerts.gates is set"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
-    more="The last period, or all --since a date. Topics keep their numbers; `odl explain` takes those, and ids.",
-    examples=("odl new news", "odl new news --since 2026-01-01 --format md"),
+    more="Topics keep their numbers; `odl explain` takes those, and ids.\n"
+    "--seen alone shows what is new since last, and moves the mark; nothing else moves it.",
+    examples=("odl new news", "odl new news --since 2026-01-01 --format md", "odl new news --since last --seen"),
 )
 def new(args):
     from odl.alerts import read, show
 
-    last = None if args.since else 1
+    since = args.since or (LAST if args.seen else None)
+    mark = _mark(args) if since == LAST else NOTHING
+    last = None if since else 1
+    if since == LAST:
+        place = read.place_of(args.folder, args.stream)
+        n = read.first_of(place, 0)
+        last = n - mark.period if mark.period < n else None  # of a stream that is shorter now: all
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.topics_only)
-    periods = show.since(watch, args.since)
+    periods = watch.periods if since == LAST else show.since(watch, since)
+    periods = tuple(each for each in periods if (each.t, each.documents) != mark)
     text = show.SHOWN[args.format](watch, periods)
+    if args.format == "text":
+        hint = show.next_in_line(watch, periods) if args.budget is None else ""
+        none = "Nothing since the last time." if since == LAST else f"No period since {since}."
+        text = "\n".join(filter(None, [text, hint])) or none
+        text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")
+        text = text.replace("odl new FOLDER", f"odl new {args.folder}")
     if text:
-        print(text.replace("odl explain FOLDER", f"odl explain {args.folder}"))
-    elif args.format == "text":
-        print(f"No period since {args.since}.")
+        print(text, flush=True)
+    if args.seen:
+        _move_mark(args, watch)
     if args.fail and any(period.alerts for period in periods):
         sys.exit(NEWS)
+
+
+def _mark(args):
+    """Return up to where a person has seen the stream: nothing, where they never said so."""
+    return Mark(*_marks(args).get(_stream(args), NOTHING))
+
+
+def _move_mark(args, watch):
+    """Note the last period as seen, with its documents: it may be one that is still filling."""
+    from odl.files import atomic
+
+    path, last = _place_of_mark(args), watch.periods[-1]
+    with atomic.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        json.dump({**_marks(args), _stream(args): Mark(last.t, last.documents)}, file)
+
+
+def _stream(args):
+    from odl.alerts import read
+
+    return read.place_of(args.folder, args.stream).stream
+
+
+def _marks(args):
+    """Return the marks of the streams of a folder."""
+    path = _place_of_mark(args)
+    try:
+        with open(path, encoding="utf-8") as file:
+            held = json.load(file)
+        if all(len(mark) == len(NOTHING) and {type(part) for part in mark} == {int} for mark in held.values()):
+            return held
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError, TypeError):
+        pass
+    raise DataError(f"{path} is no mark of a reader", "what `odl new --seen` wrote", f"delete {path}")
+
+
+def _place_of_mark(args):
+    """Return the file of the mark: beside odl.yaml, never in results."""
+    from odl.config import project
+
+    if not os.path.exists(os.path.join(args.folder, project.FILE)):
+        fault = f"{args.folder} holds no {project.FILE}, and no mark is kept in results"
+        raise DataError(fault, "a folder that odl init wrote", "name it, or a date: --since 2026-03-01")
+    return os.path.join(args.folder, SEEN)
 
 
 @command(

@@ -64,7 +64,7 @@ def test_from_the_file_to_the_reader(tmp_path, capsys):
     assert cli.main(["explain", str(tmp_path / "it"), alert.id]) == 0
     assert "<b>rocket</b>" in capsys.readouterr().out
     (found,) = (tmp_path / "it" / "results").rglob("documents.h5")
-    assert documents.read(found).texts[0] == rows[0]["text"]
+    assert documents.read(found).texts[0].endswith(rows[0]["text"])
 
 
 def test_without_the_option_nothing_is_kept(tmp_path):
@@ -75,5 +75,5 @@ def test_without_the_option_nothing_is_kept(tmp_path):
     )
     plain = corpora.read("documents", [tmp_path / "a.jsonl"], {"clean": ["headers"]})
     kept = corpora.read("documents", [tmp_path / "a.jsonl"], {"clean": ["headers"], "keep_text": 9})
-    assert plain.texts == [] and kept.texts == ["Seven shi"] and kept.titles == ["Late tankers"] != plain.titles
+    assert plain.texts == [] and kept.texts == ["Late tank"] and kept.titles == ["Late tankers"] != plain.titles
     assert (kept.digests() != plain.digests()).any() and kept.select([0]).texts == kept.texts

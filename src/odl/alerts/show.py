@@ -276,8 +276,8 @@ def reason_words(alert):
 
 
 def passage_of(alert):
-    """Return the excerpt of an item; empty where there is none, or its title says it all."""
-    return "" if alert.title.startswith(alert.text.strip("…")) else alert.text
+    """Return the excerpt of an item without the title that it begins with; empty where that says it all."""
+    return "" if alert.title.startswith(alert.text.strip("…")) else alert.text.removeprefix(alert.title).strip()
 
 
 def passage(alert, indent):

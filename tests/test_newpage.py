@@ -11,7 +11,7 @@ from conftest import ROOT
 from test_report import Checker
 
 from odl import cli
-from odl.alerts import breakdown, feedback, read
+from odl.alerts import breakdown, explain, feedback, read
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
@@ -177,7 +177,7 @@ def test_many_periods_stay_short():
 def test_ten_thousand_alerts_are_of_a_size():
     watch = newpages.watch(n_periods=502, per=20, documents=40, n_topics=310, budget=20)
     text = newpage.text(watch)
-    assert "10 older topics not shown" in text and text.count('<svg class="course"') == 300
+    assert "10 older topics not shown" in text and text.split('id="topic-table"')[1].count('<svg class="course"') == 300
     assert text.count("\n<tr") >= 10_000 and len(text) < 12e6
     # Until the script takes them, the rows are one text: elements of their own are the rest of the page.
     rest = re.sub(r"(?s)<noscript.*?</noscript>", "", text)
@@ -206,12 +206,18 @@ class TestFindings:
     def test_unknown_words(self, watch):
         last = replace(watch.periods[-1], first_seen=0.4)
         entry = self.told(replace(watch, periods=(*watch.periods[:-1], last)))["Unknown words"]
-        assert entry.look and entry.text.startswith("40\u00a0% of the words") and "5\u00a0% in the median" in entry.text
+        assert not entry.look  # of one period: what enters brings its words
+        assert entry.text.startswith("40\u00a0% of the words") and "5\u00a0% in the median" in entry.text
+        changed = (*watch.periods[:-2], *(replace(p, first_seen=0.4) for p in watch.periods[-2:]))
+        old = {number: replace(topic, birth=0) for number, topic in watch.topics.items()}
+        assert self.told(replace(watch, periods=changed, topics=old))["Unknown words"].look
+        assert not self.told(replace(watch, periods=changed))["Unknown words"].look  # a topic was born
 
     def test_idle_atoms_equal_scores_and_empty_documents(self, watch):
         few = self.changed(watch, atoms=3, scores=np.ones(200), withheld=(Withheld("", "empty", 20),))
         told = self.told(few)
-        assert all(told[name].look for name in ("Use of the dictionary", "Equal scores", "Documents without a word"))
+        assert all(told[name].look for name in ("Equal scores", "Documents without a word"))
+        assert not told["Use of the dictionary"].look and not told["Use of the dictionary"].todo
         assert "80 documents of the last 4 periods" in told["Documents without a word"].text
         assert newhealth.findings(few)[0].look
 
@@ -340,3 +346,34 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(newpage.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(DataError, match="install it"):
         newpage.library()
+
+
+def test_a_card_has_course_members_and_commands(watch):
+    topic = next(topic for topic, _ in newparts.groups(watch, watch.periods[-1]) if topic)
+    of = [explain.Member(11, f"id{n}", f"Title {n}", ("a.jsonl", "b.jsonl")[n % 2]) for n in range(7)]
+    text = newpage.text(watch, members={topic.number: of})
+    card = text[text.index("<article") :].split("</article>")[0]
+    told = plain(card)
+    assert card.count('<svg class="course"') == 1 and f"First seen {newtext.since(topic)}, last" in told
+    assert "Who else: all 7 documents by source a.jsonl (4)" in told and "b.jsonl (3)" in told
+    assert all(f"Title {n} id{n}" in told for n in range(7))
+    assert f"odl mute . topic:{topic.number}" in told and f"odl follow . topic:{topic.number}" in told
+    assert text.index('class="skip"') < text.index("<h1>") and 'href="#new"' in text
+
+
+@pytest.mark.parametrize(
+    ("higher", "of", "said"),
+    [
+        (1, 1361, "higher than all but 1 of the last 1,361"),
+        (0, 300, "higher than all of the last 300"),
+        (1200, 2000, "as high as 40\u00a0% of the last 2,000"),
+        (0, 0, "not compared with any"),
+    ],
+)
+def test_a_score_beside_those_before(higher, of, said):
+    assert newtext.chance((1 + higher) / (1 + of), of) == said
+
+
+def test_nothing_new_is_calm(watch):
+    quiet = replace(watch, periods=(*watch.periods[:-1], replace(watch.periods[-1], alerts=())))
+    assert 'class="lead calm"' in newpage.text(quiet) and 'class="lead calm"' not in newpage.text(watch)

@@ -464,6 +464,18 @@ def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
     assert np.isclose(sum(shares), alert.score, atol=2e-3)
 
 
+def test_every_document_of_a_topic_is_listed(made, watch):
+    topic = launch_of(watch)
+    told = odl("explain", made[0], str(topic.number)).stdout
+    every = explain.members(watch.place, [topic])[topic.number]
+    assert len(every) >= topic.size and f"all {len(every)} documents" in told  # an item may be several
+    assert all(f"period {each.t}: {each.title[:80]}  (id: {each.id})" in told for each in every)
+    assert {each.t for each in every} == topic.sizes.keys() and {each.source for each in every} <= {
+        "wire.jsonl",
+        "desk.jsonl",
+    }
+
+
 def test_the_most_similar_earlier_document_is_earlier(made, watch):
     place = watch.place
     earlier = explain.document(place, 4, 11, watch)[1]

@@ -54,6 +54,49 @@ def sources(place):
     return names - {""}
 
 
+class Member(NamedTuple):
+    """A document of a topic: its period, id, title and source file, empty where not known."""
+
+    t: int
+    id: str
+    title: str
+    source: str
+
+
+def members(place, topics):
+    """Return all documents of some topics, by number, oldest first; of the periods that are read.
+
+    Parameters
+    ----------
+    place : odl.alerts.read.Place
+    topics : iterable of odl.alerts.model.Topic
+
+    Raises
+    ------
+    StorageError
+        If a file is missing or damaged.
+    """
+    found = {topic.number: [] for topic in topics}
+    for t in sorted({t for topic in topics for t in topic.sizes}):
+        with storage.reading(os.path.join(place.alerts, f"{t}.h5"), periods.KIND) as file:
+            topic_of = storage.read_array(file, "topic", "i")
+        rows = np.flatnonzero(np.isin(topic_of, list(found)))
+        data = features.read(os.path.join(place.features, f"{t}.h5"))
+        ids, titles, files = data.ids, data.titles, _files(place, t)
+        for row in rows.tolist():
+            source = visible(files[row]) if files else ""
+            found[int(topic_of[row])].append(Member(t, visible(ids[row]), heading(titles[row]), source))
+    return found
+
+
+def _files(place, t):
+    path = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
+    if not os.path.exists(path):
+        return []
+    with storage.reading(path, "batch") as file:
+        return storage.read_strings(file, "files") if "files" in storage.names_in(file, "/") else []
+
+
 def document(place, t, row, watch):
     """Explain the score of a document.
 
@@ -229,4 +272,8 @@ def topic_text(watch, number):
     alerts = [alert for period in watch.periods for alert in period.alerts if alert.topic == number]
     for alert in alerts[-MEMBERS:]:
         lines.append(f"  period {alert.t}, rank {alert.rank}: {alert.title[:80] or alert.id}  (id: {alert.id})")
+    if watch.place is not None:
+        every = members(watch.place, [topic])[number]
+        lines.append(f"  all {len(every)} documents:")
+        lines += [f"    period {each.t}: {each.title[:80] or each.id}  (id: {each.id})" for each in every]
     return "\n".join(lines)

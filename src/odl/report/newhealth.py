@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.report.newtext import percent, plural
-from odl.report.page import Markup, element
+from odl.report.page import Markup, details, element
 
 RECENT = 4  # periods that count as now
 MORE = 2.0  # times the usual from which on something is said
 UNKNOWN = 0.02  # share of words below which new ones are no matter
 TIED = 0.2  # share of documents with the highest score of all
-IDLE = 0.25  # share of the atoms below which the dictionary is too large
+LASTING = 2  # periods of new words before something is said
 EMPTY = 0.02
 STABLE = 0.5  # share of the documents that another seed has to point at as well
 
@@ -64,7 +64,9 @@ def section(watch, others=(), seeds=None, taken=""):
         todo = [" ", element("b", entry.todo)] if entry.todo else []
         rows.append(element("div", element("dt", entry.what, " ", mark), element("dd", entry.text, *todo)))
     heading = element("h2", "How the watch itself is doing", id="health")
-    return element("section", heading, element("dl", *rows, class_="health"))
+    look = sum(entry.look for entry in held)
+    label = f"{plural(look, 'thing')} to look at" if look else "All is well"
+    return element("section", heading, details(label, element("dl", *rows, class_="health")))
 
 
 def _drift(scored, watch):
@@ -98,7 +100,10 @@ def _words(watch):
         f"{percent(now)} of the words of the latest period were never seen before; the periods before had "
         f"{percent(usual)} in the median."
     )
-    if now > max(MORE * usual, UNKNOWN):
+    before = float(np.median(shares[:-LASTING])) if len(shares) > LASTING else usual
+    born = any(topic.birth > watch.periods[-1].t - LASTING for topic in watch.topics.values())
+    lasts = len(shares) > LASTING and min(shares[-LASTING:]) > max(MORE * before, UNKNOWN)
+    if lasts and not born:  # a topic that enters brings its words, and is no fault of the text
         todo = "Look for text that is none (encoded blocks, logs, markup) or in another language, and clean it."
         return Finding("Unknown words", True, text, todo)
     return Finding("Unknown words", False, text)
@@ -111,8 +116,6 @@ def _atoms(watch):
     most = max(recent)
     text = f"Of {plural(watch.atoms, 'word pattern')} that the dictionary may keep, {most} were near to some document"
     text += f" in the fullest of the last {plural(len(recent), 'period')}; {watch.atoms - most} lay idle."
-    if most < IDLE * watch.atoms:
-        return Finding("Use of the dictionary", True, text, "Fewer atoms would do, and be faster.")
     return Finding("Use of the dictionary", False, text)
 
 

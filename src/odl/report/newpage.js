@@ -91,7 +91,38 @@ function brushing() {
   show(first, last);
 }
 
+// What came since the last visit of this reader, whose mark is in this browser only; before the latest period.
+function sinceLastVisit() {
+  const main = $("main"), box = $("visited"), key = `${main.dataset.mark} ${location.pathname}`, last = +main.dataset.last;
+  let mark = null;
+  try { mark = localStorage.getItem(key); localStorage.setItem(key, last); } catch { return; }
+  if (mark === null) return;
+  const came = [...document.querySelectorAll("#before ~ [data-t]")].filter((part) => +part.dataset.t > +mark);
+  const line = document.createElement("p");
+  line.className = "note";
+  const count = Math.max(last - mark, 0), periods = count === 1 ? "1 period" : `${count} periods`;
+  line.textContent = count ? `Since your last visit: ${periods}; the latest first, those before it below.`
+    : "Nothing came since your last visit; the latest period once more.";
+  box.append(line);
+  box.hidden = false;
+  if (!came.length) return;
+  const below = document.createElement("section");
+  below.append(...came);
+  for (const part of below.querySelectorAll("details")) part.open = true;
+  $("new").after(below);
+}
+
+function copying() {
+  for (const button of document.querySelectorAll("button.copy"))
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(button.previousElementSibling.textContent); } catch { return; }
+      button.textContent = "copied";
+    });
+}
+
 try {
+  sinceLastVisit();
+  copying();
   try {
     DataTable = (await import("{{ library }}")).default;
     tables();

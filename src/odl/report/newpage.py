@@ -4,7 +4,8 @@ import base64
 import importlib.util
 import os
 
-from odl.alerts import feedback, read
+from odl.alerts import explain, feedback, read
+from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
 from odl.report import newcharts, newhealth, newparts, newseeds, page
@@ -56,8 +57,10 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
     own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
     agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
+    told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
+    members = explain.members(place, [watch.topics[number] for number in sorted(told)])
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(provenance.page(text(watch, others, link, agreed, taken)))
+        file.write(provenance.page(text(watch, others, link, agreed, taken, members)))
 
 
 def other_budgets(watch):
@@ -67,7 +70,7 @@ def other_budgets(watch):
     return [each for each in found if each != budget and (each < 1 or each == int(each))]
 
 
-def text(watch, others=(), study=None, seeds=None, taken=""):
+def text(watch, others=(), study=None, seeds=None, taken="", members=None):
     """Return the page as HTML.
 
     Parameters
@@ -81,6 +84,8 @@ def text(watch, others=(), study=None, seeds=None, taken=""):
         With the same stream under other seeds.
     taken : str
         What was taken out of the texts before words were counted.
+    members : dict, optional
+        All documents of the topics of the latest period (`odl.alerts.explain.members`).
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
@@ -98,7 +103,9 @@ def text(watch, others=(), study=None, seeds=None, taken=""):
         when=when + (f" (period {last.t})" if dates(last) else ""),
         parts=PARTS,
         bodies=bodies,
-        latest=newparts.latest(watch),
+        latest=newparts.latest(watch, members or {}),
+        mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
+        last=last.t,
         how=_how(watch),
         study=study if watch.labelled else None,
         library=Markup(library()),

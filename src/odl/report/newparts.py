@@ -53,17 +53,18 @@ def _said(topic):
     return element("span", f" {SAID[topic.feedback]}", class_="mark") if topic.feedback else Markup("")
 
 
-def latest(watch):
+def latest(watch, members):
     """Return what is new in the latest period: the first screen."""
     period = watch.periods[-1]
     held = groups(watch, period)
+    calm = " calm" * (not period.alerts and not period.warm_up)
     return element(
         "section",
-        element("p", headline(watch, period, held), class_="lead"),
+        element("p", headline(watch, period, held), class_=f"lead{calm}"),
         element(
             "div",
-            *[_topic(topic, alerts, watch, period) for topic, alerts in held if topic],
-            *[_alone(alerts, len(held) > 1) for topic, alerts in held if topic is None],
+            *[_topic(topic, alerts, watch, members) for topic, alerts in held if topic],
+            *[_alone(alerts, len(held) > 1, watch) for topic, alerts in held if topic is None],
             class_="cards",
         ),
         _moving(watch, period, {topic.number for topic, _ in held if topic}),
@@ -104,14 +105,19 @@ def _listed(parts):
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
-def _topic(topic, alerts, watch, period):
+def _topic(topic, alerts, watch, members):
+    period, of = watch.periods[-1], among(watch, watch.periods[-1].t)
     now, past = topic.sizes.get(period.t, 0), topic.before(period.t)
     facts = plural(now, "document") + " this period"
     if past:
         facts += f", {past:,} before, known since {since(topic)}"
     shown = [alert for alert in alerts if not alert.folded]
     folded = [alert for alert in alerts if alert.folded]
-    more = details(f"{len(folded)} more of it", element("ol", *map(item, folded))) if folded else Markup("")
+    more = (
+        details(f"{len(folded)} more of it", element("ol", *[item(alert, of) for alert in folded]))
+        if folded
+        else Markup("")
+    )
     words = shared(alerts)
     heading = element(
         "h2",
@@ -125,10 +131,47 @@ def _topic(topic, alerts, watch, period):
         "article",
         heading,
         element("p", facts, "." * bool(words), *([element("b", " Why: "), words] if words else []), class_="facts"),
-        element("ol", *map(item, shown)),
+        course(topic, watch.periods),
+        element("p", seen(topic, watch), class_="facts"),
+        element("ol", *[item(alert, of) for alert in shown]),
         more,
+        _members(members.get(topic.number, ())),
+        _commands(f"topic:{topic.number}"),
         class_="topic",
     )
+
+
+def seen(topic, watch):
+    """Say when a topic was seen first and last."""
+    days = {period.t: day_of(period) for period in watch.periods}
+    last = max(topic.sizes, default=topic.birth)
+    return f"First seen {since(topic)}, last {days.get(last, last)}."
+
+
+def among(watch, t):
+    """Return how many scores those of a period are compared with."""
+    return min(watch.scored_before(t), watch.settings["window"])
+
+
+def _members(members):
+    """Return all documents of a topic by source, folded away; nothing where they are not known."""
+    sources = {}
+    for each in members:
+        sources.setdefault(each.source or "documents", []).append(each)
+    parts = []
+    for source, held in sorted(sources.items()):
+        lines = [element("li", each.title or each.id, element("span", f" {each.id}", class_="number")) for each in held]
+        parts += [element("h3", f"{source} ({len(held)})"), element("ul", *lines)]
+    return details(f"Who else: all {plural(len(members), 'document')} by source", *parts) if parts else Markup("")
+
+
+def _commands(what):
+    """Return what holds a topic back and what always shows it, to be copied; the folder is that of the page."""
+    codes = []
+    for line in (f"odl {verb} . {what}" for verb in ("mute", "follow")):
+        button = element("button", "copy", type="button", class_="copy needs-script", aria_label=f"Copy {line}")
+        codes.append(element("span", element("code", line), " ", button))
+    return details("Mute or follow: commands for the folder of this page", element("p", *codes, class_="commands"))
 
 
 def shared(alerts):
@@ -146,14 +189,14 @@ def shared(alerts):
     return f"{', '.join(words)} ({part} of the score{'s' * (len(alerts) > 1)})" if words else ""
 
 
-def _alone(alerts, others):
+def _alone(alerts, others, watch):
     heading = "Alone" if others else "Surprising documents"
     note = "Surprising, but not (yet) several of a kind."
     return element(
         "article",
         element("h2", heading, element("span", f" {plural(len(alerts), 'item')}", class_="number")),
         element("p", note, class_="facts"),
-        element("ol", *map(item, alerts)),
+        element("ol", *[item(alert, among(watch, alert.t)) for alert in alerts]),
         class_="topic alone",
     )
 
@@ -218,7 +261,7 @@ def _summary(watch, period):
 
 def _period(watch, period):
     if not period.alerts:
-        return element("p", _summary(watch, period), class_="quiet")
+        return element("p", _summary(watch, period), class_="quiet", data_t=period.t)
     lines = []
     for topic, alerts in groups(watch, period):
         head = [badge(state_in(topic, period.t)), " ", element("b", name_words(topic)), ": "] if topic else [
@@ -227,7 +270,8 @@ def _period(watch, period):
         parts = [str(title_of(alert)) for alert in alerts[:LISTED]]
         more = f" and {len(alerts) - LISTED} more" if len(alerts) > LISTED else ""
         lines.append(element("li", *head, Markup("; ".join(parts) + more)))
-    return details(_summary(watch, period), element("ul", *lines), _withheld(period))
+    folded = details(_summary(watch, period), element("ul", *lines), _withheld(period))
+    return element("div", folded, data_t=period.t, data_alerts=len(period.alerts))
 
 
 def topics(watch):
@@ -263,7 +307,7 @@ def _topic_row(topic, watch):
 def alerts(watch):
     """Return the table of all alerts, newest first."""
     rows = [
-        _alert_row(alert, period, watch.topics.get(alert.topic))
+        _alert_row(alert, period, watch.topics.get(alert.topic), among(watch, period.t))
         for period in reversed(watch.periods)
         for alert in period.alerts
     ]
@@ -280,7 +324,7 @@ def alerts(watch):
         Markup('<label><input type="checkbox" id="lead"> at most three of a topic</label>'),
         class_="controls needs-script",
     )
-    caption = "Chance: how many documents of late scored as high. A line unfolds to all reasons."
+    caption = "Chance: how many of the documents before scored as high. A line unfolds to all reasons."
     table = Markup(
         f'<table id="alerts"><caption>{escape(caption)}</caption><thead><tr>{"".join(head)}</tr></thead>\n'
         f"<tbody>\n{chr(10).join(rows)}\n</tbody></table>"
@@ -294,20 +338,20 @@ def _kind(alert):
     return alert.state if alert.topic else "alone"
 
 
-def _alert_row(alert, period, topic):
+def _alert_row(alert, period, topic, of):
     """Return an alert as a row; written by hand, since there may be ten thousand."""
     more = f' <span class="mark">+ {len(alert.members) - 1} alike</span>' if len(alert.members) > 1 else ""
     more += ' <span class="mark">followed</span>' if alert.feedback else ""
     place = f'<div class="meta">{escape(where(alert))}</div>' if where(alert) else ""
     label = f'<a href="#topic-{topic.number}">{escape(name_words(topic))}</a>' if topic else ""
     days = dates(period)
-    lines = "<br>".join(f"{term}: {escape(text)}" for term, text in reasons(alert))
+    lines = "<br>".join(f"{term}: {escape(text)}" for term, text in reasons(alert, of))
     row = (
         f'<tr{" class=f" if alert.folded else ""}><td data-order="{alert.t}">{alert.t}'
         f"{f'<div class=meta>{days[:10]}</div>' if days else ''}</td>"
         f"<td>{title_of(alert)}{more}{place}<details><summary>{escape(leading(alert))}</summary>"
         f"<p>{lines}</p></details></td>"
         f"<td>{label}</td><td>{_kind(alert)}</td><td>{alert.score:.3f}</td>"
-        f'<td data-order="{alert.tail:.3g}">{escape(chance(alert.tail))}</td></tr>'
+        f'<td data-order="{alert.tail:.3g}">{escape(chance(alert.tail, of))}</td></tr>'
     )
     return row.replace("\n", " ")  # the script takes a line for a row

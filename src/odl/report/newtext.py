@@ -75,11 +75,14 @@ def title_of(alert):
     return element("a", text, href=url, rel="noopener noreferrer") if url else element("span", text)
 
 
-def chance(tail):
-    """Return how rare a score is, in words."""
-    if not tail > 0:
-        return "rarer than any before"
-    return f"1 in {round(1 / tail):,}" if tail < 0.5 else f"{percent(tail)} of all"
+def chance(tail, of):
+    """Return how rare a score is, in words: among so many scores before it."""
+    if not of:
+        return "not compared with any"
+    higher = max(round(tail * (1 + of)) - 1, 0)
+    if higher > of / 2:
+        return f"as high as {percent(1 - higher / of)} of the last {of:,}"
+    return f"higher than all{f' but {higher:,}' * (higher > 0)} of the last {of:,}"
 
 
 def where(alert):
@@ -93,7 +96,7 @@ def leading(alert, most=LEADING):
     return ", ".join(reason.word for reason in breakdown.named(alert, most)) or breakdown.line(alert)
 
 
-def reasons(alert):
+def reasons(alert, of):
     """Return (term, text) of everything about an item that is known beside its title."""
     lines, told = [], breakdown.parts(alert)
     for term, kinds in KINDS.items():
@@ -102,21 +105,21 @@ def reasons(alert):
     for near in alert.nearest[:1]:
         text = f"{', '.join(near.words)} (alike {percent(near.likeness)})"
         lines.append(("Nearest known", text + (f", as in {near.id}" if near.id else "")))
-    lines.append(("Score", f"{alert.score:.3f}, rank {alert.rank}; of late {chance(alert.tail)} scored as high"))
+    lines.append(("Score", f"{alert.score:.3f}, rank {alert.rank}; {chance(alert.tail, of)}"))
     if len(alert.members) > 1:
         few = ", ".join(alert.members[1:6]) + (" …" if len(alert.members) > 6 else "")
         lines.append((f"Nearly the same ({len(alert.members) - 1})", few))
     return [*lines, ("Id", alert.id)]
 
 
-def item(alert):
+def item(alert, of):
     """Return an item as a line of a list: title; place and why, which unfold to all that is known."""
     marks = [f"+ {len(alert.members) - 1} alike"] if len(alert.members) > 1 else []
     marks += ["followed"] if alert.feedback == "follow" else []
     notes = [element("span", f" {mark}", class_="mark") for mark in marks]
     why = [element("b", "Why: "), leading(alert)] if alert.reasons else [element("b", "More")]
     place = [where(alert), " · "] if where(alert) else []
-    rows = [element("div", element("dt", term), element("dd", text)) for term, text in reasons(alert)]
+    rows = [element("div", element("dt", term), element("dd", text)) for term, text in reasons(alert, of)]
     return element(
         "li",
         element("div", title_of(alert), *notes, class_="title"),

@@ -1,0 +1,121 @@
+"""Rules of topics on items that are made for each: growth since birth, forgetting, reach, silence."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import newpages
+import numpy as np
+import pytest
+import watched
+from scipy import sparse, stats
+
+from odl.alerts import calibration, candidates, memory, periods
+from odl.alerts.model import Reason
+from odl.config.sections import Alerts
+from odl.report import newparts
+
+N_TERMS = 400
+SETTINGS = Alerts(silence=3, past=8)
+WORDS = [f"w{i}" for i in range(N_TERMS)]
+
+
+def items(counts, total, rng):
+    """Items of unit norm: so many of each topic, which has five words of its own, and others with no word in common."""
+    Q = np.zeros((total, N_TERMS))
+    row = 0
+    for topic, count in enumerate(counts):
+        for _ in range(count):
+            Q[row, 5 * topic : 5 * topic + 5] = rng.uniform(0.8, 1.2, 5)
+            row += 1
+    for place in range(row, total):
+        Q[place, 50 + place] = 1.0
+    return sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True))
+
+
+def follow(stream, settings=SETTINGS, total=100):
+    """Return the memory and what changed after each period of (counts of topics)."""
+    rng, held, found, batches = np.random.default_rng(0), memory.nothing(settings), [], []
+    for t, counts in enumerate(stream):
+        Q = items(counts, total, rng)
+        pool = np.arange(sum(counts)) if t else np.zeros(0, dtype=np.int64)
+        held, changed = candidates.advance(
+            held, t, Q, pool, np.ones(total, dtype=bool), [f"{t}-{row}" for row in range(total)], WORDS, settings
+        )
+        found.append(changed)
+        batches.append(Q)
+    return held, found, batches
+
+
+def test_growth_is_measured_since_birth():
+    """Four documents, then twelve: as a part of one period each that is no growth, of six it would be."""
+    _, found, _ = follow([(0,)] * 5 + [(4,), (12,)])
+    assert found[5].changes == [(1, "new")] and found[6].sizes == {1: 12}
+    assert stats.binom.sf(11, 16, 1 / 2) > SETTINGS.growth > stats.binom.sf(11, 16, 1 / 7)
+    assert found[6].changes == [(1, "ongoing")]
+    _, found, _ = follow([(0,)] * 5 + [(4,), (40,)])
+    assert stats.binom.sf(39, 44, 1 / 2) < SETTINGS.growth and found[6].changes == [(1, "growing")]
+
+
+def test_growth_is_measured_over_the_past_only():
+    """Of a topic that is older than `past` the periods before count no more."""
+    settings = Alerts(silence=3, past=2)
+    _, found, _ = follow([(0,), (30,), (3,), (3,), (20,)], settings)
+    assert stats.binom.sf(19, 26, 1 / 3) < settings.growth < stats.binom.sf(19, 56, 1 / 4)
+    assert found[4].changes == [(1, "growing")]
+
+
+@pytest.mark.parametrize("silence", [1, 2, 3])
+def test_a_topic_ends_after_its_silence(silence):
+    _, found, _ = follow([(0,), (4,), (1,), (0,), (0,), (0,), (0,)], Alerts(silence=silence))
+    assert [t for t, each in enumerate(found) if (1, "ended") in each.changes] == [2 + silence]
+
+
+@pytest.mark.parametrize("first", [49, 50, 51])
+def test_above_fifty_items_a_topic_forgets_as_much_as_it_learns(first):
+    held, _, batches = follow([(0,), (first,), (10,)])
+    before, after = (np.asarray(batches[t].toarray()[:count, :5].sum(axis=0)) for t, count in ((1, first), (2, 10)))
+    kept = 50 / 60 if first > 50 else 1.0
+    assert np.allclose(held.sums.toarray()[0, :5], before * kept + after, rtol=1e-5)
+    assert np.allclose(held.held.toarray()[0, :5], first * kept + 10, rtol=1e-5) and held.items[0] == first + 10
+
+
+def test_reach_has_a_minimum():
+    """Three items with a cosine of .13 are a topic; what is below `same` does not join it."""
+    Q = np.zeros((5, N_TERMS))
+    Q[:3, 0] = Q[3, 0] = np.sqrt(0.13)
+    Q[3, 0] = 0.11 / np.sqrt(0.13) / 2
+    for row in range(5):
+        Q[row, 10 + row] = np.sqrt(1 - Q[row, 0] ** 2)
+    Q, settings = sparse.csr_array(Q), Alerts()
+    own = 0.26 / np.sqrt(2 + 0.26)
+    assert settings.reach * own < settings.same < 0.13
+    held, found = candidates.advance(
+        memory.nothing(settings), 0, Q, np.arange(3), np.ones(5, dtype=bool), list("abcde"), WORDS, settings
+    )
+    assert held.reach.tolist() == [settings.same] and found.topic.tolist()[:3] == [1, 1, 1]
+
+
+def test_scores_are_compared_with_the_last():
+    found = SimpleNamespace(score=np.array([0.6, 0.7, 0.8]), empty=np.array([False, True, False]))
+    after = calibration.recent_after(np.array([0.1, 0.2, 0.3, 0.4]), found, 4)
+    assert after.tolist() == [0.3, 0.4, 0.6, 0.8]
+    tail, waits = calibration.tails(SimpleNamespace(score=np.array([0.35]), empty=np.zeros(1, dtype=bool)), after)
+    assert tail.tolist() == [(1 + 3) / (1 + 4)] and not waits
+
+
+def test_topics_are_made_of_items_up_to_twice_the_level(tmp_path):
+    folder = watched.follow(tmp_path, watched.run_of(atoms=20), watched.LAUNCHES[:6])
+    level, tails = watched.SETTINGS.level, []
+    for t in range(3, 6):
+        record = periods.read(folder / f"{t}.h5")
+        tails += [record.tail[item.row] for item in record.pool]
+    assert level < max(tails) <= 2 * level and sum(level < tail for tail in tails) > 3
+
+
+def test_a_word_of_one_item_is_no_why_of_a_topic():
+    one, other = newpages.watch().periods[-1].alerts[:2]
+
+    first = replace(one, reasons=(Reason("alone", 0.5), Reason("both", 0.1)), led=2)
+    second = replace(other, reasons=(Reason("both", 0.1), Reason("single", 0.3)), led=2)
+    assert newparts.shared([first, second]).startswith("both (")
+    assert newparts.shared([first]).startswith("alone, both (")

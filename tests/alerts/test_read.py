@@ -135,7 +135,7 @@ def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
     assert breakdown.line(replace(alert, rest=None)) == "shared words 100 % (none above 1 %)"
     for text in (show.as_text(watch, watch.periods), show.as_markdown(watch, watch.periods).replace("\\", "")):
         assert f"because: {told}" in text and "rare" not in text
-    first, second = (text.replace("\u00a0", " ") for _, text in newtext.reasons(alert)[:2])
+    first, second = (text.replace("\u00a0", " ") for _, text in newtext.reasons(alert, 300)[:2])
     assert f"{first}, {second}" == told
     assert newtext.leading(alert) == told
     assert newparts.shared([alert]).endswith(" of the score)") and "0." not in newparts.shared([alert])

@@ -14,8 +14,7 @@ from conftest import ROOT
 
 from odl import cli
 from odl.alerts import explain
-from odl.cli import triage
-from odl.cli.subcommands import COMMANDS
+from odl.cli.subcommands import COMMANDS, triage
 
 STREAM = json.dumps(
     {

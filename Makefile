@@ -21,28 +21,28 @@ test: .venv/tested
 test-long: .venv/tested
 	$(BIN)/odl step compile --cores 0
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m long
-	$(BIN)/python tests/fuzz.py --examples 300
-	$(BIN)/python tests/faultrun.py
+	$(BIN)/python tests/helpers/fuzz.py --examples 300
+	$(BIN)/python tests/helpers/faultrun.py
 
 # Wrong edits drawn at random, which the tests of their modules have to see: an hour or two (docs/extending.md).
 mutants: .venv/tested
 	$(BIN)/odl step compile --cores 0
-	$(BIN)/python tests/mutants.py --rooms kernels learners files
-	$(BIN)/python tests/mutants.py
+	$(BIN)/python tests/helpers/mutants.py --rooms kernels learners files
+	$(BIN)/python tests/helpers/mutants.py
 
 fuzz: .venv/tested
-	$(BIN)/python tests/fuzz.py --examples 300
+	$(BIN)/python tests/helpers/fuzz.py --examples 300
 
 bench: .venv/tested
 	$(BIN)/python benchmarks/run.py
 
 # Kills a small study at 200 random moments and shows what was survived (docs/faults.md).
 faults: .venv/tested
-	$(BIN)/python tests/faultrun.py
+	$(BIN)/python tests/helpers/faultrun.py
 
 # The default study alone, through a Slurm on loopback in blocks, and job by job: bytes and seconds (docs/clusters.md).
 slurm: .venv/tested
-	$(BIN)/python tests/slurmrun.py
+	$(BIN)/python tests/helpers/slurmrun.py
 
 # What a timestep costs along long streams (docs/scaling.md). ODL_MIRROR names the folder of the corpora.
 scale: .venv/tested

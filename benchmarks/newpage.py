@@ -15,7 +15,7 @@ import tempfile
 
 from playwright.sync_api import sync_playwright
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "helpers"))
 import newpages
 
 from odl.report import newpage

@@ -1,32 +1,17 @@
 """Fixtures shared by all tests."""
 
-import contextlib
-import fcntl
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from places import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 # The same examples every time; HYPOTHESIS=explore draws others.
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
-
-
-def shared(base):
-    """Return the folder that all workers have in common, of the temporary folder of one."""
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-
-
-@contextlib.contextmanager
-def alone(path):
-    """Be the only worker that makes something, or finds it made."""
-    with open(path.with_suffix(".lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def pytest_collection_modifyitems(items):

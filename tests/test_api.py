@@ -10,7 +10,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 import odl
 from odl import errors, learners

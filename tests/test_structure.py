@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from conftest import ROOT
+from places import ROOT
 
 from odl import learners
 from odl.cli import registry, subcommands

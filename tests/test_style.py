@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 LONGEST = 25  # words of a sentence of the README
 AVOIDED = re.compile(

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from called import odl
-from conftest import ROOT
+from places import ROOT
 
 from odl import cli
 from odl.alerts import explain

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 import yaml
-from conftest import ROOT
 from ownfiles import ROWS, jsonl
+from places import ROOT
 
 from odl import cli, config
 from odl.cli import init

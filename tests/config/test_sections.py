@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, fields
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 from odl.config.sections import Alerts, Batches, FollowedAlerts, Order, Stream, Study
 from odl.config.setting import setting, table

@@ -6,7 +6,7 @@ import re
 from unittest.mock import MagicMock
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 from test_documented_names import python
 
 from odl.cli.declare import STEPS as COMMANDS

@@ -13,7 +13,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 from odl import corpora
 from odl.corpora import arxiv_cs, download, news20, nips, originals, reuters21578, scipydocs

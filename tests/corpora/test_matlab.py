@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 from scipy import sparse
 from scipy.io import savemat
 

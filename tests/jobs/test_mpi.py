@@ -13,8 +13,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from conftest import ROOT
 from networked import MPIEXEC, material, needs_mpi
+from places import ROOT
 from ranks_program import Alone, chain
 
 from odl.distributed import coding, inference, messages
@@ -24,7 +24,7 @@ from odl.jobs import mpi, runs, update
 from odl.learners import make
 from odl.stream import batchfile, batching, features
 
-PROGRAM = ROOT / "tests" / "ranks_program.py"
+PROGRAM = ROOT / "tests" / "helpers" / "ranks_program.py"
 RING = {"algorithm": "diffusion", "network": "ring", "degree": 2, "agents": 6, "rounds": 1, "iterations": 40}
 
 

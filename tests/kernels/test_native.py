@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 from odl import learners
 from odl.config import sources

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 from scipy import sparse
 from scipy.stats import rankdata
 

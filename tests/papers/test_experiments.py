@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from conftest import ROOT
 from experimented import SMALL, TREES
 from fuzzing import sealed_map
+from places import ROOT
 
 from odl import cli
 from odl.distributed import models, networks

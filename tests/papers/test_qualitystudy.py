@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT
+from places import ROOT
 from snakemake.utils import update_config
 
 from odl import config, learners

@@ -4,8 +4,8 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from conftest import ROOT
 from cosines import dense_cosines, make_chain
+from places import ROOT
 
 from odl.papers import qualitypage, qualitystudy, rivals
 from odl.papers.rivals import first_story, mixture, residual, windows

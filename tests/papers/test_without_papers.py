@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 POSTS = [
     {"id": f"d{n}", "text": f"{word} and {word}s about {word} number {n % 7}", "time": f"2024-01-{1 + n // 40:02}"}

@@ -11,8 +11,8 @@ import pandas
 import pytest
 import seaborn
 import studies
-from conftest import ROOT
 from matplotlib.text import Text
+from places import ROOT
 
 from odl.evaluation import study
 from odl.evaluation.plan import score_path

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import watched
 import yaml
-from conftest import ROOT
 from contract import ALL, quick
 from fuzzing import edited
 from hypothesis import given
 from hypothesis import strategies as st
+from places import ROOT
 from scipy import sparse
 from test_terms import chain, documents_of
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import watched
 import yaml
-from conftest import ROOT
 from contract import ALL, quick
 from fuzzing import edited
+from places import ROOT
 from ranks_program import Alone
 from scipy import sparse
 from studies import batch_of

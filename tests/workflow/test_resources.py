@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 RULES = sorted((ROOT / "workflow" / "rules").glob("*.smk"))
 WANTED = {"BASE_MB", "BASE_MINUTES", "megabytes", "memory", "minutes"}

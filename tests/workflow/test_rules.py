@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 from odl.cli.progress import STAGES
 

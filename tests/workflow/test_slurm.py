@@ -9,8 +9,8 @@ import time
 import pytest
 import slurm
 import slurmrun
-from conftest import ROOT
 from networked import needs_mpi
+from places import ROOT
 from workflows import Study, documents, settings
 
 from odl.files import agentfiles
@@ -193,7 +193,7 @@ def test_the_generic_profile_on_another_scheduler(local, tmp_path):
     study = fresh_copy(local, tmp_path / "study")
     (tmp_path / "batch").mkdir()
     (study.folder / "faults" / "1").write_text("kill odl step features results/small/mine/seed0/features/0.h5")
-    script = f"{sys.executable} {ROOT / 'tests' / 'batch.py'}"
+    script = f"{sys.executable} {ROOT / 'tests' / 'helpers' / 'batch.py'}"
     scheduler = (
         *CLUSTER,
         *("--cluster-generic-submit-cmd", f"{script} submit {{threads}} {{resources.mem_mb}} {{resources.runtime}}"),

@@ -5,7 +5,8 @@ import json
 
 import pytest
 from called import odl
-from workflows import DEFAULT, SCHEMA, Study, documents, settings
+from configurations import DEFAULT, SCHEMA
+from workflows import Study, documents, settings
 
 from odl import config
 from odl.errors import ConfigError

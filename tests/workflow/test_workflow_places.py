@@ -5,7 +5,7 @@ import re
 
 import forked
 import pytest
-from conftest import ROOT
+from places import ROOT
 from workflows import Study, documents, environment, jobs_of, settings
 
 pytestmark = pytest.mark.workflow

@@ -10,7 +10,7 @@ import zipfile
 from datetime import datetime, timedelta
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 pytestmark = pytest.mark.workflow
 WORDS = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import yaml
-from conftest import ROOT
+from places import ROOT
 from workflows import documents, settings
 
 from odl.files.tables import read_table

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from workflows import DEFAULT, Study, documents, settings
+from configurations import DEFAULT
+from workflows import Study, documents, settings
 
 from odl.files import tables
 

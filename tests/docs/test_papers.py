@@ -5,7 +5,7 @@ import re
 
 import pytest
 import reference
-from conftest import ROOT
+from places import ROOT
 
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))

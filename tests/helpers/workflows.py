@@ -17,14 +17,8 @@ from typing import NamedTuple
 
 import forked
 import h5py
-import yaml
-from conftest import ROOT, alone, shared
+from places import ROOT, alone, shared
 
-from odl import config
-
-SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
-DEFAULT = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-config.fill(DEFAULT)
 SHOWN = {"tables", "figures", "page"}  # jobs after every evaluation
 COPIED = ("workflow", "profiles", "config", "src")
 START = datetime(2020, 1, 1)

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT
+from places import ROOT
 
 from odl import config, corpora, trees
 from odl.cli import survey

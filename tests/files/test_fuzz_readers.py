@@ -14,9 +14,9 @@ import fuzz_world
 import fuzzing
 import h5py
 import pytest
-from conftest import ROOT
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from places import ROOT
 
 EXAMPLES = 3  # a reader; `make test-long` has 300, and hypothesis MANY
 MANY = 40
@@ -47,7 +47,7 @@ def targets(world):
 
 def test_the_long_run_in_short(world):
     """Every reader in processes of its own, with a bound of memory; its table counts nothing but what is expected."""
-    command = [sys.executable, "tests/fuzz.py", "--examples", str(EXAMPLES), "--world", str(world)]
+    command = [sys.executable, "tests/helpers/fuzz.py", "--examples", str(EXAMPLES), "--world", str(world)]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in found.stdout.splitlines() if line[:1] == "|"]
     held = {row[0]: list(map(int, row[1:7])) for row in rows[2:]}

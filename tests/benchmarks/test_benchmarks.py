@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 from scipy import sparse
 from workflows import Study, environment
 

@@ -7,30 +7,13 @@ import os
 import sys
 
 import pytest
-import yaml
-from conftest import ROOT
+from configurations import DEFAULT, SCHEMA, merged
+from places import ROOT
 
 from odl import config, learners
 from odl.errors import ConfigError
 
-SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
-DEFAULT = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-config.fill(DEFAULT)
 REGRET = {**DEFAULT["regret"], "enabled": True, "runs": ["admm"]}
-
-
-def merged(path):
-    """Merge a study's file over the default, as Snakemake does: maps deep, lists replaced."""
-
-    def update(old, new):
-        for key, value in new.items():
-            if isinstance(value, dict) and isinstance(old.get(key), dict):
-                update(old[key], value)
-            else:
-                old[key] = value
-        return old
-
-    return update(copy.deepcopy(DEFAULT), yaml.safe_load(path.read_text()))
 
 
 def broken(keys, value):

@@ -1,7 +1,7 @@
 """Strike a small study many times and show what was survived: a table on the screen, every strike in a CSV, a picture.
 
-python tests/faultrun.py [--strikes 200] [--report 200] [--seed 0] [--each 40] [--csv FILE] [--png FILE]
-python tests/faultrun.py --show FILE.csv ...    the table and the picture of what was written before
+python tests/helpers/faultrun.py [--strikes 200] [--report 200] [--seed 0] [--each 40] [--csv FILE] [--png FILE]
+python tests/helpers/faultrun.py --show FILE.csv ...    the table and the picture of what was written before
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Malformed files: mutations of small valid ones, and files made from the grammar of their form.
 
 A maker takes a `random.Random` and returns bytes. In the tests hypothesis supplies it, and shrinks what fails; in
-the long run (``tests/fuzz.py``) a number does, so that every example can be made again.
+the long run (``tests/helpers/fuzz.py``) a number does, so that every example can be made again.
 """
 
 import contextlib

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 from scipy import sparse
 from scipy.special import erf, softmax
 

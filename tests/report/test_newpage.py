@@ -7,8 +7,8 @@ import newpages
 import numpy as np
 import pytest
 import watched
-from conftest import ROOT
-from test_report import Checker
+from elements import Checker
+from places import ROOT
 
 from odl import cli
 from odl.alerts import breakdown, explain, feedback, read

@@ -1,10 +1,10 @@
 """Mutation run: wrong edits drawn from the syntax tree under a seed, each of which the tests of its module should see.
 
-``python tests/mutants.py --rooms kernels learners files --sample 40 --seed 7`` applies 40 edits, one at a time, to a
-copy of the tree, runs the tests of the edited module there with ``-x`` and prints which edits were killed; survivors
-last. An edit turns a comparison, an operator, a condition, a constant or a sign, or leaves a statement out. The tests
-of a module are the files that import it, else those of the modules that do, else those that name it. Without a seed one
-is drawn, and printed.
+``python tests/helpers/mutants.py --rooms kernels learners files --sample 40 --seed 7`` applies 40 edits, one at a time,
+to a copy of the tree, runs the tests of the edited module there with ``-x`` and prints which edits were killed;
+survivors last. An edit turns a comparison, an operator, a condition, a constant or a sign, or leaves a statement out.
+The tests of a module are the files that import it, else those of the modules that do, else those that name it. Without
+a seed one is drawn, and printed.
 """
 
 import argparse
@@ -24,7 +24,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+from places import ROOT
+
 PACKAGE = ROOT / "src" / "odl"
 COPIED = ("src", "tests", "workflow", "config", "data", "docs", "profiles", "benchmarks")
 STRICT, SHARES = ("kernels", "learners", "files"), (0.95, 0.85)  # of the edits to be killed: in these rooms, elsewhere

@@ -1,6 +1,6 @@
 """The default study on this machine and through a Slurm on loopback: whether the bytes are the same, and what it took.
 
-python tests/slurmrun.py [--ways local blocks single] [--part] [--nodes 2] [--cpus 2] [--folder DIR]
+python tests/helpers/slurmrun.py [--ways local blocks single] [--part] [--nodes 2] [--cpus 2] [--folder DIR]
 """
 
 import argparse
@@ -99,7 +99,7 @@ def main():
     args = parser.parse_args()
     reason = slurm.missing()
     if reason:
-        sys.exit(f"tests/slurmrun.py: no Slurm can be started: {reason}")
+        sys.exit(f"tests/helpers/slurmrun.py: no Slurm can be started: {reason}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with contextlib.ExitStack() as stack:
         folder = args.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurmrun-")))

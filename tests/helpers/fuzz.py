@@ -1,8 +1,8 @@
 """Feed malformed files to every reader of odl, each example with bounds of memory and time, and print a table.
 
-    python tests/fuzz.py                         every reader, 400 examples each
-    python tests/fuzz.py --examples 5000 --seconds 60 --only MAT
-    python tests/fuzz.py --only "documents (CSV)" --example 17        one example again, with its traceback
+    python tests/helpers/fuzz.py                         every reader, 400 examples each
+    python tests/helpers/fuzz.py --examples 5000 --seconds 60 --only MAT
+    python tests/helpers/fuzz.py --only "documents (CSV)" --example 17        one example again, with its traceback
 
 An example is made from the name of the reader and its number alone. Readers run in processes of their own: a crash of
 a library or an example beyond its time ends the process, is counted, and the next example goes on. Exit status 1 if

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import fuzzing as fz
 import numpy as np
 import yaml
-from conftest import ROOT
+from configurations import DEFAULT, SCHEMA
 from fuzz_world import ALGORITHMS, rows, run_of
 
 from odl import config, corpora, detector, learners, novelty, trees
@@ -471,9 +471,6 @@ def _tree_text(path):
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(12)
 )
-DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-config.fill(DEFAULT)
-SCHEMA = config.load_schema(ROOT / "workflow/schemas/config.schema.json")
 
 
 def _places(node, path=()):
@@ -503,15 +500,6 @@ def _config(rnd):
     return fz.mutated(rnd, [fz.encoded(text)]) if rnd.random() < 0.4 else fz.encoded(text)
 
 
-def merged(held, over):
-    """Lay a configuration over another as Snakemake does: maps are merged."""
-    for key, inner in over.items():
-        held[key] = (
-            merged(dict(held[key]), inner) if isinstance(inner, dict) and isinstance(held.get(key), dict) else inner
-        )
-    return held
-
-
 def _checked(path):
     """Check a configuration as the workflow does; what Snakemake's own parser refuses is not ours."""
     try:
@@ -520,7 +508,7 @@ def _checked(path):
         return
     if isinstance(given, dict):
         held = {key: inner for key, inner in given.items() if str(key) not in "abcdefghijklmn"}
-        config.check_config(merged(dict(DEFAULT), held), SCHEMA)
+        config.check_config(config.merge(held, DEFAULT), SCHEMA)
 
 
 def _map(path):

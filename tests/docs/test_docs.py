@@ -14,8 +14,8 @@ import numpy as np
 import pandas
 import pytest
 import yaml
-from conftest import ROOT
-from test_config import DEFAULT, SCHEMA, merged
+from configurations import DEFAULT, SCHEMA, merged
+from places import ROOT
 
 import odl
 from odl import cli, config, corpora

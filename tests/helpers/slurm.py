@@ -1,7 +1,7 @@
 """A real Slurm on loopback: munge, slurmctld, and two or more slurmd as nodes, in one temporary folder.
 
-By hand, from the folder of the Snakefile: ``python tests/slurm.py -- snakemake --profile profiles/slurm``. Needs root
-and the Debian packages slurm-wlm and munge; no systemd, no control groups, no accounting, nothing below /etc.
+By hand, from the folder of the Snakefile: ``python tests/helpers/slurm.py -- snakemake --profile profiles/slurm``.
+Needs root and the Debian packages slurm-wlm and munge; no systemd, control groups, accounting, nothing below /etc.
 """
 
 import argparse
@@ -251,7 +251,7 @@ def main():
     args = parser.parse_args()
     reason = missing()
     if reason:
-        sys.exit(f"tests/slurm.py: no Slurm can be started: {reason}")
+        sys.exit(f"tests/helpers/slurm.py: no Slurm can be started: {reason}")
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

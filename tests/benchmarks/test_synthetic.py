@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 from odl import corpora
 

@@ -2,12 +2,12 @@
 
 import re
 import shutil
-from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import studies
+from elements import Checker
 
 from odl.evaluation import baselines, study
 from odl.files import documents
@@ -15,32 +15,6 @@ from odl.files.escaping import CONTROLS
 from odl.files.tables import read_json, write_json, write_table
 from odl.report import figures, page, selection, studypage, studysections
 from odl.stream import batching
-
-VOID = {"meta", "img", "br", "link", "input", "hr"}
-
-
-class Checker(HTMLParser):
-    """Collects elements and attributes and insists that every element is closed in order."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.found, self.words = [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.found if name == tag]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import socket
 import matplotlib
 import numpy as np
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-from conftest import alone, shared
+from places import alone, shared
 from scipy import sparse
 
 from odl.evaluation import averages, baselines, scorefiles, study

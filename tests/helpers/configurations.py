@@ -1,0 +1,17 @@
+"""The default configuration with its schema, and a file laid over it."""
+
+import copy
+
+import yaml
+from places import ROOT
+
+from odl import config
+
+SCHEMA = config.load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
+DEFAULT = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+config.fill(DEFAULT)
+
+
+def merged(path):
+    """Lay a study's file over the default, as Snakemake does: maps deep, lists replaced."""
+    return config.merge(yaml.safe_load(path.read_text()), copy.deepcopy(DEFAULT))

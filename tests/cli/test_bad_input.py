@@ -123,11 +123,20 @@ def test_without_ids_file_and_line_are_the_ids(tmp_path, capsys):
 
 
 def test_ids_that_occur_twice(tmp_path, capsys):
-    source = jsonl(tmp_path / "a.jsonl", [*POSTS, POSTS[5]])
+    source = jsonl(tmp_path / "a.jsonl", [*POSTS, {**POSTS[5], "text": "another one of the same author"}])
     said, found = understood(tmp_path, capsys, source)
     assert "'id' repeats; file and line are the ids" in said and len(found) == 61
-    with pytest.raises(DataError, match=r"a\.jsonl line 61: the id '5' occurs twice, first in a\.jsonl line 6"):
-        corpora.read("documents", [str(source)], {})
+
+
+def test_exports_that_overlap(tmp_path, capsys):
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    jsonl(folder / "a.jsonl", POSTS[:40])
+    jsonl(folder / "b.jsonl", [*POSTS[30:], {**POSTS[5], "text": "corrected since"}])
+    said, found = understood(tmp_path, capsys, folder)
+    assert "'id', each once in a file" in said and len(found) == 60
+    assert "10 repeated rows left out; 1 row left out whose id came before with other content" in said
+    assert "of rows with the same id the first stays; options.changed: new makes a changed one a document" in said
 
 
 def test_equal_documents_are_all_there_and_no_boilerplate(tmp_path, capsys):

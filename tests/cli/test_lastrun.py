@@ -45,6 +45,12 @@ class TestNews:
         said = "0 new documents since the run before; 1 changed; 42 in all"
         assert self.ended(tmp_path, b=[("b", "blue words"), ("short", "red words")]) == said
 
+    def test_rows_that_repeat_are_counted(self, tmp_path):
+        week = [(f"a{n}", f"green words {n}") for n in range(40)]
+        self.ended(tmp_path, a=week[:30])
+        said = "10 new documents since the run before; 40 in all; 20 repeated rows left out"
+        assert self.ended(tmp_path, b=week[10:]) == said
+
     def test_without_a_note_nothing_is_claimed(self, tmp_path):
         assert lastrun.sentence(tmp_path, tmp_path / "documents.h5") == ""
         lastrun.keep(tmp_path, tmp_path / "documents.h5")

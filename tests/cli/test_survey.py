@@ -53,7 +53,7 @@ class TestLook:
             items = "".join(item.format(number) for number in numbers)
             (tmp_path / name).write_text(f"<rss><channel>{items}</channel></rss>")
         found = survey([str(tmp_path)], {})
-        assert (found.n_documents, found.repeated, found.span) == (3, 1, "2026-01-01 to 2026-01-03")
+        assert (found.n_documents, found.repeats.same, found.span) == (3, 1, "2026-01-01 to 2026-01-03")
 
     def test_bad_input_is_one_sentence(self, tmp_path):
         refused("does not exist", str(tmp_path / "absent"))

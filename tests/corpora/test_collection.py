@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
@@ -258,8 +259,6 @@ def test_wrong_times(value):
         ('{"id": "b", "text": "x", "topics": true}', "d.jsonl line 2: the topics are 'True', neither"),
         ('{"id": "b", "text": "x", "topics": ["t", false]}', "d.jsonl line 2: the topic False is not a string"),
         ('{"id": "b", "text": "x", "topics": [1e999]}', "the topic inf is not a string"),
-        ('{"id": "a", "text": "x"}', "the id 'a' occurs twice, first in d.jsonl line 1"),
-        ('{"id": " a ", "text": "x"}', "the id 'a' occurs twice"),
         ('{"text": "x"}', "line 2: it has no id"),
         ('{"id": "", "text": "x"}', "it has no id"),
         ('{"id": "  ", "text": "x"}', "the id is empty"),
@@ -271,7 +270,6 @@ def test_wrong_times(value):
     ],
 )
 def test_bad_row_is_named_by_file_and_line(tmp_path, row, said):
-    import re
 
     path = lines(tmp_path / "d.jsonl", '{"id": "a", "text": "storm"}', row)
     refused(r"d\.jsonl line 2", path)
@@ -283,10 +281,23 @@ def test_id_in_a_later_row_only(tmp_path):
     refused("it has an id, but the first row has none", path)
 
 
-def test_same_id_in_two_files(tmp_path):
-    write(tmp_path / "a.jsonl", ROWS[:1])
-    write(tmp_path / "b.csv", ROWS[:1])
-    refused(r"b\.csv line 2: the id 'a' occurs twice, first in a\.jsonl line 1", tmp_path)
+def test_a_row_that_repeats_is_read_once(tmp_path):
+    path = lines(tmp_path / "d.jsonl", *['{"id": "a", "text": "storm"}', '{"id": " a ", "text": "storm"}'] * 2)
+    found = corpora.read("documents", [path])
+    assert found.ids == ["a"] and found.repeats == (3, 0) and str(found.repeats) == "3 repeated rows left out"
+
+
+@pytest.mark.parametrize(("changed", "n_documents", "repeats"), [("keep", 1, (1, 2)), ("new", 2, (2, 0))])
+def test_a_row_that_changed_follows_the_rule(tmp_path, changed, n_documents, repeats):
+    one, other = '{"id": "a", "text": "storm"}', '{"id": "a", "text": "storm", "title": "T"}'
+    found = corpora.read("documents", [lines(tmp_path / "d.jsonl", one, other, one, other)], {"changed": changed})
+    assert found.ids[0] == "a" and len(found) == n_documents and found.repeats == repeats
+    assert all(re.fullmatch("a~[0-9a-f]{8}", identity) for identity in found.ids[1:])
+
+
+def test_the_rule_of_rows_that_changed_is_one_of_two(tmp_path):
+    path = lines(tmp_path / "d.jsonl", '{"text": "x"}')
+    refused("changed is 'last'; expected one of keep, new", path, changed="last", error=ConfigError)
 
 
 def test_wrong_columns_name_what_is_there(tmp_path):

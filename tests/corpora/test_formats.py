@@ -86,7 +86,7 @@ def test_mail_is_taken_apart(tmp_path):
     assert found.ids == ["1@x", "m.mbox:3"] and found.titles == ["Grüße", "later"]
     assert found.times.tolist() == [day("2011-07-08T10:08:34"), day("2011-07-09T12:09:34")]  # of its "From " line
     assert words(found, 0) == ["grüße", "hier", "schön", "wetter"] and words(found, 1) == ["later", "ohne"]
-    assert found.notes == ["1 more with an id that occurred before left out"]
+    assert str(found.repeats) == "1 row left out whose id came before with other content"
 
 
 def test_a_file_without_from_lines_is_one_message(tmp_path):
@@ -99,7 +99,7 @@ def test_feeds_of_both_forms(tmp_path):
     put(tmp_path / "b.rss", RSS)
     put(tmp_path / "c.xml", RSS.replace("Two", "Twice"))  # fetched once more: g1 again, and the other one by its link
     found = read(put(tmp_path / "a.atom", ATOM), tmp_path / "b.rss", tmp_path / "c.xml")
-    assert found.ids == ["urn:1", "g1", "javascript:x"] and found.notes[0].startswith("2 more")
+    assert found.ids == ["urn:1", "g1", "javascript:x"] and found.repeats == (1, 1)
     assert found.times.tolist() == [day("2011-07-08T12"), day("2011-07-08T12:08:34"), day("2011-07-08T13:08:34")]
     assert found.urls == ["https://x.org/a1", "https://x.org/1", ""]
     assert words(found, 0) == ["bold", "words"] and found.titles[0] == "One"

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from odl import corpora
@@ -107,7 +106,7 @@ class TestJoining:
         once = corpora.read("documents", sources, OPTIONS)
         documents.write(tmp_path / "once.h5", once, reader="documents")
         assert (tmp_path / "joined.h5").read_bytes() == (tmp_path / "once.h5").read_bytes()
-        assert found.notes == once.notes == ["3 more with an id that occurred before left out"]
+        assert found.repeats == once.repeats == (1, 2)
         assert "nowhere" not in found.vocabulary and len(found) == 62 and len(found.dropped.ids) == 2
 
     @pytest.mark.parametrize("clean", [["boilerplate"], ["headers", "quotes", "encoded", "boilerplate"]])
@@ -147,13 +146,24 @@ class TestJoining:
         found = portions.write(tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], paths[1])
         assert found.ids == ["d0", "d1", "d2", "d3"]
         with storage.reading(tmp_path / "s.h5", "share") as file:
-            assert np.array_equal(storage.read_array(file, "again", "u"), np.zeros(4))
+            assert len(storage.read_array(file, "contents", "u", ndim=2)) == 4
 
-    def test_an_id_that_occurs_twice_is_refused_with_both_lines(self, tmp_path):
-        made, sources, _ = joined(tmp_path, {"a.jsonl": rows(0, 3), "b.jsonl": rows(3, 5) + rows(1, 2)}, {})
-        with pytest.raises(DataError, match=r"b\.jsonl line 3: the id 'd1' occurs twice, first in a\.jsonl line 2"):
-            portions.join(tmp_path / "joined.h5", made, sources, {})
-        assert not (tmp_path / "joined.h5").exists()
+    @pytest.mark.parametrize("changed", ["keep", "new"])
+    @pytest.mark.parametrize("clean", [[], ["quotes", "boilerplate"]])
+    def test_rows_that_occur_again_changed_or_not(self, tmp_path, changed, clean):
+        other = [{**row, "text": f"{row['text']} fog and rain"} for row in rows(1, 4)]
+        tables = {
+            "a.jsonl": [*rows(0, 3), *rows(0, 1)],
+            "b.jsonl": [*other, *rows(2, 5), {"id": "d0", "text": "one"}],  # d3: the changed one comes first
+            "c.jsonl": [*other, {"id": "d0", "text": "one"}, {"id": "d0", "text": "green fog"}, *rows(3, 4)],
+        }
+        options = {"min_words": 2, "changed": changed, "clean": clean}
+        found, once = both(tmp_path, tables, options)
+        assert once and [identity for identity in found.ids if "~" not in identity] == ["d0", "d1", "d2", "d3", "d4"]
+        assert len(found) == (5 if changed == "keep" else 9)
+        assert found.repeats == ((3, 9) if changed == "keep" else (7, 0))
+        assert len(found.dropped.ids) == (changed == "new")
+        assert documents.read(tmp_path / "joined.h5").repeats == found.repeats
 
     @pytest.mark.parametrize(("text", "options"), [("one", {"min_words": 2}), ("2 3", {})])
     def test_nothing_left_is_said_as_of_all_at_once(self, tmp_path, text, options):

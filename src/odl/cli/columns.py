@@ -39,19 +39,29 @@ class Column:
         Rows that have one.
     distinct : set
         Hashes of all.
+    doubled : bool
+        Whether a value occurs twice in the same file.
     """
 
     name: str
     values: list = field(default_factory=list)
     filled: int = 0
     distinct: set = field(default_factory=set)
+    doubled: bool = False
+    file: str | None = None
+    inside: set = field(default_factory=set)  # hashes of those of this file
 
-    def add(self, value):
+    def add(self, value, file=None):
         """Look at one value."""
         if fields.missing(value):
             return
         self.filled += 1
-        self.distinct.add(hash(str(value)))
+        key = hash(str(value))
+        if file != self.file:
+            self.file, self.inside = file, set()
+        self.doubled |= key in self.inside
+        self.inside.add(key)
+        self.distinct.add(key)
         if len(self.values) < SAMPLE:
             self.values.append(value)
 
@@ -183,9 +193,9 @@ def _title(columns, n_rows, dates):
 
 def _id(columns, n_rows, dates):
     whole = [column for column in columns if column.rank("id") and column.filled == n_rows]
-    best = _best(whole, "id", lambda column: len(column.distinct) == n_rows and column.share(_may_be_id) == 1)
+    best = _best(whole, "id", lambda column: not column.doubled and column.share(_may_be_id) == 1)
     if best:
-        return best, "each once"
+        return best, "each once" + " in a file" * (len(best.distinct) < n_rows)
     best = next((column for column in columns if column.filled == n_rows and _may_all_be_ids(column, n_rows)), None)
     if best:
         return best, "each once, whatever its name"

@@ -46,20 +46,20 @@ def sentence(folder, documents):
     import numpy as np
 
     try:
-        now = _read(documents)
+        now, repeats = _read(documents)
     except StorageError:
         return ""
     try:
         before = _noted(folder)
     except StorageError:
-        return f"{_new(now.contents)}: no run before this one is on record"
+        return "; ".join(filter(None, [f"{_new(now.contents)}: no run before this one is on record", str(repeats)]))
     _, at, was = np.intersect1d(now.keys, before.keys, assume_unique=True, return_indices=True)
     n_changed = int(np.count_nonzero(now.contents[at] != before.contents[was]))
     n_gone = len(before.keys) - len(was)
     parts = [f"{_new(np.delete(now.contents, at))} since the run before"]
     parts += [f"{n_changed:,} changed"] if n_changed else []
     parts += [f"{n_gone:,} no longer in the files"] if n_gone else []
-    return "; ".join([*parts, f"{len(now.keys):,} in all"])
+    return "; ".join(filter(None, [*parts, f"{len(now.keys):,} in all", str(repeats)]))
 
 
 def _new(contents):
@@ -79,7 +79,7 @@ def keep(folder, documents):
     from odl.files import storage
 
     with contextlib.suppress(StorageError, OSError):
-        now = _read(documents)
+        now, _ = _read(documents)
         with storage.writing(os.path.join(folder, FILE), KIND) as file:
             for name, values in now._asdict().items():
                 storage.write_array(file, name, values)
@@ -106,19 +106,19 @@ def _placed(folder, source):
 
 
 def _read(documents):
-    """Return what is to be noted of documents."""
+    """Return what is to be noted of documents, and which rows were left out because their id occurred before."""
     import numpy as np
 
     from odl.files import documents as docs
     from odl.files import storage
 
     with storage.reading(documents, "documents") as file:
-        ids, dropped = storage.read_strings(file, "ids"), docs.read_dropped(file)
+        ids, dropped, repeats = storage.read_strings(file, "ids"), docs.read_dropped(file), docs.read_repeats(file)
         contents = storage.read_array(file, "digests", "u", ndim=2)[:, :8].copy().view("<u8")[:, 0]
     left_out = dropped.ids if dropped else []
     names = b"".join(hashlib.blake2b(name.encode(), digest_size=8).digest() for name in [*ids, *left_out])
     zeros = np.zeros(len(left_out), dtype="<u8")
-    return Noted(np.frombuffer(names, dtype="<u8"), np.concatenate([contents, zeros]))
+    return Noted(np.frombuffer(names, dtype="<u8"), np.concatenate([contents, zeros])), repeats
 
 
 def _noted(folder):

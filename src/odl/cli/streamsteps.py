@@ -38,7 +38,8 @@ def read(args):
     else:
         corpus = corpora.read(args.reader, args.source, args.options)
         documents.write(args.output, corpus, reader=args.reader)
-    print("; ".join([f"odl read: {len(corpus)} documents, {len(corpus.vocabulary)} terms", *corpus.notes]))
+    counts = f"odl read: {len(corpus)} documents, {len(corpus.vocabulary)} terms"
+    print("; ".join(filter(None, [counts, str(corpus.repeats)])))
     for sentence in documents.losses(corpus):
         print(f"odl read: {sentence}")
 

@@ -11,7 +11,7 @@ from odl.corpora.encodings import check_encoding
 from odl.corpora.mailfeeds import CATEGORY
 from odl.errors import ConfigError, DataError
 from odl.files import listing
-from odl.files.documents import NO_TIME
+from odl.files.documents import NO_TIME, NONE, Repeats
 
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
@@ -33,8 +33,8 @@ class Survey:
         Of the reader `odl.corpora.collection`; what is not needed is left out.
     batches : dict
     n_documents : int
-    repeated : int
-        Messages or items that occur once more, which are left out.
+    repeats : odl.files.documents.Repeats
+        Rows whose id occurs once more.
     span : str
         First and last day, "" where there are no times.
     said : list of (str, str)
@@ -45,7 +45,7 @@ class Survey:
     options: dict = field(default_factory=dict)
     batches: dict = field(default_factory=dict)
     n_documents: int = 0
-    repeated: int = 0
+    repeats: Repeats = NONE
     span: str = ""
     said: list = field(default_factory=list)
 
@@ -99,8 +99,6 @@ def survey(sources, answers):
     else:
         _categories(report, categories, answers.get("topics"))
     times = _times(report, files, answers)
-    if report.repeated:
-        report.say("repeated", f"{report.repeated} with an id that occurred before are left out")
     texts = _texts(report, sample)
     stop_words, why = preparation.stop_words_of(texts, answers.get("stop_words"))
     report.options["tokens"] = preparation.tokens_of(texts, stop_words)
@@ -136,36 +134,35 @@ def _encoding(report, files, answers):
 
 def _rows(report, files):
     """Yield (path of a table or None, row) of the documents that are looked at."""
-    form, seen, ids = collection.check_form(report.options), 0, set()
-    report.repeated = 0
+    form, n_rows = collection.check_form(report.options), 0
     for name, path in files:
-        tabular, once = form.of(path) in TABULAR, form.of(path) in collection.REPEATED
+        tabular = form.of(path) in TABULAR
         for _, row in formats.rows(path, form, name):
-            if once and row.get("id") in ids:
-                report.repeated += 1
-                continue
-            ids.update([row["id"]] if once and row.get("id") else [])
-            seen += 1
-            if seen > MOST:
+            n_rows += 1
+            if n_rows > MOST:
                 return
             yield path if tabular else None, row
 
 
 def _read(report, files):
     """Return the columns of tables, the categories of feeds, and a sample of (path of a table or None, row)."""
-    columns, sample, n_rows, draw = {}, [], 0, random.Random(0)
+    columns, sample, n_rows, n, draw, rows = {}, [], 0, -1, random.Random(0), set()
     categories = roles.Column(CATEGORY)
-    for n, (table, row) in enumerate(_rows(report, files)):
-        report.n_documents = n + 1
+    for table, row in _rows(report, files):
+        if (key := hash(repr(row))) in rows:  # as in exports that overlap: nothing more is learned from it
+            continue
+        rows.add(key)
+        n += 1
         n_rows += table is not None
         for name, value in row.items() if table else ():
-            columns.setdefault(str(name), roles.Column(str(name))).add(value)
+            columns.setdefault(str(name), roles.Column(str(name))).add(value, table)
         for name in row.get(CATEGORY, ()) if not table else ():
             categories.add(name)
         if n < SAMPLE:
             sample.append((table, row))
         elif (place := draw.randrange(n + 1)) < SAMPLE:
             sample[place] = (table, row)
+    report.n_documents = n + 1
     for column in columns.values():
         column.n_rows = n_rows
     return columns, categories, sample
@@ -221,23 +218,42 @@ def _categories(report, column, name):
 def _times(report, files, answers):
     """Return the times of the documents that are looked at; refuse those that have some but not all."""
     columns = collection.check_columns(report.options.get("columns"))
-    times, dates, checked = [], report.options.get("dates") or answers.get("dates"), None
+    times, dates, checked, ids = [], report.options.get("dates") or answers.get("dates"), None, collection.Register()
     for number, (table, row) in enumerate(_rows(report, files), start=1):
         if table != checked and table:
             collection.check_first_row(table, row, columns)
         checked = table
-        value = row.get(columns.get("time") if table else "time")
+        roles_of = columns if table else collection.OWN
+        named = {role: collection.value_of(row, column) for role, column in roles_of.items()}
+        if _occurred(ids, named):
+            continue
+        value = named.get("time")
         try:
             times.append(fields.parse_time(value, dates))
         except (ValueError, OverflowError) as error:
             raise DataError(f"document {number}: {error}", "a date", "correct it, or say --time for another") from error
-    missing = times.count(NO_TIME)
+    report.n_documents, report.repeats, missing = len(times), ids.repeats(), times.count(NO_TIME)
+    if ids.contents:
+        said = [str(report.repeats)] if any(report.repeats) else []
+        said += ["of rows with the same id the first stays", "options.changed: new makes a changed one a document"]
+        report.set("changed", ids.changed, "; ".join(said))
     if 0 < missing < len(times):
         todo = "add them, say --times for texts, or leave time out: --time ''"
         raise DataError(f"{missing} of {len(times)} documents have no time", "a time for all, or for none", todo)
     if times and not missing:
         report.span = " to ".join(_day(end(times)) for end in (min, max))
     return times
+
+
+def _occurred(ids, row):
+    """Return whether a row has an id that occurred before; take note of it."""
+    if fields.missing(row.get("id")):
+        return False
+    content = collection.content_of(row)
+    name = ids.name(str(row["id"]), content)
+    if name is not None:
+        ids.enter(name, content)
+    return name is None
 
 
 def _day(milliseconds):

@@ -1,5 +1,7 @@
 """A person's own documents: text or term counts in tables (JSONL, CSV, Parquet), mail, feeds, or a text a file."""
 
+import hashlib
+import json
 import re
 from array import array
 from collections import Counter
@@ -10,7 +12,7 @@ from odl.corpora import encodings, fields, formats, mailfeeds
 from odl.corpora.formats import Form, check_delimiter, delimiter_of, find_files, rows
 from odl.errors import ConfigError, DataError, check_options, nearest
 from odl.files import joblog, listing
-from odl.files.documents import Documents, Dropped, one_line
+from odl.files.documents import Documents, Dropped, Repeats, one_line
 from odl.text import cleaning, encoder
 from odl.text.shingles import Shingler
 from odl.text.splitter import Splitter, count_words
@@ -41,11 +43,13 @@ OPTIONS = {
     "duplicates": {"type": "boolean"},
     "keep_text": {"type": "integer", "minimum": 0},
     "vectors": encoder.SCHEMA,
+    "changed": {"type": "string", "enum": ["keep", "new"]},
 }
 
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
 SUBJECT = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
-REPEATED = ("mail", "feed")  # where the same id is the same document once more
+MAY_LACK_IDS = ("mail", "feed")
+DIGEST = 16  # bytes of the digest of a row's content
 
 
 def read(sources, options):
@@ -67,7 +71,9 @@ def read(sources, options):
         first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
         ``duplicates`` (store the shingles of texts, by which `odl.stream.duplicates` tells near-duplicates; default
         false), ``keep_text`` (characters at the start of each cleaned text that are kept for the passage shown with an
-        item; default 0), ``vectors`` (an encoder of the cleaned texts, see `odl.text.encoder`; default null).
+        item; default 0), ``vectors`` (an encoder of the cleaned texts, see `odl.text.encoder`; default null),
+        ``changed`` (what a row is whose id occurred before with other content: ``keep`` leaves it out, ``new`` makes it
+        a document whose id ends in a digest of its content; default keep).
 
     Returns
     -------
@@ -75,8 +81,8 @@ def read(sources, options):
         In the order of files and rows. A row has counts ({token: count}; in CSV as a JSON string)
         or else text. Without a column of ids, the id is file name and row, such as ``a.csv:12``.
         White space inside tokens becomes "_", inside ids and topics one space. Times as in
-        `odl.corpora.fields.parse_time`. ``files`` are the file names. A message or an item whose id occurred before
-        is the same one again, and is left out and counted in ``notes``.
+        `odl.corpora.fields.parse_time`. ``files`` are the file names. A row whose id and content occurred before is
+        left out and counted in ``repeats``.
 
     Raises
     ------
@@ -107,7 +113,8 @@ def begin(options):
         raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
     if isinstance(kept := options.get("keep_text", 0), bool) or not isinstance(kept, int) or kept < 0:
         raise ConfigError(f"keep_text is {kept!r}", "a number of characters from 0", "correct it")
-    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning, kept), form
+    ids = Register(_choice("changed", options, OPTIONS["changed"]["enum"]) or "keep")
+    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning, kept, ids), form
 
 
 def check_form(options):
@@ -161,6 +168,49 @@ def value_of(row, column):
     return wrong if wrong is not None else "\n".join(values) if values else None
 
 
+class Register:
+    """The ids read so far, by which a row is told that occurs again.
+
+    Parameters
+    ----------
+    changed : str
+        What a row with other content than the first with its id is: "keep" leaves it out, "new" makes it a document.
+    """
+
+    def __init__(self, changed="keep"):
+        self.changed, self.contents, self.again = changed, {}, []
+
+    def name(self, identity, content):
+        """Return the id that a row has as a document, None of one that is left out; `enter` takes note of it."""
+        first = self.contents.get(identity)
+        name = identity + ending(content) if first not in (None, content) and self.changed == "new" else identity
+        if name not in self.contents:
+            return name
+        self.again.append((identity, content))
+        return None
+
+    def enter(self, name, content):
+        """Take note of a document."""
+        self.contents[name] = content
+
+    def repeats(self):
+        """Return how many rows were left out."""
+        n_changed = sum(self.contents[identity] != content for identity, content in self.again)
+        n_changed = n_changed if self.changed == "keep" else 0
+        return Repeats(len(self.again) - n_changed, n_changed)
+
+
+def ending(content):
+    """Return how the id of a document ends whose content differs from that of the first with its id."""
+    return f"~{content.hex()[:8]}"
+
+
+def content_of(row):
+    """Return a digest of all that is read of a row but its id."""
+    values = [value for role, value in row.items() if role != "id"]
+    return hashlib.blake2b(json.dumps(values, default=str).encode(), digest_size=DIGEST).digest()
+
+
 class Collection:
     """The documents read so far: counts in flat arrays, of texts as much as is asked for.
 
@@ -183,14 +233,15 @@ class Collection:
         Makes the vectors of the texts.
     kept : int
         Characters of each text that are kept.
+    ids : Register
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler=None, dates=None, meaning=None, kept=0):
+    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler, dates, meaning, kept, ids):
         self.columns, self.separator, self.tokens, self.counted = columns, separator, tokens, tally(tokens)
         self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
-        self.dates, self.repeated, self.meaning = dates, 0, meaning
+        self.dates, self.meaning, self.ids = dates, meaning, ids
         self.splitter = Splitter() if cleaner.boilerplate else None
-        self.ids, self.topics, self.titles, self.files, self.urls = {}, [], [], [], []
+        self.topics, self.titles, self.files, self.urls = [], [], [], []
         self.texts, self.kept = [], kept
         self.times, self.vectors, self.n_dimensions = array("q"), [], None
 
@@ -200,7 +251,7 @@ class Collection:
         tabular = kind not in ("mail", "feed", "text")
         columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
-        for place, row in joblog.counted(rows(path, form, name), lambda _: f"{len(self.ids):,} documents, {name}"):
+        for place, row in joblog.counted(rows(path, form, name), lambda _: f"{len(self.times):,} documents, {name}"):
             if with_ids is None:
                 check_first_row(path, row, columns)
                 with_ids = columns.get("id") in row
@@ -216,16 +267,15 @@ class Collection:
 
     def add_row(self, name, place, given, with_ids, kind=None):
         """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
-        if kind in REPEATED:
+        if kind in MAY_LACK_IDS:
             with_ids = not fields.missing(given.get("id"))
         elif with_ids == fields.missing(given.get("id")):
             raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
         identity = fields.parse_id(given["id"]) if with_ids else f"{name}:{place.split()[-1]}"
-        if identity in self.ids and kind in REPEATED:
-            self.repeated += 1
+        content = content_of(given)
+        identity = self.ids.name(identity, content)
+        if identity is None:
             return
-        if identity in self.ids:
-            raise ValueError(f"the id {identity!r} occurs twice, first in {self.ids[identity]}")
         time = fields.parse_time(given.get("time"), self.dates)
         topics = fields.parse_topics(given.get("topics"), self.separator)
         text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
@@ -243,7 +293,7 @@ class Collection:
         vector, n_words = self._vector(given), sum(counts.values())
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)
-            self.ids[identity] = f"{name} {place}"
+            self.ids.enter(identity, content)
             return
         self.cleaner.count(taken)
         if self.shingler is not None:
@@ -252,7 +302,7 @@ class Collection:
         if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
             title = subject_of(given.get("text"))
         self.titles.append(one_line(fields.clean(str(text if fields.missing(title) else title))))
-        self.ids[identity] = f"{name} {place}"
+        self.ids.enter(identity, content)
         self.times.append(time)
         self.topics.append(topics)
         self.files.append(name)
@@ -285,7 +335,7 @@ class Collection:
 
     def documents(self):
         """Return the documents, the vocabulary sorted by spelling."""
-        ids = [identity for identity in self.ids if identity not in self.dropped]
+        ids = [identity for identity in self.ids.contents if identity not in self.dropped]
         counts, vocabulary = self.counted.matrix()
         columns = self.counted.columns(vocabulary)
         return Documents(
@@ -301,7 +351,7 @@ class Collection:
             shingles=self.shingler.matrix() if self.shingler is not None else None,
             passages=self.splitter.passages(columns, len(vocabulary)) if self.splitter is not None else None,
             urls=self.urls if any(self.urls) else [],
-            notes=notes_of(self.repeated),
+            repeats=self.ids.repeats(),
             vectors=self.meaning.vectors() if self.meaning else np.array(self.vectors) if self.vectors else None,
             texts=self.texts,
         )
@@ -315,11 +365,6 @@ def subject_of(text):
     """Return the subject of a message that is stored as a text with its header; None for another text."""
     header = text.lstrip().split("\n\n", 1)[0] if isinstance(text, str) else ""
     return found[1].strip() if (found := SUBJECT.search(header)) else None
-
-
-def notes_of(repeated):
-    """Return what is said of documents that were left out because their id occurred before."""
-    return [f"{repeated} more with an id that occurred before left out"] if repeated else []
 
 
 def check_held(found, options):

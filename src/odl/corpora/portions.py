@@ -27,9 +27,9 @@ def write(output, sources, options, first, last):
     Parameters
     ----------
     output : path-like
-        Written: the documents, whether the id of each may be repeated (``again``, those left out last), how many
-        were left out because theirs occurred before (attribute ``repeated``), and the length of vectors that were read
-        from a column (``dimensions``, else 0).
+        Written: the documents, a digest of the content of each (``contents``, those left out last), id and content of
+        the rows whose id occurred before (``again``), and the length of vectors that were read from a column (attribute
+        ``dimensions``, else 0).
     sources : list of path-like
     options : dict
         As for `odl.corpora.collection.read`.
@@ -46,18 +46,17 @@ def write(output, sources, options, first, last):
     if Path(first) not in places or Path(last) not in places:
         gone = first if Path(first) not in places else last
         raise DataError(f"{gone} is not among the files of the sources any more", *CAME)
-    kinds = {}
     for name, path in files[places.index(Path(first)) : places.index(Path(last)) + 1]:
         gathered.add_file(name, path, form)
-        kinds[name] = form.of(path) in collection.REPEATED
     found = gathered.documents()
-    left_out = found.dropped.ids if found.dropped else []
-    names = [*found.files, *(gathered.ids[identity].rsplit(" ", 2)[0] for identity in left_out)]
-    more = {"repeated": gathered.repeated, "dimensions": gathered.n_dimensions or 0}
-    with storage.writing(output, KIND, **more) as file:
+    names = [*found.ids, *(found.dropped.ids if found.dropped else [])]
+    with storage.writing(output, KIND, dimensions=gathered.n_dimensions or 0) as file:
         docs.write_fields(file, found)
         storage.write_array(file, "digests", found.digests())
-        storage.write_array(file, "again", np.array([kinds[name] for name in names], dtype=np.uint8))
+        storage.write_array(file, "contents", _stored([gathered.ids.contents[name] for name in names]))
+        again = file.create_group("again")
+        storage.write_strings(again, "ids", [identity for identity, _ in gathered.ids.again])
+        storage.write_array(again, "contents", _stored([content for _, content in gathered.ids.again]))
     return found
 
 
@@ -77,27 +76,37 @@ def join(output, paths, sources, options):
     -------
     Documents
     """
-    seen, shares, digests, lengths, n_again, repeated = set(), [], [], set(), 0, 0
+    ids = collection.begin(options)[0].ids
+    shares, digests, lengths = [], [], set()
     for path in paths:
         with storage.reading(path, KIND) as file:
-            share, again = docs.read_fields(file), storage.read_array(file, "again", "u")
-            own, n_again = storage.read_array(file, "digests", "u", ndim=2), n_again + int(file.attrs["repeated"])
+            share, own = docs.read_fields(file), storage.read_array(file, "digests", "u", ndim=2)
+            contents = _contents(file)
+            again = list(zip(storage.read_strings(file["again"], "ids"), _contents(file["again"]), strict=True))
             lengths.add(int(file.attrs["dimensions"]))
             n_left_out = len(share.dropped.ids) if share.dropped else 0
-            if not len(again) == len(share) + n_left_out or len(own) != len(share):
-                raise ValueError("documents, digests and ids differ in number")
-        kept, stay = _not_seen(share, again, seen, sources, options)
-        repeated += len(again) - int(kept.sum()) - int(stay.sum())
-        shares.append(_part(share, kept, stay))
-        digests.append(own[kept])
+            if not len(contents) == len(share) + n_left_out or len(own) != len(share):
+                raise ValueError("documents, digests and contents differ in number")
+        share, own = _part(share, own, _names(share, contents, ids))
+        ids.again += again
+        shares.append(share)
+        digests.append(own)
     if len(lengths - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)
     found = _joined(shares, cleaning.cleaner_names(options.get("clean")))
     collection.check_held(found, options)
-    found.notes = collection.notes_of(n_again + repeated)
+    found.repeats = ids.repeats()
     docs.write(output, found, digests=np.concatenate(digests), reader=collection.READER)
     return found
+
+
+def _stored(contents):
+    return np.frombuffer(b"".join(contents), dtype=np.uint8).reshape(-1, collection.DIGEST)
+
+
+def _contents(file):
+    return [row.tobytes() for row in storage.read_array(file, "contents", "u", ndim=2)]
 
 
 def forget(paths):
@@ -108,27 +117,36 @@ def forget(paths):
             path.unlink(missing_ok=True)
 
 
-def _not_seen(share, again, seen, sources, options):
-    """Return which documents, and which left out, have an id that no share before has; take note of all ids."""
-    ids = [*share.ids, *(share.dropped.ids if share.dropped else [])]
-    new = np.array([identity not in seen for identity in ids], dtype=bool)
-    if np.any(~new & (again == 0)):
-        collection.read(sources, options)
-        raise DataError("an id that occurs twice is gone from the files", *CAME)
-    seen.update(ids)
-    return new[: len(share)], new[len(share) :]
+def _names(share, contents, ids):
+    """Return the id of each document of a share, those left out last; None where a share before has it."""
+    own = [*share.ids, *(share.dropped.ids if share.dropped else [])]
+    names = [None] * len(own)
+    # The first row with an id bears it alone, and has to come before those with other content (`collection.ending`).
+    for place in sorted(range(len(own)), key=lambda place: own[place].endswith(collection.ending(contents[place]))):
+        content = contents[place]
+        identity = own[place].removesuffix(collection.ending(content))
+        names[place] = ids.name(identity, content)
+        if names[place] is not None:
+            ids.enter(names[place], content)
+    return names
 
 
-def _part(share, kept, stay):
-    """Return a share without the documents whose ids occurred before."""
-    dropped, whole = share.dropped, share.dropped
-    if dropped is not None and not stay.all():
-        ids = [identity for identity, one in zip(dropped.ids, stay, strict=True) if one]
-        dropped = Dropped(ids, whole.times[stay], whole.words[stay])
-    if not kept.all():
-        share = share.select(np.flatnonzero(kept))
-    share.dropped = dropped
-    return share
+def _part(share, digests, names):
+    """Return a share, and its digests, under other ids and without the documents that have none."""
+    n, dropped = len(share), share.dropped
+    stay = np.array([name is not None for name in names[n:]], dtype=bool)
+    if dropped is not None:
+        left_out = [name for name in names[n:] if name is not None]
+        dropped = Dropped(left_out, dropped.times[stay], dropped.words[stay])
+    rows = [row for row in range(n) if names[row] is not None]
+    renamed = [place for place, row in enumerate(rows) if names[row] != share.ids[row]]
+    if len(rows) < n:
+        share, digests = share.select(rows), digests[rows]
+    share.ids, share.dropped = [names[row] for row in rows], dropped
+    if renamed:
+        digests = digests.copy()
+        digests[renamed] = share.select(renamed).digests()
+    return share, digests
 
 
 def _joined(shares, cleaners):

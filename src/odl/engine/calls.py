@@ -22,7 +22,8 @@ def read(arguments):
     else:
         found = corpora.read(arguments["reader"], arguments["named"], arguments["options"])
         documents.write(arguments["output"], found, reader=arguments["reader"])
-    return "; ".join([f"{len(found)} documents, {len(found.vocabulary)} terms", *found.notes])
+    counts = f"{len(found)} documents, {len(found.vocabulary)} terms"
+    return "; ".join(filter(None, [counts, str(found.repeats)]))
 
 
 def index(arguments):

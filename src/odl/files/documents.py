@@ -25,6 +25,23 @@ class Dropped(NamedTuple):
     words: np.ndarray
 
 
+class Repeats(NamedTuple):
+    """Rows that were left out because their id occurred before: with the same content, and with another one."""
+
+    same: int = 0
+    changed: int = 0
+
+    def __str__(self):
+        """Return the account of them, "" of none."""
+        said = [f"{self.same:,} repeated row{'s' * (self.same != 1)} left out"] if self.same else []
+        many = f"{self.changed:,} row{'s' * (self.changed != 1)}"
+        said += [f"{many} left out whose id came before with other content"] if self.changed else []
+        return "; ".join(said)
+
+
+NONE = Repeats()
+
+
 @dataclass
 class Documents:
     """Documents in the order of their source.
@@ -59,8 +76,8 @@ class Documents:
         What each document means, by whatever encoder; a row of zeros says nothing.
     texts : list of str, optional
         Begin of each text, if the reader was asked to keep it.
-    notes : list of str, optional
-        What the reader says of what it left out; not stored.
+    repeats : Repeats, optional
+        Of one's own files; stored where there are any.
 
     Examples
     --------
@@ -85,7 +102,7 @@ class Documents:
     shingles: "scipy.sparse.csr_array | None" = None
     passages: Passages | None = None
     urls: list = field(default_factory=list)
-    notes: list = field(default_factory=list)
+    repeats: Repeats = NONE
     vectors: np.ndarray | None = None
     texts: list = field(default_factory=list)
 
@@ -234,6 +251,8 @@ def write_fields(file, documents):
         passages.write(file, documents.passages)
     if documents.vectors is not None:
         storage.write_array(file, "vectors", documents.vectors)
+    if any(documents.repeats):
+        storage.write_array(file, "repeats", np.array(documents.repeats))
     if documents.dropped is not None:
         group = file.create_group("dropped")
         storage.write_strings(group, "ids", documents.dropped.ids)
@@ -252,6 +271,7 @@ def read_fields(file):
         times=storage.read_array(file, "times", "i"),
         removed=read_removed(file),
         dropped=read_dropped(file),
+        repeats=read_repeats(file),
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
         passages=passages.read(file),
         vectors=storage.read_array(file, "vectors", "f", ndim=2) if "vectors" in file else None,
@@ -278,6 +298,11 @@ def read_dropped(file):
         return None
     group = file["dropped"]
     return Dropped(storage.read_strings(group, "ids"), *(storage.read_array(group, n, "i") for n in ("times", "words")))
+
+
+def read_repeats(file):
+    """Load how many rows were left out because their id occurred before."""
+    return Repeats(*storage.read_array(file, "repeats", "i").tolist()) if "repeats" in file else NONE
 
 
 def write_topics(file, topics):

@@ -76,7 +76,7 @@ def test_above_fifty_items_a_topic_forgets_as_much_as_it_learns(first):
     before, after = (np.asarray(batches[t].toarray()[:count, :5].sum(axis=0)) for t, count in ((1, first), (2, 10)))
     kept = 50 / 60 if first > 50 else 1.0
     assert np.allclose(held.sums.toarray()[0, :5], before * kept + after, rtol=1e-5)
-    assert np.allclose(held.held.toarray()[0, :5], first * kept + 10, rtol=1e-5) and held.items[0] == first + 10
+    assert np.allclose(held.occurrences.toarray()[0, :5], first * kept + 10, rtol=1e-5) and held.items[0] == first + 10
 
 
 def test_reach_has_a_minimum():

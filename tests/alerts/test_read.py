@@ -26,7 +26,7 @@ from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
 from odl import learners
-from odl.alerts import breakdown, candidates, explain, feedback, gates, linkage, periods, read, show
+from odl.alerts import breakdown, candidates, explain, feedback, gates, periods, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
 from odl.cli.subcommands import COMMANDS
@@ -284,11 +284,11 @@ def test_near_duplicates_of_the_stream(made, tmp_path):
     assert before.pool[0].row == 5 and 5 not in {item.row for item in record.pool}
     shown = read.watch([*map(periods.read, [folder / f"{t}.h5" for t in range(3)]), record]).periods[3]
     assert [(held.verdict, held.items) for held in shown.withheld] == [("repeated", 1)]
-    told = "".join(show.closing(read.watch([before]), shown))
+    told = "".join(show.closing(read.watch([before]), [shown]))
     assert "Held back: 1 (repeat documents of earlier periods)" in told
     assert shown.items < shown.documents and f" of {shown.items} items (near-duplicates counted once)" in told
     single = replace(shown, documents=shown.items)  # none: nothing is said of them
-    assert "near-duplicates" not in "".join(show.closing(read.watch([before]), single))
+    assert "near-duplicates" not in "".join(show.closing(read.watch([before]), [single]))
     with edited(grouped) as file:
         del file["duplicates"]
         duplicates.write(file, duplicates.Groups(3, np.array([0, 1]), names[:1], born[:1]))
@@ -325,7 +325,7 @@ class TestCalibration:
         assert np.array_equal(found <= growth, expected <= growth) and 200 < (found <= growth).sum() < len(cases) - 200
 
     def test_a_topic_that_collapses_does_not_grow(self):
-        assert candidates.growth_chance(5, 2000, 1200, 2000) == 1.0
+        assert np.isclose(candidates.growth_chance(5, 2000, 1200, 2000), 1.0, rtol=1e-12)
 
     def test_a_window_within_the_warm_up_is_refused(self):
         """No more scores are kept than the window holds, so that the warm-up would never end."""
@@ -358,7 +358,7 @@ class TestClusters:
         tree = hierarchy.average(squareform(1.0 - cosines - np.diag(1.0 - np.diag(cosines)), checks=False).clip(0))
         for least in (0.2, 0.5, 0.8):
             expected = hierarchy.fcluster(tree, 1.0 - least, "distance")
-            owner = linkage.alike(cosines, least)
+            owner = candidates.alike(cosines, least)
             same = owner[:, None] == owner
             assert np.array_equal(same, expected[:, None] == expected) and (owner <= np.arange(40)).all()
 
@@ -372,20 +372,20 @@ class TestClusters:
     def test_near_duplicates(self, rng, monkeypatch):
         Q = np.repeat(rng.random((10, 30)), 3, axis=0)[rng.permutation(30)] + 0.001 * rng.random((30, 30))
         Q = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True) * (Q > 0.2))
-        first = linkage.near_duplicates(Q)
-        monkeypatch.setattr(linkage, "BLOCK", 7)
-        assert np.array_equal(linkage.near_duplicates(Q), first)
+        first = candidates.near_duplicates(Q)
+        monkeypatch.setattr(candidates, "BLOCK", 7)
+        assert np.array_equal(candidates.near_duplicates(Q), first)
         cosines = (Q @ Q.T).toarray()
         for row in range(30):
-            earlier = [other for other in range(row) if cosines[row, other] >= linkage.ALIKE]
+            earlier = [other for other in range(row) if cosines[row, other] >= candidates.ALIKE]
             assert first[row] == (first[earlier[0]] if earlier else row)
         assert len(np.unique(first)) < 30
 
     def test_a_name_is_of_words_that_items_share(self):
         sums = sparse.csr_array(np.array([[9.0, 0.0, 2.0, 1.0, 0.5]]))
         words, held = ["own", "none", "some", "most", "few"], np.array([1, 2, 4, 1])
-        assert linkage.name(sums, held, 5, words, 3) == ("some", "most")
-        assert linkage.name(sums, held, 20, words, 3) == ()  # a quarter of them, five, share none
+        assert candidates.name_of(sums, held, 5, words, 3) == ("some", "most")
+        assert candidates.name_of(sums, held, 20, words, 3) == ()  # a quarter of them, five, share none
 
     def test_a_group_that_the_stream_knows_is_no_new_topic(self, rng):
         """Three odd items with ordinary ones like them, and three without."""
@@ -416,14 +416,14 @@ class TestClusters:
             memory, found = candidates.advance(memory, t, sparse.csr_array(Q), every, every == 0, ids, words, chosen)
             history.append((found.joined, [number for number, _ in found.born], memory.number.tolist()))
         assert history[:3] == [([], [], []), ([], [], []), ([(1, "d0")], [1], [1])]
-        assert history[4] == ([(2, "d3")], [2], [2]) and memory.given == 2
+        assert history[4] == ([(2, "d3")], [2], [2]) and memory.numbered == 2
 
     def test_the_cosine_with_the_others(self, rng):
         Q = rng.random((6, 9))
         Q /= np.linalg.norm(Q, axis=1, keepdims=True)
         others = [Q.sum(axis=0) - row for row in Q]
         expected = np.mean([row @ rest / np.linalg.norm(rest) for row, rest in zip(Q, others, strict=True)])
-        assert np.isclose(linkage.own_likeness(sparse.csr_array(Q)), expected)
+        assert np.isclose(candidates.own_likeness(sparse.csr_array(Q)), expected)
 
 
 @pytest.mark.parametrize("algorithm", learners.LEARNERS)
@@ -497,7 +497,9 @@ class TestFeedback:
         assert [(entry.what, entry.verdict) for entry in held] == [(f"topic:{number}", "muted")] and held[0].items >= 3
         assert muted.topics[number].sizes == watch.topics[number].sizes  # counted on
         assert "Held back" in show.as_text(muted, muted.periods)
-        further = [line for line in show.closing(muted, muted.periods[watch.topics[number].birth]) if "Further" in line]
+        further = [
+            line for line in show.closing(muted, [muted.periods[watch.topics[number].birth]]) if "Further" in line
+        ]
         assert not any(f" {number} " in line for line in further)
 
     def test_what_is_said_at_the_same_time_is_all_kept(self, tmp_path):

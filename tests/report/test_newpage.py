@@ -61,7 +61,7 @@ def test_the_headline_counts_what_is_there(watch):
     last = watch.periods[-1]
     held = newparts.groups(watch, last)
     text = newparts.headline(watch, last, held)
-    fresh = sum(topic is not None and newparts.state_in(topic, last.t) == "new" for topic, _ in held)
+    fresh = sum(topic is not None and topic.state_at(last.t) == "new" for topic, _ in held)
     assert text.startswith(f"{fresh} new topic") and f"{len(last.alerts)} alerts out of 200 documents" in text
     assert "there was room for 10" in text
     assert "room" not in newparts.headline(watch, replace(last, budget=len(last.alerts)), held)

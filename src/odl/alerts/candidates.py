@@ -3,25 +3,23 @@
 Nothing here looks back further than what `odl.alerts.memory` carries, so that a period costs as much as its batch.
 """
 
-import math
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
-from odl.alerts import linkage
 from odl.alerts import memory as memories
-from odl.alerts.memory import ENDED, GROWING, KEPT, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
+from odl.alerts.memory import ENDED, GROWING, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
 from odl.alerts.model import NONE, STATES
 from odl.learners.batches import BLOCK
-from odl.learners.sparse_atoms import largest_per_row
 
-FULL = 50  # items from which on a new one counts as much as one of the last so many
+ALIKE = 0.9  # cosine of near-duplicates
+SHARED = 0.25  # share of a topic's items that a word of its name is in, two items at least
 NAMED = 10  # items up to which a topic's name is made again
 
 
-class Found(NamedTuple):
+class Changes(NamedTuple):
     """What a period changed.
 
     Attributes
@@ -66,26 +64,22 @@ def advance(memory, t, Q, pool, novel, ids, vocabulary, settings):
 
     Returns
     -------
-    Memory, Found
+    Memory, Changes
     """
     memory = widened(memory, Q.shape[1])
-    near = _nearest(Q, memory.sums, memory.reach)
-    topic = np.where(near >= 0, np.append(memory.number, NONE)[near], NONE)
+    topic = _nearest(Q, memory)
     memory, births = _births(memory, t, Q, pool[topic[pool] == NONE], novel, settings)
-    place = {number: row for row, number in enumerate(memory.number.tolist())}
-    for number, rows, _ in births.born:
-        topic[rows] = number
-    if births.born:
-        fresh = np.array([place[number] for number, *_ in births.born])
-        free = np.flatnonzero(topic == NONE)
-        near = _nearest(Q[free], memory.sums[fresh], memory.reach[fresh])
-        topic[free] = np.where(near >= 0, np.append(memory.number[fresh], NONE)[near], NONE)
-    memory = _learned(memory, Q, topic, births.born)
+    for birth in births:
+        topic[birth.rows] = birth.number
+    free = np.flatnonzero(topic == NONE)
+    topic[free] = _nearest(Q[free], memory, slice(len(memory.number) - len(births), None))
+    memory = memories.learned(memory, Q, topic, {birth.number: birth.rows for birth in births})
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, vocabulary, settings)
     memory = remembered(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
-    born = [(number, best) for number, _, best in births.born]
-    return limited(memory, settings), Found(topic, sizes, changes, born, births.joined)
+    born = [(birth.number, birth.centre) for birth in births]
+    joined_earlier = [(birth.number, ident) for birth in births for ident in birth.earlier]
+    return limited(memory, settings), Changes(topic, sizes, changes, born, joined_earlier)
 
 
 def growth_chance(count, total, before, total_before):
@@ -96,63 +90,41 @@ def growth_chance(count, total, before, total_before):
     """
     if not (count and before and total_before):
         return 1.0
-    share, n = total / (total + total_before), count + before
-    if count > n * share:
-        return min(_upper_tail(count, n, share), 1.0)
-    return 1.0 - _upper_tail(before + 1, n, total_before / (total + total_before))
+    return float(special.bdtrc(count - 1, count + before, total / (total + total_before)))
 
 
-def _upper_tail(count, n, share):
-    """Return P(X >= count) of a binomial X whose mean is below `count`, so that no term exceeds the first."""
-    part = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
-    part = math.exp(part + count * math.log(share) + (n - count) * math.log1p(-share))
-    chance = 0.0
-    for number in range(count, n + 1):
-        chance += part
-        part *= (n - number) / (number + 1) * share / (1.0 - share)
-    return chance
+class _Birth(NamedTuple):
+    """A new topic: its number, its rows of Q, that most like it, and the ids of its items of earlier periods."""
 
-
-class _Births(NamedTuple):
-    born: list  # number, rows of Q, the row most like it
-    joined: list
+    number: int
+    rows: np.ndarray
+    centre: int
+    earlier: list
 
 
 def _births(memory, t, Q, free, novel, settings):
     """Put free items of the pool, and loose ones of earlier periods, into new topics."""
     if not len(free):
-        return memory, _Births([], [])
-    both = sparse.csr_array(sparse.vstack([Q[free], memory.loose.astype(np.float64)], format="csr"))
-    both = unit(both)
-    owner = linkage.alike((both @ both.T).toarray(), settings.same)
-    born, joined, gone, parts = [], [], np.zeros(len(memory.loose_ids), dtype=bool), []
+        return memory, []
+    both = unit(sparse.csr_array(sparse.vstack([Q[free], memory.loose.astype(np.float64)], format="csr")))
+    owner, births, gone = alike((both @ both.T).toarray(), settings.same), [], np.zeros(len(memory.loose_t), dtype=bool)
     for first in range(len(free)):  # by the most novel item
         members = np.flatnonzero(owner == owner[first])
         if members[0] != first or len(members) < settings.support:
             continue
         if not _is_new(both[members], Q, novel, settings):
             continue
-        number = memory.given + len(born) + 1
         now, past = members[members < len(free)], members[members >= len(free)] - len(free)
-        parts.append((both[members], t, len(now)))
-        centre = np.asarray(both[members].sum(axis=0)).ravel()
-        born.append((number, free[now], int(free[now[np.argmax(both[now] @ centre)]])))
-        joined += [(number, memory.loose_ids[at]) for at in past]
+        centre = free[now[np.argmax(both[now] @ np.asarray(both[members].sum(axis=0)).ravel())]]
+        memory = memories.with_topic(memory, both[members], t, len(now), _reach(both[members], settings))
+        births.append(_Birth(memory.numbered, free[now], int(centre), [memory.loose_ids[at] for at in past]))
         gone[past] = True
-    memory = replace(
-        memory,
-        loose=memory.loose[~gone],
-        loose_ids=[name for name, left in zip(memory.loose_ids, gone, strict=True) if not left],
-        loose_t=memory.loose_t[~gone],
-    )
-    for part in parts:
-        memory = _opened(memory, *part, settings)
-    return memory, _Births(born, joined)
+    return memories.without_loose(memory, gone), births
 
 
 def _reach(members, settings):
     """Return the least cosine of an item of a topic that is made of these items."""
-    return max(settings.same, settings.reach * linkage.own_likeness(members))
+    return max(settings.same, settings.reach * own_likeness(members))
 
 
 def _is_new(members, Q, novel, settings):
@@ -162,55 +134,9 @@ def _is_new(members, Q, novel, settings):
     return 2 * int(novel[reached].sum()) >= int(reached.sum())
 
 
-def _opened(memory, members, t, n_now, settings):
-    """Return the memory with one more topic, made of these items; those of this period are counted later."""
-    total, occurrences = memories.total(members)
-    sums = largest_per_row(total, KEPT)
-    occurrences = occurrences.data[np.searchsorted(occurrences.indices, sums.indices)]
-    earlier = members.shape[0] - n_now
-    values = {"number": memory.given + 1, "birth": t, "last": t, "items": earlier, "state": NEW}
-    values["reach"] = _reach(members, settings)
-    grown = {
-        name: np.append(getattr(memory, name), value).astype(getattr(memory, name).dtype)
-        for name, value in values.items()
-    }
-    counts = np.vstack([memory.counts, np.zeros((1, memory.counts.shape[1]), dtype=np.int64)])
-    occurrences = sparse.csr_array((occurrences.astype(np.float32), sums.indices, sums.indptr), shape=sums.shape)
-    return replace(
-        memory,
-        given=memory.given + 1,
-        names=[*memory.names, ""],
-        sums=memories.stacked(memory.sums, sums.astype(np.float32)),
-        held=memories.stacked(memory.held, occurrences),
-        counts=counts,
-        **grown,
-    )
-
-
-def _learned(memory, Q, topic, born):
-    """Add the items of each topic to its sum; those that a new topic was made of are in it."""
-    founders = {number: set(rows.tolist()) for number, rows, _ in born}
-    place = {number: row for row, number in enumerate(memory.number.tolist())}
-    sums, occurrences = {}, {}
-    for number in np.unique(topic[topic != NONE]).tolist():
-        rows = [item for item in np.flatnonzero(topic == number).tolist() if item not in founders.get(number, ())]
-        if not rows:
-            continue
-        row = place[number]
-        total, count = memory.sums[[row]].astype(np.float64), memory.held[[row]].astype(np.float64)
-        # From so many items on it forgets as much as it learns.
-        kept = FULL / (FULL + len(rows)) if memory.items[row] > FULL else 1.0
-        more, occurs = memories.total(Q[rows])
-        count = sparse.csr_array(count * kept + occurs).sorted_indices()
-        sums[row] = largest_per_row(sparse.csr_array(total * kept + more), KEPT).astype(np.float32)
-        counted = count.data[np.searchsorted(count.indices, sums[row].indices)].astype(np.float32)
-        occurrences[row] = sparse.csr_array((counted, sums[row].indices, sums[row].indptr), shape=sums[row].shape)
-    return replace(memory, sums=memories.replaced(memory.sums, sums), held=memories.replaced(memory.held, occurrences))
-
-
 def _counted(memory, t, topic, settings):
     """Count the items of every topic and tell its state."""
-    count = np.array([int((topic == number).sum()) for number in memory.number.tolist()], dtype=np.int64)
+    count = np.bincount(topic, minlength=memory.numbered + 1)[memory.number]
     state, last, changes = memory.state.copy(), memory.last.copy(), []
     total, totals = len(topic), memory.totals
     for row, number in enumerate(memory.number.tolist()):
@@ -242,23 +168,130 @@ def _named(memory, vocabulary, settings):
     for row, items in enumerate(memory.items.tolist()):
         gone = memory.sums.indptr[row] == memory.sums.indptr[row + 1]  # all its words have left the vocabulary
         if not (names[row] and gone) and (not names[row] or items <= NAMED):
-            occurrences = memory.held[[row]].data
-            names[row] = " ".join(linkage.name(memory.sums[[row]], occurrences, items, vocabulary, settings.terms))
+            occurrences = memory.occurrences[[row]].data
+            names[row] = " ".join(name_of(memory.sums[[row]], occurrences, items, vocabulary, settings.terms))
     return replace(memory, names=names)
 
 
-def _nearest(Q, sums, reach):
-    """Return the topic that each item joins (`joined`)."""
-    near = np.full(Q.shape[0], -1)
-    if not sums.shape[0]:
-        return near
-    columns = sparse.csc_array(unit(sums.astype(np.float64)).T)
+def _nearest(Q, memory, rows=slice(None)):
+    """Return the number of the topic that each item joins (`joined`), of some rows of the memory; 0 for none."""
+    numbers, reach = memory.number[rows], memory.reach[rows]
+    topic = np.zeros(Q.shape[0], dtype=np.int64)
+    if not len(numbers):
+        return topic
+    columns = sparse.csc_array(unit(memory.sums[rows].astype(np.float64)).T)
     for first in range(0, Q.shape[0], BLOCK):
-        near[first : first + BLOCK] = joined(sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray(), reach)
-    return near
+        near = joined(sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray(), reach)
+        topic[first : first + BLOCK] = np.where(near >= 0, numbers[near], NONE)
+    return topic
 
 
 def joined(cosines, reach):
     """Return the topic of the largest ratio of cosine to reach for each item (row); -1 where the ratio is below 1."""
     best = np.argmax(cosines / reach, axis=1)
     return np.where(cosines[np.arange(len(best)), best] >= reach[best], best, -1)
+
+
+def near_duplicates(P: sparse.csr_array) -> np.ndarray:
+    """Put documents that are nearly the same into one group.
+
+    A document joins the group of the first document before it in the batch whose cosine with it is at least `ALIKE`.
+
+    Parameters
+    ----------
+    P : csr_array, shape (n_documents, n_terms)
+        Rows of unit l2 norm.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_documents,)
+        Row of the first document of each document's group.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.alerts.candidates import near_duplicates
+    >>> near_duplicates(csr_array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0], [0.6, 0.8, 0.0]]))
+    array([0, 1, 0])
+    """
+    first, columns = np.arange(P.shape[0]), sparse.csr_array(P.T)
+    for start in range(0, P.shape[0], BLOCK):
+        cosines = sparse.coo_array(P[start : start + BLOCK] @ columns)
+        similar = (cosines.data >= ALIKE) & (cosines.col < cosines.row + start)
+        rows, earlier = cosines.row[similar] + start, cosines.col[similar]
+        order = np.lexsort((-earlier, rows))  # of several the first one is written last
+        first[rows[order]] = earlier[order]
+    for row in np.flatnonzero(first < np.arange(len(first))):
+        first[row] = first[first[row]]  # rows rise, so that the group of the earlier one is settled
+    return first
+
+
+def alike(cosines: np.ndarray, least: float) -> np.ndarray:
+    """Put items together, most alike groups first, as long as their mean cosine is at least `least`.
+
+    Agglomerative clustering by average linkage; of equal pairs the first.
+
+    Parameters
+    ----------
+    cosines : ndarray, shape (n, n)
+        Symmetric.
+    least : float
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        First item of each item's group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.alerts.candidates import alike
+    >>> alike(np.array([[1.0, 0.1, 0.8], [0.1, 1.0, 0.2], [0.8, 0.2, 1.0]]), least=0.5)
+    array([0, 1, 0])
+    """
+    means, n = np.array(cosines, dtype=np.float64), len(cosines)
+    sizes, owner = np.ones(n), np.arange(n)
+    np.fill_diagonal(means, -1.0)
+    for _ in range(n - 1):
+        one, other = sorted(divmod(int(np.argmax(means)), n))
+        if means[one, other] < least:
+            break
+        merged = (sizes[one] * means[one] + sizes[other] * means[other]) / (sizes[one] + sizes[other])
+        means[one], means[:, one] = merged, merged
+        means[other], means[:, other], means[one, one] = -1.0, -1.0, -1.0
+        sizes[one] += sizes[other]
+        owner[owner == other] = one
+    return owner
+
+
+def own_likeness(Q):
+    """Return the mean cosine of items of unit norm with the sum of the others."""
+    products = np.asarray((Q @ Q.T).toarray())
+    np.fill_diagonal(products, 0.0)
+    inner = products.sum(axis=1)  # of an item with the sum of the others
+    total = products.sum() + Q.shape[0]  # ||S||^2
+    sizes = np.sqrt(np.maximum(total - 2.0 * inner - 1.0, 1e-12))
+    return float(np.mean(inner / sizes)) if Q.shape[0] > 1 else 0.0
+
+
+def name_of(sums, occurrences, items, vocabulary, most):
+    """Return the words of a topic's name, the most telling first.
+
+    Parameters
+    ----------
+    sums : csr_array, shape (1, n_terms)
+        Sum of its items.
+    occurrences : ndarray
+        For each stored term of `sums` the number of items that have it.
+    items : int
+    vocabulary : list of str
+    most : int
+
+    Returns
+    -------
+    tuple of str
+        By the product of weight and items. A word of one item only never stands in it.
+    """
+    weight = np.where(occurrences >= max(2.0, SHARED * items), sums.data * occurrences, 0.0)
+    order = np.lexsort((sums.indices, -weight))[:most]
+    return tuple(vocabulary[sums.indices[at]] for at in order if weight[at] > 0)

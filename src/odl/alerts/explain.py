@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import excerpts, periods, read, reasons, show
-from odl.alerts.model import NONE, Alert, Near, Reason, Rest
+from odl.alerts import periods, read, reasons, show
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.escaping import heading, visible
@@ -82,19 +81,10 @@ def members(place, topics):
             topic_of = storage.read_array(file, "topic", "i")
         rows = np.flatnonzero(np.isin(topic_of, list(found)))
         data = features.read(os.path.join(place.features, f"{t}.h5"))
-        ids, titles, files = data.ids, data.titles, _files(place, t)
-        for row in rows.tolist():
-            source = visible(files[row]) if files else ""
-            found[int(topic_of[row])].append(Member(t, visible(ids[row]), heading(titles[row]), source))
+        sources = [visible(origin["source"]) for origin in reasons.origins(_batch(place, t), rows, ("source",))]
+        for row, source in zip(rows.tolist(), sources, strict=True):
+            found[int(topic_of[row])].append(Member(t, visible(data.ids[row]), heading(data.titles[row]), source))
     return found
-
-
-def _files(place, t):
-    path = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
-    if not os.path.exists(path):
-        return []
-    with storage.reading(path, "batch") as file:
-        return storage.read_strings(file, "files") if "files" in storage.names_in(file, "/") else []
 
 
 def document(place, t, row, watch):
@@ -123,67 +113,31 @@ def document(place, t, row, watch):
     counts = data.counts[:]
     words = sparse.csr_array((record.shares.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
-    frequencies = data.frequencies + np.bincount(counts[firsts].indices, minlength=counts.shape[1])
-    shared = frequencies >= 2
-    terms = reasons.lead(words, row, shared, counts.shape[1])
-    leading = int(shared[terms].sum())
-    span = slice(counts.indptr[row], counts.indptr[row + 1])
-    shares = dict(zip(counts.indices[span].tolist(), words.data[span].tolist(), strict=True))
-    rest = Rest(*reasons.left_over(words, row, shared, terms))
-    terms += sorted(shares.keys() - set(terms), key=lambda term: -shares[term])
-    number, named = int(record.topic[row]), data.words_of(row)
-    topic = watch.topics.get(number)
-    state = [change for at, change in topic.history if at <= t][-1] if topic else "new"
-    origin = _origin(place, t, row)
-    origin["text"] = excerpts.excerpt(origin["text"], [named[term] for term in terms[:NAMED]])
-    alert = Alert(
-        t=t, rank=int((record.score > record.score[row]).sum()) + 1, id=visible(data.ids[row]),
-        members=tuple(visible(data.ids[other]) for other in np.flatnonzero(record.item == record.item[row])),
-        title=heading(data.titles[row]), time=int(data.times[row]), **origin, score=float(record.score[row]),
-        tail=float(record.tail[row]), topic=number, topic_name=topic.name if topic else (), state=state, folded=False,
-        reasons=tuple(Reason(visible(named[term]), shares[term]) for term in terms),
-        context=float(record.context[row]), nearest=_nearest(place, record, row, watch), led=leading,
-        own=sum(share for term, share in shares.items() if not shared[term]), rest=rest,
-    )  # fmt: skip
-    return alert, earlier(place, data, row)
+    shared = reasons.shared_terms(data.frequencies, counts, firsts)
+    near, of_atom = _known_atoms(place, t)
+    rows = np.array([row])
+    (item,) = reasons.items(record, rows, words, data, shared, near, _batch(place, t), counts.shape[1])
+    item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
+    low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
+    named = data.words_of(row)
+    item.words += [(named[term], share) for share, term in reversed(low)]
+    topic = watch.topics.get(int(record.topic[row]))
+    rank = int((record.score > record.score[row]).sum()) + 1
+    return read.alert_of(record, item, topic, of_atom, rank), earlier(place, data, row)
 
 
-def _origin(place, t, row):
-    path = os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
-    origin = {"source": "", "line": 0, "url": "", "text": ""}
-    if os.path.exists(path):
-        with storage.reading(path, "batch") as file:
-            names = set(storage.names_in(file, "/"))
-            ident = storage.read_strings(file, "ids")[row]
-            for key, name in (("source", "files"), ("url", "urls"), ("text", "texts")):
-                if name in names:
-                    origin[key] = visible(storage.read_strings(file, name)[row])
-            if "lines" in names:
-                origin["line"] = int(storage.read_array(file, "lines", "i")[row])
-            origin["line"] = origin["line"] or read.line_of(ident, origin["source"])
-    return origin
+def _batch(place, t):
+    return os.path.join(os.path.dirname(place.features), "batches", f"{t}.h5")
 
 
-def _nearest(place, record, row, watch):
-    """Return the nearest known atoms, with the words that they had when the document was scored."""
-    pairs = [
-        (int(atom), float(cosine))
-        for atom, cosine in zip(record.near[row], record.likeness[row], strict=True)
-        if atom >= 0
-    ]
-    before = os.path.join(place.alerts, f"{record.t - 1}.h5")
-    if not pairs or not os.path.exists(before):
-        return ()
+def _known_atoms(place, t):
+    """Return words and a document of each atom as they were before a period, and the topics that atoms held."""
+    before = os.path.join(place.alerts, f"{t - 1}.h5")
+    if not os.path.exists(before):
+        return {}, {}
     documents, linked = periods.read_carried(before).documents, periods.read(before).atoms
-    of_atom = {atom: number for number, atom in reversed(linked)}
-    words = [entry[0] for entry in read_scores(os.path.join(place.run, "scores", f"{record.t - 1}.h5")).atoms]
-    return tuple(
-        Near(
-            atom, tuple(visible(words[atom]).split()) if atom < len(words) else (), cosine,
-            visible(documents[atom]) if atom < len(documents) else "", of_atom.get(atom, NONE),
-        )
-        for atom, cosine in pairs
-    )  # fmt: skip
+    words = [entry[0] for entry in read_scores(os.path.join(place.run, "scores", f"{t - 1}.h5")).atoms]
+    return dict(enumerate(zip(words, documents, strict=False))), {atom: number for number, atom in reversed(linked)}
 
 
 def earlier(place, data, row):

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from odl.alerts.model import STATES
+from odl.alerts.model import NONE, STATES
 from odl.learners import sparse_atoms
 from odl.learners.sparse_atoms import largest_per_row, widen
 
+FULL = 50  # items from which on a new one counts as much as one of the last so many
 KEPT = 100  # terms of a topic, and of an item that is remembered
+OF_TERMS = ("sums", "occurrences", "loose")
+OF_TOPICS = ("number", "birth", "last", "items", "state", "reach", "sums", "occurrences", "counts")  # and `names`
 NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
 
 
@@ -22,7 +25,7 @@ class Memory:
 
     Attributes
     ----------
-    given : int
+    numbered : int
         Topics numbered so far.
     number, birth, last, items : ndarray of int64, shape (m,)
         Number, period of birth, last period with an item, items so far.
@@ -34,7 +37,7 @@ class Memory:
         Words of each name, separated by spaces.
     sums : csr_array of float32, shape (m, n_terms)
         Weighted sum of the items, its heaviest terms.
-    held : csr_array of float32, shape (m, n_terms)
+    occurrences : csr_array of float32, shape (m, n_terms)
         Items that have the term, where `sums` has an entry.
     counts : ndarray of int64, shape (m, past)
         Items in each of the last periods, the newest last.
@@ -46,7 +49,7 @@ class Memory:
     loose_t : ndarray of int64, shape (r,)
     """
 
-    given: int
+    numbered: int
     number: np.ndarray
     birth: np.ndarray
     last: np.ndarray
@@ -55,7 +58,7 @@ class Memory:
     reach: np.ndarray
     names: list
     sums: sparse.csr_array
-    held: sparse.csr_array
+    occurrences: sparse.csr_array
     counts: np.ndarray
     totals: np.ndarray
     loose: sparse.csr_array
@@ -74,8 +77,7 @@ def nothing(settings):
 
 def widened(memory, n_terms):
     """Return the memory with nothing for the terms that are new."""
-    wide = {name: widen(getattr(memory, name), n_columns=n_terms) for name in ("sums", "held", "loose")}
-    return replace(memory, **wide)
+    return replace(memory, **{name: widen(getattr(memory, name), n_columns=n_terms) for name in OF_TERMS})
 
 
 def moved(memory, places, n_terms):
@@ -89,23 +91,64 @@ def moved(memory, places, n_terms):
     n_terms : int
     """
     shape = ("topics", "terms")
-    found = {
-        name: sparse_atoms.moved(getattr(memory, name), shape, places, n_terms) for name in ("sums", "held", "loose")
+    return replace(
+        memory, **{name: sparse_atoms.moved(getattr(memory, name), shape, places, n_terms) for name in OF_TERMS}
+    )
+
+
+def with_topic(memory, members, t, n_now, reach):
+    """Return the memory with one more topic, made of these items; those of this period are counted later."""
+    sums, occurrences = _heaviest(*total(members))
+    values = {"number": memory.numbered + 1, "birth": t, "last": t, "items": members.shape[0] - n_now}
+    values |= {"state": NEW, "reach": reach}
+    grown = {
+        name: np.append(getattr(memory, name), value).astype(getattr(memory, name).dtype)
+        for name, value in values.items()
     }
-    return replace(memory, **found)
+    return replace(
+        memory,
+        numbered=memory.numbered + 1,
+        names=[*memory.names, ""],
+        sums=stacked(memory.sums, sums),
+        occurrences=stacked(memory.occurrences, occurrences),
+        counts=np.vstack([memory.counts, np.zeros((1, memory.counts.shape[1]), dtype=np.int64)]),
+        **grown,
+    )
+
+
+def learned(memory, Q, topic, founders):
+    """Add the items of each topic to its sum, but for those that a new topic was made of: {number: rows of Q}."""
+    place = {number: row for row, number in enumerate(memory.number.tolist())}
+    sums, occurrences = {}, {}
+    for number in np.unique(topic[topic != NONE]).tolist():
+        rows = np.setdiff1d(np.flatnonzero(topic == number), founders.get(number, ()))
+        if not len(rows):
+            continue
+        row = place[number]
+        weights, count = memory.sums[[row]].astype(np.float64), memory.occurrences[[row]].astype(np.float64)
+        # From so many items on it forgets as much as it learns.
+        kept = FULL / (FULL + len(rows)) if memory.items[row] > FULL else 1.0
+        more, occurs = total(Q[rows])
+        both = sparse.csr_array(weights * kept + more), sparse.csr_array(count * kept + occurs).sorted_indices()
+        sums[row], occurrences[row] = _heaviest(*both)
+    return replace(memory, sums=_replaced(memory.sums, sums), occurrences=_replaced(memory.occurrences, occurrences))
 
 
 def remembered(memory, t, Q, rows, ids, settings):
     """Remember the items of the pool that have no topic; forget those of long ago."""
-    kept = memory.loose_t > t - settings.silence
-    more = largest_per_row(Q[rows], KEPT).astype(np.float32)
+    memory = without_loose(memory, memory.loose_t <= t - settings.silence)
     return replace(
         memory,
-        loose=stacked(memory.loose[kept], more),
-        loose_ids=[name for name, left in zip(memory.loose_ids, kept, strict=True) if left]
-        + [ids[row] for row in rows],
-        loose_t=np.append(memory.loose_t[kept], np.full(len(rows), t)),
+        loose=stacked(memory.loose, largest_per_row(Q[rows], KEPT)),
+        loose_ids=[*memory.loose_ids, *(ids[row] for row in rows)],
+        loose_t=np.append(memory.loose_t, np.full(len(rows), t)),
     )
+
+
+def without_loose(memory, gone):
+    """Return the memory without some of the items that have no topic: ndarray of bool."""
+    names = [name for name, left in zip(memory.loose_ids, ~gone, strict=True) if left]
+    return replace(memory, loose=memory.loose[~gone], loose_ids=names, loose_t=memory.loose_t[~gone])
 
 
 def limited(memory, settings):
@@ -115,8 +158,7 @@ def limited(memory, settings):
         return memory
     order = np.lexsort((memory.number, memory.last, memory.state != ENDED))
     kept = np.sort(order[over:])
-    rows = {name: getattr(memory, name)[kept] for name in ("number", "birth", "last", "items", "state", "reach")}
-    rows |= {name: getattr(memory, name)[kept] for name in ("sums", "held", "counts")}
+    rows = {name: getattr(memory, name)[kept] for name in OF_TOPICS}
     return replace(memory, names=[memory.names[row] for row in kept], **rows)
 
 
@@ -136,27 +178,21 @@ def total(items):
     return [sparse.csr_array((values, terms, ends), shape=shape) for values in (weights, occurs.astype(np.float64))]
 
 
-def stacked_all(rows):
-    """Return sparse rows below each other, their terms in order."""
-    stacked = sparse.csr_array(sparse.vstack(rows, format="csr"))
-    return stacked.sorted_indices()
-
-
 def stacked(matrix, more):
-    """Return a matrix with more rows, in single precision."""
-    return stacked_all([matrix, more]).astype(np.float32)
+    """Return a matrix with more rows, their terms in order, in single precision."""
+    rows = sparse.csr_array(sparse.vstack([matrix, more], format="csr"))
+    return rows.sorted_indices().astype(np.float32)
 
 
-def replaced(matrix, rows):
+def _heaviest(weights, occurrences):
+    """Return the heaviest terms of a topic, and the number of items that have them."""
+    sums = largest_per_row(weights, KEPT).astype(np.float32)
+    counts = occurrences.data[np.searchsorted(occurrences.indices, sums.indices)].astype(np.float32)
+    return sums, sparse.csr_array((counts, sums.indices, sums.indptr), shape=sums.shape)
+
+
+def _replaced(matrix, rows):
     """Return a matrix with other rows in some places: {row: csr_array of a row}."""
-    if not rows:
-        return matrix
-    lengths, data, indices, end = np.diff(matrix.indptr), [], [], 0
-    for row in sorted(rows):
-        low, high = matrix.indptr[row : row + 2]
-        data += [matrix.data[end:low], rows[row].data]
-        indices += [matrix.indices[end:low], rows[row].indices]
-        lengths[row], end = rows[row].nnz, high
-    parts = [np.concatenate([*pieces, rest[end:]]) for pieces, rest in ((data, matrix.data), (indices, matrix.indices))]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    return sparse.csr_array((*parts, indptr), shape=matrix.shape).sorted_indices()
+    places = np.arange(matrix.shape[0])
+    places[list(rows)] = len(places) + np.arange(len(rows))
+    return stacked(matrix, sparse.vstack([*rows.values()], format="csr"))[places] if rows else matrix

@@ -149,7 +149,7 @@ class Alert:
     gate: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Topic:
     """Items of one or several periods that belong together.
 
@@ -171,7 +171,7 @@ class Topic:
         Period to its items within the budget there.
     representative, title : str, str
         Id and title of the document that is most like the topic, of those it was found with.
-    history : tuple of (int, str)
+    history : list of (int, str)
         (period, state) of each change of state, oldest first; of periods that were not read, the first and the last.
     feedback : str
         One of `VERDICTS`, or empty: what holds in the last period.
@@ -186,7 +186,7 @@ class Topic:
     alerts: dict
     representative: str
     title: str
-    history: tuple
+    history: list
     feedback: str = ""
     atom: int = -1
     first: int = NO_TIME
@@ -196,6 +196,10 @@ class Topic:
     def state(self) -> str:
         """The state in the last period."""
         return self.history[-1][1]
+
+    def state_at(self, t: int) -> str:
+        """Return the state in a period."""
+        return [state for at, state in self.history if at <= t][-1]
 
     @property
     def size(self) -> int:

@@ -19,6 +19,7 @@ ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a 
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
 FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
 SPARED = ("gate", "rest", "text")  # of an item, where it is empty
+STORED = {"occurrences": "held"}  # fields of the memory that have another name in the file
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
 
 
@@ -89,7 +90,7 @@ class Record:
     pool : list of Item
         The most novel first.
     sizes, changes, born, joined : list of tuple
-        As in `odl.alerts.candidates.Found`; of `born` the id and the title of the document.
+        As in `odl.alerts.candidates.Changes`; of `born` the id and the title of the document.
     names : list of (int, str)
         Topics that have another name from now on; its words are separated by spaces.
     atoms : list of (int, int)
@@ -188,15 +189,15 @@ def _line(item):
 
 def _write_memory(group, carried):
     memory = carried.memory
-    group.attrs["given"] = memory.given
+    group.attrs["given"] = memory.numbered
     for entry in fields(Memory):
-        value = getattr(memory, entry.name)
+        value, name = getattr(memory, entry.name), STORED.get(entry.name, entry.name)
         if sparse.issparse(value):
-            storage.write_csr(group, entry.name, value)
+            storage.write_csr(group, name, value)
         elif isinstance(value, list):
-            storage.write_strings(group, entry.name, value)
-        elif entry.name != "given":
-            storage.write_array(group, entry.name, value)
+            storage.write_strings(group, name, value)
+        elif entry.name != "numbered":
+            storage.write_array(group, name, value)
     for name in ("recent", "opened", "linked"):
         storage.write_array(group, name, getattr(carried, name))
     storage.write_strings(group, "documents", carried.documents)
@@ -301,14 +302,15 @@ def read_carried(path, run=None, settings=None, t=None):
     """
     with storage.reading(path, KIND) as file:
         group, heading = file["memory"], _heading(file)
-        values = {"given": int(group.attrs["given"])}
+        values = {"numbered": int(group.attrs["given"])}
         for entry in fields(Memory):
+            name = STORED.get(entry.name, entry.name)
             if entry.type is list:
-                values[entry.name] = storage.read_strings(group, entry.name)
+                values[entry.name] = storage.read_strings(group, name)
             elif entry.type is sparse.csr_array:
-                values[entry.name] = storage.read_csr(group, entry.name)
-            elif entry.name != "given":
-                values[entry.name] = storage.read_array(group, entry.name, "if", ndim=None)
+                values[entry.name] = storage.read_csr(group, name)
+            elif entry.name != "numbered":
+                values[entry.name] = storage.read_array(group, name, "if", ndim=None)
         carried = Carried(
             **heading,
             digest=str(file.attrs["digest"]),
@@ -323,7 +325,7 @@ def read_carried(path, run=None, settings=None, t=None):
             raise ValueError("its topics are of other terms than it names")
         if len({len(memory.number), *(len(getattr(memory, name)) for name in ("birth", "last", "items", "state"))}) > 1:
             raise ValueError("its topics differ in number")
-        if memory.sums.shape != memory.held.shape or memory.sums.nnz != memory.held.nnz:
+        if memory.sums.shape != memory.occurrences.shape or memory.sums.nnz != memory.occurrences.nnz:
             raise ValueError("its topics have words of different number")
     for name, value, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
         if wanted is not None and value != wanted:

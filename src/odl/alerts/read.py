@@ -3,6 +3,7 @@
 import glob
 import os
 from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -198,10 +199,11 @@ class Earlier:
         known = self.known[number]
         time, born, joined = periods.read_births(_path(self.place, known.birth))
         ident, title = next((ident, title) for each, ident, title in born if each == number)
-        documents = known.items - sum(each == number for each, _ in joined)
-        history = [(known.birth, "new")]
-        history += [(self.first - 1, known.state)] * (known.state != "new")
-        return _topic(known.birth, time, ident, title, history, known.name, documents)
+        topic = _new_topic(number, known.birth, time, ident, title)
+        topic.name, topic.history = _words(known.name), [(known.birth, "new")]
+        topic.history += [(self.first - 1, known.state)] * (known.state != "new")
+        topic.earlier = known.items - sum(each == number for each, _ in joined)
+        return topic
 
 
 def watch(stream, entries=(), budget=None, place=None, earlier=None, opens=GATES):
@@ -224,36 +226,86 @@ def watch(stream, entries=(), budget=None, place=None, earlier=None, opens=GATES
     odl.alerts.model.Watch
     """
     earlier = earlier or Earlier()
-    verdicts, topics, shown, labelled = feedback.Verdicts(entries), _Topics(earlier), [], False
-    atoms = _by_atom((number, known.atom) for number, known in earlier.known.items() if known.atom >= 0)
+    reader, shown, labelled = _Reader(entries, budget, earlier, opens), [], False
     for record in stream:
-        _follow(topics, record)
-        room = record.settings["budget"] if budget is None else budget
-        shown.append(_period(record, topics, verdicts, room, atoms, opens))
-        for alert in shown[-1].alerts:
-            if alert.topic:
-                counts = topics[alert.topic]["alerts"]
-                counts[record.t] = counts.get(record.t, 0) + 1
-        labelled |= bool(record.facts["labelled"])
-        atoms, last = _by_atom(record.atoms), record
-    held_in = dict(last.atoms)
-    finished = {
-        number: Topic(
-            number=number,
-            feedback=verdicts.of_topic(number, topic["history"][-1][1], int(last.facts["first"])),
-            atom=held_in.get(number, -1),
-            **_frozen(topic),
-        )
-        for number, topic in topics.items()
-    }
+        shown.append(reader.period(record))
+        labelled, last = labelled or bool(record.facts["labelled"]), record
+    atoms = dict(last.atoms)
+    for number, topic in reader.topics.items():
+        topic.feedback = reader.verdicts.of_topic(number, topic.state, int(last.facts["first"]))
+        topic.atom = atoms.get(number, -1)
     run = {name: last.run[name] for name in ("corpus", "run", "atoms", "seed")}
-    return Watch(**run, settings=last.settings, periods=tuple(shown), topics=finished, feedback=tuple(entries),
-                 labelled=labelled, place=place, scored=earlier.scored)  # fmt: skip
+    return Watch(**run, settings=last.settings, periods=tuple(shown), topics=dict(reader.topics),
+                 feedback=tuple(entries), labelled=labelled, place=place, scored=earlier.scored)  # fmt: skip
 
 
-def _by_atom(pairs):
-    """Return the topic that each atom holds: the first one."""
-    return {atom: number for number, atom in reversed(list(pairs))}
+class _Reader:
+    """A stream read period by period: its topics so far, the atoms that hold them, and what a person said."""
+
+    def __init__(self, entries, budget, earlier, opens):
+        self.verdicts, self.budget, self.opens = feedback.Verdicts(entries), budget, opens
+        self.topics = _Topics(earlier)
+        self.of_atom = _by_atom((number, known.atom) for number, known in earlier.known.items() if known.atom >= 0)
+
+    def period(self, record):
+        """Return the next period with the alerts that are shown: as many as the budget, what is folded aside."""
+        self._bring(record)
+        facts, items, withheld = record.facts, len(np.unique(record.item)), Counter()
+        withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
+        budget = record.settings["budget"] if self.budget is None else self.budget
+        most = Alerts(budget=budget).room(items)
+        alerts = self._alerts(record, most, withheld)
+        for alert in alerts:
+            if alert.topic:
+                counts = self.topics[alert.topic].alerts
+                counts[record.t] = counts.get(record.t, 0) + 1
+        self.of_atom = _by_atom(record.atoms)
+        held_back = tuple(
+            Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
+        )
+        return Period(
+            t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
+            warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
+            topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
+            first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
+        )  # fmt: skip
+
+    def _bring(self, record):
+        """Bring the topics to a period."""
+        for number, ident, title in record.born:
+            self.topics[number] = _new_topic(number, record.t, int(record.facts["first"]), ident, title)
+        for number, size in record.sizes:
+            self.topics[number].sizes[record.t] = size
+        for number, state in record.changes:
+            self.topics[number].history.append((record.t, state))
+        for number, name in record.names:
+            self.topics[number].name = _words(name)
+
+    def _alerts(self, record, most, withheld):
+        """Return the alerts of a period; count in `withheld` what would be one if nothing were held back."""
+        alerts, time = [], int(record.facts["first"])
+        shown, otherwise = _Room(most), _Room(most)  # otherwise: were nothing held back
+        for rank, item in enumerate(record.pool, start=1):
+            number = int(record.topic[item.row])
+            topic = self.topics[number] if number else None
+            entry = self.verdicts.of_item(item.members, item.source, number, topic.state if topic else "new", time)
+            following = entry is not None and entry.verdict == "follow"
+            novel = self._is_novel(record, item)
+            missed, _ = otherwise.take(number, novel, following)
+            if entry is not None and not following:
+                withheld[entry.what, entry.verdict] += missed
+                continue
+            taken, folded = shown.take(number, novel, following)
+            if taken:
+                alert = alert_of(record, item, topic, self.of_atom, rank)
+                alerts.append(replace(alert, folded=folded, feedback="follow" if following else ""))
+        return alerts
+
+    def _is_novel(self, record, item):
+        """Return whether an item may be an alert: by its gate where there are gates, else by its tail probability."""
+        if record.settings["gates"] and self.opens is not None:
+            return item.gate in self.opens
+        return bool(item.gate) or bool(record.tail[item.row] <= record.settings["level"])
 
 
 class _Topics(dict):
@@ -267,28 +319,17 @@ class _Topics(dict):
         return self[number]
 
 
-def _topic(birth, time, ident, title, history=(), name="", documents=0):
-    return {
-        "birth": birth, "first": time, "sizes": {}, "alerts": {}, "history": list(history),
-        "name": tuple(visible(name).split()), "representative": visible(ident), "title": heading(title),
-        "earlier": documents,
-    }  # fmt: skip
+def _new_topic(number, birth, time, ident, title):
+    return Topic(number, (), birth, {}, {}, visible(ident), heading(title), [], first=time)
 
 
-def _follow(topics, record):
-    """Bring the topics to a period."""
-    for number, ident, title in record.born:
-        topics[number] = _topic(record.t, int(record.facts["first"]), ident, title)
-    for number, size in record.sizes:
-        topics[number]["sizes"][record.t] = size
-    for number, state in record.changes:
-        topics[number]["history"].append((record.t, state))
-    for number, name in record.names:
-        topics[number]["name"] = tuple(visible(name).split())
+def _words(text):
+    return tuple(visible(text).split())
 
 
-def _frozen(topic):
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in topic.items()}
+def _by_atom(pairs):
+    """Return the topic that each atom holds: the first one."""
+    return {atom: number for number, atom in reversed(list(pairs))}
 
 
 class _Room:
@@ -297,9 +338,9 @@ class _Room:
     def __init__(self, most):
         self.most, self.spent, self.of_topic = most, 0, Counter()
 
-    def take(self, number, odd, following):
+    def take(self, number, novel, following):
         """Return whether an item of a topic is an alert, and whether it is folded under the topic."""
-        novel = odd and self.spent < self.most
+        novel = novel and self.spent < self.most
         if not (novel or following):
             return False, False
         folded = number != NONE and self.of_topic[number] >= FOLDED
@@ -308,65 +349,39 @@ class _Room:
         return True, folded
 
 
-def _period(record, topics, verdicts, budget, atoms, opens):
-    """Return a period with the alerts that are shown: as many as the budget, what is folded aside."""
-    facts, items = record.facts, len(np.unique(record.item))
-    most, alerts, withheld = Alerts(budget=budget).room(items), [], Counter()
-    withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
-    shown, otherwise = _Room(most), _Room(most)  # otherwise: were nothing held back
-    for place, item in enumerate(record.pool):
-        number = int(record.topic[item.row])
-        state = topics[number]["history"][-1][1] if number else "new"
-        time = int(facts["first"])
-        entry = verdicts.of_item(item.members, item.source, number, state, time)
-        following = entry is not None and entry.verdict == "follow"
-        odd = _is_novel(record, item, opens)
-        missed, _ = otherwise.take(number, odd, following)
-        if entry is not None and not following:
-            withheld[entry.what, entry.verdict] += missed
-            continue
-        taken, folded = shown.take(number, odd, following)
-        if taken:
-            alerts.append(_alert(record, item, place, number, topics, state, folded, following, atoms))
-    held_back = tuple(
-        Withheld(visible(what), verdict, count) for (what, verdict), count in sorted(withheld.items()) if count
-    )
-    return Period(
-        t=record.t, first=int(facts["first"]), last=int(facts["last"]), documents=len(record.score), items=items,
-        warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
-        topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
-        first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
-    )  # fmt: skip
+def alert_of(record, item, topic, of_atom, rank):
+    """Return an item of a period as an alert.
 
-
-def _is_novel(record, item, opens):
-    """Return whether an item may be an alert: by its gate where there are gates, else by its tail probability."""
-    if record.settings["gates"] and opens is not None:
-        return item.gate in opens
-    return bool(item.gate) or bool(record.tail[item.row] <= record.settings["level"])
-
-
-def _alert(record, item, place, number, topics, state, folded, following, atoms):
-    row, near = item.row, zip(record.near[item.row].tolist(), record.likeness[item.row].tolist(), strict=True)
-    near = [(atom, likeness) for atom, likeness in near if atom >= 0]
+    Parameters
+    ----------
+    record : odl.alerts.periods.Record
+    item : odl.alerts.periods.Item
+    topic : odl.alerts.model.Topic or None
+    of_atom : dict of int to int
+        Topic of each atom that holds one.
+    rank : int
+    """
+    row = item.row
+    atoms = [(int(atom), float(like)) for atom, like in zip(record.near[row], record.likeness[row], strict=True)]
     nearest = [
-        Near(atom, tuple(visible(words).split()), likeness, visible(ident), atoms.get(atom, NONE))
-        for (atom, likeness), (words, ident) in zip(near, item.near, strict=True)
+        Near(atom, _words(words), likeness, visible(ident), of_atom.get(atom, NONE))
+        for (atom, likeness), (words, ident) in zip((pair for pair in atoms if pair[0] >= 0), item.near, strict=True)
     ]
+    source = visible(item.source)
     return Alert(
-        t=record.t, rank=place + 1, id=visible(item.id), members=tuple(map(visible, item.members)),
-        title=heading(item.title), time=item.time, source=visible(item.source),
-        line=item.line or line_of(item.id, item.source), url=visible(item.url), score=float(record.score[row]),
-        tail=float(record.tail[row]), topic=number, topic_name=topics[number]["name"] if number else (), state=state,
-        folded=folded, context=float(record.context[row]), nearest=tuple(nearest),
+        t=record.t, rank=rank, id=visible(item.id), members=tuple(map(visible, item.members)),
+        title=heading(item.title), time=item.time, source=source, line=item.line or _line_of(item.id, item.source),
+        url=visible(item.url), score=float(record.score[row]), tail=float(record.tail[row]),
+        topic=topic.number if topic else NONE, topic_name=topic.name if topic else (),
+        state=topic.state_at(record.t) if topic else "new",
+        folded=False, context=float(record.context[row]), nearest=tuple(nearest),
         reasons=tuple(Reason(visible(word), share) for word, share in item.words),
-        feedback="follow" if following else "", led=item.led, own=item.own,
-        rest=Rest(*item.rest) if item.rest else None, text=visible(item.text),
+        led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=visible(item.text),
         gate=item.gate,
     )  # fmt: skip
 
 
-def line_of(ident, source):
+def _line_of(ident, source):
     """Return the line that an id made by the reader names (``posts.csv:12``), 0 for another id."""
     name, _, line = ident.rpartition(":")
     return int(line) if name and name == source and line.isdecimal() else 0

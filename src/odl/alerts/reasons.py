@@ -1,5 +1,6 @@
 """Why a document was flagged: the words' shares of its score and the atoms nearest to it."""
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -7,9 +8,15 @@ import numpy as np
 from scipy import sparse
 
 from odl import novelty
+from odl.alerts import periods
+from odl.alerts.excerpts import excerpt
+from odl.files import storage
 from odl.learners import sparse_atoms
 from odl.learners.base import Learner, State
 from odl.learners.sparse_atoms import leading, widen
+
+NAMED = 12  # words that an excerpt is chosen by
+ORIGINS = {"source": "files", "line": "lines", "url": "urls", "text": "texts"}  # of a document, as a batch has them
 
 
 class Atom(NamedTuple):
@@ -159,36 +166,6 @@ def nearest(P, A, most):
     return [[pair for pair in pairs if pair[1] > 0] for pairs in leading(cosines, most)]
 
 
-def left_over(words, row, shared, terms):
-    """Return what `odl.alerts.model.Rest` is made of: of a document's shared words those that are not in `terms`."""
-    span = slice(words.indptr[row], words.indptr[row + 1])
-    others = shared[words.indices[span]] & ~np.isin(words.indices[span], terms)
-    parts = words.data[span][others].astype(np.float64)
-    up, low = parts[parts > 0], parts[parts < 0]
-    return [len(up), float(up.max(initial=0.0)), len(low), float(low.sum())]
-
-
-def lead(words, row, shared, most=5):
-    """Return the terms that tell why a document is flagged, heaviest first.
-
-    Parameters
-    ----------
-    words : csr_array
-        Shares of the words (`odl.novelty.shares`).
-    row : int
-    shared : ndarray of bool, shape (n_terms,)
-        Terms of at least two documents so far: one that a single document has says nothing of a topic, so it comes
-        after them.
-    most : int
-
-    Returns
-    -------
-    list of int
-    """
-    terms = [term for term, part in heaviest(words, row) if part > 0]
-    return sorted(terms, key=lambda term: not shared[term])[:most]
-
-
 def word_shares(learner, state, P, scored, counts):
     """Return the words' shares of the scores (`odl.novelty.shares`) in single precision, entries as of the counts."""
     parts = novelty.shares(learner, state, P, scored)[0]
@@ -198,3 +175,92 @@ def word_shares(learner, state, P, scored, counts):
 def shared_terms(frequencies, Q, firsts):
     """Return which terms at least two items have so far: those of the documents before, and of these rows of Q."""
     return frequencies + np.bincount(Q[firsts].indices, minlength=Q.shape[1]) >= 2
+
+
+def items(record, rows, words, data, shared, near, batch, most):
+    """Return documents with their near-duplicates and reasons, so that no other file is needed to show them.
+
+    Parameters
+    ----------
+    record : odl.alerts.periods.Record
+    rows : ndarray of int64
+        First documents of items.
+    words : csr_array
+        Shares of the words of all documents (`odl.novelty.shares`).
+    data : odl.stream.features.Features
+    shared : ndarray of bool, shape (n_terms,)
+        Terms of at least two documents so far.
+    near : dict of int to (str, str)
+        Words of each atom that is near to one of them, and the id of a document of it.
+    batch : path-like or None
+        Batch of the period.
+    most : int
+        Reasons at most.
+
+    Returns
+    -------
+    list of odl.alerts.periods.Item
+    """
+    order = np.argsort(record.item, kind="stable")
+    spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
+    items = []
+    for row, low, high, origin in zip(rows.tolist(), *spans, origins(batch, rows), strict=True):
+        terms, parts, named = lead(words, row, shared, most), shares_of(words, row), data.words_of(row)
+        items.append(
+            periods.Item(
+                row=row,
+                id=data.ids[row],
+                title=data.titles[row],
+                time=int(data.times[row]),
+                **origin | {"text": excerpt(origin["text"], [named[term] for term in terms[:NAMED]])},
+                members=[data.ids[other] for other in order[low:high]],
+                words=[(named[term], parts[term]) for term in terms],
+                led=int(shared[terms].sum()),
+                own=float(sum(part for term, part in parts.items() if not shared[term])),
+                rest=_left_over(words, row, shared, terms),
+                near=[near.get(atom, ("", "")) for atom in record.near[row].tolist() if atom >= 0],
+            )
+        )
+    return items
+
+
+def origins(batch, rows, names=tuple(ORIGINS)):
+    """Return the source file, line and address of documents, and their texts, as far as a batch has them."""
+    columns = {}
+    if batch is not None and os.path.exists(batch) and len(rows):
+        with storage.reading(batch, "batch") as file:
+            stored = storage.names_in(file, "/")
+            for name in names:
+                read = storage.read_strings if name != "line" else storage.read_array
+                if ORIGINS[name] in stored:
+                    columns[name] = read(file, ORIGINS[name])
+    blank = {name: 0 if name == "line" else "" for name in names}
+    return [blank | {name: _plain(values[row]) for name, values in columns.items()} for row in rows]
+
+
+def _plain(value):
+    return value if isinstance(value, str) else int(value)
+
+
+def lead(words, row, shared, most):
+    """Return the terms with positive shares that tell why a document is flagged, heaviest first.
+
+    A term that a single document has says nothing of a topic, so it comes after those that are shared.
+    """
+    terms = [term for term, part in heaviest(words, row) if part > 0]
+    return sorted(terms, key=lambda term: not shared[term])[:most]
+
+
+def shares_of(words, row):
+    """Return the share of each term of a document."""
+    span = slice(words.indptr[row], words.indptr[row + 1])
+    return dict(zip(words.indices[span].tolist(), words.data[span].tolist(), strict=True))
+
+
+def _left_over(words, row, shared, terms):
+    """Return what `odl.alerts.model.Rest` is made of: of a document's shared words those that are not in `terms`."""
+    span = slice(words.indptr[row], words.indptr[row + 1])
+    others = shared[words.indices[span]] & ~np.isin(words.indices[span], terms)
+    parts = words.data[span][others].astype(np.float64)
+    up, low = parts[parts > 0], parts[parts < 0]
+    return [len(up), float(up.max(initial=0.0)), len(low), float(low.sum())]

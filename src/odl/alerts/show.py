@@ -85,13 +85,8 @@ def as_map(alert, period, earlier=None):
         "parts": [[part.kind, part.label, part.percent] for part in breakdown.parts(alert)],
         "context": alert.context,
         "nearest": [
-            {
-                "atom": near.atom,
-                "topic": near.topic or None,
-                "words": list(near.words),
-                "likeness": near.likeness,
-                "id": near.id or None,
-            }
+            {"atom": near.atom, "topic": near.topic or None, "words": list(near.words)}
+            | {"likeness": near.likeness, "id": near.id or None}
             for near in alert.nearest
         ],
         "earlier": earlier,
@@ -143,81 +138,65 @@ def as_text(watch, periods):
     """Return the alerts as a person reads them: of several periods one list, topics first."""
     if not periods:
         return ""
-    lines, of_topics = [_heading(watch, periods), ""], any(alert.topic for each in periods for alert in each.alerts)
+    lines, of_topics = [heading(watch, periods), ""], any(alert.topic for each in periods for alert in each.alerts)
     for number, alerts in _by_topic(periods):
         shown = [alert for alert in alerts if not alert.folded]
         if number:
-            lines.append(_topic_line(watch.topics[number], periods[0].t, periods[-1].t))
+            lines.append(topic_line(watch.topics[number], periods))
             shown = sorted(shown, key=lambda alert: alert.rank)[:FOLDED]
             more = f"(odl explain FOLDER {number})"
         else:
             lines.append("Alone" if of_topics else "Items")
             shown, more = shown[:MOST] if len(periods) > 1 else shown, "(--format jsonl has all)"
-        for alert in shown:
-            lines += _item(alert)
+        lines += [line for alert in shown for line in _item(alert)]
         rest = len(alerts) - len(shown)
         lines += [f"    and {rest} more {more}"] * (rest > 0) + [""]
-    return "\n".join([*lines, *_closing(watch, periods)]).rstrip("\n")
+    return "\n".join([*lines, *closing(watch, periods)]).rstrip("\n")
 
 
-def _heading(watch, periods):
+def heading(watch, periods):
     """Return what one or several periods are, in a line."""
-    if len(periods) == 1:
-        return heading(watch, periods[0])
-    times = [(each.first, each.last) for each in periods if each.first != NO_TIME]
-    dates = f", {date_of(min(times)[0])} to {date_of(max(last for _, last in times))}" if times else ""
-    documents = sum(each.documents for each in periods)
-    return f"{watch.corpus}, periods {periods[0].t} to {periods[-1].t}{dates}: {documents} documents"
+    dated = [each for each in periods if each.first != NO_TIME]
+    days = [date_of(min(each.first for each in dated)), date_of(max(each.last for each in dated))] if dated else []
+    numbers = " to ".join(str(t) for t in dict.fromkeys([periods[0].t, periods[-1].t]))
+    parts = [watch.corpus, f"period{'s' * (len(periods) > 1)} {numbers}", " to ".join(dict.fromkeys(days))]
+    return f"{', '.join(filter(None, parts))}: {sum(each.documents for each in periods)} documents"
 
 
-def heading(watch, period):
-    """Return what a period is, in a line."""
-    first, last = date_of(period.first), date_of(period.last)
-    dates = f"{first} to {last}" if first != last else first
-    return f"{watch.corpus}, period {period.t}" + (f", {dates}" if dates else "") + f": {period.documents} documents"
-
-
-def topic_line(topic, t):
-    """Return name, number, state and sizes of a topic in a period."""
-    return _topic_line(topic, t, t)
-
-
-def _topic_line(topic, first, last):
-    """Return name, number, state and sizes of a topic in the periods from one to another."""
-    state = [change for at, change in topic.history if at <= last][-1]
+def topic_line(topic, periods):
+    """Return name, number, state and sizes of a topic in these periods."""
+    first, last = periods[0].t, periods[-1].t
+    state = topic.state_at(last)
     state = f"new, {state}" if first <= topic.birth and state != "new" else state
     now, past = topic.before(last + 1) - topic.before(first), topic.before(first)
-    size = f"{now} document{'s' * (now != 1)}" + (f", {past} before" if past else "")
+    size = _counted(now, "document") + (f", {past} before" if past else "")
     return f"Topic {topic.number} [{state}] {' '.join(topic.name)} ({size})"
 
 
-def _closing(watch, periods):
+def _counted(count, noun):
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def closing(watch, periods):
     """Return what is to be known of one or several periods beside their alerts, a line each."""
-    scored = [each for each in periods if not each.warm_up]
-    if len(periods) == 1 or not scored:
-        return closing(watch, periods[-1])
-    alerts = [alert for each in scored for alert in each.alerts]
-    speaking = sum(bool(each.alerts) for each in scored)
-    n, count = len(scored), len(alerts)
-    lines = [f"{count} alert{'s' * (count != 1)}, in {speaking} of {n} period{'s' * (n != 1)}."]
-    if not alerts:
-        lines = [f"Nothing new in {n} period{'s' * (n != 1)}."]
+    scored, last = [each for each in periods if not each.warm_up], periods[-1]
+    if not scored:
+        seen, need = watch.scored_before(last.t), watch.settings["warm_up"]
+        return [f"Warm-up: {seen} documents were scored before this period; alerts need {need} (alerts.warm_up)."]
+    alerts, n = [alert for each in scored for alert in each.alerts], len(scored)
+    if len(periods) > 1:
+        speaking = sum(bool(each.alerts) for each in scored)
+        lines = [f"{_counted(len(alerts), 'alert')}, in {speaking} of {_counted(n, 'period')}."]
+        lines = lines if alerts else [f"Nothing new in {_counted(n, 'period')}."]
+    else:
+        folded = sum(alert.folded for alert in alerts)
+        under = f", {folded} of them folded under their topics" * (folded > 0)
+        items = f"{last.items} items" + " (near-duplicates counted once)" * (last.items < last.documents)
+        lines = [f"{_counted(len(alerts), 'alert')} of {items}{under}; room for {last.budget}."]
+        lines = lines if alerts else ["Nothing new."]
     if n < len(periods):
         lines.append(f"Warm-up before them: {len(periods) - n} of the periods (alerts.warm_up).")
     return lines + _beside(watch, scored)
-
-
-def closing(watch, period):
-    """Return what is to be known of a period beside its alerts, a line each."""
-    if period.warm_up:
-        seen, need = watch.scored_before(period.t), watch.settings["warm_up"]
-        return [f"Warm-up: {seen} documents were scored before this period; alerts need {need} (alerts.warm_up)."]
-    shown = len(period.alerts)
-    folded = sum(alert.folded for alert in period.alerts)
-    under = f", {folded} of them folded under their topics" * (folded > 0)
-    items = f"{period.items} items" + " (near-duplicates counted once)" * (period.items < period.documents)
-    lines = [f"{shown} alert{'s' * (shown != 1)} of {items}{under}; room for {period.budget}."]
-    return (lines if shown else ["Nothing new."]) + _beside(watch, [period])
 
 
 def _beside(watch, periods):
@@ -310,10 +289,10 @@ def as_markdown(watch, periods):
     """Return the alerts as Markdown, for a comment or a mail; text of the documents is escaped."""
     lines = []
     for period in periods:
-        lines += [f"### {escaped(heading(watch, period))}", ""]
+        lines += [f"### {escaped(heading(watch, [period]))}", ""]
         for number, alerts in _by_topic([period]):
             if number:
-                lines += [f"**{escaped(topic_line(watch.topics[number], period.t))}**", ""]
+                lines += [f"**{escaped(topic_line(watch.topics[number], [period]))}**", ""]
             for alert in [alert for alert in alerts if not alert.folded]:
                 more = f" (+ {len(alert.members) - 1} alike)" if len(alert.members) > 1 else ""
                 where = place(alert)
@@ -325,7 +304,7 @@ def as_markdown(watch, periods):
                 lines.append(f"   {escaped(alert.id)}" + (f" ({escaped(where)})" if where else ""))
             folded = sum(alert.folded for alert in alerts)
             lines += [f"   and {folded} more"] * (folded > 0) + [""]
-        lines += [escaped(line) + "  " for line in closing(watch, period)] + [""]
+        lines += [escaped(line) + "  " for line in closing(watch, [period])] + [""]
     return "\n".join(lines).rstrip("\n")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, candidates, excerpts, gates, linkage, periods, reasons
+from odl.alerts import calibration, candidates, gates, periods, reasons
 from odl.alerts.memory import moved, nothing
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -99,7 +99,7 @@ def follow(
     _find_near(record, Q, current.dictionary if known else None)
     opened, past = _judged(carried, record, data, rows[~(repeats | found.empty)[rows]], pool, changed)
     beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), found.score)
-    record.pool = _named_pool(record, np.append(pool, beyond), words, data, Q, current.dictionary, carried, batch)
+    record.pool = _pool_items(record, np.append(pool, beyond), words, data, Q, current.dictionary, carried, batch)
     for item in record.pool:
         item.gate = opened.of(item.row)
     births, documents, linked = _atoms(carried, data, Q, after, memory)
@@ -127,7 +127,7 @@ def _read(source, scores, state, run, known, whole):
 def _groups(data, Q):
     """Return of each document the first near-duplicate in the batch, and whether one of an earlier batch is there."""
     if data.groups is None:
-        return linkage.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
+        return candidates.near_duplicates(Q), np.zeros(len(data.ids), dtype=bool)
     return data.groups.items()
 
 
@@ -219,40 +219,14 @@ def _find_near(record, Q, A):
             record.near[row, place], record.likeness[row, place] = atom, cosine
 
 
-def _named_pool(record, pool, words, data, Q, A, carried, batch):
-    """Return the pool with everything that a reader is shown, so that no other file is needed for it."""
-    groups = np.argsort(record.item, kind="stable")
-    spans = np.searchsorted(record.item[groups], pool), np.searchsorted(record.item[groups], pool, side="right")
+def _pool_items(record, pool, words, data, Q, A, carried, batch):
+    """Return the pool with everything that a reader is shown."""
     firsts = np.flatnonzero(record.item == np.arange(len(record.item)))
     shared = reasons.shared_terms(data.frequencies, Q, firsts)
     tops = _atom_words(A, np.unique(record.near[pool]), data.vocabulary)
-    named_items = []
-    for row, low, high, (origin, text) in zip(pool.tolist(), *spans, _origins(batch, pool), strict=True):
-        terms, parts = reasons.lead(words, row, shared, REASONS), _shares(words, row)
-        named = data.words_of(row)
-        named_items.append(
-            periods.Item(
-                row=row,
-                id=data.ids[row],
-                title=data.titles[row],
-                time=int(data.times[row]),
-                **origin,
-                members=[data.ids[other] for other in groups[low:high]],
-                words=[(named[term], parts[term]) for term in terms],
-                led=int(shared[terms].sum()),
-                own=float(sum(part for term, part in parts.items() if not shared[term])),
-                text=excerpts.excerpt(text, [named[term] for term in terms]),
-                rest=reasons.left_over(words, row, shared, terms) if record.settings["rest"] else None,
-                near=[(tops[atom], _at(carried.documents, atom)) for atom in record.near[row].tolist() if atom >= 0],
-            )
-        )
-    return named_items
-
-
-def _shares(words, row):
-    """Return the share of each term of a document."""
-    span = slice(words.indptr[row], words.indptr[row + 1])
-    return dict(zip(words.indices[span].tolist(), words.data[span].tolist(), strict=True))
+    near = {atom: (words, _at(carried.documents, atom)) for atom, words in tops.items()}
+    items = reasons.items(record, pool, words, data, shared, near, batch, REASONS)
+    return items if record.settings["rest"] else [replace(item, rest=None) for item in items]
 
 
 def _at(values, place):
@@ -265,20 +239,6 @@ def _atom_words(A, atoms, vocabulary):
     tops = novelty.top_terms(sparse.csc_array(A[:, atoms]), ATOM_WORDS) if atoms else []
     texts = [" ".join(vocabulary[term] for term, _ in pairs) for pairs in tops]
     return dict(zip(atoms, texts, strict=True))
-
-
-def _origins(path, rows):
-    """Return the source file, line and address of documents, and their texts, as far as the batch has them."""
-    held, n = {"source": [], "line": [], "url": [], "text": []}, len(rows)
-    if path is not None and n:
-        with storage.reading(path, "batch") as file:
-            names = set(storage.names_in(file, "/"))
-            for key, name in (("source", "files"), ("url", "urls"), ("text", "texts")):
-                held[key] = storage.read_strings(file, name) if name in names else []
-            held["line"] = storage.read_array(file, "lines", "i").tolist() if "lines" in names else []
-    blank = {"source": "", "line": 0, "url": "", "text": ""}
-    found = [{key: held[key][row] if held[key] else blank[key] for key in held} for row in rows]
-    return [(origin, origin.pop("text")) for origin in found]
 
 
 def _atoms(carried, data, Q, after, memory):

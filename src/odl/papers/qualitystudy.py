@@ -12,7 +12,7 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, intervals, metrics
+from odl.evaluation import baselines, detection, intervals, metrics
 from odl.learners.adaptive import in_context
 from odl.learners.likeness import in_order
 from odl.papers import rivals
@@ -179,12 +179,12 @@ def _budget(values, calibrated, budget, labels, topics):
     flags[0][:] = False
     spent, labels = np.concatenate(flags[1:]), np.concatenate(labels[1:])
     hit = labels[spent & (labels >= 0)]
-    delays = calibration.detection_delays([np.zeros(len(topics[0]), dtype=bool), *flags], topics)
+    delays = detection.detection_delays([np.zeros(len(topics[0]), dtype=bool), *flags], topics)
     waits = [delay.missed for delay in delays if delay.t > 1]
     seen = [delay.waited >= 0 for delay in delays if delay.t > 1]
     name = f"{budget:g}"
     return {
-        f"precision_{name}": calibration.precision_at(np.concatenate(values[1:]), labels, budget),
+        f"precision_{name}": detection.precision_at(np.concatenate(values[1:]), labels, budget),
         f"alerts_{name}": spent.mean(),
         f"false_{name}": spent[labels == 0].mean() if (labels == 0).any() else float("nan"),
         f"alert_precision_{name}": float((hit == 1).mean()) if len(hit) else float("nan"),
@@ -217,12 +217,12 @@ def alert(stream, learners_of, settings):
         tails = [1.0 - tail for tail in calibration.calibrate(raw, settings["calibration"])]
         for kind, values in (("raw", raw), ("calibrated", tails)):
             # The first scored batch has nothing to be calibrated against.
-            drift = calibration.drift(list(zip(values, labels, strict=True))[kind != "raw" :])
+            drift = detection.drift(list(zip(values, labels, strict=True))[kind != "raw" :])
             row = {"run": run, "scores": kind}
             if len(drift.means):
                 row |= {"first_mean": drift.means[0], "last_mean": drift.means[-1], "slope": drift.slope}
             row["spread"] = drift.spread
-            row["cost"] = calibration.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
+            row["cost"] = detection.detection_cost(np.concatenate(values[1:]), np.concatenate(labels[1:]))
             for budget in settings["budgets"]:
                 row |= _budget(values, kind != "raw", budget, labels, topics)
             rows.append(row)

@@ -28,11 +28,6 @@ SHARED = 6  # words that say what the items of a topic have in common
 DRAWN = 300  # topics at most in the table of topics
 
 
-def state_in(topic, t):
-    """Return the state of a topic in a period."""
-    return [state for at, state in topic.history if at <= t][-1]
-
-
 def groups(watch, period):
     """Return (topic or None, alerts) of a period: new topics first, items without one last."""
     found = {}
@@ -86,7 +81,7 @@ def headline(watch, period, held):
         return f"Nothing new: none of the {plural(period.documents, 'document')} is more surprising than usual."
     counts = {}
     for topic, _ in held:
-        key = topic and state_in(topic, period.t)
+        key = topic and topic.state_at(period.t)
         counts[key] = counts.get(key, 0) + 1
     parts = [plural(counts["new"], "new topic")] if "new" in counts else []
     parts += [plural(counts[state], f"{state} topic") for state in ("returning", "growing") if state in counts]
@@ -121,7 +116,7 @@ def _topic(topic, alerts, watch, members):
     words = shared(alerts)
     heading = element(
         "h2",
-        badge(state_in(topic, period.t)),
+        badge(topic.state_at(period.t)),
         " ",
         element("a", name_words(topic), href=f"#topic-{topic.number}"),
         element("span", f" topic {topic.number}", class_="number"),
@@ -247,7 +242,7 @@ def before(watch):
 
 
 def _summary(watch, period):
-    fresh = [topic for topic, _ in groups(watch, period) if topic and state_in(topic, period.t) == "new"]
+    fresh = [topic for topic, _ in groups(watch, period) if topic and topic.state_at(period.t) == "new"]
     names = "; ".join(name_words(topic) for topic in fresh[:3]) + ("; …" if len(fresh) > 3 else "")
     if period.warm_up:
         text = f"warm-up, {plural(period.documents, 'document')}"
@@ -264,7 +259,7 @@ def _period(watch, period):
         return element("p", _summary(watch, period), class_="quiet", data_t=period.t)
     lines = []
     for topic, alerts in groups(watch, period):
-        head = [badge(state_in(topic, period.t)), " ", element("b", name_words(topic)), ": "] if topic else [
+        head = [badge(topic.state_at(period.t)), " ", element("b", name_words(topic)), ": "] if topic else [
             element("b", "Alone: ")
         ]  # fmt: skip
         parts = [str(title_of(alert)) for alert in alerts[:LISTED]]

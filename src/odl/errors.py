@@ -2,8 +2,6 @@
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any
 
 LONGEST = {"given": 1200, "expected": 800, "todo": 400}  # characters of a message's parts
 
@@ -157,28 +155,3 @@ def nearest(name, known):
     lowered = {str(key).lower(): key for key in known}
     close = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.5)
     return f" (nearest: {lowered[close[0]]!r})" if close else ""
-
-
-def check_options(reader: str, options: Mapping[str, Any], allowed: Iterable[str]) -> None:
-    """Refuse options that the reader does not have.
-
-    Raises
-    ------
-    ConfigError
-        Naming the unknown option and the nearest known one.
-
-    Examples
-    --------
-    >>> from odl.errors import check_options
-    >>> check_options("mine", {"yaer": 2026}, ("year",))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    odl.errors.ConfigError: the option 'yaer' of mine is unknown (nearest: 'year'); ...
-    """
-    for name in options:
-        if name not in allowed:
-            raise ConfigError(
-                f"the option {name!r} of {reader} is unknown{nearest(name, allowed)}",
-                ("one of " + ", ".join(allowed)) if allowed else "no options",
-                "correct or remove it",
-            )

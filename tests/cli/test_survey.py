@@ -98,7 +98,7 @@ class TestTitles:
         read = corpora.read("documents", [source], {"columns": {"text": ["a", "b"]}})
         assert read.vocabulary == ["harbour", "storm"] and read.counts.toarray().tolist() == [[1, 1], [1, 0]]
         for wrong in ([], ["a", 3], {"a": 1}):
-            with pytest.raises(ConfigError, match=r"columns\.text is"):
+            with pytest.raises(ConfigError, match=r"columns\.text"):
                 corpora.read("documents", [source], {"columns": {"text": wrong}})
         source = jsonl(tmp_path / "a.jsonl", [{"a": "storm"}])
         with pytest.raises(DataError, match="a column 'c'"):

@@ -357,12 +357,12 @@ def test_text_without_a_token_needs_another_pattern(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"columns": {"topic": "x"}}, r"'topic' of columns is unknown \(nearest: 'topics'\)"),
+        ({"columns": {"topic": "x"}}, "did you mean 'topics'"),
         ({"columns": {"topics": 3}}, "columns.topics is 3"),
-        ({"columns": ["id"]}, "a mapping"),
+        ({"columns": ["id"]}, "a map"),
         ({"separator": ""}, "separator is ''"),
-        ({"delimiter": "||"}, "one character"),
-        ({"delimiter": '"'}, "one character"),
+        ({"delimiter": "||"}, "delimiter is '||'"),
+        ({"delimiter": '"'}, "delimiter is"),
         ({"tokens": {"pattern": r".+"}}, "tokens without white space"),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from odl import corpora as readers
-from odl.corpora import originals, tdt2
+from odl.corpora import news20, tdt2
 from odl.errors import DataError
 from odl.files import documents as store
 from odl.files.documents import NO_TIME
@@ -120,7 +120,7 @@ def test_20news_dates_are_what_the_builder_makes_of_the_headers(corpora):
     with gzip.open(corpora / "20news" / "20news-bydate-dates.tsv.gz", "rt", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     assert len(rows) == 18846
-    assert [row for row in rows if originals.utc(row["date_header"]) != row["date_utc"]] == []
+    assert [row for row in rows if news20.utc(row["date_header"]) != row["date_utc"]] == []
 
 
 def test_arxiv_cs_beginning(corpora):

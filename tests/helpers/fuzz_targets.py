@@ -8,6 +8,7 @@ import json
 import struct
 import zlib
 from typing import NamedTuple
+from unittest.mock import patch
 
 import fuzzing as fz
 import numpy as np
@@ -17,7 +18,7 @@ from fuzz_world import ALGORITHMS, rows, run_of
 
 from odl import config, corpora, detector, learners, novelty, trees
 from odl.cli.declare import parse_map
-from odl.corpora import arxiv_cs, checks, download, news20, nips, originals, reuters21578, scipydocs
+from odl.corpora import arxiv_cs, checks, download, news20, nips, reuters21578, scipydocs
 from odl.distributed import networks
 from odl.evaluation import averages, baselines, study
 from odl.evaluation.plan import PLAN_KEYS, load_plan
@@ -26,9 +27,6 @@ from odl.files import agentfiles, checkpoints, documents, storage
 from odl.papers import emergingfiles, patches, regrettables
 from odl.papers.experiments import biclustering
 from odl.stream import batchfile, batching, features
-from odl.text.tokens import token_options
-
-TOKENS = token_options()
 
 
 class Target(NamedTuple):
@@ -188,7 +186,8 @@ def _sgml(path):
     archive = path.with_suffix(".tar.gz")
     archive.write_bytes(fz.gzipped(_plain_tar([("reut2-000.sgm", data)])))
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    reuters21578.to_documents(archive, TOKENS, data.count(b"</REUTERS>"), md5)
+    with patch.multiple(reuters21578, N_DOCUMENTS=data.count(b"</REUTERS>"), FIRST_FILE_MD5=md5):
+        corpora.read("reuters21578", [archive])
 
 
 def _plain_tar(members):
@@ -253,7 +252,7 @@ def _whole_zip(path):
     """Check it as a download is, then make an archive of it."""
     with contextlib.suppress(download.Refused):
         download._check_whole(path, "x.zip")
-    originals.nips_archive([path], path.with_suffix(".made"))
+    nips.archive([path], path.with_suffix(".made"))
 
 
 def _arxiv(rnd):
@@ -276,7 +275,18 @@ def _arxiv_seed():
 def _originals(path):
     named = path.with_name("cs.AI.tsv.xz")
     path.rename(named)
-    originals.arxiv_abstracts([named], path.with_suffix(".made"), 1)
+    with patch.multiple(arxiv_cs, N_DOCUMENTS=1):
+        arxiv_cs.abstracts([named], path.with_suffix(".made"))
+
+
+def _posts(path):
+    with patch.multiple(news20, N_POSTS=2):
+        news20.dates([path], f"{path}.made")
+
+
+def _abstracts(path):
+    with patch.multiple(arxiv_cs, N_DOCUMENTS=1):
+        corpora.read("arxiv-cs", [path])
 
 
 DATES = b"split\tnewsgroup\tid\tdate_utc\tdate_header\tmessage_id\n" + b"".join(
@@ -293,8 +303,9 @@ def _dates(rnd):
 
 
 def _news20(table, path):
-    expected = {"number of documents": 2, "number of training posts": 1, "number of newsgroups": 1}
-    news20.to_documents(path, table, TOKENS, False, expected)
+    known = {"number of documents": 2, "number of training posts": 1, "number of newsgroups": 1}
+    with patch.multiple(news20, KNOWN=known):
+        corpora.read("20news", [path, table], {"quotes": False})
 
 
 LUNG = b'"","Colon","Normal"\n"g1",0.5,-0.5\n"g2",1e3,-1e3\n'
@@ -359,12 +370,12 @@ def corpus_files(world):
         "20news (tar.gz)": Target(".tar.gz", _archive("20news"), functools.partial(_news20, table)),
         "20news dates (tsv.gz)": Target(".tsv.gz", text(_dates, DATES, fz.gzipped), news20.read_dates),
         "original 20news (tar.gz)": Target(
-            ".tar.gz", _archive("20news"), lambda path: originals.newsgroup_dates([path], f"{path}.made", 2)
+            ".tar.gz", _archive("20news"), _posts
         ),
         "original nips (zip)": Target(".zip", _zip, _whole_zip),
         "original arxiv (tsv.xz)": Target(".xz", text(_arxiv, _arxiv_seed(), fz.xzed), _originals),
         "arxiv (tsv.xz)": Target(
-            ".xz", text(_arxiv, _arxiv_seed(), fz.xzed), lambda path: arxiv_cs.to_documents(path, TOKENS, False, None)
+            ".xz", text(_arxiv, _arxiv_seed(), fz.xzed), _abstracts
         ),
         "lung (csv.gz)": Target(".csv.gz", text(_lung, LUNG, fz.gzipped), biclustering.parse_expression),
         "images (tar.gz of PNG)": Target(

@@ -146,7 +146,7 @@ class TestStream:
         (tmp_path / "a.jsonl").write_text('{"counts": {"a": 2}}\n{"text": "one two three"}\n')
         found = corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": {"boilerplate": True}})
         assert len(found.passages) == 2 and not len(found.passages.keys)
-        with pytest.raises(ConfigError, match="'boilerplates' of clean is unknown"):
+        with pytest.raises(ConfigError, match="did you mean 'boilerplate'"):
             corpora.read("documents", [str(tmp_path / "a.jsonl")], {"clean": ["boilerplates"]})
 
     def test_parts_are_joined_to_what_reading_at_once_gives(self, tmp_path):

@@ -325,10 +325,10 @@ class TestReader:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            ({"clean": "quotes"}, "clean is 'quotes'; expected a list of names"),
-            ({"clean": ["qoutes"]}, "'qoutes' of clean is unknown .nearest: 'quotes'"),
-            ({"clean": {"quotes": 1}}, "clean is .*; expected a list of names"),
-            ({"min_words": -1}, "min_words is -1; expected a whole number from 0"),
+            ({"clean": "quotes"}, "clean is 'quotes'; expected a list or a map"),
+            ({"clean": ["qoutes"]}, "clean.0. is 'qoutes'; .* did you mean 'quotes'"),
+            ({"clean": {"quotes": 1}}, "clean.quotes is 1; expected true or false"),
+            ({"min_words": -1}, "min_words is -1; expected an integer at least 0"),
             ({"min_words": True}, "min_words is True"),
         ],
     )

@@ -60,5 +60,5 @@ def test_what_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ConfigError, match=r"the extra meaning; pip install"):
         encoder.encoder_of("wordllama")
-    with pytest.raises(ConfigError, match="vectors is 'word2vec'; expected one of wordllama"):
-        encoder.encoder_of("word2vec")
+    with pytest.raises(ConfigError, match=r"vectors is 'word2vec'; expected one of None, wordllama"):
+        corpora.read("documents", [], {"vectors": "word2vec"})

@@ -134,7 +134,7 @@ def _encoding(report, files, answers):
 
 def _rows(report, files):
     """Yield (path of a table or None, row) of the documents that are looked at."""
-    form, n_rows = collection.check_form(report.options), 0
+    form, n_rows = collection.form_of(report.options), 0
     for name, path in files:
         tabular = form.of(path) in TABULAR
         for _, row in formats.rows(path, form, name):
@@ -189,7 +189,7 @@ def _columns(report, columns, answers):
 
 def _join_titles(report, sample, answers):
     """Count the words of titles as well, where texts do not hold them."""
-    columns = collection.check_columns(report.options.get("columns"))
+    columns = collection.columns_of(report.options)
     title, text = columns.get("title"), columns.get("text")
     pairs = [(_plain(row.get(title)), _plain(row.get(text))) for table, row in sample if table]
     pairs = [(one, other) for one, other in pairs if one]
@@ -217,7 +217,7 @@ def _categories(report, column, name):
 
 def _times(report, files, answers):
     """Return the times of the documents that are looked at; refuse those that have some but not all."""
-    columns = collection.check_columns(report.options.get("columns"))
+    columns = collection.columns_of(report.options)
     times, dates, checked, ids = [], report.options.get("dates") or answers.get("dates"), None, collection.Register()
     for number, (table, row) in enumerate(_rows(report, files), start=1):
         if table != checked and table:
@@ -262,7 +262,7 @@ def _day(milliseconds):
 
 def _texts(report, sample):
     """Return the texts of the sample, and say how long they are."""
-    name = collection.check_columns(report.options.get("columns")).get("text")
+    name = collection.columns_of(report.options).get("text")
     texts = [str(collection.value_of(row, name if table else "text") or "") for table, row in sample]
     lengths = sorted(len(preparation.WORD.findall(text)) for text in texts)
     if lengths and lengths[-1]:

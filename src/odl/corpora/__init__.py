@@ -3,19 +3,20 @@
 A module is a reader if it has
 
     READER : str                            its name in the configuration
-    OPTIONS : dict                          name of an option -> JSON schema
+    OPTIONS : dict                          name of an option -> JSON schema, to which `read` below holds options
+    FILES : sequence of str                 its sources, rows of data/corpora.csv; None where the study names them
     read(sources, options) -> Documents
-    OWN_FILES = True                        where its sources are named by the study, not by data/corpora.csv
 """
 
 import functools
 import os
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from odl.corpora.checks import check_options, check_sources
 from odl.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def readers() -> dict[str, ModuleType]:
     return {module.READER: module for module in modules if hasattr(module, "READER")}
 
 
-def read(name: str, sources: Sequence[str | os.PathLike] = (), options: Mapping[str, Any] | None = None) -> "Documents":
+def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str, Any] | None = None) -> "Documents":
     """Read a corpus.
 
     Parameters
@@ -57,15 +58,15 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: Mapping[
     Raises
     ------
     ConfigError
-        If the reader or an option is unknown, or the options are no dict.
+        If the reader is unknown, or an option is not one of its own.
     DataError
         If a source is not what the reader expects.
 
     Examples
     --------
     >>> from odl import corpora
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> len(held), held.ids[0], held.topics[0]
+    >>> documents = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> len(documents), documents.ids[0], documents.topics[0]
     (240, 'sim-000001', ('returning-01',))
     """
     if name not in readers():
@@ -74,9 +75,10 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: Mapping[
             "one of " + ", ".join(readers()),
             "correct the name",
         )
-    if options is not None and not isinstance(options, Mapping):
-        raise ConfigError(f"the options of the reader {name!r} are {options!r}", "a mapping", "give each by its name")
-    return readers()[name].read([str(source) for source in sources], dict(options or {}))
+    module, sources = readers()[name], [str(source) for source in sources]
+    options = {} if options is None else options
+    check_options(name, options, module.OPTIONS)
+    return module.read(sources if module.FILES is None else check_sources(name, sources, module.FILES), options)
 
 
 def has_own_files(name: str) -> bool:
@@ -88,7 +90,7 @@ def has_own_files(name: str) -> bool:
     >>> corpora.has_own_files("documents"), corpora.has_own_files("tdt2")
     (True, False)
     """
-    return getattr(readers()[name], "OWN_FILES", False)
+    return readers()[name].FILES is None
 
 
 def schema() -> dict[str, dict]:

@@ -3,17 +3,19 @@
 Source: R. S. Geiger, ArXiV Archive, https://doi.org/10.5281/zenodo.1463242.
 """
 
+import csv
+import re
 from itertools import islice
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_sources, lines, opening, unpacked_text
-from odl.errors import ConfigError, DataError, check_options
-from odl.files.documents import Documents, one_line
+from odl.corpora.checks import FETCH, check_content, documents_of, lines, opening, unpacked_text
+from odl.errors import DataError
 from odl.text import encoder
-from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
+from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "arxiv-cs"
+FILES = ("arxiv_cs_abstracts.tsv.xz",)
 OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "topics": {"type": "string", "enum": ["all", "primary"]},
@@ -30,7 +32,6 @@ OPTIONS = {
 N_DOCUMENTS = 105392
 FIELDS = ("title", "abstract")
 COLUMNS = ["arxiv_id", "created", "primary_cat", "categories", "title", "abstract"]
-DAY_MS = 86_400_000
 
 
 def read(sources, options):
@@ -58,51 +59,23 @@ def read(sources, options):
     DataError
         If the file is damaged, incomplete, or has other columns.
     """
-    check_options(READER, options, OPTIONS)
-    topics, limit = options.get("topics", "all"), options.get("limit")
-    if topics not in ("all", "primary"):
-        raise ConfigError(f"topics is {topics!r}", "'all' or 'primary'", "correct it")
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise ConfigError(f"limit is {limit!r}", "a whole number from 1, or null", "correct it")
-    every, fields = options.get("every", 1), options.get("fields", list(FIELDS))
-    if not isinstance(every, int) or every < 1:
-        raise ConfigError(f"every is {every!r}", "a whole number from 1", "correct it")
-    if not isinstance(fields, list) or not fields or not {*map(str, fields)} <= {*FIELDS}:
-        raise ConfigError(f"fields is {fields!r}", "a list of 'title', 'abstract' or both", "correct it")
-    tokens = token_options(options.get("tokens"))
-    meaning = encoder.encoder_of(options.get("vectors"))
-    (path,) = check_sources("arxiv-cs", sources, ["arxiv_cs_abstracts.tsv.xz"])
-    documents = to_documents(path, tokens, topics == "primary", limit, every, fields, meaning)
-    expected = -(-(N_DOCUMENTS if limit is None else min(limit, N_DOCUMENTS)) // every)
-    check_content(path, {"number of documents": len(documents)}, {"number of documents": expected})
+    (path,) = sources
+    documents, every = documents_of(records(path, options), options), options.get("every", 1)
+    known = -(-min(options.get("limit") or N_DOCUMENTS, N_DOCUMENTS) // every)
+    check_content(path, {"number of documents": len(documents)}, {"number of documents": known})
     return documents
 
 
-def to_documents(path, tokens, primary_only, limit, every=1, fields=FIELDS, meaning=None):
-    """Read the table line by line: texts are counted as they come, and not kept."""
-    ids, times, topics, titles = [], [], [], []
-
-    def texts():
-        for number, created, primary, categories, title, abstract in islice(rows(path), 0, limit, every):
-            others = [] if primary_only else [name for name in categories.split(",") if name and name != primary]
-            ids.append(number)
-            times.append(created)
-            topics.append((primary, *dict.fromkeys(others)))
-            titles.append(one_line(title))
-            yield "\n".join(text for name, text in zip(FIELDS, (title, abstract), strict=True) if name in fields)
-
-    counts, vocabulary = count_words(meaning.through(texts()) if meaning else texts(), tokens)
+def records(path, options):
+    """Yield id, time, topics, title and text of each paper."""
+    parts, primary_only = options.get("fields", FIELDS), options.get("topics") == "primary"
     with opening(path, "days of creation as YYYY-MM-DD"):
-        days = np.array(times, dtype="datetime64[D]")
-    return Documents(
-        counts=counts,
-        vocabulary=vocabulary,
-        ids=ids,
-        times=days.astype(np.int64) * DAY_MS,
-        topics=topics,
-        titles=titles,
-        vectors=meaning.vectors() if meaning else None,
-    )
+        for paper in islice(rows(path), 0, options.get("limit"), options.get("every", 1)):
+            number, created, primary, categories, *texts = paper
+            others = [] if primary_only else [name for name in categories.split(",") if name and name != primary]
+            time = int(np.datetime64(created, "D").astype("datetime64[ms]").astype(np.int64))
+            text = "\n".join(text for name, text in zip(FIELDS, texts, strict=True) if name in parts)
+            yield number, time, (primary, *dict.fromkeys(others)), texts[0], text
 
 
 def rows(path):
@@ -117,3 +90,39 @@ def rows(path):
             if len(fields) != len(COLUMNS):
                 raise DataError(f"{path} line {line_number} has {len(fields)} fields", f"{len(COLUMNS)}", FETCH)
             yield fields
+
+
+def abstracts(paths, output):
+    """Write the table of abstracts from the files cs.*.tsv.xz of the ArXiV Archive.
+
+    Parameters
+    ----------
+    paths : list of path-like
+        One file for each category, named by it; tab separated, quoted as by pandas. A paper is
+        kept if its primary category is among these, once.
+    output : path-like
+        The table to write, packed by xz.
+
+    Raises
+    ------
+    DataError
+        If a file is damaged, or the papers are not as many as in the snapshot of 2 January 2020.
+    """
+    import lzma
+
+    names = [re.search(r"cs\.[A-Z]{2}", str(path).rpartition("/")[2]) for path in paths]
+    wanted = {name[0] for name in names if name}
+    papers = {}
+    for path in paths:
+        with opening(path, "a table packed with xz"), unpacked_text(path, "xz") as file:
+            for row in csv.DictReader(lines(file, path), delimiter="\t"):
+                if row["primary_cat"] in wanted:
+                    number, created, *rest = (" ".join(row[name].split()) for name in COLUMNS)
+                    papers.setdefault(number, [number, created[:10], *rest])
+    check_content("the ArXiV Archive", {"number of papers": len(papers)}, {"number of papers": N_DOCUMENTS})
+    table = sorted(papers.values(), key=lambda paper: (paper[1], paper[0]))
+    with lzma.open(output, "wt", encoding="utf-8", newline="\n") as file:
+        file.writelines("\t".join(row) + "\n" for row in [COLUMNS, *table])
+
+
+ORIGINALS = {FILES[0]: abstracts}

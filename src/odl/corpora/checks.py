@@ -1,19 +1,44 @@
-"""Checks that all readers share: options, sources, damaged files and wrong content."""
+"""What readers share: sources and content that are checked, packed files within bounds, documents of texts."""
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
+import numpy as np
+
+from odl.config import schema
 from odl.errors import DataError
+from odl.files.documents import Documents, one_line
+from odl.text import encoder
+from odl.text.tokens import count_words
 
 FETCH = "download it again, or put the right file there"
 FLOOR, RATIO = 1 << 28, 200  # a packed file may make 256 MiB, and beyond that so many times its size
 LONGEST_LINE = 1 << 26  # characters
 BLANK_LINES = 1 << 20  # beside one for each line that is not blank
 COLUMNS = 1 << 16  # of a table
-XZ_MEMORY = 1 << 28  # bytes that unpacking xz may need; its highest preset needs 65 MiB
+
+
+def check_options(reader: str, options: dict, allowed: dict) -> None:
+    """Refuse options that are not such as a reader's `OPTIONS` allow.
+
+    Raises
+    ------
+    ConfigError
+        Naming the first that is wrong, and the nearest name for a typo.
+
+    Examples
+    --------
+    >>> from odl.corpora.checks import check_options
+    >>> check_options("mine", {"yaer": 2026}, {"year": {"type": "integer"}})
+    Traceback (most recent call last):
+        ...
+    odl.errors.ConfigError: 'mine.yaer' is not a key of the configuration; expected one of year; did you mean 'year'?
+    """
+    schema.check_map(options, {"type": "object", "additionalProperties": False, "properties": allowed}, reader)
 
 
 def check_sources(reader: str, sources: Sequence, files: Sequence[str]) -> Sequence:
@@ -66,24 +91,54 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
         raise DataError(f"{path} cannot be read ({reason})", what, FETCH) from error
 
 
-def check_content(path, found, expected):
-    """Compare what was read with what is known of the corpus.
-
-    Parameters
-    ----------
-    path : path-like
-        For the message.
-    found, expected : dict
-        Quantity -> value, with the same keys.
+def check_content(path, counted, known):
+    """Compare what was read, quantity -> value, with what is known of the corpus.
 
     Raises
     ------
     DataError
         Naming the first quantity that differs.
     """
-    for name, value in expected.items():
-        if found[name] != value:
-            raise DataError(f"{path} has {found[name]} as its {name}", f"{value}", FETCH)
+    for name, value in known.items():
+        if counted[name] != value:
+            raise DataError(f"{path} has {counted[name]} as its {name}", f"{value}", FETCH)
+
+
+def documents_of(records: Iterable[tuple], options: Mapping[str, Any]) -> Documents:
+    """Return documents of texts, which are counted as they come and not kept.
+
+    Parameters
+    ----------
+    records : iterable of tuple
+        Id, time in milliseconds, topics, title and text of each document.
+    options : dict
+        ``tokens`` (see `odl.text.tokens`), ``vectors`` (see `odl.text.encoder`, default null).
+
+    Examples
+    --------
+    >>> from odl.corpora.checks import documents_of
+    >>> documents_of([("a", 0, ("oil",), "Crude", "crude oil")], {}).vocabulary
+    ['crude', 'oil']
+    """
+    fields: list[tuple] = []
+
+    def texts():
+        for *own, text in records:
+            fields.append(tuple(own))
+            yield text
+
+    meaning = encoder.encoder_of(options.get("vectors"))
+    counts, vocabulary = count_words(meaning.through(texts()) if meaning else texts(), options.get("tokens"))
+    ids, times, topics, titles = map(list, zip(*fields, strict=True)) if fields else ([], [], [], [])
+    return Documents(
+        counts=counts,
+        vocabulary=vocabulary,
+        ids=ids,
+        times=np.array(times, dtype=np.int64),
+        topics=topics,
+        titles=list(map(one_line, titles)),
+        vectors=meaning.vectors() if meaning else None,
+    )
 
 
 class Left:
@@ -128,38 +183,12 @@ class Unpacked(io.RawIOBase):
         super().close()
 
 
-class _Xz:
-    """The unpacked bytes of an xz file, with a bound of the memory that it asks for."""
-
-    def __init__(self, path):
-        self.file, self.decoder = open(path, "rb"), None  # noqa: SIM115 - closed by close
-
-    def read(self, size):
-        import lzma
-
-        while True:
-            if self.decoder is None or self.decoder.eof:
-                data = (self.decoder.unused_data if self.decoder else b"").lstrip(b"\0") or self.file.read(1 << 16)
-                if not data:
-                    return b""
-                self.decoder = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
-            else:
-                data = self.file.read(1 << 16) if self.decoder.needs_input else b""
-                if not data and self.decoder.needs_input:
-                    raise EOFError("it ends before its end mark")
-            if block := self.decoder.decompress(data, size):
-                return block
-
-    def close(self):
-        self.file.close()
-
-
 def unpacked(path, form="gz"):
     """Open a file packed by gzip or xz for reading bytes, bounded by its size (`Unpacked`)."""
     import gzip
+    import lzma
 
-    stream = gzip.open(path, "rb") if form == "gz" else _Xz(path)  # noqa: SIM115
-    return io.BufferedReader(Unpacked(stream, path), 1 << 17)
+    return io.BufferedReader(Unpacked({"gz": gzip, "xz": lzma}[form].open(path), path), 1 << 17)
 
 
 def unpacked_text(path, form="gz", newline=""):

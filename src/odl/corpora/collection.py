@@ -9,8 +9,9 @@ from collections import Counter
 import numpy as np
 
 from odl.corpora import encodings, fields, formats, mailfeeds
-from odl.corpora.formats import Form, check_delimiter, delimiter_of, find_files, rows
-from odl.errors import ConfigError, DataError, check_options, nearest
+from odl.corpora.checks import check_options
+from odl.corpora.formats import Form, delimiter_of, find_files, rows
+from odl.errors import ConfigError, DataError, nearest
 from odl.files import joblog, listing
 from odl.files.documents import Documents, Dropped, Repeats, one_line
 from odl.text import cleaning, encoder
@@ -19,7 +20,7 @@ from odl.text.splitter import Splitter, count_words
 from odl.text.tokens import TOKENS_SCHEMA, check_words, tally, token_options
 
 READER = "documents"
-OWN_FILES = True
+FILES = None
 COLUMNS = {"id": "id", "time": "time", "text": "text", "counts": "counts", "topics": "topics", "title": "title"}
 ROLES = (*COLUMNS, "url", "vector")
 OPTIONS = {
@@ -32,7 +33,7 @@ OPTIONS = {
         },
     },
     "separator": {"type": ["string", "null"], "minLength": 1},
-    "delimiter": {"type": "string", "minLength": 1},
+    "delimiter": {"type": "string", "pattern": '[^"\\r\\n]'},
     "encoding": encodings.SCHEMA,
     "dates": {"type": ["string", "null"], "enum": [None, *fields.DATES]},
     "kind": {"type": ["string", "null"], "enum": [None, *listing.KINDS]},
@@ -91,60 +92,23 @@ def read(sources, options):
     DataError
         If a file or row is; the message names both.
     """
-    collection, form = begin(options)
+    form, collection = form_of(options), Collection(options)
     for name, path in find_files(sources, form.kind):
         collection.add_file(name, path, form)
     return collection.finish()
 
 
-def begin(options):
-    """Return the `Collection` and the `odl.corpora.formats.Form` of options, which are checked."""
+def form_of(options):
+    """Return the `odl.corpora.formats.Form` of options, which are checked."""
     check_options(READER, options, OPTIONS)
-    columns, separator = check_columns(options.get("columns")), options.get("separator", ";")
-    if separator is not None and (not isinstance(separator, str) or not separator):
-        raise ConfigError(f"separator is {separator!r}", "a string such as ';', or null", "correct it")
-    form, dates = check_form(options), _choice("dates", options, fields.DATES)
-    min_words = cleaning.check_min_words(options.get("min_words", 0))
-    tokens, cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
-    if not isinstance(duplicates := options.get("duplicates", False), bool):
-        raise ConfigError(f"duplicates is {duplicates!r}", "true or false", "correct it")
-    shingler, meaning = Shingler() if duplicates else None, encoder.encoder_of(options.get("vectors"))
-    if meaning and "vector" in columns:
-        raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
-    if isinstance(kept := options.get("keep_text", 0), bool) or not isinstance(kept, int) or kept < 0:
-        raise ConfigError(f"keep_text is {kept!r}", "a number of characters from 0", "correct it")
-    ids = Register(_choice("changed", options, OPTIONS["changed"]["enum"]) or "keep")
-    return Collection(columns, separator, tokens, cleaner, min_words, shingler, dates, meaning, kept, ids), form
+    encoding = encodings.check_encoding(options.get("encoding", "utf-8"))
+    return Form(encoding=encoding, **{name: options.get(name) for name in ("kind", "delimiter", "times")})
 
 
-def check_form(options):
-    """Return the `odl.corpora.formats.Form` of the options."""
-    return Form(
-        kind=_choice("kind", options, listing.KINDS),
-        delimiter=check_delimiter(options["delimiter"]) if "delimiter" in options else None,
-        encoding=encodings.check_encoding(options.get("encoding", "utf-8")),
-        times=_choice("times", options, formats.TIMES),
-    )
-
-
-def _choice(name, options, choices):
-    value = options.get(name)
-    if value is not None and value not in choices:
-        raise ConfigError(f"{name} is {value!r}", f"one of {', '.join(choices)}, or null", "correct it")
-    return value
-
-
-def check_columns(columns):
-    """Return role -> column name with the defaults, checked; unused roles are left out."""
-    columns = {} if columns is None else columns
-    if not isinstance(columns, dict):
-        raise ConfigError(f"columns is {columns!r}", "a mapping of " + ", ".join(ROLES), "correct it")
-    check_options("columns", columns, ROLES)
-    for role, name in columns.items():
-        names = name if role == "text" and isinstance(name, list) and name else [name]
-        if name is not None and not all(isinstance(one, str) for one in names):
-            raise ConfigError(f"columns.{role} is {name!r}", "the name of a column, or null", "correct it")
-    return {role: name for role, name in {**COLUMNS, **columns}.items() if name is not None}
+def columns_of(options):
+    """Return role -> column name, or names, with the defaults; unused roles are left out."""
+    columns = {**COLUMNS, **options.get("columns", {})}
+    return {role: name for role, name in columns.items() if name is not None}
 
 
 def own_columns(kind, columns):
@@ -216,34 +180,23 @@ class Collection:
 
     Parameters
     ----------
-    columns : dict
-        Role -> column name.
-    separator : str or None
-        Between the topics of a string.
-    tokens : dict
-        How texts are split (see `odl.text.tokens`).
-    cleaner : odl.text.cleaning.Cleaning
-    min_words : int
-        Tokens that a document has at least; others are left out.
-    shingler : odl.text.shingles.Shingler, optional
-        Keeps what near-duplicates are told by.
-    dates : str, optional
-        As in `odl.corpora.fields.parse_time`.
-    meaning : odl.text.encoder.Encoder, optional
-        Makes the vectors of the texts.
-    kept : int
-        Characters of each text that are kept.
-    ids : Register
+    options : dict
+        As of `read`, checked.
     """
 
-    def __init__(self, columns, separator, tokens, cleaner, min_words, shingler, dates, meaning, kept, ids):
-        self.columns, self.separator, self.tokens, self.counted = columns, separator, tokens, tally(tokens)
-        self.cleaner, self.min_words, self.dropped, self.shingler = cleaner, min_words, {}, shingler
-        self.dates, self.meaning, self.ids = dates, meaning, ids
-        self.splitter = Splitter() if cleaner.boilerplate else None
-        self.topics, self.titles, self.files, self.urls = [], [], [], []
-        self.texts, self.kept = [], kept
-        self.times, self.vectors, self.n_dimensions = array("q"), [], None
+    def __init__(self, options):
+        self.columns, self.separator = columns_of(options), options.get("separator", ";")
+        self.min_words, self.kept = options.get("min_words", 0), options.get("keep_text", 0)
+        self.dates = options.get("dates")
+        self.tokens, self.cleaner = token_options(options.get("tokens")), cleaning.Cleaning(options.get("clean"))
+        self.counted, self.meaning = tally(self.tokens), encoder.encoder_of(options.get("vectors"))
+        if self.meaning and "vector" in self.columns:
+            raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
+        self.shingler = Shingler() if options.get("duplicates") else None
+        self.splitter = Splitter() if self.cleaner.boilerplate else None
+        self.ids = Register(options.get("changed", "keep"))
+        self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
+        self.times, self.vectors, self.n_dimensions, self.dropped = array("q"), [], None, {}
 
     def add_file(self, name, path, form):
         """Append the documents of one file."""

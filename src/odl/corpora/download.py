@@ -4,7 +4,7 @@ The registry (data/corpora.csv) has one row a file. `sha256` holds the accepted 
 ``unknown`` among them says that the sum of the canonical archive is not known, so that whatever
 whole archive comes from there is taken and the reader checks what is in it. `route` is
 ``download`` (the address is the file; of several, separated by spaces, the first that answers),
-``build`` (it is made from what is at the addresses, by `odl.corpora.originals`; ``{a,b}`` in an
+``build`` (it is made from what is at the addresses, by the reader's `ORIGINALS`; ``{a,b}`` in an
 address stands for one address each) or ``mirror`` (the address only says where it comes from).
 """
 
@@ -26,6 +26,7 @@ from odl.files.storage import replacing, sha256_of
 REGISTRY = "data/corpora.csv"
 COLUMNS = ("corpus", "folder", "file", "url", "sha256", "route", "tried", "licence", "citation")
 UNKNOWN = "unknown"
+BUILT = "made of its originals"
 CHUNK = 1 << 18
 BUSY = {408, 425, 429, 500, 502, 503, 504}  # worth another attempt
 LASTING = (socket.gaierror, ssl.SSLCertVerificationError)  # not worth one: unknown host, wrong certificate
@@ -105,34 +106,26 @@ def download(
         Saying what each source answered, and how to set a mirror or place the file by hand.
     """
     row = _find(folder_file, _rows(registry))
-    accepted = row["sha256"].split()
-    show = progress or (lambda line: None)
+    accepted, fetching = row["sha256"].split(), Fetching(progress or (lambda line: None), retries, wait, timeout)
     if os.path.isfile(output) and sha256_of(output) in accepted:
-        show(f"{folder_file}: already there")
+        fetching.show(f"{folder_file}: already there")
         return
-    mirror = mirror or os.environ.get("ODL_MIRROR") or ""
-    patience = {"retries": retries, "wait": wait, "timeout": timeout}
-    sources = [(_mirrored(mirror, folder_file), False)] if mirror else []
-    if row["route"] == "download":
-        sources += [(url, UNKNOWN in accepted) for url in row["url"].split()]
-    elif row["route"] == "build":
-        sources += [(row["url"], None)]
-    answers = []
+    mirror, answers = mirror or os.environ.get("ODL_MIRROR") or "", []
+    sources = [_mirrored(mirror, folder_file)] if mirror else []
+    sources += row["url"].split() if row["route"] == "download" else [BUILT] if row["route"] == "build" else []
     with replacing(output) as part:
-        for source, any_sum in sources:
+        for source in sources:
             try:
-                if any_sum is None:
-                    _build(folder_file, source, part, show, patience)
+                if source == BUILT:
+                    _build(row, part, fetching)
                 else:
-                    fetch(source, part, show, **patience)
-                    _check(part, folder_file, accepted, any_sum)
+                    fetching.fetch(source, part)
+                    _check(part, row["file"], accepted, UNKNOWN in accepted and source in row["url"].split())
             except (Refused, DataError) as refusal:
-                where = "made of its originals" if any_sum is None else source
-                answers.append(f"{where}: {refusal}")
-                show(f"{folder_file}: {answers[-1]}")
+                answers.append(f"{source}: {refusal}")
+                fetching.show(f"{folder_file}: {answers[-1]}")
                 continue
-            origin = "made of its originals" if any_sum is None else f"from {source}"
-            show(f"{folder_file}: {os.path.getsize(part)} bytes, {origin}, checked")
+            fetching.show(f"{folder_file}: {os.path.getsize(part)} bytes, {source}, checked")
             return
         raise _failure(folder_file, output, row, answers)
 
@@ -174,14 +167,14 @@ def _failure(folder_file, output, row, answers):
     )
 
 
-def _check(part, folder_file, accepted, any_sum):
+def _check(part, name, accepted, any_sum):
     """Refuse a file that is not the one wanted."""
     digest = sha256_of(part)
     if digest in accepted:
         return
     if not any_sum:
         raise Refused(f"another file, with sha256 {digest}")
-    _check_whole(part, folder_file)  # not an error page, not half an archive; the reader checks the rest
+    _check_whole(part, name)  # not an error page, not half an archive; the reader checks the rest
 
 
 def _check_whole(path, name):
@@ -205,22 +198,21 @@ def _check_whole(path, name):
         raise Refused(f"no whole {form} file ({error})") from error
 
 
-def _build(folder_file, addresses, part, show, patience):
+def _build(row, part, fetching):
     """Fetch the originals of a file and make it of them."""
-    from odl.corpora.originals import BUILDERS  # heavy, and seldom needed
+    from odl import corpora
 
-    urls = [url for address in addresses.split() for url in _expanded(address)]
+    urls = [url for address in row["url"].split() for url in _expanded(address)]
     with tempfile.TemporaryDirectory(prefix=".originals.", dir=os.path.dirname(part)) as folder:
-        paths = []
-        for number, url in enumerate(urls, start=1):
-            show(f"{folder_file}: original {number} of {len(urls)}, {url}")
-            paths.append(os.path.join(folder, url.rpartition("/")[2]))
+        paths = [os.path.join(folder, url.rpartition("/")[2]) for url in urls]
+        for number, (url, path) in enumerate(zip(urls, paths, strict=True), start=1):
+            fetching.show(f"{row['file']}: original {number} of {len(urls)}, {url}")
             try:
-                fetch(url, paths[-1], show, **patience)
-                _check_whole(paths[-1], url)
+                fetching.fetch(url, path)
+                _check_whole(path, url)
             except Refused as refusal:
                 raise Refused(f"original {url}: {refusal}") from refusal
-        BUILDERS[folder_file](paths, part)
+        corpora.readers()[row["corpus"]].ORIGINALS[row["file"]](paths, part)
 
 
 def _expanded(address):
@@ -234,113 +226,60 @@ class Refused(Exception):
     """This source will not do; another attempt would end the same way."""
 
 
-def fetch(source, part, show, retries, wait, timeout):
-    """Copy a source to `part`, resuming where that is possible."""
-    with open(part, "wb"):
-        pass  # nothing of an earlier source may stay
-    transfer = _Transfer(source, part, show)
-    if "://" not in source or source.lower().startswith("file://"):
-        transfer.copy()
-        return
-    for attempt in range(retries + 1):
-        if attempt:
-            pause = min(wait * 2 ** (attempt - 1), 60.0)
-            show(f"{source}: {transfer.trouble}; attempt {attempt + 1} of {retries + 1} in {pause:g} s")
-            time.sleep(pause)
-        if transfer.attempt(timeout):
-            return
-    raise Refused(f"{transfer.trouble}, after {retries + 1} attempts")
+class Fetching:
+    """How sources are copied to files: what shows progress, and how long a failure that may pass is waited for."""
 
+    def __init__(self, show, retries, wait, timeout):
+        self.show, self.retries, self.wait, self.timeout = show, retries, wait, timeout
 
-class _Transfer:
-    """One source being copied to one file, over as many attempts as it takes."""
+    def fetch(self, source, part):
+        """Copy a source to `part`."""
+        for attempt in range(self.retries + 1):
+            try:
+                with self._opened(source) as stream, open(part, "wb") as file:
+                    self._pour(source, stream, file)
+                return
+            except urllib.error.HTTPError as error:
+                error.close()
+                trouble, passing = f"HTTP {error.code} {error.reason}".strip(), error.code in BUSY
+            except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
+                reason = getattr(error, "reason", error)
+                late = isinstance(reason, TimeoutError)
+                trouble = (
+                    "no answer in time" if late else getattr(reason, "strerror", None) or str(reason) or repr(reason)
+                )
+                passing = "://" in source and isinstance(reason, HTTPException | OSError)
+                passing = passing and not isinstance(reason, LASTING)
+            if not passing:
+                raise Refused(trouble)
+            if attempt < self.retries:
+                pause = min(self.wait * 2**attempt, 60.0)
+                self.show(f"{source}: {trouble}; attempt {attempt + 2} of {self.retries + 1} in {pause:g} s")
+                time.sleep(pause)
+        raise Refused(f"{trouble}, after {self.retries + 1} attempts")
 
-    def __init__(self, source, part, show):
-        self.source, self.part, self.show = source, part, show
-        self.trouble, self.validator, self.resumes = "", None, True
-        self.started = self.shown = time.monotonic()
+    def _opened(self, source):
+        """Open a local file or an address of the web; redirects lead to such addresses only."""
+        if "://" not in source:
+            return open(source, "rb")
+        scheme = source.split("://")[0].lower()
+        if scheme == "file":
+            return open(urllib.request.url2pathname(urllib.parse.urlsplit(source).path), "rb")
+        if scheme not in ("http", "https"):
+            raise Refused(f"{scheme} is not fetched")
+        request = urllib.request.Request(source, headers={"Accept-Encoding": "identity", "User-Agent": "odl"})
+        return urllib.request.urlopen(request, timeout=self.timeout)
 
-    def copy(self):
-        """Copy a local file."""
-        path = self.source
-        if "://" in path:
-            path = urllib.request.url2pathname(urllib.parse.urlsplit(path).path)
-        try:
-            with open(path, "rb") as stream, open(self.part, "wb") as file:
-                self._pour(stream, file, os.path.getsize(path))
-        except OSError as error:
-            raise Refused(error.strerror or str(error)) from error
-
-    def attempt(self, timeout):
-        """Return whether the file is whole now; otherwise `trouble` says why not."""
-        offset = os.path.getsize(self.part)
-        request = urllib.request.Request(self.source, headers={"Accept-Encoding": "identity", "User-Agent": "odl"})
-        if offset and self.resumes:
-            request.add_header("Range", f"bytes={offset}-")
-            if self.validator:
-                request.add_header("If-Range", self.validator)
-        try:
-            with _opener().open(request, timeout=timeout) as response:
-                return self._receive(response, offset)
-        except urllib.error.HTTPError as error:
-            error.close()
-            self.trouble = f"HTTP {error.code} {error.reason}".strip()
-            if error.code == 416:  # the file has changed or is whole: start again
-                os.truncate(self.part, 0)
-            elif error.code not in BUSY:
-                raise Refused(self.trouble) from error
-        except (HTTPException, OSError, ValueError) as error:  # URLError is an OSError
-            reason = getattr(error, "reason", error)
-            self.trouble = "no answer in time" if isinstance(reason, TimeoutError) else str(reason) or repr(reason)
-            if not isinstance(reason, HTTPException | OSError) or isinstance(reason, LASTING):
-                raise Refused(self.trouble) from error
-        return False
-
-    def _receive(self, response, offset):
-        """Write what the server sends; the rest from `offset` on, or all of it."""
-        partial = response.status == 206
-        if partial and not response.headers.get("Content-Range", "").startswith(f"bytes {offset}-"):
-            self.trouble = "the server sent another part than it was asked for"
-            self.resumes = False
-            return False
-        etag = response.headers.get("ETag")
-        strong = etag if etag and not etag.startswith("W/") else None
-        self.validator = strong or response.headers.get("Last-Modified")
-        length = response.headers.get("Content-Length")
-        total = int(length) + (offset if partial else 0) if length and length.isdigit() else None
-        with open(self.part, "ab" if partial else "wb") as file:
-            self._pour(response, file, total)
-        size = os.path.getsize(self.part)
-        if total is not None and size != total:
-            self.trouble = f"the connection ended after {size} of {total} bytes"
-            return False
-        return True
-
-    def _pour(self, stream, file, total):
+    def _pour(self, source, stream, file):
+        """Copy what comes, and show it at most every five seconds."""
+        length = getattr(stream, "headers", {}).get("Content-Length")
+        total = int(length) if length and length.isdigit() else None
         read = getattr(stream, "read1", stream.read)  # read1 returns what has come, so a slow server shows
+        started = shown = time.monotonic()
         while block := read(CHUNK):
             file.write(block)
-            if time.monotonic() - self.shown >= 5:
-                self.shown = time.monotonic()
-                self._report(file.tell(), total)
-
-    def _report(self, done, total):
-        rate = done / 1e6 / max(self.shown - self.started, 1e-9)
-        share = f" of {total} bytes ({100 * done // total} %)" if total else " bytes"
-        self.show(f"{self.source}: {done}{share}, {rate:.2f} MB/s")
-
-
-def _opener():
-    """Return an opener that knows http and https only, redirects included."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler,
-        urllib.request.UnknownHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPRedirectHandler,
-        urllib.request.HTTPErrorProcessor,
-    ):
-        opener.add_handler(handler())
-    return opener
+            if (now := time.monotonic()) - shown >= 5:
+                shown, rate = now, file.tell() / 1e6 / (now - started)
+                self.show(f"{source}: {file.tell()} of {total or 'unknown'} bytes, {rate:.2f} MB/s")
+        if total is not None and file.tell() != total:
+            raise OSError(f"the connection ended after {file.tell()} of {total} bytes")

@@ -15,7 +15,7 @@ from odl.corpora.checks import COLUMNS, LONGEST_LINE, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
 from odl.corpora.fields import clean
 from odl.corpora.mailfeeds import feed_rows, mail_rows
-from odl.errors import ConfigError, DataError
+from odl.errors import DataError
 from odl.files import listing
 
 DELIMITERS = ";\t|,"
@@ -220,13 +220,6 @@ def _header(path, fields):
         double = Counter(fields).most_common(1)[0][0]
         raise DataError(f"{path} has two columns {double!r}", "different names in its first line", "rename one")
     return fields
-
-
-def check_delimiter(delimiter):
-    """Refuse a delimiter that is not one character."""
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
-        raise ConfigError(f"delimiter is {delimiter!r}", "one character", "correct it")
-    return delimiter
 
 
 def _text_row(file, path, name, encoding, times=None):

@@ -5,18 +5,21 @@ Source: http://qwone.com/~jason/20Newsgroups/; the table of dates was made from 
 """
 
 import csv
+import gzip
 import io
 import re
+from datetime import UTC, datetime
+from email.utils import mktime_tz, parsedate_tz
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_sources, lines, opening, tar_members, unpacked_text
-from odl.errors import ConfigError, DataError, check_options
-from odl.files.documents import Documents, one_line
+from odl.corpora.checks import FETCH, check_content, documents_of, lines, opening, tar_members, unpacked_text
+from odl.errors import DataError
 from odl.text import encoder
-from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
+from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "20news"
+FILES = ("20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz")
 OPTIONS = {
     "tokens": TOKENS_SCHEMA,
     "quotes": {"type": "boolean"},
@@ -24,10 +27,13 @@ OPTIONS = {
     "vectors": encoder.SCHEMA,
 }
 
-EXPECTED = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
+KNOWN = {"number of documents": 18846, "number of training posts": 11314, "number of newsgroups": 20}
+N_POSTS = 19997  # of the original
 MEMBER = re.compile(r"20news-bydate-(train|test)/([^/]+)/(\d{1,9})$")
 # Its header says "19 Apr 93 16:15:19 +3000"; the site is near Moscow, so +0300 is meant.
 CORRECTED = {"sci.med/58983": "1993-04-19T13:15:19Z"}
+POST = re.compile(r"([^/]+)/(\d{1,9})$")
+FARTHEST_ZONE = 24 * 3600  # one header has +1700, taken at its word, one +3000
 QUOTED = re.compile(r"^[ \t]*[>|:].*$|^.*(?:writes in|writes:|wrote:|says:|said:|In article <.*)[ \t]*$", re.MULTILINE)
 
 
@@ -55,21 +61,7 @@ def read(sources, options):
     DataError
         If a file is damaged or incomplete, or a post has no date.
     """
-    check_options(READER, options, OPTIONS)
-    quotes = options.get("quotes", True)
-    if not isinstance(quotes, bool):
-        raise ConfigError(f"quotes is {quotes!r}", "true or false", "correct it")
-    part = options.get("part", "post")
-    if part not in ("post", "subject"):
-        raise ConfigError(f"part is {part!r}", "'post' or 'subject'", "correct it")
-    tokens = token_options(options.get("tokens"))
-    meaning = encoder.encoder_of(options.get("vectors"))
-    archive, table = check_sources("20news", sources, ["20news-bydate.tar.gz", "20news-bydate-dates.tsv.gz"])
-    return to_documents(archive, table, tokens, quotes, EXPECTED, part, meaning)
-
-
-def to_documents(archive, table, tokens, quotes, expected, part="post", meaning=None):
-    """Read the two files; `expected` holds the numbers to check."""
+    archive, table = sources
     times, posts = read_dates(table), []
     for name, data in tar_members(archive):
         match = MEMBER.search(name)
@@ -79,26 +71,26 @@ def to_documents(archive, table, tokens, quotes, expected, part="post", meaning=
                 raise DataError(f"{table} has no date for {group}/{number}", "one for each post", FETCH)
             posts.append((split == "test", group, int(number), times[group, number], *split_post(data)))
     posts.sort(key=lambda post: post[:3])
-    found = {
+    counted = {
         "number of documents": len(posts),
         "number of training posts": sum(not post[0] for post in posts),
         "number of newsgroups": len({post[1] for post in posts}),
     }
-    check_content(archive, found, expected)
-    texts = (
-        subject if part == "subject" else f"{subject}\n{body if quotes else QUOTED.sub('', body)}"
-        for *_, subject, body in posts
+    check_content(archive, counted, KNOWN)
+    return documents_of(
+        (
+            (f"{group}/{number}", time, (group,), subject, text_of(subject, body, options))
+            for _, group, number, time, subject, body in posts
+        ),
+        options,
     )
-    counts, vocabulary = count_words(meaning.through(texts) if meaning else texts, tokens)
-    return Documents(
-        counts=counts,
-        vocabulary=vocabulary,
-        ids=[f"{group}/{number}" for _, group, number, *_ in posts],
-        times=np.array([post[3] for post in posts], dtype=np.int64),
-        topics=[(post[1],) for post in posts],
-        titles=[one_line(post[4]) for post in posts],
-        vectors=meaning.vectors() if meaning else None,
-    )
+
+
+def text_of(subject, body, options):
+    """Return the part of a post that is asked for."""
+    if options.get("part") == "subject":
+        return subject
+    return f"{subject}\n{body if options.get('quotes', True) else QUOTED.sub('', body)}"
 
 
 def read_dates(path):
@@ -114,7 +106,56 @@ def read_dates(path):
 
 def split_post(data):
     """Return (subject, body) of a post's bytes, line breaks made equal."""
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="latin-1").read()
-    head, _, body = text.partition("\n\n")
-    subject = re.search(r"^Subject:[ \t]*(.*(?:\n[ \t].*)*)", head, re.MULTILINE | re.IGNORECASE)
-    return (subject[1] if subject else ""), body
+    head, _, body = io.TextIOWrapper(io.BytesIO(data), encoding="latin-1").read().partition("\n\n")
+    return header(head, "Subject"), body
+
+
+def header(head, name):
+    """Return a header's value, or ""."""
+    match = re.search(rf"^{name}:[ \t]*(.*(?:\n[ \t].*)*)", head, re.MULTILINE | re.IGNORECASE)
+    return match[1] if match else ""
+
+
+def dates(paths, output):
+    """Write the table of posting dates from 20news-19997.tar.gz.
+
+    Parameters
+    ----------
+    paths : list of path-like
+        The one archive, posts as ``.../newsgroup/number``.
+    output : path-like
+        The table to write, packed by gzip; ``date_utc`` is empty where the header holds no date
+        that can be.
+
+    Raises
+    ------
+    DataError
+        If the archive is damaged or does not hold all posts.
+    """
+    (path,) = paths
+    rows = []
+    for name, data in tar_members(path):
+        match = POST.search(name)
+        if match:
+            head = data.decode("latin-1").replace("\r\n", "\n").partition("\n\n")[0]
+            date, message = (" ".join(header(head, name).split()) for name in ("Date", "Message-ID"))
+            rows.append(["", match[1], match[2], utc(date), date, message])
+    check_content(path, {"number of posts": len(rows)}, {"number of posts": N_POSTS})
+    rows.sort(key=lambda row: (row[1], int(row[2])))
+    rows.insert(0, ["split", "newsgroup", "id", "date_utc", "date_header", "message_id"])
+    with open(output, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+        packed.write("".join("\t".join(row) + "\n" for row in rows).encode("utf-8"))
+
+
+def utc(date):
+    """Return a Date header as YYYY-MM-DDTHH:MM:SSZ, or "" where it is none or its zone cannot be."""
+    parsed = parsedate_tz(date)
+    if parsed is None or abs(parsed[9] or 0) > FARTHEST_ZONE:
+        return ""
+    try:
+        return datetime.fromtimestamp(mktime_tz(parsed), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+ORIGINALS = {FILES[1]: dates}

@@ -3,20 +3,22 @@
 Source: G. Heinrich's "NIPS0-12 test collection" (2011), from S. Roweis' nips12raw.
 """
 
+import io
 from itertools import chain
 
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import FETCH, check_content, check_sources, opening, tar_members
-from odl.errors import DataError, check_options
+from odl.corpora.checks import FETCH, FLOOR, check_content, opening, tar_members
+from odl.errors import DataError
 from odl.files.documents import Documents, one_line
 
 READER = "nips"
+FILES = ("nips_0-12.tar.gz",)
 OPTIONS = {}
 
-FILES = ("nips.corpus", "nips.docnames", "nips.docs", "nips.labels", "nips.labels.key", "nips.vocab", "nips.vols")
-EXPECTED = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}
+MEMBERS = ("nips.corpus", "nips.docnames", "nips.docs", "nips.labels", "nips.labels.key", "nips.vocab", "nips.vols")
+KNOWN = {"number of documents": 1740, "number of terms": 13649, "sum of counts": 2301375}
 UNLABELLED = "Uncategorised"
 
 
@@ -42,27 +44,26 @@ def read(sources, options):
     DataError
         If the archive is damaged or incomplete.
     """
-    check_options(READER, options, OPTIONS)
-    (path,) = check_sources("nips", sources, ["nips_0-12.tar.gz"])
+    (path,) = sources
     documents = to_documents(path)
-    found = {
+    counted = {
         "number of documents": len(documents),
         "number of terms": len(documents.vocabulary),
         "sum of counts": int(documents.counts.sum()),
     }
-    check_content(path, found, EXPECTED)
+    check_content(path, counted, KNOWN)
     return documents
 
 
 def to_documents(path):
     """Read an archive of the collection's files."""
     lines = {}
-    for name, data in tar_members(path, FILES.__contains__):
+    for name, data in tar_members(path, MEMBERS.__contains__):
         lines[name.rpartition("/")[2]] = data.decode("latin-1").split("\n")
-    missing = [name for name in FILES if name not in lines]
+    missing = [name for name in MEMBERS if name not in lines]
     if missing:
         raise DataError(f"{path} holds no {', '.join(missing)}", "the files of the NIPS0-12 collection", FETCH)
-    for name in FILES:  # every file ends with a line break, nips.corpus with an empty line as well
+    for name in MEMBERS:  # every file ends with a line break, nips.corpus with an empty line as well
         while lines[name] and not lines[name][-1].strip():
             lines[name].pop()
     with opening(path, "the files of the NIPS0-12 collection"):
@@ -93,3 +94,40 @@ def parse_counts(lines, n_terms):
     ):
         raise ValueError("nips.corpus names a term that nips.vocab lacks, or a negative count")
     return sparse.csr_array((pairs[:, 1].astype(np.int32), pairs[:, 0], indptr), shape=(len(rows), n_terms))
+
+
+def archive(paths, output):
+    """Write a tar.gz of the files that are read, from nips-corpus-20111211.zip.
+
+    Raises
+    ------
+    DataError
+        If the archive is damaged or lacks a file.
+    """
+    import gzip
+    import tarfile
+    import zipfile
+
+    (path,) = paths
+    members = {}
+    with opening(path, "a zip archive"), zipfile.ZipFile(path) as original:
+        for name in original.namelist():
+            bare = name.rpartition("/")[2]
+            if bare in MEMBERS and bare not in members:
+                if original.getinfo(name).file_size > FLOOR:
+                    raise ValueError(f"{name} claims {original.getinfo(name).file_size} bytes")
+                members[bare] = original.read(name)
+    if missing := [name for name in MEMBERS if name not in members]:
+        raise DataError(f"{path} holds no {', '.join(missing)}", "the NIPS0-12 test collection", "fetch the original")
+    with (
+        open(output, "wb") as file,
+        gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as packing,
+    ):
+        for name in sorted(members):
+            member = tarfile.TarInfo(f"nips_0-12/{name}")
+            member.size = len(members[name])
+            packing.addfile(member, io.BytesIO(members[name]))
+
+
+ORIGINALS = {FILES[0]: archive}

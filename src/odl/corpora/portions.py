@@ -40,7 +40,7 @@ def write(output, sources, options, first, last):
     -------
     Documents
     """
-    gathered, form = collection.begin(options)
+    form, gathered = collection.form_of(options), collection.Collection(options)
     files = find_files(sources, form.kind)
     places = [Path(path) for _, path in files]
     if Path(first) not in places or Path(last) not in places:
@@ -94,7 +94,7 @@ def join(output, paths, sources, options):
     if len(lengths - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)
-    found = _joined(shares, cleaning.cleaner_names(options.get("clean")))
+    found = _joined(shares, cleaning.Cleaning(options.get("clean")).names)
     collection.check_held(found, options)
     found.repeats = ids.repeats()
     docs.write(output, found, digests=np.concatenate(digests), reader=collection.READER)

@@ -9,12 +9,12 @@ import re
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, check_sources, opening, tar_members
-from odl.errors import DataError, check_options
-from odl.files.documents import Documents, one_line
-from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
+from odl.corpora.checks import FETCH, check_content, documents_of, opening, tar_members
+from odl.errors import DataError
+from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "reuters21578"
+FILES = ("reuters21578.tar.gz",)
 OPTIONS = {"tokens": TOKENS_SCHEMA}
 
 N_DOCUMENTS = 21578
@@ -52,38 +52,23 @@ def read(sources, options):
     DataError
         If the archive is damaged, incomplete, or an edited copy.
     """
-    check_options(READER, options, OPTIONS)
-    tokens = token_options(options.get("tokens"))
-    (path,) = check_sources("reuters21578", sources, ["reuters21578.tar.gz"])
-    return to_documents(path, tokens)
-
-
-def to_documents(path, tokens, n_documents=N_DOCUMENTS, first_file_md5=FIRST_FILE_MD5):
-    """Read an archive of SGML files that should hold the given number of documents."""
+    (path,) = sources
     files = {}
     for name, data in tar_members(path, re.compile(r"reut2-\d{3}\.sgm").fullmatch):
         files[name.rpartition("/")[2]] = data
     digest = hashlib.md5(files.get("reut2-000.sgm", b""), usedforsecurity=False).hexdigest()
-    if digest != first_file_md5:
+    if digest != FIRST_FILE_MD5:
         raise DataError(
             f"{path} holds a reut2-000.sgm with md5 {digest}" if files else f"{path} holds no reut2-*.sgm",
-            f"the original with md5 {first_file_md5}",
+            f"the original with md5 {FIRST_FILE_MD5}",
             FETCH,
         )
     with opening(path, "the original SGML"):
         parsed = [document for name in sorted(files) for document in parse(path, files[name].decode("latin-1"))]
-    ids = [newid for newid, *_ in parsed]
-    found = {"number of documents": len(ids), "set of NEWIDs complete": set(ids) == set(range(1, len(ids) + 1))}
-    check_content(path, found, {"number of documents": n_documents, "set of NEWIDs complete": True})
-    counts, vocabulary = count_words((text for *_, text in parsed), tokens)
-    return Documents(
-        counts=counts,
-        vocabulary=vocabulary,
-        ids=[str(newid) for newid in ids],
-        times=np.array([time for _, time, *_ in parsed], dtype=np.int64),
-        topics=[topics for _, _, topics, *_ in parsed],
-        titles=[one_line(title) for *_, title, _ in parsed],
-    )
+    numbers = [newid for newid, *_ in parsed]
+    counted = {"number of documents": len(parsed), "set of NEWIDs complete": {*numbers} == {*range(1, len(parsed) + 1)}}
+    check_content(path, counted, {"number of documents": N_DOCUMENTS, "set of NEWIDs complete": True})
+    return documents_of(((str(newid), *fields) for newid, *fields in parsed), options)
 
 
 def parse(path, sgml):

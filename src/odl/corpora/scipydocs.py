@@ -11,15 +11,14 @@ import importlib.util
 import inspect
 import os
 
-import numpy as np
-
-from odl.corpora.checks import check_sources
-from odl.errors import ConfigError, DataError, check_options
-from odl.files.documents import NO_TIME, Documents, one_line
+from odl.corpora.checks import documents_of
+from odl.errors import ConfigError, DataError
+from odl.files.documents import NO_TIME
 from odl.text import encoder
-from odl.text.tokens import TOKENS_SCHEMA, count_words, token_options
+from odl.text.tokens import TOKENS_SCHEMA
 
 READER = "scipydocs"
+FILES = ()
 OPTIONS = {
     "packages": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
     "min_words": {"type": "integer", "minimum": 1},
@@ -60,49 +59,34 @@ def read(sources, options):
     ConfigError, DataError
         If an option is wrong, or a package is not installed as Python source.
     """
-    check_options(READER, options, OPTIONS)
-    check_sources("scipydocs", sources, [])
-    tokens, meaning = token_options(options.get("tokens")), encoder.encoder_of(options.get("vectors"))
-    packages, min_words = options.get("packages", list(PACKAGES)), options.get("min_words", 40)
-    if not isinstance(packages, list) or not packages:
-        raise ConfigError(f"packages is {packages!r}", "a list of names", "correct it")
-    if not isinstance(min_words, int) or min_words < 1:
-        raise ConfigError(f"min_words is {min_words!r}", "a whole number from 1", "correct it")
-    found = collect(packages, min_words)
-    ids = sorted(found)
-    texts = (found[name][1] for name in ids)
-    counts, vocabulary = count_words(meaning.through(texts) if meaning else texts, tokens)
-    return Documents(
-        counts=counts,
-        vocabulary=vocabulary,
-        ids=ids,
-        times=np.full(len(ids), NO_TIME),
-        topics=[(found[name][0],) for name in ids],
-        titles=[one_line(f"{name}: {first_paragraph(found[name][1])}") for name in ids],
-        vectors=meaning.vectors() if meaning else None,
+    named = collect(options.get("packages", PACKAGES), options.get("min_words", 40))
+    records = (
+        (name, NO_TIME, (topic,), f"{name}: {first_paragraph(text)}", text)
+        for name, (topic, text) in sorted(named.items())
     )
+    return documents_of(records, options)
 
 
 def collect(packages, min_words):
     """Return {id: (topic, docstring)} of the packages, exact duplicates dropped."""
-    found = {}
+    named = {}
     for package in packages:
         for top, folder in package_folders(package).items():
             for module, path in modules(top, folder):
                 for name, text in docstrings(module, path):
                     if len(text.split()) >= min_words:
-                        found[unused(name, found)] = (topic_of(module), text)
-    if not found:
+                        named[unused(name, named)] = (topic_of(module), text)
+    if not named:
         raise DataError(f"no docstring of {min_words} words in {packages}", "at least one", "name other packages")
     first = {}
-    for name in sorted(found):
-        first.setdefault(found[name][1], name)
-    return {name: found[name] for name in first.values()}
+    for name in sorted(named):
+        first.setdefault(named[name][1], name)
+    return {name: named[name] for name in first.values()}
 
 
 def package_folders(name):
     """Return {import name: folder} of a top-level package, or of the packages of a distribution."""
-    if not isinstance(name, str) or not name or "." in name:
+    if "." in name:
         raise ConfigError(f"the package {name!r}", "names such as 'scipy' or 'scikit-learn'", "correct the name")
     spec = importlib.util.find_spec(name)  # does not execute a top-level package
     if spec is not None and spec.submodule_search_locations:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import check_sources
-from odl.errors import ConfigError, check_options
 from odl.files.documents import Documents
 
 READER = "simulation"
+FILES = ()
 DEFAULTS = {"documents": 10000, "days": 10, "words": 40, "own": 0.2, "seed": 0}
 OPTIONS = {
     **{name: {"type": "integer", "minimum": least} for name, least in (("documents", 1), ("days", 6), ("words", 1))},
@@ -55,30 +54,22 @@ def read(sources: Sequence, options: Mapping[str, Any]) -> Documents:
     Examples
     --------
     >>> from odl import corpora
-    >>> held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    >>> sorted({topics[0].split("-")[0] for topics in held.topics})
+    >>> documents = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> sorted({topics[0].split("-")[0] for topics in documents.topics})
     ['drifting', 'entering', 'returning', 'splitting', 'steady']
     """
-    check_options(READER, options, OPTIONS)
-    check_sources(READER, sources, [])
     settings = {**DEFAULTS, **options}
-    for name, value in settings.items():
-        least, whole = OPTIONS[name]["minimum"], OPTIONS[name]["type"] == "integer"
-        fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        if not fits or not least <= value <= OPTIONS[name].get("maximum", value):
-            expected = f"a whole number from {least}" if whole else "a number from 0 to 1"
-            raise ConfigError(f"{name} is {value!r}", expected, "correct it")
-    return _made(np.random.default_rng(settings["seed"]), settings)
+    return _drawn_stream(np.random.default_rng(settings["seed"]), settings)
 
 
-def _made(rng, settings):
+def _drawn_stream(rng, settings):
     """Draw topics, then documents day by day."""
     topics = [topic for kind, number in KINDS.items() for topic in _topics(rng, kind, number, settings["days"])]
     law = 1.0 / np.arange(1, TERMS + 1)
     language, local = np.cumsum(law / law.sum()), np.cumsum(_local())
     per_day = -(-settings["documents"] // settings["days"])
     days = np.arange(settings["documents"]) // per_day
-    rows, columns, chosen = [], [], []
+    rows, columns, names = [], [], []
     for row, day in enumerate(days):
         there = [topic for topic in topics if topic["there"][day]]
         topic = there[rng.integers(len(there))]
@@ -87,7 +78,7 @@ def _made(rng, settings):
         words = topic["words"][day][np.searchsorted(local, rng.random(own))]
         columns.append(np.concatenate([words, np.searchsorted(language, rng.random(length - own))]))
         rows.append(np.full(length, row))
-        chosen.append(topic["names"])
+        names.append(topic["names"])
     where = np.concatenate(rows), np.minimum(np.concatenate(columns), TERMS - 1)
     counts = sparse.csr_array((np.ones(len(where[0]), dtype=np.int64), where), shape=(len(days), TERMS))
     return Documents(
@@ -95,8 +86,8 @@ def _made(rng, settings):
         vocabulary=[f"w{column:05d}" for column in range(1, TERMS + 1)],
         ids=[f"sim-{row:06d}" for row in range(1, len(days) + 1)],
         times=START_MS + DAY_MS * days,
-        topics=chosen,
-        titles=[f"{names[0]}, day {day + 1}" for names, day in zip(chosen, days, strict=True)],
+        topics=names,
+        titles=[f"{name}, day {day + 1}" for (name, *_), day in zip(names, days, strict=True)],
     )
 
 
@@ -113,7 +104,7 @@ def _drawn(rng, number=OWN_TERMS):
 
 def _topics(rng, kind, number, days):
     """Return the topics of one kind: names, the days on which each is there, and its words on each day."""
-    found = []
+    topics = []
     for position in range(1, number + 1):
         name, words, there = f"{kind}-{position:02d}", _drawn(rng), np.ones(days, dtype=bool)
         daily = [words] * days
@@ -132,6 +123,6 @@ def _topics(rng, kind, number, days):
             halves = rng.permutation(OWN_TERMS) % 2
             for half, letter in enumerate("ab"):
                 own = np.where(halves == half, words, _drawn(rng))
-                found.append({"names": (f"{name}-{letter}", name), "there": ~there, "words": [own] * days})
-        found.append({"names": (name,), "there": there, "words": daily})
-    return found
+                topics.append({"names": (f"{name}-{letter}", name), "there": ~there, "words": [own] * days})
+        topics.append({"names": (name,), "there": there, "words": daily})
+    return topics

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from odl.corpora.matlab import documents_of, matrices
-from odl.errors import check_options
+from odl.corpora.reuters21578_cai import matrices, matrix_documents
 
 READER = "tdt2"
+FILES = ("TDT2_with_time.mat",)
 OPTIONS = {"min_documents": {"type": "integer", "minimum": 0}}
 
-FILE, SHA256 = "TDT2_with_time.mat", "077a9f839f7a56efe797c54de7a351f2a46e69161387aef76526aafe7d872576"
+SHA256 = "077a9f839f7a56efe797c54de7a351f2a46e69161387aef76526aafe7d872576"
 DAY_MS = 86_400_000
 
 
@@ -40,8 +40,7 @@ def read(sources, options):
     DataError
         If the file is another one.
     """
-    check_options(READER, options, OPTIONS)
-    (fea,) = matrices(READER, sources, FILE, SHA256, ["fea"])
+    (fea,) = matrices(*sources, *FILES, SHA256, ["fea"])
     return frequent(from_matrix(fea), options.get("min_documents", 0))
 
 
@@ -60,4 +59,4 @@ def from_matrix(fea):
     topics, dates = fea[:, n_terms:].toarray().T.tolist()
     days = [np.datetime64(f"1998-{date // 100:02d}-{date % 100:02d}", "D") for date in dates]
     times = np.array(days, dtype="datetime64[D]").astype(np.int64) * DAY_MS
-    return documents_of(fea[:, :n_terms], topics, times, "tdt2-{:05d}")
+    return matrix_documents(fea[:, :n_terms], topics, times, "tdt2-{:05d}")

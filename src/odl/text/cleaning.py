@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from odl.errors import ConfigError, check_options
 from odl.text.encoded import drop_encoded
 from odl.text.html import drop_html
 from odl.text.mailparts import drop_headers, drop_quotes, drop_signatures
@@ -29,17 +28,7 @@ SCHEMA = {
 
 
 def cleaner_names(clean: Any) -> list[str]:
-    """Return the names of the cleaners of an option that go over each text, in the order of `CLEANERS`.
-
-    Parameters
-    ----------
-    clean : list of str, dict or None
-        Names, or name -> whether it is applied.
-
-    Raises
-    ------
-    ConfigError
-        If it is something else, or a name is unknown.
+    """Return the names of an option, as `SCHEMA` allows it, of cleaners that are applied, in the order of `NAMES`.
 
     Examples
     --------
@@ -47,19 +36,8 @@ def cleaner_names(clean: Any) -> list[str]:
     >>> cleaner_names({"quotes": True, "html": True, "signatures": False})
     ['html', 'quotes']
     """
-    clean = {} if clean is None else clean
-    if isinstance(clean, list) and all(isinstance(name, str) for name in clean):
-        clean = dict.fromkeys(clean, True)
-    if not isinstance(clean, dict) or not all(isinstance(value, bool) for value in clean.values()):
-        expected = "a list of names, or a map of them to true or false, among " + ", ".join(NAMES)
-        raise ConfigError(f"clean is {clean!r}", expected, "correct it")
-    check_options("clean", clean, NAMES)
-    return [name for name in CLEANERS if clean.get(name)]
-
-
-def keeps_passages(clean):
-    """Say whether an option that `cleaner_names` took asks for boilerplate to be taken out."""
-    return CHAINED in clean and (isinstance(clean, list) or clean[CHAINED]) if clean else False
+    clean = dict.fromkeys(clean or (), True) if not isinstance(clean, dict) else clean
+    return [name for name in NAMES if clean.get(name)]
 
 
 class Cleaning:
@@ -87,7 +65,8 @@ class Cleaning:
     """
 
     def __init__(self, clean: Any = None) -> None:
-        self.names, self.boilerplate = cleaner_names(clean), keeps_passages(clean)
+        names = cleaner_names(clean)
+        self.names, self.boilerplate = [name for name in names if name != CHAINED], CHAINED in names
         self.taken = {name: array("i") for name in self.names}
 
     def apply(self, text: str) -> tuple:
@@ -106,10 +85,3 @@ class Cleaning:
     def removed(self) -> dict[str, np.ndarray]:
         """Return cleaner -> characters that it took out of each document."""
         return {name: np.array(taken, dtype=np.int32) for name, taken in self.taken.items()}
-
-
-def check_min_words(value):
-    """Return the fewest words that a document may have, refusing what is no whole number from 0."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(f"min_words is {value!r}", "a whole number from 0", "correct it")
-    return value

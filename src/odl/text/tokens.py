@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from odl.errors import ConfigError, check_options
+from odl.config.schema import check_map
+from odl.errors import ConfigError
 from odl.text import words
 from odl.text.stopwords import ENGLISH, LANGUAGES
 from odl.text.words import Words, fold_case
@@ -66,21 +67,14 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     True
     """
     tokens = {} if tokens is None else tokens
-    if not isinstance(tokens, dict):
-        raise ConfigError(f"tokens is {tokens!r}", "a mapping of " + ", ".join(TOKENS), "correct it")
-    check_options("tokens", tokens, TOKENS)
+    check_map(tokens, TOKENS_SCHEMA, "tokens")
     merged = {**TOKENS, **tokens}
-    if not isinstance(merged["lowercase"], bool):
-        raise ConfigError(f"tokens.lowercase is {merged['lowercase']!r}", "true or false", "correct it")
     try:
         groups = re.compile(merged["pattern"]).groups
-    except (re.error, TypeError) as error:
+    except re.error as error:
         raise ConfigError(
             f"tokens.pattern {merged['pattern']!r} does not compile ({error})", "a regular expression", "correct it"
         ) from error
-    for name, choices in {"tokeniser": TOKENISERS, "hangul": HANGUL}.items():
-        if merged[name] not in choices:
-            raise ConfigError(f"tokens.{name} is {merged[name]!r}", f"one of {', '.join(choices)}", "correct it")
     unused = "pattern" if merged["tokeniser"] == "words" else "hangul"
     if merged[unused] != TOKENS[unused]:
         given = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
@@ -88,7 +82,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     if groups > 1:
         raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
     stop = merged["stop_words"]
-    if stop not in (None, "english", *LANGUAGES) if stop is None or isinstance(stop, str) else not _words(stop):
+    if isinstance(stop, str) and stop not in ("english", *LANGUAGES):
         expected = f"'english', {', '.join(map(repr, LANGUAGES))}, null or a list of words"
         raise ConfigError(f"tokens.stop_words is {stop!r}", expected, "correct it")
     return merged
@@ -98,10 +92,6 @@ def with_words(tokens: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return tokenising options with the tokeniser ``words``, unless they name a tokeniser or a pattern."""
     tokens = {} if tokens is None else dict(tokens)
     return tokens if tokens.keys() & {"tokeniser", "pattern"} else {"tokeniser": "words"} | tokens
-
-
-def _words(value):
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def tally(tokens=None):

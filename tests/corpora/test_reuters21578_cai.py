@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from odl import corpora
-from odl.corpora import download, matlab, reuters21578_cai, tdt2
+from odl.corpora import download, reuters21578_cai, tdt2
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 from odl.files.storage import sha256_of
@@ -20,8 +20,9 @@ def milliseconds(day):
 @pytest.mark.parametrize("packed", [True, False])
 def test_matrices_are_those_of_the_known_file(tmp_path, packed):
     dense = np.array([[2, 0, 1], [0, 3, 12]], dtype=float)
-    savemat(tmp_path / "f.mat", {"fea": sparse.csc_array(dense), "gnd": [[1], [2]]}, do_compression=packed)
-    counts, classes = matlab.matrices("x", [tmp_path / "f.mat"], "f.mat", sha256_of(tmp_path / "f.mat"), ["fea", "gnd"])
+    path = tmp_path / "f.mat"
+    savemat(path, {"fea": sparse.csc_array(dense), "gnd": [[1], [2]]}, do_compression=packed)
+    counts, classes = reuters21578_cai.matrices(path, "f.mat", sha256_of(path), ["fea", "gnd"])
     assert counts.toarray().tolist() == dense.tolist() and counts.dtype == np.int32
     assert classes.toarray().tolist() == [[1], [2]]
 
@@ -38,7 +39,7 @@ def test_another_file_is_refused_before_it_is_read(tmp_path, monkeypatch, name):
 def test_the_known_files_are_those_of_the_registry(name):
     (row,) = download.files_of(name, ROOT / "data" / "corpora.csv")
     reader = corpora.readers()[name]
-    assert (row["file"], row["sha256"]) == (reader.FILE, reader.SHA256)
+    assert (row["file"], row["sha256"]) == (*reader.FILES, reader.SHA256)
 
 
 def test_tdt2_columns_are_counts_topic_and_date():
@@ -60,7 +61,7 @@ def test_tdt2_terms_of_few_documents_are_left_out_if_asked():
         assert frequent.vocabulary == [f"t{column + 1:05d}" for column in columns]
         assert np.array_equal(frequent.counts.toarray(), documents.counts.toarray()[:, columns])
         assert frequent.ids == documents.ids and frequent.topics == documents.topics
-    with pytest.raises(ConfigError, match="nearest: 'min_documents'"):
+    with pytest.raises(ConfigError, match="did you mean 'min_documents'"):
         corpora.read("tdt2", [], {"min_document": 5})
 
 

@@ -76,7 +76,7 @@ def join(output, paths, sources, options):
     -------
     Documents
     """
-    ids = collection.begin(options)[0].ids
+    ids = collection.Register(options.get("changed", "keep"))
     shares, digests, lengths = [], [], set()
     for path in paths:
         with storage.reading(path, KIND) as file:

@@ -588,6 +588,15 @@ class TestFeedback:
         (tmp_path / feedback.FILE).write_text("what,verdict\n=1+1,known\n")
         assert feedback.read(tmp_path) == (feedback.Entry("=1+1", "known"),)
 
+    def test_what_was_said_is_taken_back(self, tmp_path):
+        """Of a thing that nobody spoke of nothing is written, not even an empty table."""
+        assert feedback.remove(tmp_path, "topic:1") == [] and not (tmp_path / feedback.FILE).exists()
+        said = [feedback.Entry("topic:1", "muted", "grows"), feedback.Entry("d7", "follow", note="why")]
+        for entry in said:
+            feedback.add(tmp_path, entry)
+        assert feedback.remove(tmp_path, "topic:1") == said[:1]
+        assert feedback.read(tmp_path) == tuple(said[1:])
+
     @pytest.mark.parametrize(
         ("text", "reason"),
         [

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from odl.alerts.model import NONE, VERDICTS
-from odl.errors import DataError, ParameterError, StorageError
+from odl.errors import DataError, StorageError
 from odl.files import atomic, listing, storage
 from odl.files.documents import NO_TIME
 from odl.files.escaping import guarded, unguarded, visible
@@ -114,13 +114,31 @@ def add(folder, entry):
     DataError
         If the line, or one that is there, is wrong.
     """
-    check_entry(entry)
-    path = os.path.join(folder, FILE)
-    with atomic.locked(path) as alone:
+    _replace(folder, entry.what, [check_entry(entry)])
+    return os.path.join(folder, FILE)
+
+
+def remove(folder, what):
+    """Take what was said of something out of feedback.csv; return these lines, none where nothing was said.
+
+    Raises
+    ------
+    DataError
+        If a line that is there is wrong.
+    """
+    return _replace(folder, what, [])
+
+
+def _replace(folder, what, entries):
+    """Put lines in the place of those about something, which are returned; one process at a time."""
+    with atomic.locked(os.path.join(folder, FILE)) as alone:
         if not alone:
             print(f"odl: {folder} has no locks (its file system); let one command at a time write", file=sys.stderr)
-        write(folder, [line for line in read(folder) if line.what != entry.what] + [entry])
-    return path
+        known = read(folder)
+        gone = [line for line in known if line.what == what]
+        if gone or entries:
+            write(folder, [line for line in known if line.what != what] + entries)
+    return gone
 
 
 def write(folder, entries):
@@ -158,9 +176,9 @@ class Verdicts:
             Of the period.
         """
         names = [f"source:{source}", f"topic:{topic}", *members]
-        found = [self.of[name] for name in names if name in self.of and self.of[name].holds(state, time)]
-        kept = [entry for entry in found if entry.verdict == "follow"]
-        return (kept or found or [None])[0]
+        entries = [self.of[name] for name in names if name in self.of and self.of[name].holds(state, time)]
+        followed = [entry for entry in entries if entry.verdict == "follow"]
+        return (followed or entries or [None])[0]
 
     def of_topic(self, number, state, time):
         """Return what is said of a topic that has this state in a period, empty for nothing."""
@@ -173,25 +191,23 @@ def parse_until(text):
 
     Raises
     ------
-    ParameterError
+    DataError
     """
-    try:
-        return text if text in ("", GROWS) else date.fromisoformat(text).isoformat()
-    except ValueError as error:
-        raise ParameterError(
-            f"--until {visible(text)}", f"a date such as 2026-12-31, or {GROWS}", "correct it"
-        ) from error
+    return text if text in ("", GROWS) else _date(text, "--until").isoformat()
 
 
 def _day(text, where="feedback"):
     """Return the first millisecond of a day."""
-    try:
-        day = date.fromisoformat(text)
-    except ValueError as error:
-        raise DataError(
-            f"{where} says until {text!r}", f"a date such as 2026-12-31, or {GROWS}", "correct it"
-        ) from error
+    day = _date(text, f"{where} says until")
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def _date(text, where):
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        given = f"{where} {visible(text)!r}"
+        raise DataError(given, f"a date such as 2026-12-31, or {GROWS}", "correct it") from error
 
 
 def members(alerts, features, numbers):

@@ -11,7 +11,6 @@ depends on documents before it and of its timestep: the same files come out whet
 once.
 """
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -202,7 +201,7 @@ def write(file, cut, before):
         Written.
     cut : Cut or None
     before : h5py.File or None
-        Features of the timestep before, whose sums are continued; those of an earlier version have none.
+        Features of the timestep before, whose sums are continued.
     """
     if cut is None:
         return
@@ -210,14 +209,13 @@ def write(file, cut, before):
     storage.write_array(group, "keys", cut.own.keys)
     storage.write_array(group, "counts", cut.own.counts)
     storage.write_array(group, "taken", cut.taken)
-    past = sums(before) if before is not None else (0, 0)
-    if past is not None:
-        group.attrs["sums"] = np.array(past) + cut.sums()
+    group.attrs["sums"] = np.array(sums(before)) + cut.sums()
 
 
 def sums(file):
-    """Return in how many documents so far there was boilerplate, and its characters; None where no sums are stored."""
-    return file["boilerplate"].attrs.get("sums")
+    """Return in how many documents so far there was boilerplate, and its characters; of None or none stored, zeros."""
+    there = file is not None and "boilerplate" in file and "sums" in file["boilerplate"].attrs
+    return file["boilerplate"].attrs["sums"].tolist() if there else (0, 0)
 
 
 def read(file):
@@ -236,8 +234,3 @@ def read(file):
     if len(keys) != len(counts) or np.any(keys[1:] <= keys[:-1]) or counts.min(initial=0) < 0:
         raise ValueError("the passages and what they count do not fit")
     return Tally(keys, counts.astype(np.int64), n_documents)
-
-
-def folder_of(output):
-    """Return the folder that the features of a timestep are written to."""
-    return os.path.dirname(os.path.abspath(output))

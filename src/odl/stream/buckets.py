@@ -12,10 +12,11 @@ documents that have the word; a word with more than half of all counted words of
 import hashlib
 
 import numpy as np
+from scipy import sparse
 
 from odl.errors import DataError, ParameterError
 from odl.files import blocks, rows, storage
-from odl.stream import counts as counted
+from odl.stream import terms
 
 FEWEST, MOST = 2, 1 << 24  # buckets
 OTHERS, BOTH = "+", "|"  # behind a word of a bucket that others may have as much of; between words of one document
@@ -124,16 +125,16 @@ class Buckets:
             What is left out.
         """
         documents = np.zeros(len(words), dtype=np.int64)
-        for part in counted.parts(counts, cut):
+        for part in terms.parts(counts, cut):
             documents += np.bincount(part.indices, minlength=len(words))
         used = np.flatnonzero(documents)
         self._vote(words, used, columns[used], documents[used])
         n_documents = counts.shape[0]
-        merged = (counted.merged(part, columns, self.n_buckets) for part in counted.parts(counts, cut))
+        merged = (terms.under(part, columns, self.n_buckets) for part in terms.parts(counts, cut))
         rows.write_csr(file, "counts", merged, (n_documents, self.n_buckets), np.int32)
         others = np.array([at for at in used.tolist() if self.words[columns[at]] != words[at]], dtype=np.int64)
         group = file.create_group("others")
-        few = (counted.columns_of(part, others) for part in counted.parts(counts, cut))
+        few = (sparse.csr_array(part[:, others]).astype(np.int32) for part in terms.parts(counts, cut))
         rows.write_csr(group, "counts", few, (n_documents, len(others)), np.int32)
         storage.write_strings(group, "words", [words[at] for at in others.tolist()])
 

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odl.errors import DataError, StorageError
+from odl.errors import DataError, ParameterError, StorageError
 from odl.files import blocks, digests, rows, storage
 from odl.files import documents as docs
 from odl.stream import boilerplate, buckets, dense, duplicates
 from odl.stream import terms as known_terms
-from odl.stream.counts import Counts
 from odl.stream.weighting import Weighed, Weighting
 
 UNLABELLED, KNOWN, NOVEL = -1, 0, 1
@@ -88,7 +87,7 @@ class Features:
         self.frequencies, self.novel, self.novel_dominant = (
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
-        self.counts = Counts(file, "counts")
+        self.counts = known_terms.Counts(file, "counts")
         self.max_terms, self.hash_terms = (int(file.attrs.get(name, 0)) for name in ("max_terms", "hash_terms"))
         self.sets: list[np.ndarray] = []  # as in `Advanced`, where it is at hand
         self.terms: Any = None
@@ -321,8 +320,8 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             problem = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(problem, expected, "pass the batch that follows")
-        known = known_terms.known(before, output, max_terms, hash_terms)
-        cut = boilerplate.decide(batch, boilerplate.folder_of(output))
+        known = _known(before, output, max_terms, hash_terms)
+        cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
         used = np.ones(len(words), dtype=bool) if cut is None else cut.used(counts)
@@ -348,6 +347,15 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     return Advanced(cut, known, sets)
+
+
+def _known(before, output, max_terms, hash_terms):
+    """Return what is known of terms before a batch."""
+    for name, number in (("max_terms", max_terms), ("hash_terms", hash_terms)):
+        if not isinstance(number, int | np.integer):
+            raise ParameterError(f"{name} is {number!r}", "a whole number", "correct it")
+    buckets.check(hash_terms, max_terms, before)
+    return buckets.Buckets(before, hash_terms) if hash_terms else known_terms.Known(before, output, max_terms)
 
 
 def follow(

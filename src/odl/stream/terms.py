@@ -12,9 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import DataError, ParameterError, StorageError
-from odl.files import blocks, storage
-from odl.stream import buckets
-from odl.stream import counts as counted
+from odl.files import blocks, rows, storage
 
 NEVER = -1  # timestep at which a new term was last seen
 WHOLE = 32  # timesteps from one file with all words to the next; those between hold the words since then
@@ -143,6 +141,30 @@ def aligned(earlier, batch):
     return sparse.csr_array(moved, shape=(counts.shape[0], n_terms + np.count_nonzero(gone))).sorted_indices()
 
 
+class Counts(rows.Matrix):
+    """Term counts of an open file, read by rows."""
+
+    def _rows(self, first, last):
+        part = super()._rows(first, last)
+        if part.data.min(initial=1) <= 0:
+            raise ValueError("a count is not positive")
+        return part
+
+
+def parts(counts, cut=None):
+    """Yield consecutive runs of rows of the counts of a batch, without what boilerplate takes out."""
+    for _, part in counts.parts() if cut is None else cut.without(counts):
+        yield part
+
+
+def under(part, columns, n_terms):
+    """Return counts under other columns, ascending, those of one column added up."""
+    entries = (part.data.astype(np.int32), columns[part.indices], part.indptr)
+    counts = sparse.csr_array(entries, shape=(part.shape[0], n_terms))
+    counts.sum_duplicates()
+    return counts
+
+
 def check_bound(most, before):
     """Refuse a bound that is none, or another one than the timestep before was made with."""
     if most < 0:
@@ -164,15 +186,6 @@ def number_terms(words, vocabulary, ids=None):
             vocabulary.append(word)
         columns[column] = number
     return columns
-
-
-def known(before, output, max_terms=0, hash_terms=0):
-    """Return what is known of terms before a batch: `Known`, or where words are hashed `odl.stream.buckets.Buckets`."""
-    for name, number in (("max_terms", max_terms), ("hash_terms", hash_terms)):
-        if not isinstance(number, int | np.integer):
-            raise ParameterError(f"{name} is {number!r}", "a whole number", "correct it")
-    buckets.check(hash_terms, max_terms, before)
-    return buckets.Buckets(before, hash_terms) if hash_terms else Known(before, output, max_terms)
 
 
 class Known:
@@ -234,8 +247,10 @@ class Known:
         return {name: getattr(self, name) for name in ("n_initial", "max_terms", "n_numbered", "n_left")}
 
     def write_counts(self, file, counts, columns, words, cut=None):
-        """Store the counts of a batch, as `odl.stream.counts.write` does."""
-        counted.write(file, counts, columns, len(self.vocabulary), cut)
+        """Store the counts of a batch under the columns of its terms; `odl.stream.boilerplate.Cut` is left out."""
+        shape = (counts.shape[0], len(self.vocabulary))
+        moved = (under(part, columns, shape[1]) for part in parts(counts, cut))
+        rows.write_csr(file, "counts", moved, shape, np.int32)
 
     def write(self, file):
         """Store them."""

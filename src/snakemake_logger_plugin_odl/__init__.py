@@ -7,7 +7,7 @@ import sys
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from odl.cli.progress import Progress, told
+from odl.cli.progress import Progress
 
 
 class LogHandler(LogHandlerBase):
@@ -47,7 +47,7 @@ class LogHandler(LogHandlerBase):
         elif record.levelno >= logging.ERROR and not self.progress.failed:
             text = str(record.getMessage()).strip()
             if not text.startswith("RuleException"):  # of a job that failed, which is said by itself
-                self.progress.say(told(text))
+                self.progress.say(text)
 
     def close(self):
         """Write the last lines."""

@@ -68,12 +68,6 @@ def test_the_help_of_a_step_is_that_of_the_list_of_all(name, capsys):
     assert alone == action.choices[name].format_help() and alone.startswith(f"usage: odl step {name} [-h]")
 
 
-@pytest.mark.parametrize("name", ["update", "compile"])
-def test_a_name_of_before_says_what_it_is_now(name, capsys):
-    assert cli.main([name, "x"]) == 2
-    assert capsys.readouterr().err == f"odl: `odl {name}` is a step of the workflow; it is now `odl step {name}`.\n"
-
-
 def test_without_a_command_it_is_the_help(capsys):
     assert cli.main([]) == 2
     said = capsys.readouterr().err
@@ -85,18 +79,6 @@ def test_what_is_missing_is_named_and_no_more(capsys):
         with pytest.raises(SystemExit):
             cli.main([name])
         assert capsys.readouterr().err.endswith("required: folder\n")
-
-
-def test_options_of_snakemake_are_answered_with_what_to_type(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my news").mkdir()
-    (tmp_path / "my news" / "odl.yaml").touch()
-    assert cli.main(["run", "my news", "--", "--unlock"]) == 1
-    said = capsys.readouterr().err
-    assert "no longer runs Snakemake; type: odl run my news --help, or `odl init --snakemake`" in said
-    with pytest.raises(SystemExit):
-        cli.main(["run", "my news", "--unlock"])
-    assert "unrecognized arguments: --unlock" in capsys.readouterr().err
 
 
 def test_help_needs_the_standard_library_only():

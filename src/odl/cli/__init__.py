@@ -83,7 +83,7 @@ def _add_steps(parser):
 
 def _fill(parser, declared):
     """Give a parser what is declared of a command or step."""
-    from odl.cli import completion
+    from odl.cli import upkeep
 
     parser.set_defaults(function=declared.function)
     parser.description = "\n\n".join(filter(None, [_sentence(declared.help), declared.more]))
@@ -92,7 +92,7 @@ def _fill(parser, declared):
     for flags, options in declared.arguments:
         action = parser.add_argument(*flags, **options)
         if action.dest == "folder":
-            action.completer = completion.folders
+            action.completer = upkeep.folders
 
 
 def _fill_step(parser, declared):
@@ -113,19 +113,16 @@ def _parsed(words):
     import argparse
 
     from odl import rooms
-    from odl.cli.subcommands import STEPS, completion
+    from odl.cli.subcommands import STEPS, upkeep
 
     if "_ARGCOMPLETE" in os.environ:
-        completion.complete(_parser())
+        upkeep.complete(_parser())
     if words[:1] == ["step"] and words[1:] and words[1] in STEPS:
         parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
         _fill_step(parser, STEPS[words[1]])
         return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
     if words[:1] == ["step"] and words[1:] and not words[1].startswith("-") and not rooms.has_papers():
         print(f"odl: no `odl step {words[1]}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
-        return None
-    if words and words[0] in STEPS:
-        print(f"odl: `odl {words[0]}` is a step of the workflow; it is now `odl step {words[0]}`.", file=sys.stderr)
         return None
     parser = _parser()
     if not words:
@@ -159,19 +156,7 @@ def _main(words):
     args = _parsed(words)
     if args is None:
         return 2
-    status = _run(args)
-    if os.environ.get("ODL_COSTS"):
-        print(f"odl {args.command}: {time.process_time():.3f} CPU s, {_peak():.1f} MB at most", file=sys.stderr)
-    return status
-
-
-def _peak():
-    """Return the largest memory of this process in MB; what `resource` says includes that of who started it."""
-    try:
-        with open("/proc/self/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024 / 1e6
-    except OSError:
-        return float("nan")
+    return _run(args)
 
 
 def _run(args):

@@ -1,6 +1,5 @@
 """The commands for a folder of one's own documents: ``odl init`` and ``odl run``."""
 
-import argparse
 import os
 
 from odl.cli.declare import argument, command
@@ -50,7 +49,6 @@ def init(args):
     argument("--check", action="store_true", help="read and verify every file, whatever is remembered of it"),
     argument("--wait", type=float, default=0.0, metavar="SECONDS", help="wait for another run of the folder"),
     argument("--cores", type=int, metavar="N", help="processes that read files at a time (default: all cores)"),
-    argument("options", nargs="*", default=[], help=argparse.SUPPRESS),  # of Snakemake, in versions before
     more="It reads, scores and learns what is new; what was done before is not done again.",
     examples=("odl run news", "odl run news --dry-run", "odl run news --wait 600"),
 )
@@ -61,9 +59,5 @@ def run(args):
     if not os.path.isfile(os.path.join(args.folder, project.FILE)):
         fault = f"{args.folder} holds no {project.FILE}"
         raise ConfigError(fault, "a folder that odl init wrote", "run odl init first")
-    if args.options:
-        fault = f"{' '.join(args.options)} behind `odl run {args.folder}`"
-        todo = f"type: odl run {args.folder} --help, or `odl init --snakemake` for a folder that Snakemake drives"
-        raise ConfigError(fault, "options of `odl run`, which no longer runs Snakemake", todo)
     options = {"again": args.again, "check": args.check, "dry": args.dry_run, "wait": args.wait, "cores": args.cores}
     print(run.run(args.folder, **options))

@@ -1,8 +1,7 @@
 """Progress of a run on a screen: a line a stage, with a bar, the period at work and the time that is left."""
 
-import os
+import contextlib
 import re
-import shlex
 import shutil
 import threading
 import time
@@ -14,17 +13,14 @@ LAST = "pages"  # also a rule that is none of the workflow's
 STAGES = {  # title -> rules
     "reading": ("download", "share", "read"),
     "compiling": ("kernels",),
-    "batches": ("index", "batch", "features"),
+    "batches": ("batch", "features"),
     "learning": ("score", "update", "update_over_ranks", "baselines"),
     "topics": ("topics",),
     "alerts": ("alerts",),
     "experiments": ("measure", "experiment"),
-    LAST: (
-        *("evaluate", "evaluate_baselines", "emerging", "regret", "regrets", "emergings", "plan"),
-        *("tables", "figures", "page", "newpage"),
-    ),
+    LAST: (),
 }
-LOCKED = "Directory cannot be locked"
+UNCOUNTED = ("all", "total", "index")  # no job, or one by which others become known
 BAR = 20
 EVERY = 0.2  # seconds between two pictures on a terminal
 TICK = 1.0  # seconds after which there is one though nothing has happened
@@ -46,11 +42,11 @@ class Stage:
     began: float = 0.0
     ended: float = 0.0
     note: str = ""
-    first: dict = field(default_factory=dict)  # rule -> the smallest timestep of its jobs
+    first: dict = field(default_factory=dict)  # rule and chain -> the smallest timestep of its jobs
 
 
 class Progress:
-    """The lines of a run, from what Snakemake says of its jobs.
+    """The lines of a run, from what `odl run` or Snakemake says of its jobs.
 
     Parameters
     ----------
@@ -62,10 +58,10 @@ class Progress:
 
     def __init__(self, stream, live, clock=time.monotonic):
         self.stream, self.live, self.clock = stream, live, clock
-        self.stages, self.jobs, self.shown, self.drawn, self.printed = {}, {}, 0, 0.0, {}
-        self.wrong, self.stopped = [], False
-        self.failed, self.steps, self.waits, self.indexed = False, None, False, 0
-        self.closed, self.ended, self.lock, self.born = False, threading.Event(), threading.RLock(), None
+        self.stages, self.jobs, self.periods, self.printed = {}, {}, {}, {}
+        self.wrong, self.failed, self.stopped, self.closed = [], False, False, False
+        self.steps, self.shown, self.drawn, self.born = 0, 0, 0.0, None
+        self.ended, self.lock = threading.Event(), threading.RLock()
 
     def tick(self):
         """From now on, show how long jobs have been at work even while none begins or ends."""
@@ -80,26 +76,24 @@ class Progress:
 
     def expect(self, counts):
         """Take the number of jobs of each rule."""
-        self.waits = "index" in counts and self.steps is None
         for rule, count in counts.items():
-            stage = self._stage(rule)
-            if stage.done == 0 and rule not in ("all", "total"):
-                stage.expected += count
+            if rule not in UNCOUNTED and self._stage(rule).done == 0:
+                self._stage(rule).expected += count
 
     def started(self, job, rule, wildcards, output=(), log=()):
         """A job begins."""
+        wildcards = dict(wildcards or {})
+        self.jobs[job] = (rule, wildcards, list(output), list(log))
+        if rule in UNCOUNTED:
+            return
         stage = self._stage(rule)
-        if stage.title == LAST and not stage.began and not self.live:
-            compiling = self.stages.get("compiling")
-            if compiling and compiling.began:
-                self._print(compiling)
         stage.began = stage.began or self.clock()
-        self.jobs[job] = (rule, dict(wildcards or {}), list(output), list(log))
-        t = self.jobs[job][1].get("t")
+        t = wildcards.get("t")
         if t is not None:
-            key = (rule, *(value for name, value in wildcards.items() if name != "t"))
-            stage.first[key] = min(int(t), stage.first.get(key, int(t)))
-            self._count(stage)
+            for each in STAGES["batches"] if stage.title == "batches" else (rule,):  # of a stream a batch, its features
+                key = (each, *(value for name, value in wildcards.items() if name != "t"))
+                stage.first[key] = min(int(t), stage.first.get(key, int(t)))
+            stage.expected = max(stage.expected, sum(self.steps - first for first in stage.first.values()))
         self.draw()
 
     def finished(self, job, note=""):
@@ -107,19 +101,18 @@ class Progress:
         if job not in self.jobs:
             return
         rule, wildcards, output, log = self.jobs.pop(job)
-        stage = self._stage(rule)
+        if rule in UNCOUNTED:
+            self.steps = max(self.steps, _rows_of(output))
+            return
+        stage, t = self._stage(rule), wildcards.get("t")
         stage.done, stage.ended = stage.done + 1, self.clock()
-        if rule == "index":
-            self.waits, self.indexed = False, self.indexed + 1
-            self.steps = max(self.steps or 0, _rows_of(output))
-            for one in self.stages.values():
-                self._count(one)
-        elif rule == "read":
+        if rule == "read":
             stage.note = note or _line(log, first=True).removeprefix("odl read: ")
-        elif "t" in wildcards:
-            stage.note = dates_in(note) or period_of(log, wildcards["t"]) or stage.note
-        over = self._is_over(stage) and stage.title not in ("compiling", LAST, *self.printed)
-        if over and not self.live:
+        elif t is not None:
+            if rule == "batch":
+                self.periods[t] = dates_in(note or _line(log))
+            stage.note = self.periods.get(t) or f"timestep {t}"
+        if not self.live and stage.done >= stage.expected and stage.title != LAST and stage.title not in self.printed:
             self._print(stage)
         self.draw()
 
@@ -129,7 +122,7 @@ class Progress:
         self.failed = True
         said = _line(log)
         self.wrong.append(said if said and not said.startswith(joblog.MARK) else f"the step {rule} failed")
-        self.wrong += [f"log: {os.path.relpath(path, os.environ.get('ODL_FROM') or os.curdir)}" for path in log]
+        self.wrong += [f"log: {path}" for path in log]
 
     def say(self, text, failed=True):
         """Write a line for good."""
@@ -146,7 +139,7 @@ class Progress:
         self.closed = not (self.failed or self.stopped)
         for stage in self._ordered():
             if self.closed:  # streams of other lengths have fewer jobs than was reckoned
-                stage.expected, self.waits = stage.done, False
+                stage.expected = stage.done
             if stage.began and self.printed.get(stage.title) != stage.done:
                 self._print(stage)
         self.stages = {}
@@ -171,14 +164,13 @@ class Progress:
     def line(self, stage):
         """Return the line of a stage."""
         total = max(stage.expected, stage.done)
-        over = self._is_over(stage)
-        full = BAR if over else BAR * stage.done // max(total, 1)
+        over = 0 < stage.done == total
+        full = BAR * stage.done // max(total, 1)
         spent = (stage.ended if over else self.clock()) - stage.began
-        count = f"{stage.done}/{total}" if total else ""
-        so_far, rest = f"{duration(spent)} so far", total - stage.done
-        left = f"{duration(spent / stage.done * rest)} left" if stage.done and rest else so_far
-        ending = duration(spent) if over else left
-        note = stage.note if over else self._now(stage) or stage.note
+        ending = duration(spent)
+        if not over:
+            ending = f"{duration(spent / stage.done * (total - stage.done))} left" if stage.done else f"{ending} so far"
+        count, note = f"{stage.done}/{total}" if total else "", stage.note if over else self._now(stage) or stage.note
         return f"{stage.title:<12}{'█' * full}{'░' * (BAR - full)} {count:>9}  {note:<24} {ending}".rstrip()
 
     def _now(self, stage):
@@ -205,39 +197,6 @@ class Progress:
         title = next((title for title, rules in STAGES.items() if rule in rules), LAST)
         return self.stages.setdefault(title, Stage(title))
 
-    def _count(self, stage):
-        """Jobs of timesteps become known with the index."""
-        if self.steps and stage.first:
-            chains = dict(stage.first)
-            if stage.title == "batches":  # of each stream a batch and its features
-                chains = {(rule, *key[1:]): first for key, first in chains.items() for rule in ("batch", "features")}
-            known = sum(self.steps - first for first in chains.values())
-            stage.expected = max(stage.expected, known + (stage.title == "batches" and self.indexed))
-
-    def _is_over(self, stage):
-        if self.closed:
-            return stage.done > 0
-        waits = stage.title != "reading" and (self.waits or (stage.title == "batches" and not stage.first))
-        return stage.done > 0 and stage.done >= stage.expected and not waits
-
-
-def told(text):
-    """Return what is said of an error of Snakemake's: one sentence of a folder that is locked, else its own words."""
-    if LOCKED not in text:
-        return text
-    folder = os.path.relpath(os.curdir, os.environ.get("ODL_FROM") or os.curdir)
-    again = shlex.join(["odl", "run", folder, "--", "--unlock"])
-    return f"odl run: {folder} is locked: another run is under way; if not, one was killed: {again}"
-
-
-def period_of(log, t):
-    """Return the period of a timestep, which the log of its batch tells, from the log of any of its jobs."""
-    for path in log:
-        place = re.sub(r"(/seed\d+)/.*$", rf"\1/batches/{int(t)}.log", path)
-        if dates := dates_in(_line([place])):
-            return dates
-    return f"timestep {t}"
-
 
 def dates_in(text):
     """Return the day, or the first and the last one, that a text names; "" where it names none."""
@@ -255,23 +214,17 @@ def duration(seconds):
 def _line(paths, first=False):
     """Return the last line (or first) of the first of some files that a step of odl wrote, or its last line at all."""
     for path in paths:
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                lines = [line.strip() for line in file if line.strip()]
-        except OSError:
-            continue
-        if lines:
-            ours = [line for line in lines if line.startswith("odl ")] or lines[-1:]
-            return ours[0 if first else -1]
+        with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            lines = [line.strip() for line in file if line.strip()]
+            if lines:
+                ours = [line for line in lines if line.startswith("odl ")] or lines[-1:]
+                return ours[0 if first else -1]
     return ""
 
 
 def _rows_of(output):
     """Return the rows of a table with a header, of the first file that is there."""
     for path in output:
-        try:
-            with open(path, "rb") as file:
-                return sum(1 for _ in file) - 1
-        except OSError:
-            continue
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            return sum(1 for _ in file) - 1
     return 0

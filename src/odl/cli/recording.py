@@ -4,12 +4,9 @@ import os
 import time
 
 from odl.config.steps import STEPS, record_of
-from odl.files import atomic
+from odl.files import tables
 
-# Of Snakemake's benchmark files.
-COLUMNS = ("s", "h:m:s", "max_rss", "max_vms", "max_uss", "max_pss", "io_in", "io_out", "mean_load", "cpu_time")
-MB = 1 << 20
-KNOWN = {"VmHWM": "max_rss", "VmPeak": "max_vms", "read_bytes": "io_in", "write_bytes": "io_out"}
+BEGAN = time.monotonic()
 
 
 def record(args):
@@ -59,47 +56,23 @@ def _of_page(args):
 
 
 def write_costs(path):
-    """Write what this process has taken since it began (processes that it waited for: their CPU time).
+    """Write what this process has taken since it began to work (processes that it waited for: their CPU time).
 
-    By the kernel's own count: Snakemake looks at the processes that it started twice a second at most, so that a job
-    shorter than that has no figures.
+    Snakemake's `benchmark:` looks at processes twice a second at most, so that a short job has no figures there.
 
     Parameters
     ----------
     path : path-like
-        A table of one row: seconds on the clock and of CPU, MB of memory at most, MB read and written.
+        A table of one row, with Snakemake's columns: seconds, MB of memory at most, CPU seconds.
     """
-    times = os.times()
-    seconds, cpu = _elapsed(), sum(times[:4])
-    hours, rest = divmod(int(seconds), 3600)
-    figures = {"s": f"{seconds:.4f}", "h:m:s": f"{hours}:{rest // 60:02d}:{rest % 60:02d}", "cpu_time": f"{cpu:.2f}"}
-    figures["mean_load"] = f"{100 * cpu / seconds:.2f}" if seconds else "NA"
-    for name in ("status", "io"):
-        for key, value in _facts(name):
-            if key in KNOWN:
-                figures[KNOWN[key]] = f"{value / MB:.2f}"
-    with atomic.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write("\t".join(COLUMNS) + "\n" + "\t".join(figures.get(name, "NA") for name in COLUMNS) + "\n")
+    cpu = sum(os.times()[:4])
+    tables.write_table(path, [{"s": time.monotonic() - BEGAN, "max_rss": _most_memory(), "cpu_time": cpu}])
 
 
-def _elapsed():
-    """Return the seconds since this process began, in hundredths; its CPU time where the system does not say."""
+def _most_memory():
+    """Return the largest memory of this process in MB; what `resource` says includes that of who started it."""
     try:
-        with open("/proc/self/stat", "rb") as file:
-            began = int(file.read().rsplit(b")", 1)[1].split()[19]) / os.sysconf("SC_CLK_TCK")
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - began
-    except (OSError, AttributeError):
-        return time.process_time()
-
-
-def _facts(name):
-    """Yield the numbers of a file of /proc about this process, in bytes."""
-    try:
-        with open(f"/proc/self/{name}", encoding="ascii", errors="replace") as file:
-            for line in file:
-                key, _, value = line.partition(":")
-                words = value.split()
-                if words and words[0].isdigit():
-                    yield key, int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
     except OSError:
-        return
+        return float("nan")

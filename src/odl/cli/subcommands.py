@@ -12,12 +12,11 @@ from odl.cli import folders, triage, streamsteps, learningsteps, pagesteps
 if rooms.has_papers():
     rooms.papers("stages")
 
-from odl.cli import upkeep, completion
+from odl.cli import upkeep
 
 __all__ = [
     "COMMANDS",
     "STEPS",
-    "completion",
     "folders",
     "learningsteps",
     "pagesteps",

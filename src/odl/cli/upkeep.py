@@ -1,8 +1,13 @@
-"""The commands around a study: digests, compiled kernels, the schema."""
+"""Commands around a study: digests, compiled kernels, the schema, completion in a shell."""
 
+import glob
+import os
 import sys
 
 from odl.cli.declare import STEPS, argument, command, step
+
+SHELLS = ("bash", "zsh", "fish")
+MARKS = ("odl.yaml", "plan.json")  # one of them is in a folder that odl init wrote, and in results/STUDY
 
 
 @command(
@@ -73,3 +78,35 @@ def schema(args):
         registry.write(STEPS, args.folder)
     else:
         print(registry.text(registry.schema(STEPS)), end="")
+
+
+@command(
+    "print what completes commands in your shell",
+    argument("shell", choices=SHELLS),
+    more='Add to ~/.bashrc:                    eval "$(odl completion bash)"\n'
+    'Add to ~/.zshrc, after compinit:     eval "$(odl completion zsh)"\n'
+    "Add to ~/.config/fish/config.fish:   odl completion fish | source",
+    examples=('eval "$(odl completion bash)"',),
+)
+def completion(args):
+    import argcomplete
+
+    print(argcomplete.shellcode(["odl"], shell=args.shell))
+
+
+def complete(parser):
+    """Answer the shell that asks, and end."""
+    import argcomplete
+
+    argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+def folders(prefix, **_):
+    """Return the folders to ask about that begin so; where there are none, all folders."""
+    start = glob.escape(os.path.expanduser(prefix))
+    studies = [path for path in (*glob.glob(f"{start}*"), *glob.glob(f"{start}*/*")) if _is_study(path)]
+    return sorted(studies) or sorted(glob.glob(f"{start}*/"))
+
+
+def _is_study(path):
+    return any(os.path.exists(os.path.join(path, mark)) for mark in MARKS)

@@ -5,7 +5,6 @@ import os
 import sys
 
 from odl.cli.declare import argument, begins_in, parse_map, parse_span, step
-from odl.errors import ParameterError
 
 STATE = argument("--state", required=True, help="checkpoint to write")
 SCORES = argument("--scores", required=True, help="score file to write")
@@ -30,7 +29,6 @@ CHAIN = (
 def update(args):
     from odl.jobs import runs, update
 
-    _check_run(args.run)
     update.update(
         args.features,
         args.state,
@@ -63,20 +61,10 @@ def _prune(state):
 def score(args):
     from odl.jobs import runs, shards
 
-    _check_run(args.run)
     run = runs.parse(args.run)
     shards.score(
         args.features, args.previous, args.output, rows=args.rows, run=run, corpus_features=args.corpus_features
     )
-
-
-def _check_run(run):
-    """Refuse a map of other keys, or other kinds of values, than a run has."""
-    from odl.config import sections
-
-    sections.Chain.of(run, "--run")
-    if "algorithm" not in run["learner"]:
-        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
 
 
 @step(
@@ -94,7 +82,6 @@ def _check_run(run):
 def ranks(args):
     from odl.jobs import mpi, runs
 
-    _check_run(args.run)
     chain = {"run": runs.parse(args.run), "previous": args.previous, "corpus_features": args.corpus_features}
     words = [args.features, "--state", args.state, "--timings", args.timings, "--run", json.dumps(args.run)]
     for option in ("previous", "corpus_features"):
@@ -115,8 +102,6 @@ def ranks(args):
 )
 def rank(args):
     from odl.distributed import messages
-
-    _check_run(args.run)
 
     def work(comm):
         from odl.jobs import mpi, runs
@@ -145,7 +130,6 @@ def alerts(args):
     from odl.config import sections
     from odl.jobs import alerts, runs
 
-    _check_run(args.run)
     files = {"known": args.known, "previous": args.previous, "batch": args.batch, "whole": args.corpus_features}
     chain = {"run": runs.parse(args.run), "settings": sections.Alerts.of(args.settings, "--settings"), **files}
     alerts.follow(args.features, args.scores, args.state, args.output, **chain)

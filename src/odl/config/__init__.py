@@ -26,44 +26,6 @@ from odl.config.sections import Alerts, BestFixed, EvaluatedStream, Order, Plann
 from odl.config.setting import merge
 from odl.errors import ConfigError, OdlError
 
-__all__ = [
-    "OF_EXPERIMENTS",
-    "Alerts",
-    "BestFixed",
-    "ConfigError",
-    "EvaluatedStream",
-    "OdlError",
-    "Order",
-    "Planned",
-    "SmallDictionary",
-    "alerts_of",
-    "atoms_of",
-    "check_config",
-    "check_each_once",
-    "check_map",
-    "contents_of",
-    "corpora_of",
-    "drop_timers",
-    "emerging_of",
-    "experiment_of",
-    "fill",
-    "lengths",
-    "load_schema",
-    "merge",
-    "mirror_of",
-    "order_seed",
-    "plan",
-    "read_index",
-    "refuse_names",
-    "regret_of",
-    "run_of",
-    "shard_of",
-    "shares_of",
-    "sources_of",
-    "study_of",
-    "whole_experiment_of",
-]
-
 
 def drop_timers():
     """Do nothing: for the Snakefiles that `odl init` of odl 0.2 wrote, which call it at their end."""

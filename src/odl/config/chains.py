@@ -120,39 +120,36 @@ def plan(config, lengths):
     """
     root, entries = f"{config['results']}/{config['study']}", []
     for corpus in config["streams"]:
+        _check_timesteps(config, corpus, lengths)
         stream = config["corpora"][corpus]
         common = {"corpus": corpus, "reader": stream["reader"], "protocol": stream["protocol"]}
-        shortest = min(length for (name, _), length in lengths.items() if name == corpus)
-        if max(stream["timesteps"], default=0) >= shortest:
-            given = f"corpora.{corpus}.timesteps names {max(stream['timesteps'])}"
-            raise ConfigError(given, f"timesteps of the stream, 1 to {shortest - 1}", "remove what does not exist")
-        orders = {order_seed(config, corpus, seed) for seed in config["seeds"]}
+        chains = []
         for run in config["runs"]:
             settings = run_of(config, run)
             parameters = {**settings["learner"], "features": settings["features"]}
             named = {"run": run, "algorithm": parameters.pop("algorithm"), "parameters": parameters}
-            for k in atoms_of(config, run):
-                for seed in config["seeds"]:
-                    steps = range(lengths[corpus, order_seed(config, corpus, seed)])
-                    folder = f"{root}/{corpus}/seed{seed}/{run}/k{k}"
-                    entries.append(
-                        {**common, **named, "k": k, "seed": seed, "folder": folder, "timesteps": list(steps)}
-                    )
+            chains += [
+                {**named, "k": k, "seed": seed, "folder": f"seed{seed}/{run}/k{k}"}
+                for k in atoms_of(config, run)
+                for seed in config["seeds"]
+            ]
         if config["baselines"]["enabled"]:
-            for seed in sorted(orders):
-                entries.append(
-                    {
-                        **common,
-                        "run": "baselines",
-                        "algorithm": "baseline",
-                        "k": None,
-                        "parameters": {},
-                        "seed": seed,
-                        "folder": f"{root}/{corpus}/seed{seed}/baselines",
-                        "timesteps": list(range(lengths[corpus, seed])),
-                    }
-                )
+            named = {"run": "baselines", "algorithm": "baseline", "k": None, "parameters": {}}
+            orders = sorted({order_seed(config, corpus, seed) for seed in config["seeds"]})
+            chains += [{**named, "seed": seed, "folder": f"seed{seed}/baselines"} for seed in orders]
+        for chain in chains:
+            steps = list(range(lengths[corpus, order_seed(config, corpus, chain["seed"])]))
+            entries.append({**common, **chain, "folder": f"{root}/{corpus}/{chain['folder']}", "timesteps": steps})
     return entries
+
+
+def _check_timesteps(config, corpus, lengths):
+    """Refuse to average over timesteps that the stream of a seed has not."""
+    named = max(config["corpora"][corpus]["timesteps"], default=0)
+    shortest = min(length for (name, _), length in lengths.items() if name == corpus)
+    if named >= shortest:
+        expected = f"timesteps of the stream, 1 to {shortest - 1}"
+        raise ConfigError(f"corpora.{corpus}.timesteps names {named}", expected, "remove what does not exist")
 
 
 def lengths(config):
@@ -168,12 +165,11 @@ def lengths(config):
     StorageError
         If an index is missing or was changed.
     """
-    found = {}
+    root, orders = f"{config['results']}/{config['study']}", {}
     for corpus in config["streams"]:
         for seed in sorted({order_seed(config, corpus, seed) for seed in config["seeds"]}):
-            path = f"{config['results']}/{config['study']}/{corpus}/seed{seed}/index.tsv"
-            found[corpus, seed] = len(read_index(path))
-    return found
+            orders[corpus, seed] = len(read_index(f"{root}/{corpus}/seed{seed}/index.tsv"))
+    return orders
 
 
 def read_index(path):

@@ -4,7 +4,7 @@ import difflib
 import re
 
 from odl import trees
-from odl.config.chains import atoms_of
+from odl.config.chains import atoms_of, run_of
 from odl.config.schema import check_map
 from odl.config.sections import FollowedAlerts, fill
 from odl.errors import ConfigError, ParameterError
@@ -33,9 +33,8 @@ def _check_results(folder):
     """Refuse a folder whose name means something else to Snakemake, or to a command that is given it."""
     wrong = next((sign for sign in folder if sign in "{}" or not sign.isprintable()), None)
     if wrong or folder.startswith("-") or "://" in folder or folder != folder.strip():
-        given = f"results is {folder!r}"
         expected = "a folder's name without braces, control characters, '://', and a minus or spaces at its ends"
-        raise ConfigError(given, expected, "rename it")
+        raise ConfigError(f"results is {folder!r}", expected, "rename it")
 
 
 def _check_doubles(config):
@@ -81,33 +80,47 @@ def _check_names(config, schema):
         if not config["experiments"]:
             raise ConfigError("streams is empty", "a stream, or something under experiments", "add one")
         return  # a study of experiments only: what is said of streams and runs is not used
-    for key, table in (("streams", "corpora"), ("runs", "learners")):
-        _check_known(config, key, config[key], table)
+    _check_among("streams", config["streams"], config["corpora"], "add it to corpora")
+    _check_among("runs", config["runs"], config["learners"], "add it to learners")
     for name in config["runs"]:
         if name in RESERVED or re.fullmatch(r"seed\d+", name):
             raise ConfigError(f"a run is named '{name}'", "a name that no folder of a study has", "rename the run")
     _settle_memory(config, schema)
     for name in config["streams"]:
-        batches = config["corpora"][name]["batches"]
-        for run in config["runs"]:
-            most = max(atoms_of(config, run))
-            if algorithms[config["learners"][run]["algorithm"]]["opens"]:
-                continue
-            if batches["by"] == "documents" and most > batches["initial"]:
-                raise ConfigError(
-                    f"run '{run}' has {most} atoms and corpora.{name}.batches.initial is {batches['initial']}",
-                    "no more atoms than documents to start from",
-                    "lower atoms or raise initial",
-                )
+        _check_start(config, name, algorithms)
         _check_corpus(config, name)
     _check_bound(config)
     _check_trees(config)
-    _check_report(config)
-    _check_ranks(config, [name for name, facts in algorithms.items() if facts["over_ranks"]])
+    _check_shown(config)
     _check_shards(config)
-    _check_regret(config, [name for name, facts in algorithms.items() if facts["has_regret"]])
-    _check_emerging(config)
-    _check_alerts(config)
+    _check_able(config, "ranks", config["ranks"], "over_ranks", algorithms)
+    if config["regret"]["enabled"]:
+        _check_able(config, "regret.runs", config["regret"]["runs"], "has_regret", algorithms)
+        _check_regret(config)
+
+
+def _check_among(where, values, known, todo):
+    """Refuse a value that is not among those that there are, naming the nearest one."""
+    for value in values:
+        if value not in known:
+            near = difflib.get_close_matches(str(value), list(map(str, known)), n=1)
+            expected = f"one of {', '.join(map(str, known))}" if known else "none"
+            raise ConfigError(f"{where} names {value!r}", expected, f"did you mean '{near[0]}'?" if near else todo)
+
+
+def _check_able(config, where, names, fact, algorithms):
+    """Refuse runs that are not made, or whose algorithm is none of those with a fact about them."""
+    _check_among(where, names, config["runs"], "correct it or add it to runs")
+    able = [name for name, facts in algorithms.items() if facts[fact]]
+    for name in names:
+        if (algorithm := config["learners"][name]["algorithm"]) not in able:
+            defect = f"{where} names '{name}', whose algorithm is {algorithm}"
+            raise ConfigError(defect, f"one of {', '.join(able)}", "remove it")
+
+
+def _sizes(config, runs):
+    """Return the numbers of atoms of some runs."""
+    return sorted({k for run in runs for k in atoms_of(config, run)})
 
 
 def _settle_memory(config, schema):
@@ -129,13 +142,14 @@ def _settle_memory(config, schema):
             raise ConfigError(f"learners.{run}.atoms is {entry['atoms']}", expected, "remove it, or change memory")
 
 
-def _check_known(config, where, names, table):
-    """Refuse a name that a table of the configuration has not."""
-    for name in names:
-        if name not in config[table]:
-            near = difflib.get_close_matches(name, config[table], n=1)
-            todo = f"did you mean '{near[0]}'?" if near else f"add it to {table}"
-            raise ConfigError(f"{where} names '{name}'", f"one of {', '.join(config[table])}", todo)
+def _check_start(config, name, algorithms):
+    """Refuse more atoms than documents to start from, of learners that do not open them on demand."""
+    batches = config["corpora"][name]["batches"]
+    for run in config["runs"] if batches["by"] == "documents" else ():
+        most, opens = max(atoms_of(config, run)), algorithms[config["learners"][run]["algorithm"]]["opens"]
+        if most > batches["initial"] and not opens:
+            defect = f"run '{run}' has {most} atoms and corpora.{name}.batches.initial is {batches['initial']}"
+            raise ConfigError(defect, "no more atoms than documents to start from", "lower atoms or raise initial")
 
 
 def _check_corpus(config, name):
@@ -143,8 +157,8 @@ def _check_corpus(config, name):
     corpus = config["corpora"][name]
     entry = corpus["topic_entry"]
     if entry["first"] > entry["last"]:
-        given = f"corpora.{name}.topic_entry is from {entry['first']} to {entry['last']}"
-        raise ConfigError(given, "first not after last", "correct it")
+        defect = f"corpora.{name}.topic_entry is from {entry['first']} to {entry['last']}"
+        raise ConfigError(defect, "first not after last", "correct it")
     if corpus["reader"] == "documents" and not corpus["sources"]:
         raise ConfigError(f"corpora.{name}.sources is empty", "the files or the folder to read", "name them")
 
@@ -153,20 +167,21 @@ def _check_bound(config):
     """Refuse a bound on the vocabulary with what needs terms that have left, or that share a bucket."""
     most, buckets = (config["features"].get(name, 0) for name in ("max_terms", "hash_terms"))
     if buckets == 1 or (buckets and most):
-        given = f"features.hash_terms is {buckets}" + (f" and features.max_terms is {most}" if most else "")
+        defect = f"features.hash_terms is {buckets}" + (f" and features.max_terms is {most}" if most else "")
         expected = "2 buckets or more" if buckets == 1 else "one of the two bounds"
-        raise ConfigError(given, expected, "set one of them to 0" if most else "correct it, or set it to 0")
-    for run in config["runs"] if buckets else []:
-        if {**config["features"], **config["learners"][run].get("features", {})}["vocabulary"] == "fixed":
-            given = f"features.hash_terms is {buckets} and run '{run}' has vocabulary 'fixed'"
-            raise ConfigError(given, "words of the first batch, which buckets do not tell", "set one of them otherwise")
-    for run in config["runs"] if most else []:
-        if {**config["features"], **config["learners"][run].get("features", {})}["idf"] == "corpus":
-            given = f"features.max_terms is {most} and run '{run}' has idf 'corpus'"
-            raise ConfigError(given, "frequencies of all terms, or idf 'past' or 'none'", "set one of them otherwise")
+        raise ConfigError(defect, expected, "set one of them to 0" if most else "correct it, or set it to 0")
+    wrong = {
+        "hash_terms": ("vocabulary", "fixed", "words of the first batch, which buckets do not tell"),
+        "max_terms": ("idf", "corpus", "frequencies of all terms, or idf 'past' or 'none'"),
+    }
+    for bound, (key, value, expected) in wrong.items():
+        for run in config["runs"] if config["features"].get(bound, 0) else ():
+            if run_of(config, run)["features"][key] == value:
+                defect = f"features.{bound} is {config['features'][bound]} and run '{run}' has {key} '{value}'"
+                raise ConfigError(defect, expected, "set one of them otherwise")
     if most and config["regret"]["enabled"]:
-        given = f"features.max_terms is {most} and regret is enabled"
-        raise ConfigError(given, "terms that never leave, where dictionaries are compared", "set one of them otherwise")
+        defect = f"features.max_terms is {most} and regret is enabled"
+        raise ConfigError(defect, "terms that never leave, for dictionaries to be compared", "set one otherwise")
 
 
 def _check_experiments(config):
@@ -174,14 +189,14 @@ def _check_experiments(config):
     waits = {name: entry.get("experiments", []) for name, entry in config["experiments"].items()}
     for name, entry in config["experiments"].items():
         for key, table in (("streams", "corpora"), ("learners", "learners"), ("experiments", "experiments")):
-            _check_known(config, f"experiments.{name}.{key}", entry.get(key, []), table)
+            _check_among(f"experiments.{name}.{key}", entry.get(key, []), config[table], f"add it to {table}")
         for stream in entry.get("streams", []):
             _check_corpus(config, stream)
     while waits:
         ready = [name for name, others in waits.items() if not set(others) & waits.keys()]
         if not ready:
-            given = f"experiments {', '.join(waits)} wait for each other"
-            raise ConfigError(given, "an experiment that needs no other", "remove a name from experiments")
+            defect = f"experiments {', '.join(waits)} wait for each other"
+            raise ConfigError(defect, "an experiment that needs no other", "remove a name from experiments")
         waits = {name: others for name, others in waits.items() if name not in ready}
 
 
@@ -189,54 +204,31 @@ def _check_trees(config):
     """Refuse a tree that is none, or that has not one node for each atom."""
     for run in config["runs"]:
         learner = config["learners"][run]
-        if learner["algorithm"] == "hierarchical":
-            for k in atoms_of(config, run):
-                try:
-                    trees.parse(learner.get("tree", "binary"), k)
-                except ParameterError as error:
-                    raise ConfigError(f"run '{run}': {error.given}", error.expected, error.todo) from error
+        for k in atoms_of(config, run) if learner["algorithm"] == "hierarchical" else ():
+            try:
+                trees.parse(learner.get("tree", "binary"), k)
+            except ParameterError as error:
+                raise ConfigError(f"run '{run}': {error.given}", error.expected, error.todo) from error
 
 
-def _check_report(config):
-    """Refuse a report of what is not run; otherwise it would be refused after everything has run."""
-    report = config["report"]
-    for key, names in (("runs", report["runs"]), ("run", [report["run"]] if report["run"] else [])):
-        _check_runs(config, f"report.{key}", names)
+def _check_shown(config):
+    """Refuse to show, group or follow what is not run; otherwise it would be refused after everything has run."""
+    report, alerts, emerging = config["report"], config["alerts"], config["emerging"]
+    FollowedAlerts.of(alerts)
     runs = [report["run"]] if report["run"] else report["runs"] or config["runs"]
-    sizes = sorted({k for run in runs for k in atoms_of(config, run)})
-    if report["atoms"] is not None and report["atoms"] not in sizes:
-        expected = f"one of {', '.join(map(str, sizes))}"
-        raise ConfigError(f"report.atoms is {report['atoms']}", expected, "correct it or add it to atoms")
-    if report["seed"] not in config["seeds"]:
-        expected = f"one of {', '.join(map(str, config['seeds']))}"
-        raise ConfigError(f"report.seed is {report['seed']}", expected, "correct it or add it to seeds")
-
-
-def _check_runs(config, where, names, algorithms=None):
-    """Refuse the name of a run that is not run, or whose algorithm is none of some."""
-    for name in names:
-        if name not in config["runs"]:
-            expected = f"one of {', '.join(config['runs'])}"
-            raise ConfigError(f"{where} names '{name}'", expected, "correct it or add it to runs")
-    for name in names if algorithms else ():
-        algorithm = config["learners"][name]["algorithm"]
-        if algorithm not in algorithms:
-            given = f"{where} names '{name}', whose algorithm is {algorithm}"
-            raise ConfigError(given, f"one of {', '.join(algorithms)}", "remove it")
-
-
-def _check_sizes(config, section, runs):
-    """Refuse a number of atoms that none of the runs has."""
-    sizes = sorted({k for run in runs for k in atoms_of(config, run)})
-    for k in config[section]["sizes"]:
-        if k not in sizes:
-            expected = f"some of {', '.join(map(str, sizes))}"
-            raise ConfigError(f"{section}.sizes names {k}", expected, "correct it or add it to atoms")
-
-
-def _check_ranks(config, algorithms):
-    """Refuse ranks for what is not run, or for algorithms without agents."""
-    _check_runs(config, "ranks", config["ranks"], algorithms)
+    named = {"report.runs": report["runs"], "report.run": [report["run"]], "alerts.run": [alerts["run"]]}
+    named |= {"emerging.runs": emerging["runs"]} if emerging["enabled"] else {}
+    for where, names in named.items():
+        _check_among(where, [name for name in names if name], config["runs"], "correct it or add it to runs")
+    sizes = {"report.atoms": ([report["atoms"]], runs)}
+    sizes |= {"alerts.atoms": ([alerts["atoms"]], [alerts["run"]])} if alerts["run"] else {}
+    sizes |= {"emerging.sizes": (emerging["sizes"], emerging["runs"] or config["runs"])} if emerging["enabled"] else {}
+    for where, (values, of) in sizes.items():
+        _check_among(where, [k for k in values if k], _sizes(config, of), "correct it or add it to atoms")
+    _check_among("report.seed", [report["seed"]], config["seeds"], "correct it or add it to seeds")
+    if alerts["run"] in config["ranks"]:
+        defect = f"alerts.run names '{alerts['run']}', whose agents live on ranks of their own"
+        raise ConfigError(defect, "a run whose atoms one process may see", "name another run")
 
 
 def _check_shards(config):
@@ -244,42 +236,17 @@ def _check_shards(config):
     for run in config["runs"] if config["shards"]["documents"] else []:
         for key in ("contrast", "context"):
             if config["learners"][run].get(key, 0) > 0:
-                given = f"run '{run}' has {key} {config['learners'][run][key]} and shards.documents is set"
+                defect = f"run '{run}' has {key} {config['learners'][run][key]} and shards.documents is set"
                 todo = f"set {key} or shards.documents to 0"
-                raise ConfigError(given, "scores that do not depend on the rest of the batch", todo)
+                raise ConfigError(defect, "scores that do not depend on the rest of the batch", todo)
 
 
-def _check_regret(config, algorithms):
-    """Refuse regret of what is not run, or of what has none."""
+def _check_regret(config):
+    """Refuse regret of nothing, of checkpoints that are deleted, or of sizes that are not run."""
     settings = config["regret"]
-    if not settings["enabled"]:
-        return
     if not settings["runs"]:
         raise ConfigError("regret is enabled without runs", "names among runs", "add some to regret.runs")
     if config["checkpoints"]["keep"]:
-        given = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
-        raise ConfigError(given, "all checkpoints where regret is computed", "set one of them to 0 or false")
-    _check_runs(config, "regret.runs", settings["runs"], algorithms)
-    _check_sizes(config, "regret", settings["runs"])
-
-
-def _check_alerts(config):
-    """Refuse alerts of what is not run or that there never are."""
-    settings = config["alerts"]
-    FollowedAlerts.of(settings)
-    if settings["run"]:
-        _check_runs(config, "alerts.run", [settings["run"]])
-        if settings["run"] in config["ranks"]:
-            given = f"alerts.run names '{settings['run']}', whose agents live on ranks of their own"
-            raise ConfigError(given, "a run whose atoms one process may see", "name another run")
-        sizes = atoms_of(config, settings["run"])
-        if settings["atoms"] is not None and settings["atoms"] not in sizes:
-            expected = f"one of {', '.join(map(str, sizes))}"
-            raise ConfigError(f"alerts.atoms is {settings['atoms']}", expected, "correct it or add it to atoms")
-
-
-def _check_emerging(config):
-    """Refuse emerging topics of what is not run."""
-    if config["emerging"]["enabled"]:
-        _check_runs(config, "emerging.runs", config["emerging"]["runs"])
-        _check_sizes(config, "emerging", config["emerging"]["runs"] or config["runs"])
+        defect = f"regret is enabled and checkpoints.keep is {config['checkpoints']['keep']}"
+        raise ConfigError(defect, "all checkpoints where regret is computed", "set one of them to 0 or false")
+    _check_among("regret.sizes", settings["sizes"], _sizes(config, settings["runs"]), "correct it or add it to atoms")

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from odl import learners
-from odl.errors import CheckpointError, DataError
+from odl.config.sections import Chain
+from odl.errors import CheckpointError, DataError, ParameterError
 from odl.files import agentfiles, checkpoints
 from odl.stream import features, terms
 from odl.stream.weighting import Weighed, Weighting
@@ -69,9 +70,14 @@ def parse(chain):
 
     Raises
     ------
+    ConfigError
+        If it has other keys, or other kinds of values, than a run has.
     ParameterError
         If the algorithm or a hyper-parameter is not known, or one of them or of the weighting out of range.
     """
+    Chain.of(chain, "--run")
+    if "algorithm" not in chain["learner"]:
+        raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
     typed = {"learner": learners.make(**chain["learner"]), "weighting": Weighting(**chain["features"])}
     named = {name: chain[name] for name in ("corpus", "seed", "run", "atoms")}
     return Run(**named, **typed, chain=chain, hash_terms=chain.get("hash_terms", 0))

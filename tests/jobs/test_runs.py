@@ -5,7 +5,7 @@ import json
 import pytest
 
 from odl import learners
-from odl.errors import DataError, ParameterError
+from odl.errors import DataError, OdlError
 from odl.jobs import runs
 from odl.stream.weighting import Weighting
 
@@ -37,7 +37,7 @@ def test_a_run_is_typed_and_its_chain_stays_as_it_was_given():
     ],
 )
 def test_a_setting_out_of_range_is_refused_before_a_file_is_opened(section, settings, message):
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(OdlError, match=message):
         runs.parse({**CHAIN, section: settings})
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from odl.files import rows, storage
+from odl.files import storage
 
 
 @dataclass
@@ -94,47 +94,16 @@ def read(file):
     if "passages" not in file:
         return None
     group = file["passages"]
-    return Passages(*_arrays(group), storage.read_csr(group, "words"))
+    return Passages(*arrays(group), storage.read_csr(group, "words"))
 
 
-def _arrays(group):
-    """Return starts, keys and sizes, checked."""
-    arrays = [storage.read_array(group, name, kind) for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))]
-    starts, keys, sizes = arrays
+def arrays(group):
+    """Return starts, keys and sizes of an open group, checked."""
+    loaded = [storage.read_array(group, name, kind) for name, kind in (("starts", "i"), ("keys", "u"), ("sizes", "i"))]
+    starts, keys, sizes = loaded
     n_passages = storage.shape_of(group["words"])[0]
     if not len(starts) or starts[0] != 0 or starts[-1] != len(keys) or np.any(np.diff(starts) < 0):
         raise ValueError("the passages do not fit the documents")
     if not len(keys) == len(sizes) == n_passages:
         raise ValueError("the passages and their words differ in number")
-    return arrays
-
-
-def cut(file, documents, columns, n_terms, output, picked, folder):
-    """Copy the passages of some documents from one open file to another, a run of rows at a time.
-
-    Parameters
-    ----------
-    file : h5py.File
-    documents : ndarray of int64
-    columns : ndarray of int32
-        New column of each term.
-    n_terms : int
-        New columns.
-    output : h5py.File
-    picked : callable
-        As `odl.stream.batchfile.picked`.
-    folder : path-like
-        Of unnamed files.
-    """
-    starts, keys, sizes = _arrays(file["passages"])
-    if len(starts) - 1 <= documents.max(initial=-1):
-        raise ValueError("the passages do not fit the documents")
-    chosen, starts = spans(starts, documents)
-    group = output.create_group("passages")
-    for name, values in (("starts", starts), ("keys", keys[chosen]), ("sizes", sizes[chosen])):
-        storage.write_array(group, name, values)
-    parts = (
-        scipy.sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], n_terms))
-        for part in picked(rows.Matrix(file["passages"], "words"), chosen)
-    )
-    rows.write_csr(group, "words", parts, (len(chosen), n_terms), np.int32, folder)
+    return loaded

@@ -1,29 +1,51 @@
-"""The file of one timestep's documents, written from the file of the corpus a run of documents at a time."""
+"""The file of one timestep's documents, written from the files of the corpus a run of documents at a time."""
 
+import contextlib
 import os
 from typing import NamedTuple
 
+import h5py
 import numpy as np
 from scipy import sparse
 
-from odl.errors import DataError
+from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import passages, rows, storage
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
-SPAN = 4 * rows.PART  # rows of the corpus held at a time, of which a batch may need a few only
+SPAN = 4 * rows.PART  # rows of a file held at a time, of which a batch may need a few only
+KEPT = 8  # files whose words and ends of lines are remembered
 STRINGS = ("ids", "titles", "files", "topics", "urls", "texts")
 
 
 class Whole(NamedTuple):
-    """What a batch needs of all documents of a corpus: its words, and where the line of each document ends."""
+    """What a batch needs of all documents of a file: its words, and where the line of each document ends."""
 
     vocabulary: list
     ends: dict
 
 
-_known = {}  # digest of a corpus -> Whole: read once for all batches that a process cuts, however many
+class Part(NamedTuple):
+    """The documents of a batch that lie in one file.
+
+    Attributes
+    ----------
+    file : h5py.File
+    whole : Whole
+    rows : ndarray of int64
+        In the file.
+    places : ndarray of int64
+        In the batch, rising.
+    """
+
+    file: h5py.File
+    whole: Whole
+    rows: np.ndarray
+    places: np.ndarray
+
+
+_known = {}  # digest of a file -> Whole: read once for all batches that a process cuts, however many
 
 
 def cut(source, order, output, t):
@@ -45,7 +67,7 @@ def write(source, order, output, t):
     Parameters
     ----------
     source : path-like
-        Documents of the corpus.
+        Documents of the corpus, of which the shares lie beside it that it names (`odl.corpora.portions.join`).
     order : ndarray of int64
         Rows of the batch there, in the order of the stream.
     output : path-like
@@ -58,39 +80,30 @@ def write(source, order, output, t):
         The times of the documents.
     """
     folder = os.path.dirname(os.path.abspath(output))
-    with storage.reading(source, "documents") as file:
-        counts = rows.Matrix(file, "counts")
-        if order.min() < 0 or order.max() >= counts.shape[0]:
-            raise ValueError(f"it has {counts.shape[0]} documents, and row {order.max()} is asked for")
-        whole = _whole(file)
-        small = list(picked(counts, order)) if len(order) <= rows.PART else None  # else it is read twice
-        columns, words = _columns(small or picked(counts, order), counts.shape[1], whole.vocabulary)
-        digests, times = (_picked(storage.dataset_of(file, name, "iu"), order) for name in ("digests", "times"))
+    with storage.reading(source, "documents") as file, contextlib.ExitStack() as stack:
+        listed = Part(file, _whole(file), order, np.arange(len(order)))
+        digests, times = (_picked([listed], name) for name in ("digests", "times"))
+        parts = list(_parts(stack, os.fspath(source), listed))
+        runs = list(_runs(parts, "counts")) if len(order) <= rows.PART else None  # else they are read twice
+        columns, words = _columns(parts, runs or _runs(parts, "counts"))
         with storage.writing(output, "batch", t=t, sha256=batching.fingerprint(digests)) as batch:
-            shape = (len(order), len(words))
-            parts = (
-                sparse.csr_array((part.data, columns[part.indices], part.indptr), shape=(part.shape[0], len(words)))
-                for part in small or picked(counts, order)
-            )
-            rows.write_csr(batch, "counts", parts, shape, np.int32, folder)
+            counts = (_stacked(run, len(words), columns) for run in runs or _runs(parts, "counts"))
+            rows.write_csr(batch, "counts", counts, (len(order), len(words)), np.int32, folder)
             storage.write_strings(batch, "vocabulary", words)
-            for name, ends in whole.ends.items():
-                _write_strings(storage.dataset_of(file, name, "u"), ends, order, batch, name)
+            for name in STRINGS:
+                _write_strings(batch, name, [listed] if name in file else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
-                group, names = file["removed"], storage.names_in(file, "removed")
-                docs.write_removed(
-                    batch, {name: _picked(storage.dataset_of(group, name, "i"), order) for name in names}
-                )
-            if "shingles" in file:
-                shingles = rows.Matrix(file, "shingles")
-                shape = (len(order), shingles.shape[1])
-                parts = picked(shingles, order)
-                rows.write_csr(batch, "shingles", parts, shape, np.uint8, folder)
-            if "passages" in file:
-                passages.cut(file, order, columns, len(words), batch, picked, folder)
-            if "vectors" in file:
-                storage.write_array(batch, "vectors", _picked(storage.dataset_of(file, "vectors", "f"), order))
+                names = storage.names_in(file, "removed")
+                docs.write_removed(batch, {name: _picked([listed], f"removed/{name}") for name in names})
+            if "shingles" in parts[0].file:
+                shape = (len(order), docs.SHINGLES)
+                shingles = (_stacked(run, docs.SHINGLES) for run in _runs(parts, "shingles"))
+                rows.write_csr(batch, "shingles", shingles, shape, np.uint8, folder)
+            if "passages" in parts[0].file:
+                _write_passages(batch, parts, columns, len(words), folder)
+            if "vectors" in parts[0].file:
+                storage.write_array(batch, "vectors", _picked(parts, "vectors"))
             storage.write_array(batch, "digests", digests)
     return times
 
@@ -104,68 +117,148 @@ def said_of(times):
     return f"{said}, {first}" + (f" to {last}" if last != first else "")
 
 
-def picked(matrix, order):
-    """Yield the rows of a matrix in any order, `odl.files.rows.PART` at a time; neighbours are read together."""
-    for first in range(0, len(order), rows.PART):
-        wanted = order[first : first + rows.PART]
-        parts, places = [], []
-        for low in range(int(wanted.min()), int(wanted.max()) + 1, SPAN):
-            inside = np.flatnonzero((wanted >= low) & (wanted < low + SPAN))
-            if len(inside):
-                high = int(wanted[inside].max()) + 1
-                parts.append(matrix[low:high][wanted[inside] - low])
-                places.append(inside)
-        whole = sparse.csr_array(sparse.vstack(parts, format="csr"))
-        yield whole if len(parts) == 1 else whole[np.argsort(np.concatenate(places))]
+def _parts(stack, source, listed):
+    """Yield the documents of a batch by the files that hold their words: the shares, or the corpus itself."""
+    if "shares" not in listed.file:
+        yield listed
+        return
+    shares, order = docs.read_shares(listed.file), listed.rows
+    numbers = np.searchsorted(np.cumsum(shares.sizes), order, side="right")
+    inside = _picked([listed], "rows")
+    for number in np.unique(numbers).tolist():
+        path, places = docs.share_path(source, shares.names[number]), np.flatnonzero(numbers == number)
+        file = stack.enter_context(storage.reading(path, docs.SHARE))
+        if file.attrs["digest"] != shares.digests[number]:
+            raise StorageError(f"{path} is another one than {source} was made from", "that one", f"delete {source}")
+        yield Part(file, _whole(file), inside[places], places)
 
 
 def _whole(file):
-    """Return what every batch needs of the open file of a corpus."""
+    """Return what every batch needs of an open file."""
     digest = file.attrs["digest"]
     if digest not in _known:
         ends = {}
         for name in (name for name in STRINGS if name in file):
             block = storage.read_array(file, name, "u")
             ends[name] = np.append(np.flatnonzero(block == ord("\n")), len(block))
-        _known.clear()
-        _known[digest] = Whole(storage.read_strings(file, "vocabulary"), ends)
+        words = storage.read_strings(file, "vocabulary") if "vocabulary" in file else []
+        _known[digest] = Whole(words, ends)
+        if len(_known) > KEPT:
+            del _known[next(iter(_known))]
     return _known[digest]
 
 
-def _columns(parts, n_terms, vocabulary):
-    """Return the batch's column of each term of the corpus, and the batch's words by spelling."""
-    occurs = np.zeros(n_terms, dtype=bool)
+def _runs(parts, name):
+    """Yield the rows of a matrix, `odl.files.rows.PART` documents at a time, as (part, its rows, their places).
+
+    Neighbours are read together.
+    """
+    matrices = [rows.Matrix(part.file, name) for part in parts]
+    for part, matrix in zip(parts, matrices, strict=True):
+        if part.rows.min(initial=0) < 0 or part.rows.max(initial=-1) >= matrix.shape[0]:
+            raise ValueError(f"it has {matrix.shape[0]} documents, and row {part.rows.max()} is asked for")
+    for first in range(0, sum(len(part.rows) for part in parts), rows.PART):
+        run = []
+        for number, (part, matrix) in enumerate(zip(parts, matrices, strict=True)):
+            begin, end = np.searchsorted(part.places, [first, first + rows.PART])
+            wanted, places = part.rows[begin:end], part.places[begin:end]
+            for low in range(int(wanted.min(initial=0)), int(wanted.max(initial=-1)) + 1, SPAN):
+                near = np.flatnonzero((wanted >= low) & (wanted < low + SPAN))
+                if len(near):
+                    high = int(wanted[near].max()) + 1
+                    run.append((number, matrix[low:high][wanted[near] - low], places[near]))
+        yield run
+
+
+def _stacked(run, n_columns, columns=None):
+    """Return what `_runs` yields as one matrix in the order of the batch, under the columns of the batch."""
+    moved = [
+        sparse.csr_array(
+            (piece.data, columns[number][piece.indices] if columns else piece.indices, piece.indptr),
+            shape=(piece.shape[0], n_columns),
+        )
+        for number, piece, _ in run
+    ]
+    if len(moved) == 1:
+        return moved[0]
+    places = np.concatenate([places for _, _, places in run])
+    return sparse.csr_array(sparse.vstack(moved, format="csr"))[np.argsort(places)]
+
+
+def _columns(parts, runs):
+    """Return for each part the batch's column of its terms, and the batch's words by spelling."""
+    occurs = [np.zeros(len(part.whole.vocabulary), dtype=bool) for part in parts]
+    for run in runs:
+        for number, piece, _ in run:
+            occurs[number][piece.indices] = True
+    used = [np.flatnonzero(terms).tolist() for terms in occurs]
+    spelt = [[part.whole.vocabulary[term] for term in terms] for part, terms in zip(parts, used, strict=True)]
+    words = sorted(set().union(*spelt))
+    place = {word: column for column, word in enumerate(words)}
+    columns = [np.zeros(len(part.whole.vocabulary), dtype=np.int32) for part in parts]
+    for column, terms, names in zip(columns, used, spelt, strict=True):
+        column[terms] = [place[word] for word in names]
+    return columns, words
+
+
+def _picked(parts, name):
+    """Return rows of an array, reading of each file the span that holds them."""
+    taken = []
     for part in parts:
-        occurs[part.indices] = True
-    used = np.array(sorted(np.flatnonzero(occurs).tolist(), key=vocabulary.__getitem__), dtype=np.int64)
-    columns = np.zeros(n_terms, dtype=np.int32)
-    columns[used] = np.arange(len(used))
-    return columns, [vocabulary[term] for term in used]
+        dataset, low = storage.dataset_of(part.file, name, "iuf"), int(part.rows.min())
+        if part.rows.max() >= len(dataset):
+            raise ValueError(f"{name} has {len(dataset)} entries, and row {part.rows.max()} is asked for")
+        taken.append(dataset[low : int(part.rows.max()) + 1][part.rows - low])
+    if len(taken) == 1:
+        return taken[0]
+    return np.concatenate(taken)[np.argsort(np.concatenate([part.places for part in parts]))]
 
 
-def _picked(dataset, order):
-    """Return rows of an array of a file, reading the span that holds them."""
-    low = int(order.min())
-    return dataset[low : int(order.max()) + 1][order - low]
-
-
-def _write_strings(source, ends, order, file, name):
-    """Copy some of the strings of one file to another, as bytes; addresses that are all empty stay away."""
-    starts, ends = np.where(order > 0, ends[order - 1] + 1, 0), ends[order]
-    length = int((ends - starts).sum()) + len(order) - 1
-    if name == "urls" and length == len(order) - 1:
+def _write_strings(batch, name, parts):
+    """Copy strings of some documents as bytes; those that no file has, and addresses that are all empty, stay away."""
+    n = sum(len(part.rows) for part in parts)
+    lines, length = [], n - 1
+    for part in (part for part in parts if name in part.whole.ends):
+        ends = part.whole.ends[name]
+        first, last = np.where(part.rows > 0, ends[part.rows - 1] + 1, 0), ends[part.rows]
+        begin, length = int(first.min()), length + int((last - first).sum())
+        block = storage.dataset_of(part.file, name, "u")[begin : int(last.max())]
+        lines.append((part.places, block, first - begin, last - begin))
+    if not lines or (name == "urls" and length == n - 1):
         return
-    first = int(starts.min())
-    block = source[first : int(ends.max())]
-    starts, ends = starts - first, ends - first
 
-    def parts():
-        for first in range(0, len(order), rows.PART):
-            span = slice(first, first + rows.PART)
-            pairs = zip(starts[span].tolist(), ends[span].tolist(), strict=True)
-            joined = b"\n".join(block[start:end].tobytes() for start, end in pairs)
-            last = first + rows.PART >= len(order)
-            yield np.frombuffer(joined if last else joined + b"\n", dtype=np.uint8)
+    def pieces():
+        for begin in range(0, n, rows.PART):
+            end = min(begin + rows.PART, n)
+            texts = [b""] * (end - begin)
+            for places, block, first, last in lines:
+                span = slice(*np.searchsorted(places, [begin, end]))
+                for place, low, high in zip(places[span].tolist(), first[span].tolist(), last[span].tolist(), strict=True):
+                    texts[place - begin] = block[low:high].tobytes()
+            joined = b"\n".join(texts)
+            yield np.frombuffer(joined if end == n else joined + b"\n", dtype=np.uint8)
 
-    rows.write_array(file, name, length, np.dtype(np.uint8), rows.reader(parts()))
-    file[name].attrs["length"] = len(order)
+    rows.write_array(batch, name, length, np.dtype(np.uint8), rows.reader(pieces()))
+    batch[name].attrs["length"] = n
+
+
+def _write_passages(batch, parts, columns, n_terms, folder):
+    """Copy the passages of some documents, a run of rows at a time."""
+    arrays = [passages.arrays(part.file["passages"]) for part in parts]
+    lengths = np.zeros(sum(len(part.rows) for part in parts), dtype=np.int64)
+    for part, (starts, _, _) in zip(parts, arrays, strict=True):
+        if len(starts) - 1 <= part.rows.max():
+            raise ValueError("the passages do not fit the documents")
+        lengths[part.places] = np.diff(starts)[part.rows]
+    begins = np.append(0, np.cumsum(lengths))
+    group, inner = batch.create_group("passages"), []
+    keys, sizes = np.empty(begins[-1], dtype=np.uint64), np.empty(begins[-1], dtype=np.int32)
+    for part, (starts, own_keys, own_sizes) in zip(parts, arrays, strict=True):
+        taken, _ = passages.spans(starts, part.rows)
+        places, _ = passages.spans(begins, part.places)
+        keys[places], sizes[places] = own_keys[taken], own_sizes[taken]
+        inner.append(Part(part.file["passages"], part.whole, taken, places))
+    for name, values in (("starts", begins), ("keys", keys), ("sizes", sizes)):
+        storage.write_array(group, name, values)
+    words = (_stacked(run, n_terms, columns) for run in _runs(inner, "words"))
+    rows.write_csr(group, "words", words, (len(keys), n_terms), np.int32, folder)

@@ -1,16 +1,18 @@
-"""Shares of a person's own files: which files are read again, and that joined they are what reading at once gives."""
+"""Shares of a person's own files: which files are read again, and that they are what reading at once gives."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from odl import corpora
 from odl.config import shares_of
 from odl.config.corpora import ALONE, SMALLEST
 from odl.corpora import portions
-from odl.errors import DataError
-from odl.files import documents, storage
+from odl.errors import DataError, StorageError
+from odl.files import documents, rows, storage
+from odl.stream import batchfile
 
 MAIL = "From a@b Fri Jul  8 12:08:34 2011\nMessage-ID: <{}@x>\nDate: Fri, 8 Jul 2011 12:08:34 +0200\n\n{} rain\n\n"
 
@@ -25,7 +27,7 @@ def made(folder, names, size):
     return [str(folder / name) for name in names]
 
 
-def rows(first, last, **more):
+def texts(first, last, **more):
     return [{"id": f"d{number}", "text": f"> said\nword{chr(97 + number % 26)} wind {number}", **more}
             for number in range(first, last)]  # fmt: skip
 
@@ -43,17 +45,25 @@ def joined(folder, tables, options):
     paths = write(folder / "docs", tables)
     sources, made = [str(folder / "docs" / "*")], []
     for number, path in enumerate(paths):
-        made.append(folder / f"{number}.h5")
+        made.append(folder / "shares" / f"{number}.h5")
         portions.write(made[-1], sources, options, path, path)
     return made, sources, paths
 
 
 def both(folder, tables, options):
-    """Return the documents joined of shares, and whether reading at once writes the same bytes."""
+    """Return the documents read at once, and whether the list of shares, and batches cut by it, are the same."""
     made, sources, _ = joined(folder, tables, options)
-    found = portions.join(folder / "joined.h5", made, sources, options)
-    documents.write(folder / "once.h5", corpora.read("documents", sources, options), reader="documents")
-    return found, (folder / "joined.h5").read_bytes() == (folder / "once.h5").read_bytes()
+    listed = portions.join(folder / "joined.h5", made, sources, options)
+    once = corpora.read("documents", sources, options)
+    documents.write(folder / "once.h5", once, reader="documents")
+    same = [listed.ids == once.ids, listed.repeats == once.repeats == documents.read(folder / "joined.h5").repeats]
+    same += [documents.losses(listed) == documents.losses(once)]
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(once))[: (1 + seed) * len(once) // 3]
+        for name in ("joined", "once"):
+            batchfile.write(folder / f"{name}.h5", order, folder / f"{name}-batch.h5", 0)
+        same.append((folder / "joined-batch.h5").read_bytes() == (folder / "once-batch.h5").read_bytes())
+    return once, all(same)
 
 
 class TestShares:
@@ -93,20 +103,19 @@ OPTIONS = {"clean": ["quotes", "headers", "encoded"], "min_words": 2, "duplicate
 
 
 class TestJoining:
-    def test_the_bytes_of_reading_at_once(self, tmp_path):
+    @pytest.mark.parametrize(("part", "span"), [(rows.PART, batchfile.SPAN), (7, 9)])
+    def test_the_bytes_of_reading_at_once(self, tmp_path, monkeypatch, part, span):
+        monkeypatch.setattr(rows, "PART", part)
+        monkeypatch.setattr(batchfile, "SPAN", span)
         tables = {
-            "a.jsonl": rows(0, 40),
+            "a.jsonl": texts(0, 40),
             "b.jsonl": [{"id": "short", "text": "one"}],  # a share with nothing left
-            "c.jsonl": rows(40, 60, url="https://x.org/", topics=["t"], time="2020-01-01", title="T"),
+            "c.jsonl": texts(40, 60, url="https://x.org/", topics=["t"], time="2020-01-01", title="T"),
             "d.mbox": MAIL.format(1, "autumn fog") + MAIL.format(2, "x"),
             "e.mbox": MAIL.format(1, "again nowhere") + MAIL.format(2, "y") + MAIL.format(3, "winter") * 2,
         }
-        made, sources, _ = joined(tmp_path, tables, OPTIONS)
-        found = portions.join(tmp_path / "joined.h5", made, sources, OPTIONS)
-        once = corpora.read("documents", sources, OPTIONS)
-        documents.write(tmp_path / "once.h5", once, reader="documents")
-        assert (tmp_path / "joined.h5").read_bytes() == (tmp_path / "once.h5").read_bytes()
-        assert found.repeats == once.repeats == (1, 2)
+        found, same = both(tmp_path, tables, OPTIONS)
+        assert same and found.repeats == (1, 2)
         assert "nowhere" not in found.vocabulary and len(found) == 62 and len(found.dropped.ids) == 2
 
     @pytest.mark.parametrize("clean", [["boilerplate"], ["headers", "quotes", "encoded", "boilerplate"]])
@@ -115,7 +124,7 @@ class TestJoining:
         tables = {
             "a.jsonl": [{"id": "short", "text": "one", "vector": [9, 9]}],  # shares with nothing left
             **{f"{name}.jsonl": [{**row, "text": row["text"] + foot, "vector": [number, at / 3]} for number, row
-                                 in enumerate(rows(at, at + 20))] for at, name in ((0, "b"), (20, "d"))},
+                                 in enumerate(texts(at, at + 20))] for at, name in ((0, "b"), (20, "d"))},
             "c.jsonl": [{"id": "shorter", "text": "", "vector": "[0, 1]"}],
             "e.jsonl": [{"id": "counts", "counts": {"zephyr": 3, "wind": 2}, "vector": [0, 0]}],
         }  # fmt: skip
@@ -127,12 +136,12 @@ class TestJoining:
 
     def test_the_bytes_of_reading_at_once_with_an_encoder(self, tmp_path):
         pytest.importorskip("wordllama")
-        tables = {"a.jsonl": rows(0, 300), "b.jsonl": [{"id": "short", "text": "one"}], "c.jsonl": rows(300, 320)}
+        tables = {"a.jsonl": texts(0, 300), "b.jsonl": [{"id": "short", "text": "one"}], "c.jsonl": texts(300, 320)}
         found, once = both(tmp_path, tables, {"min_words": 2, "vectors": "wordllama", "clean": ["boilerplate"]})
         assert found.vectors.shape == (320, 256) and once
 
     def test_vectors_of_two_lengths_are_refused_with_the_line(self, tmp_path):
-        tables = {"a.jsonl": rows(0, 3, vector=[1, 2]), "b.jsonl": rows(3, 5, vector=[1, 2, 3])}
+        tables = {"a.jsonl": texts(0, 3, vector=[1, 2]), "b.jsonl": texts(3, 5, vector=[1, 2, 3])}
         options = {"columns": {"vector": "vector"}}
         made, sources, _ = joined(tmp_path, tables, options)
         with pytest.raises(DataError, match=r"b\.jsonl line 1: .*3"):
@@ -141,7 +150,7 @@ class TestJoining:
 
     def test_files_between_the_first_and_the_last(self, tmp_path):
         paths = write(
-            tmp_path / "docs", {f"{name}.jsonl": rows(at, at + 2) for at, name in ((0, "a"), (2, "b"), (4, "c"))}
+            tmp_path / "docs", {f"{name}.jsonl": texts(at, at + 2) for at, name in ((0, "a"), (2, "b"), (4, "c"))}
         )
         found = portions.write(tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], paths[1])
         assert found.ids == ["d0", "d1", "d2", "d3"]
@@ -151,11 +160,11 @@ class TestJoining:
     @pytest.mark.parametrize("changed", ["keep", "new"])
     @pytest.mark.parametrize("clean", [[], ["quotes", "boilerplate"]])
     def test_rows_that_occur_again_changed_or_not(self, tmp_path, changed, clean):
-        other = [{**row, "text": f"{row['text']} fog and rain"} for row in rows(1, 4)]
+        other = [{**row, "text": f"{row['text']} fog and rain"} for row in texts(1, 4)]
         tables = {
-            "a.jsonl": [*rows(0, 3), *rows(0, 1)],
-            "b.jsonl": [*other, *rows(2, 5), {"id": "d0", "text": "one"}],  # d3: the changed one comes first
-            "c.jsonl": [*other, {"id": "d0", "text": "one"}, {"id": "d0", "text": "green fog"}, *rows(3, 4)],
+            "a.jsonl": [*texts(0, 3), *texts(0, 1)],
+            "b.jsonl": [*other, *texts(2, 5), {"id": "d0", "text": "one"}],  # d3: the changed one comes first
+            "c.jsonl": [*other, {"id": "d0", "text": "one"}, {"id": "d0", "text": "green fog"}, *texts(3, 4)],
         }
         options = {"min_words": 2, "changed": changed, "clean": clean}
         found, once = both(tmp_path, tables, options)
@@ -163,7 +172,6 @@ class TestJoining:
         assert len(found) == (5 if changed == "keep" else 9)
         assert found.repeats == ((3, 9) if changed == "keep" else (7, 0))
         assert len(found.dropped.ids) == (changed == "new")
-        assert documents.read(tmp_path / "joined.h5").repeats == found.repeats
 
     @pytest.mark.parametrize(("text", "options"), [("one", {"min_words": 2}), ("2 3", {})])
     def test_nothing_left_is_said_as_of_all_at_once(self, tmp_path, text, options):
@@ -176,13 +184,24 @@ class TestJoining:
         assert str(now.value) == str(once.value)
 
     def test_a_file_that_is_gone_meanwhile(self, tmp_path):
-        paths = write(tmp_path / "docs", {"a.jsonl": rows(0, 3)})
+        paths = write(tmp_path / "docs", {"a.jsonl": texts(0, 3)})
         with pytest.raises(DataError, match=r"b\.jsonl is not among"):
             portions.write(
                 tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl")
             )
 
     def test_shares_of_files_no_longer_read_are_forgotten(self, tmp_path):
-        made, _, _ = joined(tmp_path, {"a.jsonl": rows(0, 3), "b.jsonl": rows(3, 5)}, {})
+        made, _, _ = joined(tmp_path, {"a.jsonl": texts(0, 3), "b.jsonl": texts(3, 5)}, {})
         portions.forget(made[1:])
-        assert sorted(path.name for path in tmp_path.glob("*.h5")) == ["1.h5"]
+        assert sorted(path.name for path in (tmp_path / "shares").glob("*.h5")) == ["1.h5"]
+
+    def test_a_share_that_is_gone_or_another_is_said(self, tmp_path):
+        made, sources, _ = joined(tmp_path, {"a.jsonl": texts(0, 3), "b.jsonl": texts(3, 5)}, {})
+        portions.join(tmp_path / "documents.h5", made, sources, {})
+        made[1].rename(made[0])
+        for number, fault in ((0, r"0\.h5 is another one now"), (4, r"1\.h5 does not exist")):
+            with pytest.raises(
+                StorageError, match=rf"{fault}; expected the share that .* lists; delete .*documents\.h5"
+            ):
+                batchfile.write(tmp_path / "documents.h5", np.array([number]), tmp_path / "batch.h5", 0)
+            assert not (tmp_path / "batch.h5").exists()

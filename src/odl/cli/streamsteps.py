@@ -38,7 +38,7 @@ def read(args):
     else:
         corpus = corpora.read(args.reader, args.source, args.options)
         documents.write(args.output, corpus, reader=args.reader)
-    counts = f"odl read: {len(corpus)} documents, {len(corpus.vocabulary)} terms"
+    counts = f"odl read: {len(corpus)} documents" + (f", {len(corpus.vocabulary)} terms" if corpus.vocabulary else "")
     print("; ".join(filter(None, [counts, str(corpus.repeats)])))
     for sentence in documents.losses(corpus):
         print(f"odl read: {sentence}")

@@ -283,7 +283,7 @@ class Collection:
     def finish(self):
         """Return the documents, of which there has to be one with a token."""
         found = self.documents()
-        check_held(found, {"min_words": self.min_words})
+        check_held(found, {"min_words": self.min_words}, len(found.vocabulary))
         return found
 
     def documents(self):
@@ -320,13 +320,13 @@ def subject_of(text):
     return found[1].strip() if (found := SUBJECT.search(header)) else None
 
 
-def check_held(found, options):
+def check_held(found, options, n_terms):
     """Refuse documents without a single token."""
     n_dropped = len(found.dropped.ids) if found.dropped else 0
-    if not found.vocabulary and n_dropped:
+    if not n_terms and n_dropped:
         given = f"all {len(found) + n_dropped} documents have fewer than {options['min_words']} words"
         raise DataError(given, "longer documents", "lower min_words or clean less")
-    if not found.vocabulary:
+    if not n_terms:
         raise DataError(
             f"none of the {len(found)} documents holds a token",
             "texts that the pattern of tokens fits, or counts",

@@ -1,7 +1,8 @@
-"""A share of a person's own files, read by a job of its own, and the corpus that shares are joined to.
+"""A share of a person's own files, read by a job of its own, and the list of the documents of all shares.
 
-The corpus has the bytes that reading all files at once gives (`odl.corpora.collection`), and so have its errors their
-words: where something is wrong that no share sees alone, the files are read at once for it.
+Shares keep the words; the list has what orders a stream, so that one more file costs little however long the stream is.
+The documents are those that reading all files at once gives (`odl.corpora.collection`), and so have errors their words:
+where something is wrong that no share sees alone, the files are read at once for it.
 """
 
 from pathlib import Path
@@ -13,11 +14,10 @@ from odl.corpora import collection
 from odl.corpora.formats import find_files
 from odl.errors import DataError
 from odl.files import documents as docs
-from odl.files import passages, storage
+from odl.files import storage
 from odl.files.documents import Documents, Dropped
 from odl.text import cleaning
 
-KIND = "share"
 CAME = "files that stay while they are read", "run the same command again"
 
 
@@ -50,7 +50,7 @@ def write(output, sources, options, first, last):
         gathered.add_file(name, path, form)
     found = gathered.documents()
     names = [*found.ids, *(found.dropped.ids if found.dropped else [])]
-    with storage.writing(output, KIND, dimensions=gathered.n_dimensions or 0) as file:
+    with storage.writing(output, docs.SHARE, dimensions=gathered.n_dimensions or 0) as file:
         docs.write_fields(file, found)
         storage.write_array(file, "digests", found.digests())
         storage.write_array(file, "contents", _stored([gathered.ids.contents[name] for name in names]))
@@ -61,12 +61,13 @@ def write(output, sources, options, first, last):
 
 
 def join(output, paths, sources, options):
-    """Write the corpus that shares make, and return its documents.
+    """Write the list of the documents of all shares, and return them without their words.
 
     Parameters
     ----------
     output : path-like
-        Written: as `odl.files.documents.write` writes what `odl.corpora.collection.read` returns for the sources.
+        Written: ids, times, topics, files and digests of the documents that `odl.corpora.collection.read` returns for
+        the sources, and in which row of which share their words are (`odl.files.documents.Shares`).
     paths : list of path-like
         The shares, in order.
     sources, options
@@ -76,29 +77,24 @@ def join(output, paths, sources, options):
     -------
     Documents
     """
-    ids = collection.Register(options.get("changed", "keep"))
-    shares, digests, lengths = [], [], set()
+    register, parts, named, lengths, n_terms = collection.Register(options.get("changed", "keep")), [], [], set(), 0
     for path in paths:
-        with storage.reading(path, KIND) as file:
-            share, own = docs.read_fields(file), storage.read_array(file, "digests", "u", ndim=2)
-            contents = _contents(file)
-            again = list(zip(storage.read_strings(file["again"], "ids"), _contents(file["again"]), strict=True))
+        with storage.reading(path, docs.SHARE) as file:
+            parts.append(_listed(file, register))
+            named.append((Path(path).stem, str(file.attrs["digest"]), len(parts[-1][0])))
             lengths.add(int(file.attrs["dimensions"]))
-            n_left_out = len(share.dropped.ids) if share.dropped else 0
-            if not len(contents) == len(share) + n_left_out or len(own) != len(share):
-                raise ValueError("documents, digests and contents differ in number")
-        share, own = _part(share, own, _names(share, contents, ids))
-        ids.again += again
-        shares.append(share)
-        digests.append(own)
+            n_terms += int(file["vocabulary"].attrs["length"])
     if len(lengths - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)
-    found = _joined(shares, cleaning.Cleaning(options.get("clean")).names)
-    collection.check_held(found, options)
-    found.repeats = ids.repeats()
-    docs.write(output, found, digests=np.concatenate(digests), reader=collection.READER)
-    return found
+    documents = _joined([part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names)
+    documents.repeats = register.repeats()
+    collection.check_held(documents, options, n_terms)
+    with storage.writing(output, "documents", reader=collection.READER) as file:
+        docs.write_fields(file, documents)
+        storage.write_array(file, "digests", np.concatenate([digests for _, digests, _ in parts]))
+        docs.write_shares(file, docs.Shares(*zip(*named, strict=True)), np.concatenate([rows for _, _, rows in parts]))
+    return documents
 
 
 def _stored(contents):
@@ -117,6 +113,32 @@ def forget(paths):
             path.unlink(missing_ok=True)
 
 
+def _listed(file, register):
+    """Return of the documents of a share that no share before has: themselves, their digests, their rows."""
+    share, own = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
+    contents, again = (
+        _contents(file),
+        zip(storage.read_strings(file["again"], "ids"), _contents(file["again"]), strict=True),
+    )
+    n, dropped = len(share), share.dropped
+    if len(contents) != n + (len(dropped.ids) if dropped else 0) or len(own) != n:
+        raise ValueError("documents, digests and contents differ in number")
+    names = _names(share, contents, register)
+    register.again += again
+    rows = np.array([row for row in range(n) if names[row] is not None], dtype=np.int64)
+    if renamed := [row for row in rows.tolist() if names[row] != share.ids[row]]:
+        whole = docs.read_fields(file).select(renamed)
+        whole.ids = [names[row] for row in renamed]
+        own[renamed] = whole.digests()
+    stay = np.array([name is not None for name in names[n:]], dtype=bool)
+    left_out = dropped and Dropped(
+        [name for name in names[n:] if name is not None], dropped.times[stay], dropped.words[stay]
+    )
+    listed = share if len(rows) == n else share.select(rows)
+    listed.ids, listed.dropped = [names[row] for row in rows.tolist()], left_out
+    return listed, own[rows], rows
+
+
 def _names(share, contents, ids):
     """Return the id of each document of a share, those left out last; None where a share before has it."""
     own = [*share.ids, *(share.dropped.ids if share.dropped else [])]
@@ -131,61 +153,18 @@ def _names(share, contents, ids):
     return names
 
 
-def _part(share, digests, names):
-    """Return a share, and its digests, under other ids and without the documents that have none."""
-    n, dropped = len(share), share.dropped
-    stay = np.array([name is not None for name in names[n:]], dtype=bool)
-    if dropped is not None:
-        left_out = [name for name in names[n:] if name is not None]
-        dropped = Dropped(left_out, dropped.times[stay], dropped.words[stay])
-    rows = [row for row in range(n) if names[row] is not None]
-    renamed = [place for place, row in enumerate(rows) if names[row] != share.ids[row]]
-    if len(rows) < n:
-        share, digests = share.select(rows), digests[rows]
-    share.ids, share.dropped = [names[row] for row in rows], dropped
-    if renamed:
-        digests = digests.copy()
-        digests[renamed] = share.select(renamed).digests()
-    return share, digests
-
-
 def _joined(shares, cleaners):
-    """Return the documents of shares as one; what each of the cleaners took out is stored in their order."""
-    words = sorted(set().union(*(share.vocabulary for share in shares)))
-    place = {word: number for number, word in enumerate(words)}
-    columns = [np.array([place[word] for word in share.vocabulary], dtype=np.int32) for share in shares]
-    counts = []
-    for share, places in zip(shares, columns, strict=True):
-        held = share.counts
-        moved = (held.data, places[held.indices], held.indptr)
-        counts.append(sparse.csr_array(moved, shape=(len(share), len(words))))
-    first, vectors = shares[0], [share.vectors for share in shares if share.vectors is not None]
-    with_urls, with_dropped = any(share.urls for share in shares), first.dropped is not None
+    """Return the documents of shares as one, without their words; what cleaners took out stands in their order."""
+    dropped = [share.dropped for share in shares]
     return Documents(
-        counts=_stacked(counts),
-        vocabulary=words,
+        counts=sparse.csr_array((sum(map(len, shares)), 0), dtype=np.int32),
+        vocabulary=[],
         times=np.concatenate([share.times for share in shares]),
-        **{name: _chained(shares, name) for name in ("ids", "topics", "titles", "files")},
+        **{name: [value for share in shares for value in getattr(share, name)] for name in docs.LISTED},
         removed={name: np.concatenate([share.removed[name] for share in shares]) for name in cleaners},
-        dropped=Dropped(
-            [identity for share in shares for identity in share.dropped.ids],
-            *(np.concatenate([getattr(share.dropped, name) for share in shares]) for name in ("times", "words")),
-        )
-        if with_dropped
-        else None,
-        shingles=_stacked([share.shingles for share in shares]) if first.shingles is not None else None,
-        passages=None
-        if first.passages is None
-        else passages.joined([share.passages for share in shares], columns, len(words)),
-        vectors=np.concatenate(vectors) if vectors else None,
-        texts=_chained(shares, "texts") if any(share.texts for share in shares) else [],
-        urls=[url for share in shares for url in share.urls or [""] * len(share)] if with_urls else [],
+        dropped=dropped[0]
+        and Dropped(
+            [identity for part in dropped for identity in part.ids],
+            *(np.concatenate([getattr(part, name) for part in dropped]) for name in ("times", "words")),
+        ),
     )
-
-
-def _chained(shares, name):
-    return [value for share in shares for value in getattr(share, name)]
-
-
-def _stacked(matrices):
-    return sparse.csr_array(sparse.vstack(matrices, format="csr"))

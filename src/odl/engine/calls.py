@@ -22,7 +22,7 @@ def read(arguments):
     else:
         found = corpora.read(arguments["reader"], arguments["named"], arguments["options"])
         documents.write(arguments["output"], found, reader=arguments["reader"])
-    counts = f"{len(found)} documents, {len(found.vocabulary)} terms"
+    counts = f"{len(found)} documents" + (f", {len(found.vocabulary)} terms" if found.vocabulary else "")
     return "; ".join(filter(None, [counts, str(found.repeats)]))
 
 

@@ -15,6 +15,8 @@ from odl.files.passages import Passages
 
 NO_TIME = np.iinfo(np.int64).min
 SHINGLES = 2**31 - 1  # that there can be
+SHARE = "share"  # kind of a file that holds the words of some documents of a corpus
+LISTED = ("ids", "topics", "titles", "files")  # of each document, in the list of a corpus that is in shares
 
 
 class Dropped(NamedTuple):
@@ -276,6 +278,52 @@ def read_fields(file):
         passages=passages.read(file),
         vectors=storage.read_array(file, "vectors", "f", ndim=2) if "vectors" in file else None,
     )
+
+
+def read_list(file):
+    """Load what `write_fields` stored, but what the words of each document are."""
+    n = int(file["ids"].attrs["length"])
+    return Documents(
+        counts=scipy.sparse.csr_array((n, 0), dtype=np.int32),
+        vocabulary=[],
+        ids=storage.read_strings(file, "ids"),
+        files=storage.read_strings(file, "files"),
+        topics=read_topics(file),
+        titles=[""] * n,
+        times=storage.read_array(file, "times", "i"),
+        removed=read_removed(file),
+        dropped=read_dropped(file),
+    )
+
+
+class Shares(NamedTuple):
+    """The shares that hold the words of a corpus: their names, digests of their contents, and documents of each."""
+
+    names: list
+    digests: list
+    sizes: list
+
+
+def write_shares(file, shares, rows):
+    """Store the shares of a corpus, and the row of each document in its share."""
+    group = file.create_group("shares")
+    for name in ("names", "digests"):
+        storage.write_strings(group, name, getattr(shares, name))
+    storage.write_array(group, "sizes", np.array(shares.sizes, dtype=np.int64))
+    storage.write_array(group, "rows", rows)
+
+
+def read_shares(file):
+    """Load what `write_shares` stored, but the rows (``shares/rows``)."""
+    group = file["shares"]
+    return Shares(
+        *(storage.read_strings(group, name) for name in ("names", "digests")), storage.read_array(group, "sizes", "i")
+    )
+
+
+def share_path(path, name):
+    """Return where a share lies of a corpus whose list is at `path`."""
+    return os.path.join(os.path.dirname(path), "shares", f"{name}.h5")
 
 
 def write_removed(file, removed):

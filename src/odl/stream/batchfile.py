@@ -2,9 +2,9 @@
 
 import contextlib
 import os
-from typing import NamedTuple
+import tempfile
+from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 from scipy import sparse
 
@@ -17,6 +17,7 @@ from odl.stream import batching
 SPAN = 4 * rows.PART  # rows of a file held at a time, of which a batch may need a few only
 KEPT = 8  # files whose words and ends of lines are remembered
 STRINGS = ("ids", "titles", "files", "topics", "urls", "texts")
+LISTED = ("ids", "files", "topics")  # of them, those that stand in the list of a corpus that is in shares
 
 
 class Whole(NamedTuple):
@@ -39,7 +40,7 @@ class Part(NamedTuple):
         In the batch, rising.
     """
 
-    file: h5py.File
+    file: Any
     whole: Whole
     rows: np.ndarray
     places: np.ndarray
@@ -91,7 +92,7 @@ def write(source, order, output, t):
             rows.write_csr(batch, "counts", counts, (len(order), len(words)), np.int32, folder)
             storage.write_strings(batch, "vocabulary", words)
             for name in STRINGS:
-                _write_strings(batch, name, [listed] if name in file else parts)
+                _write_strings(batch, name, [listed] if name in LISTED else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
                 names = storage.names_in(file, "removed")
@@ -106,6 +107,18 @@ def write(source, order, output, t):
                 storage.write_array(batch, "vectors", _picked(parts, "vectors"))
             storage.write_array(batch, "digests", digests)
     return times
+
+
+def read(source):
+    """Return the documents of a corpus with their words, which may lie in shares."""
+    with storage.reading(source, "documents") as file:
+        n, in_shares = int(file["ids"].attrs["length"]), "shares" in file
+    if not in_shares:
+        return docs.read(source)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "documents.h5")
+        write(source, np.arange(n), path, 0)
+        return docs.read(path, "batch")
 
 
 def said_of(times):
@@ -124,13 +137,19 @@ def _parts(stack, source, listed):
         return
     shares, order = docs.read_shares(listed.file), listed.rows
     numbers = np.searchsorted(np.cumsum(shares.sizes), order, side="right")
-    inside = _picked([listed], "rows")
+    inside = _picked([listed], "shares/rows")
     for number in np.unique(numbers).tolist():
         path, places = docs.share_path(source, shares.names[number]), np.flatnonzero(numbers == number)
+        if not os.path.exists(path):
+            raise _unlike(source, f"{path} does not exist")
         file = stack.enter_context(storage.reading(path, docs.SHARE))
         if file.attrs["digest"] != shares.digests[number]:
-            raise StorageError(f"{path} is another one than {source} was made from", "that one", f"delete {source}")
+            raise _unlike(source, f"{path} is another one now")
         yield Part(file, _whole(file), inside[places], places)
+
+
+def _unlike(source, fault):
+    return StorageError(fault, f"the share that {source} lists", f"delete {source} and run the same command again")
 
 
 def _whole(file):
@@ -233,7 +252,9 @@ def _write_strings(batch, name, parts):
             texts = [b""] * (end - begin)
             for places, block, first, last in lines:
                 span = slice(*np.searchsorted(places, [begin, end]))
-                for place, low, high in zip(places[span].tolist(), first[span].tolist(), last[span].tolist(), strict=True):
+                for place, low, high in zip(
+                    places[span].tolist(), first[span].tolist(), last[span].tolist(), strict=True
+                ):
                     texts[place - begin] = block[low:high].tobytes()
             joined = b"\n".join(texts)
             yield np.frombuffer(joined if end == n else joined + b"\n", dtype=np.uint8)

@@ -8,8 +8,9 @@ from collections import defaultdict
 
 from odl import config
 from odl.errors import ConfigError
-from odl.files import documents, tables
+from odl.files import tables
 from odl.papers import qualitystream, qualitystudy
+from odl.stream import batchfile
 
 TITLE = "Quality of a stream"
 TAKES, ALGORITHMS = ("streams", "learners"), ("levels", "adaptive")
@@ -69,7 +70,7 @@ def measure(settings, study, files):
     """
     found = defaultdict(list)
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
-        corpus = documents.read(file)
+        corpus = batchfile.read(file)
         # Seeds that give the same order would be counted twice.
         seeds = settings["seeds"] or study["seeds"]
         orders = dict.fromkeys(config.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds)

@@ -133,6 +133,7 @@ def test_costs_along_a_stream(tmp_path):
     assert int(own["jobs"]) > 16 and float(own["children_cpu_s"]) > 0.1 and float(own["snakemake_cpu_s"]) > 0.2
 
 
+@pytest.mark.long
 def test_a_bound_is_measured_along_a_stream(tmp_path):
     """Two hundred documents a timestep: with a bound no more terms than it and those of a batch, without one all."""
     command = [sys.executable, FOLDER / "bounded.py", "--documents", "5000", "--batch", "200", "--runs", "adaptive"]

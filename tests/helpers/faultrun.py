@@ -86,7 +86,7 @@ def strike(args, folder):
     whole = waiting[args.part :: args.parts]
     short, whole = whole[min(args.report, len(whole)) :], whole[: args.report]
     study = faults.small_study(folder / "study")
-    reference = faults.undisturbed(study, args.cores)
+    reference = faults.undisturbed(study, cores=args.cores)
     print(f"undisturbed: {reference.seconds:.0f} s, {len(reference.digests)} files compared", flush=True)
     for waiting, part in ((short, reference.up_to_the_tables(study)), (whole, reference)):
         while waiting:

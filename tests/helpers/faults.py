@@ -254,10 +254,10 @@ class Reference(NamedTuple):
         return Reference(digests, names, timeline[-1][0], timeline, target)
 
 
-def undisturbed(study, cores=2):
-    """Run the study once as it is meant to run."""
+def undisturbed(study, *targets, cores=2):
+    """Run the study once as it is meant to run, up to its page or to these targets."""
     clear(study)
-    run, begin, timeline = Run(study, cores=cores), time.monotonic(), [(0.0, 0)]
+    run, begin, timeline = Run(study, *targets, cores=cores), time.monotonic(), [(0.0, 0)]
     while run.running():
         number = len(present(study))
         if number > timeline[-1][1]:

@@ -319,6 +319,7 @@ class TestChain:
 
 
 @pytest.mark.workflow
+@pytest.mark.long  # of `odl run`: engine/test_loop.py
 def test_the_workflow_runs_new_timesteps_only(tmp_path):
     study = Study.create(tmp_path / "study")
     config = study.config

@@ -18,19 +18,28 @@ pytestmark = pytest.mark.workflow
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    """A small study of two timesteps and its undisturbed run."""
+    """A small study of two timesteps up to its features, and that undisturbed run."""
     study = faults.small_study(tmp_path_factory.mktemp("faults") / "study", 160)
+    return study, faults.undisturbed(study, features(study))
+
+
+@pytest.fixture(scope="module")
+def complete(base, tmp_path_factory):
+    """The same study up to its page."""
+    study = base[0].copy(tmp_path_factory.mktemp("whole") / "study")
     return study, faults.undisturbed(study)
 
 
 @pytest.fixture
 def study(base, tmp_path):
-    """A copy of the finished study."""
+    """A copy of the study up to its features."""
     return base[0].copy(tmp_path / "study")
 
 
-def tables(study):
-    return study.target(study.results / "tables" / "averages.tsv")
+@pytest.fixture
+def finished(complete, tmp_path):
+    """A copy of the finished study."""
+    return complete[0].copy(tmp_path / "finished")
 
 
 def features(study):
@@ -46,10 +55,10 @@ def same(study, reference, target):
     assert not faults.parts(study) and not faults.locks(study)
 
 
-@pytest.mark.parametrize("number", [3, pytest.param(10, marks=pytest.mark.long)])
-def test_strikes_at_random_moments(base, tmp_path, number):
+@pytest.mark.long  # one strike: test_workflow_growth.py; on `odl run`: engine/test_loop.py
+def test_strikes_at_random_moments(complete, tmp_path, number=10):
     """`make faults` strikes 200 times."""
-    study, reference = base[0].copy(tmp_path / "struck"), base[1]
+    study, reference = complete[0].copy(tmp_path / "struck"), complete[1]
     chosen = faults.moments(number, seed=1)
     assert len({moment.kind for moment in chosen}) == min(number, len(faults.KINDS))
     struck, late = faults.strike_study(study, chosen, reference.up_to_the_tables(study))
@@ -60,15 +69,16 @@ def test_strikes_at_random_moments(base, tmp_path, number):
     assert any(strike.status for strike in struck)
 
 
-def test_the_harness_sees_what_is_wrong(base, study):
+@pytest.mark.long
+def test_the_harness_sees_what_is_wrong(complete, finished):
     """A half-written result, a file too many, an orphan: none of them would go unnoticed."""
-    reference = base[1]
-    assert faults.damaged(study, reference) == [] and faults.parts(study) == []
-    broken = study.checkpoint("da", 1).parent.parent / "k4" / "1.h5"
+    reference = complete[1]
+    assert faults.damaged(finished, reference) == [] and faults.parts(finished) == []
+    broken = finished.checkpoint("da", 1).parent.parent / "k4" / "1.h5"
     broken.write_bytes(broken.read_bytes()[:-1])
-    assert faults.damaged(study, reference) == ["/mine/seed0/da/k4/1.h5"]
+    assert faults.damaged(finished, reference) == ["/mine/seed0/da/k4/1.h5"]
     (broken.parent / ".1.h5.host-1.part").touch()
-    assert [path.name for path in faults.parts(study)] == [".1.h5.host-1.part"]
+    assert [path.name for path in faults.parts(finished)] == [".1.h5.host-1.part"]
     mark = f"orphan-{os.getpid()}"
     process = subprocess.Popen(["sleep", "60"], env={**os.environ, faults.MARK: mark})
     try:
@@ -80,7 +90,7 @@ def test_the_harness_sees_what_is_wrong(base, study):
         process.kill()
         process.wait()
     strike = faults.Strike(faults.moments(1, 0)[0])
-    faults.end_study(study, [strike], reference, 2)
+    faults.end_study(finished, [strike], reference, 2)
     assert "differs: /mine/seed0/da/k4/1.h5" in strike.outcome
 
 
@@ -113,6 +123,7 @@ class TestDisks:
             study.run(features(study))
             same(study, base[1], features(study))
 
+    @pytest.mark.long  # of every command alone: test_faults_files.py
     def test_read_only(self, base, study):
         faults.clear(study)
         with disks.small_disk(study.folder / "results", 4 << 20) as disk:
@@ -128,7 +139,7 @@ class TestDisks:
 
     @pytest.mark.long  # of every command alone: test_faults_files.py
     @pytest.mark.skipif(platform.machine() not in disks.NUMBERS, reason="system calls of this machine are not known")
-    def test_without_locks(self, base, study):
+    def test_without_locks(self, complete, study):
         faults.clear(study)
         target = study.target(study.stream / "da" / "k4" / "1.h5")
         done = subprocess.run(
@@ -140,7 +151,7 @@ class TestDisks:
             text=True,
         )
         assert done.returncode == 0, done.stderr[-3000:]
-        same(study, base[1], target)
+        same(study, complete[1], target)
 
 
 @pytest.mark.long  # one of them in a study: test_workflow_growth; every cut and attribute of a file: test_faults_files
@@ -157,17 +168,17 @@ class TestDamagedCheckpoints:
         study.run(study.target(last))
         assert study.bytes() == reference.digests and not faults.parts(study)
 
-    def test_cut_short(self, base, study):
-        broken = study.stream / "da" / "k4" / "0.h5"
+    def test_cut_short(self, complete, finished):
+        broken = finished.stream / "da" / "k4" / "0.h5"
         whole = broken.read_bytes()
         broken.write_bytes(whole[: 1024 * random.Random(0).randrange(1, len(whole) // 1024)])
-        self.damage(study, base[1], broken)
+        self.damage(finished, complete[1], broken)
 
-    def test_without_an_attribute(self, base, study):
-        broken = study.stream / "da" / "k4" / "0.h5"
+    def test_without_an_attribute(self, complete, finished):
+        broken = finished.stream / "da" / "k4" / "0.h5"
         with h5py.File(broken, "a") as file:
             del file["dictionary"].attrs["layout"]
-        self.damage(study, base[1], broken)
+        self.damage(finished, complete[1], broken)
 
 
 def shift(paths, seconds):
@@ -179,10 +190,11 @@ def shift(paths, seconds):
 class TestClocks:
     """A clock that was set back, or was wrong: what runs again may be too much, but is never too little."""
 
-    def test_results_from_the_future(self, base, study):
-        shift([path for path in study.results.rglob("*") if path.is_file()], 86_400)
-        assert study.run().jobs == []
-        assert study.bytes() == base[1].digests
+    @pytest.mark.long  # of other times: test_workflow.py
+    def test_results_from_the_future(self, complete, finished):
+        shift([path for path in finished.results.rglob("*") if path.is_file()], 86_400)
+        assert finished.run().jobs == []
+        assert finished.bytes() == complete[1].digests
 
     @pytest.mark.long
     def test_set_back_in_the_middle_of_a_run(self, base, study):

@@ -37,6 +37,7 @@ def whole(tmp_path_factory):
     return study
 
 
+@pytest.mark.long  # of `odl run`: engine/test_loop.py; of a run without alerts: test_workflow_growth.py
 def test_appended_and_pruned_gives_the_same_bytes(whole, tmp_path):
     """Only what is new runs, and alerts are made before the checkpoints that they need are deleted."""
     study = Study.create(tmp_path / "study", followed(checkpoints={"keep": 9}))

@@ -1,6 +1,7 @@
 """The real Snakefile with a bound on the vocabulary or with hashed words: what is appended, and what a setting reruns.
 
-That it matters to no byte how a stream is cut or resumed: test_bounded.py, test_buckets.py; how it grew: _growth.
+That it matters to no byte how a stream is cut or resumed: stream/test_terms.py, test_buckets.py; that a
+setting reaches its step: test_workflow.py.
 """
 
 import pytest
@@ -9,7 +10,7 @@ from workflows import Study, documents, settings
 from odl.files import checkpoints, verify
 from odl.stream import features
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.long]
 MOST, BUCKETS = 60, 64
 
 

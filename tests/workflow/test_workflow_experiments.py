@@ -66,6 +66,14 @@ def test_a_further_part_leaves_those_that_were_measured(made):
     study.edit("papers/patchplots.py")  # pictures are not measured
     planned = study.run("-n").names("experiment", "part")
     assert {"measure inpainting 1", "experiment inpainting"} < planned and "measure inpainting 0" not in planned
+
+
+@pytest.mark.long
+def test_parts_that_were_measured_at_two_times_are_one_table(made, tmp_path):
+    study = made[0].copy(tmp_path / "study")
+    config = study.config
+    further = {**config["experiments"]["inpainting"], "seeds": [0, 1]}
+    study.configure({**config, "experiments": {**config["experiments"], "inpainting": further}})
     study.run()
     assert len(read_table(study.results / "experiments" / "inpainting" / "test.tsv")) == 8
     study.edit("papers/reconstruction.py")

@@ -30,6 +30,7 @@ def snakemake(folder, *arguments):
     return text
 
 
+@pytest.mark.long  # every value in a shell is quoted: test_rules.py
 def test_a_folder_of_results_never_runs_a_command(tmp_path):
     """Each option that some jobs only are given: features of the end, of the past, topics, regret."""
     learners = {

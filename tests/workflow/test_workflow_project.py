@@ -112,21 +112,11 @@ def test_from_a_wheel_in_an_empty_directory(installed, tmp_path):
     after = contents(tmp_path / "news")
     made = {name for name in after if re.search(r"/\d+\.h5$", name) and after[name] != before.get(name)}
     assert made and all(name.endswith("/4.h5") for name in made)
-    said = run(installed, tmp_path, "odl", "run", "news")
-    assert "0 new documents since the run before; 200 in all" in said and "nothing has changed" in said
-
     with open(tmp_path / "posts" / "05.jsonl", "w") as file:
         file.write('{"key": "x", "created": "soon", "body": "late"}\n')
-    for _ in range(2):
-        said = run(installed, tmp_path, "odl", "run", "news", status=1)
-        assert said.count("05.jsonl line 1: the time 'soon' is not ISO 8601") == 1 and "Traceback" not in said
+    said = run(installed, tmp_path, "odl", "run", "news", status=1)
+    assert said.count("05.jsonl line 1: the time 'soon' is not ISO 8601") == 1 and "Traceback" not in said
     assert contents(tmp_path / "news") == after
-
-    lines = (tmp_path / "news" / "odl.yaml").read_text()
-    (tmp_path / "news" / "odl.yaml").write_text(lines.replace("../posts/*.jsonl", "'../posts/0[0-4].jsonl'"))
-    said = run(installed, tmp_path, "odl", "run", "news")
-    assert "0 new documents since the run before; 200 in all\n" in said
-    assert "not read: posts/05.jsonl, of the same kind beside the sources of news/odl.yaml\n" in said
 
 
 def test_snakemake_makes_the_same_files(installed, tmp_path):

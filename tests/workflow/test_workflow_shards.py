@@ -7,12 +7,9 @@ from workflows import Study, documents, settings
 pytestmark = pytest.mark.workflow
 
 
-FEW = ("adaptive", "online_admm")
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("shards") / "study", FEW)
+    return made(tmp_path_factory.mktemp("shards") / "study", ["adaptive"])
 
 
 def made(folder, algorithms):
@@ -68,8 +65,8 @@ def same_bytes(whole, tmp_path):
 
 
 @pytest.mark.long
-def test_a_batch_that_grows_is_scored_in_shards(whole, tmp_path):
-    study = whole.copy(tmp_path / "study")
+def test_a_batch_that_grows_is_scored_in_shards(tmp_path):
+    study = made(tmp_path / "study", ["online_admm"])
     config = study.config
     config["runs"], config["report"]["run"] = ["online-admm"], "online-admm"
     study.configure(config)

@@ -18,7 +18,7 @@ ENTRY = {"held_back": 0.5, "first": 1, "last": 2}
 
 @pytest.fixture(scope="module")
 def streams(tmp_path_factory):
-    """One corpus as three streams (by month, by file, topic entry), without baselines, and the call that ran them."""
+    """One corpus as three streams (by month, by file, topic entry), without baselines: batches, and one run."""
     config = settings(runs=["pg"], atoms=[6], baselines={"enabled": False, "window": 0})
     mine = config["corpora"].pop("mine")
     config["report"]["atoms"] = 6
@@ -32,7 +32,10 @@ def streams(tmp_path_factory):
     study = Study.create(tmp_path_factory.mktemp("streams") / "study", config)
     for name, first, last in (("a", 0, 110), ("b", 110, 130), ("c", 130, 180), ("d", 180, 250)):
         study.write(f"{name}.jsonl", documents(first, last))
-    return study, study.run(study.target(study.results / "tables" / "averages.tsv"))
+    folders = [study.results / corpus / "seed0" / "batches" for corpus in ("monthly", "filed")]
+    cut = [folder / f"{t}.h5" for folder in folders for t in range(3)]
+    study.run(*map(study.target, [*cut, study.results / "entry" / "seed0" / "pg" / "k6" / "auc.tsv"]))
+    return study
 
 
 def batches(study, corpus, seed=0):
@@ -47,28 +50,25 @@ def batches(study, corpus, seed=0):
 
 
 def test_streams_run_without_baselines(streams):
-    study, result = streams
-    assert {"evaluate", "update", "tables"} <= result.names()
-    assert not [name for name in result.names() if "baselines" in name]
-    with open(study.results / "tables" / "averages.tsv", newline="") as file:
-        rows = {row["corpus"]: row for row in csv.DictReader(file, delimiter="\t")}
-    assert rows.keys() == {"monthly", "filed", "entry"} and {row["run"] for row in rows.values()} == {"pg"}
+    planned = streams.run("-n").names("corpus")
+    assert {"evaluate monthly", "evaluate filed", "update filed", "tables"} <= planned
+    assert not [name for name in planned if "baselines" in name or name.split()[0] in ("read", "index")]
 
 
 def test_a_batch_a_month(streams):
-    found = batches(streams[0], "monthly")
+    found = batches(streams, "monthly")
     months = [set(batch.times.astype("datetime64[ms]").astype("datetime64[M]").astype(str)) for batch in found]
     assert months == [{"2020-01"}, {"2020-02"}, {"2020-03"}]  # 124 documents of January are enough to start from
 
 
 def test_a_batch_a_file(streams):
-    found = batches(streams[0], "filed")
+    found = batches(streams, "filed")
     # Whole files until there are 120 documents.
     assert [set(batch.files) for batch in found] == [{"a.jsonl", "b.jsonl"}, {"c.jsonl"}, {"d.jsonl"}]
 
 
 def test_held_back_topics_enter_when_drawn(streams):
-    found = batches(streams[0], "entry")
+    found = batches(streams, "entry")
     entry = Entry(**ENTRY)
     enters = {topic: entry.batch_of(0, topic) for topic in {names[0] for batch in found for names in batch.topics}}
     assert max(enters.values()) > 0
@@ -78,15 +78,14 @@ def test_held_back_topics_enter_when_drawn(streams):
 
 
 def test_a_seed_has_a_stream_of_its_own_only_where_something_is_drawn(streams, tmp_path):
-    study = streams[0].copy(tmp_path / "study")
+    study = streams.copy(tmp_path / "study")
     study.configure({**study.config, "seeds": [0, 1]})
     planned = study.run("-n", "results/small/monthly/seed1/pg/k6/auc.tsv").names("corpus", "seed", "t")
-    assert planned == {"evaluate monthly 1", *(f"update monthly 1 {t}" for t in range(3))}
-    done = study.run("results/small/entry/seed1/pg/k6/auc.tsv").names("corpus", "seed", "t")
-    found = batches(study, "entry", seed=1)
-    steps = {f"{rule} entry 1 {t}" for rule in ("batch", "features", "update") for t in range(len(found))}
-    assert done == {"index entry 1", "evaluate entry 1"} | steps
-    assert [batch.ids for batch in found] != [batch.ids for batch in batches(study, "entry")]
+    shared = {f"features monthly 0 {t}" for t in range(3)}
+    assert planned == {"evaluate monthly 1", *(f"update monthly 1 {t}" for t in range(3))} | shared
+    drawn = study.results / "entry" / "seed1" / "batches" / "1.h5"
+    assert study.run(study.target(drawn)).names("corpus", "seed", "t") == {"index entry 1", "batch entry 1 1"}
+    assert docs.read(drawn, "batch").ids != batches(study, "entry")[1].ids
 
 
 @pytest.mark.corpora

@@ -96,6 +96,7 @@ def test_switched_off_again(grouped, tmp_path):
     assert "Emerging topics</h3>" not in (study.results / "report.html").read_text()
 
 
+@pytest.mark.long  # what seeds share: test_workflow_streams.py
 def test_seeds_that_share_a_stream(tmp_path):
     """Two seeds on one order: features of seed 0, scores and topics of each; two runs, every size named."""
     study = Study.create(tmp_path / "study")

@@ -64,6 +64,41 @@ def test_the_face_has_what_people_write():
     assert wanted <= set(NAMES.values()), {one.__name__ for one in wanted - set(NAMES.values())}
 
 
+PUBLIC = (ROOT / "docs" / "api" / "public.rst").read_text(encoding="utf-8")
+
+
+def called(function):
+    """Return how a function is called, as a person writes it: names and defaults without types."""
+    parameters = [
+        one.replace(annotation=inspect.Parameter.empty)
+        for one in inspect.signature(function).parameters.values()
+        if one.name not in ("self", "cls")
+    ]
+    signature = str(inspect.Signature(parameters)).replace("'", '"')
+    return f"{function.__name__}{signature}"
+
+
+@pytest.mark.parametrize("name", [name for name in odl.__all__ if name != "__version__"])
+def test_the_page_of_the_public_interface_has_every_call(name):
+    _, _, part = PUBLIC.partition(f"\n{name}\n---")
+    part = " ".join(re.split(r"\n\S+\n---", part)[0].split())
+    held = getattr(odl, name)
+    assert f"odl.{called(held)}" in part
+    for one in dir(held) if isinstance(held, type) else ():
+        method = getattr(held, one)
+        if not one.startswith("_") and getattr(method, "__module__", "").startswith("odl"):
+            assert f"``{called(method)}``" in part, called(method)
+
+
+def test_the_page_of_the_public_interface_has_every_error():
+    rows = re.findall(r"^   \* - ``(\w+)``\n     - (.*)\n     - .*\n     - (\d+)$", PUBLIC, re.M)
+    classes = [one for one in vars(errors).values() if isinstance(one, type)]
+    expected = {
+        (one.__name__, ", ".join(f"``{base.__name__}``" for base in one.__bases__), str(one.status)) for one in classes
+    }
+    assert {*rows} == expected
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_has_its_types(name):
     missing = {of: found for of, function in functions_of(NAMES[name]) if (found := without_types(function))}

@@ -6,7 +6,7 @@ of its characters in passages that no document before it has. A document of noth
 it comes.
 
 Each timestep's file holds the passages of its documents with what they count. The step adds up those of the timesteps
-before that the window holds, so that memory is that of their passages, 12 bytes each. What is decided of a document
+before that the window holds, so that memory is that of their passages, 16 bytes each. What is decided of a document
 depends on documents before it and of its timestep: the same files come out whether a stream was appended or run at
 once.
 """

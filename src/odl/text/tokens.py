@@ -177,20 +177,19 @@ class Remembered(dict):
         self.find = find
 
     def __missing__(self, piece):
-        found = self.find(piece)
+        known = self.find(piece)
         if len(piece) <= LONGEST:
             if len(self) >= KEPT:
                 self.clear()
-            self[piece] = found
-        return found
+            self[piece] = known
+        return known
 
 
 class Numbers(dict):
     """Numbers of words; one that is met first gets the next."""
 
     def __missing__(self, word):
-        number = self[word] = len(self)
-        return number
+        return self.setdefault(word, len(self))
 
 
 class Tally:
@@ -295,8 +294,10 @@ class WordTally(Tally):
     def _all(self, piece):
         """Return the numbers of the words of a piece, in order."""
         word = piece.strip(EDGES)
-        if word.isalpha():  # bytes: of ASCII letters
-            found = [word.decode().lower() if self.lowercase else word.decode()] if len(word) > 1 else []
-        else:
-            found = self.split(piece)
-        return tuple(map(self.numbers.__getitem__, [word for word in found if word not in self.stop_words]))
+        if not word.isalpha():  # of bytes: no word of ASCII letters
+            several = self.split(piece)
+            if not self.stop_words.isdisjoint(several):
+                several = [word for word in several if word not in self.stop_words]
+            return tuple(map(self.numbers.__getitem__, several))
+        word = word.decode().lower() if self.lowercase else word.decode()
+        return () if len(word) < 2 or word in self.stop_words else (self.numbers[word],)

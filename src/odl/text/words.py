@@ -14,10 +14,11 @@ CUT = bytes(sign if kept else 32 for sign, kept in enumerate(KEPT)).replace(b"\t
 PLAIN = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
 SPECIAL, LETTER = re.compile(rb"[0-9@#\x00-\x1f\x7f]|://|(?i:www\.)"), re.compile(rb"[A-Za-z]")
 SCRIPT = re.compile(  # most words of these scripts; any other goes the long way
-    "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+|[\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
+    "[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+|[\u0370-\u0373\u0386\u0388-\u03f5\u03f7-\u03ff]+|[\u0400-\u0481\u048a-\u052f]+"
     "|[\u05d0-\u05ea]+|[\u0620-\u063f\u0641-\u064a]+"
 )
 EDGES = "-./:?=&%+~\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2026\u060c\u061b\u061f"
+GREEK = re.compile("[\u0370-\u03ff]")
 CONTROLS, FORMS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]"), re.compile(f"[{scripts.FORMS}]+")
 EMOJI_PARTS = re.compile(f"[{scripts.SKIN}\u200d]")
 LONGEST = 40  # characters of a name with digits
@@ -29,6 +30,7 @@ ADDRESS = re.compile(
 ADDRESSEE = re.compile(rb"[\w.+%-]{1,64}@((?:[0-9A-Za-z][\w-]*\.)+[A-Za-z]{2,63})[.:?]*")
 MAIL = re.compile(f"(?:{HOST}|[.+%-]){{1,64}}@((?:(?:{HOST}|-){{1,63}}\\.)+(?:{HOST}|-){{2,63}})")
 GUID = re.compile(r"(?i)(?<![0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])")
+LONG = re.compile(r"[A-Za-z0-9+/_-]{20}")  # in what is encoded, GUIDs among it
 ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 SWITCH = re.compile(r"[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z]")
 DIGIT = re.compile(r"\d")
@@ -58,7 +60,7 @@ def fold_case(word):
     if folded.isascii():
         return folded
     folded = folded.replace("i\u0307", "i").replace("\u0131", "i")
-    if any("\u0370" <= letter < "\u0400" for letter in folded):
+    if GREEK.search(folded):
         folded = unicodedata.normalize("NFD", folded).replace("\u0301", "")
     return unicodedata.normalize("NFC", folded)
 
@@ -168,7 +170,7 @@ def prepare(piece):
         piece = ADDRESS.sub(_host, piece)
     if "@" in piece:
         piece = MAIL.sub(_host, piece)
-    if len(piece) >= 20:
+    if LONG.search(piece):
         piece = ENCODED.sub(_encoded, GUID.sub(" ", piece))
     return piece
 

@@ -25,6 +25,14 @@ def test_it_is_where_the_words_are(before, after):
     assert "the tanker" in excerpts.excerpt(f"{before} the tanker {after}", ["tanker"])
 
 
+def test_it_begins_and_ends_with_whole_words():
+    text = " ".join(["harbour"] * 100 + ["tanker"] + ["harbour"] * 100)
+    part = excerpts.excerpt(text, ["tanker"])
+    assert part[0] == part[-1] == "…" and {*part.strip("…").split()} == {"harbour", "tanker"}
+    before, after = part.split("tanker")
+    assert abs(len(before) - len(after)) <= 2 * len("harbour ")  # in the middle
+
+
 def test_words_stand_where_they_are_counted():
     text = "New  York: the OIL of oilseeds; 中国石油公司"
     found = [text[first:last] for first, last in excerpts.marks(text, ["new_york", "oil", "石油"])]

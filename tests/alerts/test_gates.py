@@ -1,5 +1,8 @@
 """Gates of alerts: against SciPy's distributions, silent where nothing enters, open where something does."""
 
+import math
+import statistics
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -58,6 +61,16 @@ def test_excess_is_the_tail_of_poisson(rng):
 def test_words_of_one_item_say_nothing():
     X = sparse.csr_array(np.eye(5))
     assert not gates.excess(X, np.zeros(5, dtype=int), 1000).any()
+
+
+def test_the_least_excess_is_equation_1(rng):
+    """Written out by the docstring, for few periods, where the factor of a prediction counts."""
+    values, sizes = rng.gumbel(3.0, 0.8, size=7), rng.integers(50, 150, size=7)
+    beta = statistics.stdev(values) * math.sqrt(6) / math.pi
+    z = -math.log(-math.log(1 - 0.01))
+    quantile = (z - 0.5772156649) * (1 + 3.57 / 6) + math.log(100 / statistics.mean(sizes.tolist()))
+    expected = statistics.mean(values) + beta * quantile
+    assert abs(gates.least_excess(np.column_stack([values, sizes]), 100) - expected) < 1e-9
 
 
 @pytest.mark.parametrize("n", [40, 100, 400])

@@ -65,7 +65,6 @@ def excerpt(text, words, longest=LONGEST):
     inside = [span for span in found if best <= span[0] and span[1] <= best + longest]
     if inside:  # in the middle
         best = min(max((inside[0][0] + inside[-1][1] - longest) // 2, 0), len(text) - longest)
-        best = min(best, inside[0][0])
     end = min(best + longest, len(text))
     return ("…" if best else "") + _whole(text, best, end) + ("…" if end < len(text) else "")
 

@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Versions to install: those tested together, constraints-oldest.txt for the oldest allowed, /dev/null for the newest.
 CONSTRAINTS := constraints.txt
 
-.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist clean
+.PHONY: run schema test test-long mutants fuzz bench faults slurm scale lint format docs dist release clean
 
 run: .venv/installed
 	@$(BIN)/snakemake --quiet all --logger odl --config 'alerts={run: levels}'
@@ -87,6 +87,14 @@ docs: .venv/tested
 dist: .venv/installed
 	$(BIN)/pip install --quiet build
 	$(BIN)/python -m build --outdir dist .
+
+# A version from a clean clone: numbers and date, tests, site, source distribution, wheel, checksums (CONTRIBUTING.md).
+release: .venv/tested
+	$(BIN)/python release/version.py "$(VERSION)"
+	rm -rf dist
+	$(MAKE) --no-print-directory test docs dist
+	cd dist && sha256sum * > SHA256SUMS
+	@echo "dist/ has version $(VERSION). Look at it, then: git commit -am 'Version $(VERSION)' && git tag v$(VERSION)"
 
 clean:
 	rm -rf .venv results build docs/gallery docs/api/generated

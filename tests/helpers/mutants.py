@@ -3,8 +3,8 @@
 ``python tests/helpers/mutants.py --rooms kernels learners files --sample 40 --seed 7`` applies 40 edits, one at a time,
 to a copy of the tree, runs the tests of the edited module there with ``-x`` and prints which edits were killed;
 survivors last. An edit turns a comparison, an operator, a condition, a constant or a sign, or leaves a statement out.
-The tests of a module are the files that import it, else those of the modules that do, else those that name it. Without
-a seed one is drawn, and printed.
+The tests of a module are tests/ROOM/test_MODULE.py, the only test file of its room, and the files that import it, else
+those of the modules that do, else those of its room that name it. Without a seed one is drawn, and printed.
 """
 
 import argparse
@@ -135,7 +135,15 @@ def imported(path, known):
 
 
 def tests_of(module, by_test, users):
-    """Return the test files of a module: those that import it, else those of the modules that do."""
+    """Return the test files of a module: of its name, the only one of its room, and those that import it."""
+    room = [path for path in by_test if path.parent.name == module.split("/")[0]]
+    name = module.removesuffix("/__init__").split("/")[-1]
+    own = [path for path in room if path.stem == f"test_{name}"] or room[: len(room) == 1]
+    return list(dict.fromkeys([*own, *(_importing(module, by_test, users) or _naming(name, room))]))
+
+
+def _importing(module, by_test, users):
+    """Return the test files that import a module, else those that import a module that does."""
     seen, near = {module}, [module]
     while near:
         counts = Counter({path: sum(named[one] for one in near) for path, named in by_test.items()})
@@ -144,9 +152,14 @@ def tests_of(module, by_test, users):
             return best
         near = [user for one in near for user in users.get(one, ()) if user not in seen]
         seen.update(near)
-    word = re.compile(rf"\b{module.removesuffix('/__init__').split('/')[-1]}\b")
-    counts = Counter({path: len(word.findall((ROOT / path).read_text(encoding="utf-8"))) for path in by_test})
-    return [path for path, count in counts.most_common(MOST) if count]
+    return []
+
+
+def _naming(name, room):
+    """Return the test files of a room that name one of its modules, or any where none does."""
+    word = re.compile(rf"\b{name}\b")
+    counts = Counter({path: 1 + len(word.findall((ROOT / path).read_text(encoding="utf-8"))) for path in room})
+    return [path for path, _ in counts.most_common(MOST)]
 
 
 def tested(folder, tests):

@@ -7,7 +7,7 @@ the order of a study, and so are `COMMANDS` and `STEPS`.
 # isort: skip_file
 from odl import rooms
 from odl.cli.declare import COMMANDS, STEPS
-from odl.cli import folders, triage, streamsteps, learningsteps, pagesteps
+from odl.cli import folders, triage, originals, streamsteps, learningsteps, pagesteps
 
 if rooms.has_papers():
     rooms.papers("stages")
@@ -19,6 +19,7 @@ __all__ = [
     "STEPS",
     "folders",
     "learningsteps",
+    "originals",
     "pagesteps",
     "streamsteps",
     "triage",

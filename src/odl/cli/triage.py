@@ -172,6 +172,26 @@ def follow(args):
     _say(args, "follow")
 
 
+@command(
+    "take back what was said of a topic, a document or a source",
+    FOLDER,
+    argument("what", help="as odl mute or odl follow named it"),
+    more="Its line of feedback.csv is gone: `odl new` obeys at once, the page after the next run.",
+    examples=("odl unmute news topic:3", "odl unmute news source:spam.jsonl"),
+)
+def unmute(args):
+    from odl.alerts import feedback
+
+    what = " ".join(args.what.split())
+    names = (what, f"topic:{what.removeprefix('#')}")
+    gone = next((lines for name in names if (lines := feedback.remove(args.folder, name))), None)
+    if not gone:
+        said = ", ".join(entry.what for entry in feedback.read(args.folder)) or "nothing"
+        fault = f"{feedback.FILE} of {args.folder} says nothing of {what}"
+        raise ParameterError(fault, f"what it speaks of: {said}", "name one of these")
+    print(f"odl unmute: {gone[-1].what} was {gone[-1].verdict}; its line is gone from {feedback.FILE}.")
+
+
 def _say(args, verdict):
     """Write a line into feedback.csv, and say what it does."""
     from odl.alerts import feedback, read

@@ -10,9 +10,11 @@ from odl.config.places import SNAKEFILE
 from odl.config.sections import Batches, Study
 from odl.config.setting import merge
 from odl.errors import ConfigError
+from odl.files.atomic import replacing
 
 SNAKEFILE = str(SNAKEFILE)
 FILE = "odl.yaml"
+FORGOTTEN = "forgotten.txt"  # beside it: digests of the ids that are not to be read any more, one a line
 VERIFIED = ".verified.json"  # of the results of odl run: what it has read
 DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
 OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
@@ -47,6 +49,8 @@ def expand(config):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
     _check_keys(given)
     stream = {key: config[key] for key in OWN if key in config}
+    if digests := forgotten("."):
+        stream["options"] = {**(stream.get("options") or {}), "forgotten": digests}
     runs = given["runs"] if isinstance(given.get("runs"), list) and given["runs"] else [LEARNER]
     run, named = runs[0], given.get("atoms") or None
     atoms = named or min(500, _initial(stream))
@@ -112,6 +116,19 @@ def read(folder):
     if not isinstance(config, dict):
         raise ConfigError(f"{path} holds no keys", "lines `key: value`", "run odl init again")
     return config
+
+
+def forgotten(folder):
+    """Return the digests of the ids that are not to be read of a folder."""
+    path = Path(folder) / FORGOTTEN
+    return path.read_text(encoding="utf-8").split() if path.exists() else []
+
+
+def forget(folder, digest):
+    """Take note that a document is not to be read any more."""
+    with replacing(Path(folder) / FORGOTTEN) as temporary:
+        lines = sorted({*forgotten(folder), digest})
+        Path(temporary).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def results_of(folder):

@@ -45,6 +45,7 @@ OPTIONS = {
     "keep_text": {"type": "integer", "minimum": 0},
     "vectors": encoder.SCHEMA,
     "changed": {"type": "string", "enum": ["keep", "new"]},
+    "forgotten": {"type": "array", "items": {"type": "string"}},
 }
 
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
@@ -73,8 +74,9 @@ def read(sources, options):
         ``duplicates`` (store the shingles of texts, by which `odl.stream.duplicates` tells near-duplicates; default
         false), ``keep_text`` (characters at the start of each cleaned text that are kept for the passage shown with an
         item; default 0), ``vectors`` (an encoder of the cleaned texts, see `odl.text.encoder`; default null),
-        ``changed`` (what a row is whose id occurred before with other content: ``keep`` leaves it out, ``new`` makes it
-        a document whose id ends in a digest of its content; default keep).
+        ``forgotten`` (digests of ids that are not to be read, `forgotten_as`), ``changed`` (what a row is whose id
+        occurred before with other content: ``keep`` leaves it out, ``new`` makes it a document whose id ends in a
+        digest of its content; default keep).
 
     Returns
     -------
@@ -164,6 +166,16 @@ class Register:
         return Repeats(len(self.again) - n_changed, n_changed)
 
 
+def identity_of(row, name, place):
+    """Return the id of a row: its own, or the name of its file and the number of its place there."""
+    return f"{name}:{place.split()[-1]}" if fields.missing(row.get("id")) else fields.parse_id(row["id"])
+
+
+def forgotten_as(identity):
+    """Return the digest that a document that is not to be read is known by."""
+    return hashlib.blake2b(identity.encode(), digest_size=DIGEST).hexdigest()
+
+
 def ending(content):
     """Return how the id of a document ends whose content differs from that of the first with its id."""
     return f"~{content.hex()[:8]}"
@@ -194,7 +206,7 @@ class Collection:
             raise ConfigError("vectors and columns.vector at once", "one of them", "leave one out")
         self.shingler = Shingler() if options.get("duplicates") else None
         self.splitter = Splitter() if self.cleaner.boilerplate else None
-        self.ids = Register(options.get("changed", "keep"))
+        self.ids, self.forgotten = Register(options.get("changed", "keep")), set(options.get("forgotten", ()))
         self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
         self.times, self.vectors, self.n_dimensions, self.dropped = array("q"), [], None, {}
 
@@ -220,12 +232,11 @@ class Collection:
 
     def add_row(self, name, place, given, with_ids, kind=None):
         """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
-        if kind in MAY_LACK_IDS:
-            with_ids = not fields.missing(given.get("id"))
-        elif with_ids == fields.missing(given.get("id")):
+        if kind not in MAY_LACK_IDS and with_ids == fields.missing(given.get("id")):
             raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
-        identity = fields.parse_id(given["id"]) if with_ids else f"{name}:{place.split()[-1]}"
-        content = content_of(given)
+        identity, content = identity_of(given, name, place), content_of(given)
+        if self.forgotten and forgotten_as(identity) in self.forgotten:
+            return
         identity = self.ids.name(identity, content)
         if identity is None:
             return

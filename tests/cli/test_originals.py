@@ -1,0 +1,86 @@
+"""A document is shown from its file, and forgotten: nothing of it stays in what is stored, whichever driver runs."""
+
+import json
+
+import h5py
+import pytest
+import streams
+from called import odl
+
+from odl import corpora
+from odl.config import project
+
+SECRET = "zyxwvut"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of four weeks that was run; one post of the third has a word of its own."""
+    place = tmp_path_factory.mktemp("originals")
+    for week in range(4):
+        streams.write(place, week)
+    path = place / "posts" / "02.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[7]["text"] = f"Dear {SECRET},\n\n{rows[7]['text']}"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    odl("init", place / "news", f"{place}/posts/*.jsonl", "--period", "week")
+    assert odl("run", place / "news").returncode == 0
+    return place / "news"
+
+
+def stored(folder):
+    """Return all bytes of a folder, those of arrays as they are read."""
+    parts = []
+    for path in folder.rglob("*"):
+        if path.suffix == ".h5":
+            with h5py.File(path) as file:
+                file.visititems(lambda name, item: parts.append(item[()]) if isinstance(item, h5py.Dataset) else None)
+        elif path.is_file():
+            parts.append(path.read_bytes())
+    return b"".join(part.tobytes() if hasattr(part, "tobytes") else part for part in parts)
+
+
+def test_the_whole_text_by_file_and_line(folder):
+    said = odl("show", folder, "w2-7").stdout.splitlines()
+    assert said[0].endswith("posts/02.jsonl line 8") and said[1].startswith("2026-01-19T")
+    assert said[2:6] == ["", f"Dear {SECRET},", "", said[5]] and len(said[5].split()) == 15
+    assert "no row of the sources of" in odl("show", folder, "w9-9").stderr
+
+
+def test_of_a_row_that_changed_each_text_is_shown(tmp_path):
+    rows = [{"id": "a", "text": "grain oil"}, {"id": "a", "text": "green grass"}, {"id": "b", "text": "grey fog"}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\noptions: {changed: new}\n")
+    assert odl("show", tmp_path, "a").stdout.endswith("a.jsonl line 1\n\ngrain oil\n")
+    changed = corpora.read("documents", [tmp_path / "a.jsonl"], {"changed": "new"}).ids[1]
+    assert odl("show", tmp_path, changed).stdout.endswith("a.jsonl line 2\n\ngreen grass\n")
+
+
+def test_nothing_of_a_forgotten_document_stays(folder):
+    assert SECRET.encode() in stored(folder) and odl("mute", folder, "w2-7").returncode == 0
+    said = odl("forget", folder, "w2-7", "--dry-run").stdout
+    assert "posts/02.jsonl line 8): 2 of 4 periods are learned again, and nothing of it stays in results." in said
+    assert SECRET.encode() in stored(folder)
+    said = odl("forget", folder, "w2-7").stdout
+    assert "w2-7 is forgotten, 2 of 4 periods are learned again. Its row is yours to delete: " in said
+    assert "1 no longer in the files" in said
+    held = stored(folder)
+    assert SECRET.encode() not in held and b"w2-7" not in held
+    assert len(project.forgotten(folder)) == 1 and "no row" not in odl("show", folder, "w2-7").stderr
+    assert "nothing has changed since the last run" in odl("run", folder).stdout
+
+
+def test_both_drivers_leave_out_what_is_forgotten(folder, tmp_path, monkeypatch):
+    project.forget(tmp_path, "00ff")
+    project.forget(tmp_path, "00ff")
+    monkeypatch.chdir(tmp_path)
+    config = project.expand({"sources": ["a.jsonl"], "options": {"min_words": 2}})
+    (stream,) = config["corpora"].values()
+    assert stream["options"] == {"min_words": 2, "forgotten": ["00ff"]}
+
+
+def test_what_was_said_is_taken_back(folder):
+    assert odl("mute", folder, "w1-3").returncode == 0
+    assert odl("unmute", folder, "w1-3").stdout == "odl unmute: w1-3 was muted; its line is gone from feedback.csv.\n"
+    said = odl("unmute", folder, "w1-3")
+    assert said.returncode == 1 and "says nothing of w1-3; expected what it speaks of: nothing" in said.stderr

@@ -63,6 +63,14 @@ def test_words_of_one_item_say_nothing():
     assert not gates.excess(X, np.zeros(5, dtype=int), 1000).any()
 
 
+def test_the_excess_of_a_word_that_two_items_have_is_a_poisson_tail():
+    """By the definition, for words of two items, of three and of one; what one item has is no event."""
+    X = sparse.csr_array(np.array([[1, 1, 1], [1, 1, 0], [0, 1, 0]]))
+    rates = 3 * ((np.array([0, 4, 0]) + 0.5) / 101 + 1 / 2000)
+    expected = [-math.log10(stats.poisson.sf(count - 1, rate)) for count, rate in zip((2, 3), rates, strict=False)]
+    np.testing.assert_allclose(gates.excess(X, np.array([0, 4, 0]), 100), [*expected, 0.0], rtol=1e-9)
+
+
 def test_the_least_excess_is_equation_1(rng):
     """Written out by the docstring, for few periods, where the factor of a prediction counts."""
     values, sizes = rng.gumbel(3.0, 0.8, size=7), rng.integers(50, 150, size=7)

@@ -158,6 +158,14 @@ def test_scores_figure_marks_the_novel_and_rasterises_the_points(made):
     np.testing.assert_array_equal(drawn.get_offsets()[:, 0], np.flatnonzero(labels == 1))
 
 
+def test_scores_figure_has_documents_of_every_kind(rng):
+    labels = np.repeat([-1, 0, 1], [5, 40, 15])
+    figure = scores_over_time(rng.random(60), labels, range(0, 60, 30), ["t = 0", "t = 1"])
+    (legend,) = [one.get_legend() or figure.legends[0] for one in figure.axes[:1]]
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["unlabelled (5)", "known topic (40)", "truly novel (15)"]
+
+
 def test_scores_figure_stays_small_with_many_points(tmp_path, rng):
     scores, labels = rng.random(30_000), (rng.random(30_000) < 0.02).astype(int)
     figure = scores_over_time(scores, labels, range(0, 30_000, 1000), [f"t = {t}\n2000" for t in range(30)])

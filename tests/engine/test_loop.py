@@ -128,6 +128,21 @@ class TestFresh:
         done(other)
         assert streams.contents(other) == streams.contents(news)
 
+    def test_one_core_makes_the_same_files(self, first, news):
+        shutil.rmtree(news / "results")
+        assert "update 4" in done(news, "--cores", "1") and streams.contents(news) == streams.contents(first)
+
+    def test_words_weighed_by_the_whole_corpus_are_weighed_anew_with_every_week(self, news):
+        """Of which the last features know the most; `idf: corpus` is for a corpus that does not grow."""
+        with open(news / "odl.yaml", "a") as file:
+            file.write("learners: {levels: {algorithm: levels, features: {tf: log, idf: corpus}}}\n")
+        before, updates = chain(news, "scores", 2).read_bytes(), [f"update {t}" for t in range(5)]
+        assert [step for step in done(news) if step.startswith("update")] == updates
+        assert chain(news, "scores", 2).read_bytes() != before
+        streams.write(news.parent, 5)
+        assert [step for step in done(news) if step.startswith("update")] == [*updates, "update 5"]
+        assert done(news) == []
+
     def test_what_comes_out_the_same_goes_no_further(self, news):
         """A file written anew with the same posts is read, and nothing else is done."""
         path = news.parent / "posts" / "03.jsonl"

@@ -78,7 +78,9 @@ def test_page_says_what_the_tables_say(made):
     assert "\nnovel\n" in words and "\nknown\n" in words
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", text, re.S)]
     (batches,) = [row for row in rows if row[:2] == ["1", "1998-01-08 to 1998-01-14"]][:1]
-    assert batches[2:7] == ["60", "19", "38", "3", "1"]
+    assert batches[2:8] == ["60", "19", "38", "3", "1", "yes"]
+    (without,) = [row for row in rows if row[:2] == ["2", "1998-01-15 to 1998-01-21"]][:1]
+    assert without[3] == "0" and without[7:9] == ["", ""]
     start = rows.index(["rank", "score", "truth", "document", "topics", "unexplained words, share of the document"])
     assert [row[0] for row in rows[start + 1 : start + 21]] == [str(rank) for rank in range(1, 21)]
 

@@ -16,6 +16,16 @@ def day(text):
     return int(np.datetime64(text, "ms").astype(np.int64))
 
 
+class TestStopWords:
+    def test_a_language_with_a_list_takes_it_and_any_other_the_stream_itself(self):
+        german = preparation.stop_words_of(["das Wetter ist nicht so schön wie gestern und heute"])
+        assert german[:2] == ("german", {}) and "are its stop words" in german[2]
+        stop_words, weights, why = preparation.stop_words_of(["погода сегодня не такая как вчера"])
+        assert (stop_words, weights) == (None, {"max_share": 0.3})
+        assert "words in more than 30% of the documents weigh nothing" in why
+        assert preparation.stop_words_of(["das Wetter"], "none")[:2] == (None, {})
+
+
 class TestPeriods:
     @pytest.mark.parametrize(("a_day", "period"), [(300, "day"), (40, "week"), (8, "month"), (1, "year")])
     def test_the_shortest_period_with_enough_documents(self, a_day, period):

@@ -6,6 +6,7 @@ from fuzzing import edited
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from odl import corpora
 from odl.errors import ParameterError, StorageError
 from odl.files import documents, storage
 from odl.files.documents import NO_TIME, Documents
@@ -138,6 +139,23 @@ def test_truncated_files_are_refused(rng, tmp_path):
 def test_a_term_in_exactly_min_df_documents_is_known():
     counts = sparse.csr_array(np.ones((1, 3), dtype=np.int64))
     assert weighting.weigh(counts, np.array([1, 2, 3]), 3, min_df=2).indices.tolist() == [1, 2]
+
+
+def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
+    """It has to be in more than the share of the documents, and in 30 of them: few documents show none."""
+    counts, frequencies = sparse.csr_array(np.ones((1, 3), dtype=np.int64)), np.array([29, 30, 31])
+    for n_documents, max_share, kept in (
+        (100, 0.3, [0, 1]),
+        (50, 0.3, [0]),
+        (40, 1.0, [0, 1, 2]),
+        (1000, 0.3, [0, 1, 2]),
+    ):
+        assert weighting.weigh(counts, frequencies, n_documents, max_share=max_share).indices.tolist() == kept
+    corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    data = features.follow(corpus.select(range(40, 80)), features.follow(corpus.select(range(40))))
+    gone = np.flatnonzero((data.frequencies > 0.3 * 40) & (data.frequencies >= weighting.COMMON))
+    assert len(gone) and set(gone) <= set(data.counts[:].indices)
+    assert set(gone).isdisjoint(data.weighed(max_share=0.3)[:].indices)
 
 
 def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):

@@ -78,6 +78,7 @@ def text(report, name, folder):
         f"sources: {_flow([_from(folder, source) for source in report.sources])}",
         f"options: {_flow(report.options)}",
         f"batches: {_flow(report.batches)}",
+        *([f"features: {_flow(report.features)}"] if report.features else []),
         "alerts: {gates: true, rest: true}",
     ]
     return "\n".join(lines) + "\n"

@@ -29,12 +29,13 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
     CHAINED: 0.05,
 }
 FEWEST = 5  # words
+MAX_SHARE = 0.3  # of the documents, from which on a word is a stop word where no list fits
 DOCUMENTS = 200  # of a batch, at least, in the middle one
 FIRST = 1000  # documents that a dictionary starts from, where there are enough
 
 
 def stop_words_of(texts, name=None):
-    """Return the option ``stop_words`` for the language that most texts are in, or the one named, and the reason."""
+    """Return the option ``stop_words`` and ``features`` for the language of most texts, or the one named, and why."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     words = Counter(word.lower() for text in texts for word in WORD.findall(text[:LONG]))
@@ -42,12 +43,13 @@ def stop_words_of(texts, name=None):
     if name is not None:
         if name not in ("none", *lists):
             raise ConfigError(f"--stop-words is {name!r}", f"one of none, {', '.join(lists)}", "correct it")
-        return None if name == "none" else name, "as you say"
+        return None if name == "none" else name, {}, "as you say"
     shares = {name: sum(words[word] for word in listed) / max(words.total(), 1) for name, listed in lists.items()}
     best = max(shares, key=lambda name: shares[name])
     if shares[best] < KNOWN or sum(word in words for word in lists[best]) < DISTINCT:
-        return None, "not known (--stop-words names one); no words are left out"
-    return best, f"{best.capitalize()}: {shares[best]:.0%} of the words are its stop words, which are left out"
+        why = f"not known (--stop-words names one); words in more than {MAX_SHARE:.0%} of the documents weigh nothing"
+        return None, {"max_share": MAX_SHARE}, why
+    return best, {}, f"{best.capitalize()}: {shares[best]:.0%} of the words are its stop words, which are left out"
 
 
 def tokens_of(texts, stop_words):

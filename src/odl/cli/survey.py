@@ -31,7 +31,8 @@ class Survey:
         As an odl.yaml names them, from the working directory.
     options : dict
         Of the reader `odl.corpora.collection`; what is not needed is left out.
-    batches : dict
+    batches, features : dict
+        Of the configuration, where they differ from the default.
     n_documents : int
     repeats : odl.files.documents.Repeats
         Rows whose id occurs once more.
@@ -44,6 +45,7 @@ class Survey:
     sources: list
     options: dict = field(default_factory=dict)
     batches: dict = field(default_factory=dict)
+    features: dict = field(default_factory=dict)
     n_documents: int = 0
     repeats: Repeats = NONE
     span: str = ""
@@ -100,7 +102,7 @@ def survey(sources, answers):
         _categories(report, categories, answers.get("topics"))
     times = _times(report, files, answers)
     texts = _texts(report, sample)
-    stop_words, why = preparation.stop_words_of(texts, answers.get("stop_words"))
+    stop_words, report.features, why = preparation.stop_words_of(texts, answers.get("stop_words"))
     report.options["tokens"] = preparation.tokens_of(texts, stop_words)
     report.say("language", why)
     shares = preparation.cleaners_of(texts)

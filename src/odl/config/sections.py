@@ -12,6 +12,7 @@ NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
 EARLIER: dict[str, Any] = {"gates": False, "rest": False}
+EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0}  # the same, of features
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Weighting(Section):
     --------
     >>> from odl.config.sections import Weighting
     >>> Weighting(tf="log")
-    Weighting(tf='log', idf='past', min_df=0, vocabulary='growing')
+    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, vocabulary='growing')
     """
 
     place: ClassVar[str] = "features"
@@ -122,6 +123,12 @@ class Weighting(Section):
         "also one that was never seen before",
         "documents",
         minimum=0,
+    )
+    max_share: float = setting(
+        1.0,
+        "a term in a larger share of the earlier documents, and in at least 30, is a stop word of the stream: it is "
+        "counted and not weighed. `odl init` sets .3 where no list of stop words fits",
+        **SHARE,
     )
     vocabulary: str = setting("growing", "all terms so far, or those of batch 0 only", enum=["growing", "fixed"])
 

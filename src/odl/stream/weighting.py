@@ -8,6 +8,8 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
 
+COMMON = 30  # documents of a stop word at least
+
 
 def _check_choice(name, value, choices):
     if value not in choices:
@@ -51,7 +53,8 @@ class Weighed:
             )
             raise ParameterError(problem, "vocabulary 'growing'", "choose it, or set hash_terms to 0")
         self.counts, self.shape = batch.counts, batch.counts.shape
-        self.settings = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm, "min_df": weighting.min_df}
+        self.settings = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm}
+        self.settings |= {"min_df": weighting.min_df, "max_share": weighting.max_share}
         self.known = np.arange(self.shape[1]) < batch.n_initial if weighting.vocabulary == "fixed" else None
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
 
@@ -101,6 +104,7 @@ def weigh(
     idf: bool = True,
     norm: str | None = "l1",
     min_df: int = 0,
+    max_share: float = 1.0,
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
 
@@ -122,6 +126,8 @@ def weigh(
     norm : {"l1", "l2", None}
     min_df : int
         Terms in fewer documents than this are not known yet and are dropped.
+    max_share : float
+        Terms in a larger share of the documents, and in `COMMON` at least, are stop words and are dropped.
 
     Returns
     -------
@@ -139,6 +145,8 @@ def weigh(
     """
     if min_df > 0:
         counts = drop_columns(counts, frequencies >= min_df)
+    if max_share < 1:
+        counts = drop_columns(counts, (frequencies <= max_share * n_documents) | (frequencies < COMMON))
     data = counts.data.astype(np.float64)
     if tf == "log":
         data = 1.0 + np.log(data)

@@ -125,7 +125,7 @@ def test_inside_a_room_no_module_imports_itself_in_a_circle():
 
 
 def test_what_the_workflow_imports_needs_the_standard_library_only():
-    for name in {*sources.closure("config/__init__", "config/sources"), "report/topictree", "__init__"}:
+    for name in {*sources.closure("config/__init__", "config/sources"), "__init__"}:
         assert outside(name) <= set(sys.stdlib_module_names), name
 
 

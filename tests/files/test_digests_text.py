@@ -13,7 +13,7 @@ from odl.errors import OdlError, StorageError
 from odl.evaluation.plan import load_plan
 from odl.files.tables import read_cells, read_json, read_table, write_json, write_table
 from odl.files.verify import verify
-from odl.papers import experiments, qualitypage
+from odl.papers import experiments
 from odl.report import figures
 
 TABLES = {
@@ -119,7 +119,7 @@ def test_an_experiment_is_deleted_as_a_whole(tmp_path):
     with pytest.raises(OdlError, match=rf"table\.tsv was changed .*delete {folder} and run"):
         experiments.section(folder)
     with pytest.raises(StorageError, match=rf"table\.tsv was changed .*delete {folder} and run"):
-        qualitypage.read_tables([folder])
+        experiments.run("quality_overview", tmp_path / "o", {}, [str(folder)])
     assert f"delete {folder} and run" in verify(tmp_path)[1][0]
 
 

@@ -1,5 +1,6 @@
 """A page as its elements, held to be well formed."""
 
+import re
 from html.parser import HTMLParser
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -23,7 +24,7 @@ class Checker(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.words.append(data)
+        self.words.append(re.sub("[ \n]+", " ", data).strip(" "))  # as a browser shows it
 
     def all(self, tag):
         return [attributes for name, attributes in self.found if name == tag]

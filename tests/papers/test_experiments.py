@@ -165,8 +165,7 @@ def test_a_plan_needs_its_tables(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def followed():
-    settings = {**experiments.complete("convergence", {}), "documents": 1, "steps": 400, "shares": [0.1, 0.03, 0.01]}
-    settings["networks"] = ["fully_connected", "ring"]
+    settings = {**experiments.complete("convergence", {}), "documents": 1, "steps": 400}
     return convergence.measure(settings, [])
 
 
@@ -206,9 +205,10 @@ def test_convergence_takes_one_file():
 # Bi-clustering
 
 
-def test_planted_bi_clusters_are_recovered(rng):
-    settings = {**experiments.complete("biclustering", {"atoms": 2, "mu_w": 0.02}), "seeds": [0], "iterations": 300}
-    settings |= {"betas": [0.02], "mu": 0.05}
+def test_planted_bi_clusters_are_recovered(rng, monkeypatch):
+    monkeypatch.setattr(biclustering, "STEP", 0.02)
+    monkeypatch.setattr(biclustering, "MU", 0.05)
+    settings = {"atoms": 2, "betas": [0.02], "seeds": [0], "iterations": 300}
     rows, shown = biclustering.measure(planted(rng), settings)
     assert {row["method"] for row in rows} == {"singular vectors", "all genes", "diffusion"}
     for row in rows:
@@ -269,10 +269,11 @@ def test_cosines_are_orthonormal():
     assert np.allclose(basis.T @ basis, np.eye(16), atol=1e-12)
 
 
-def test_every_method_raises_the_psnr(rng):
+def test_every_method_raises_the_psnr(monkeypatch):
     rows, columns = np.mgrid[:32, :32]
     clean = 0.5 + 0.2 * np.sin(rows / 3.0) + 0.2 * np.sin((rows + columns) / 4.0)
-    settings = experiments.complete("denoising", {"atoms": 32, "agents": 4, "stride": 2, "passes": 2})
+    settings = experiments.complete("denoising", {"atoms": 32, "agents": 4})
+    monkeypatch.setattr(denoising, "STRIDE", 2)
     network = networks.network("grid", 4)
     images, atoms, floats = denoising.denoise(clean, 25.0, settings, network, 0)
     noisy = denoising.psnr(clean, images["noisy"])

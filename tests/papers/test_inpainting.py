@@ -10,8 +10,8 @@ from odl import cli
 from odl.errors import ConfigError, DataError
 from odl.files.tables import read_table, write_json
 from odl.papers import experiments, patches, reconstruction
-from odl.papers.common import branched
 from odl.papers.experiments import inpainting, inpainting_cells
+from odl.papers.reconstruction import branched
 
 
 @pytest.fixture

@@ -17,12 +17,11 @@ from odl.files import documents
 from odl.files.tables import read_table
 from odl.papers import (
     experiments,
-    qualitypage,
     qualityplots,
     qualitystream,
     qualitystudy,
 )
-from odl.papers.experiments import quality
+from odl.papers.experiments import quality, quality_overview
 
 CONFIG = ROOT / "config" / "quality.yaml"
 SCHEMA = load_schema(ROOT / "workflow" / "schemas" / "config.schema.json")
@@ -288,8 +287,8 @@ def test_batches_of_other_sizes(held):
     assert row["pooled"] == metrics.auc(np.concatenate(scores), labels) and row["novel"] == (labels == 1).sum() > 0
     names = {"nearest5-logtf", "nearest5-logtf-levels-context", "nearest5-logtf-adaptive-context"}
     assert {run for run, _ in found} == names | set(SETTINGS["runs"])
-    text = str(qualitypage.sizes({"sizes": [{"stream": "s", "seed": 0, **row} for row in found.values()]})[0])
-    assert "batches of 30" in text and "novel documents" in text
+    told = quality_overview.shown({"sizes": [{"stream": "s", "seed": 0, **row} for row in found.values()]})["sizes"]
+    assert told[0] == ["batches of 30"] and told[1][-1][0] == "novel documents"
 
 
 @pytest.fixture(scope="module")
@@ -334,9 +333,9 @@ def test_curves_are_means_over_seeds(rows, column, last):
 
 
 def test_tables_of_the_page(rows):
-    text = str(qualitypage.comparison({"table": rows[1]})[0])
-    assert "5 nearest documents, log tf-idf, in context as levels" in text and "1 / 0 / 2" in text
-    assert all(not make({name: [] for name in qualitypage.TABLES}) for make in qualitypage.MAKERS)
+    cells = {row[0]: row[-1] for row in quality_overview.shown({"table": rows[1]})["compared"]}
+    assert cells["5 nearest documents, log tf-idf, in context as levels"] == "1 / 0 / 2"
+    assert not any(part[-1] if isinstance(part, tuple) else part for part in quality_overview.shown({}).values())
 
 
 @pytest.mark.parametrize(("own", "seeds"), [({}, {2, 5}), ({"seeds": [1]}, {1})])
@@ -366,11 +365,10 @@ def test_an_experiment_and_its_overview(settings, corpus, tmp_path):
     held = json.loads((folders[0] / "settings.json").read_text())
     assert held["study"]["streams"].keys() == {"tdt2"} and held["settings"]["k"] == 20
     assert {row["stream"] for row in read_table(folders[0] / "drift.tsv")} == {"tdt2"}
-    assert experiments.section(folders[0])[2] == []
+    assert not experiments.section(folders[0])[2]
     experiments.run("quality_overview", tmp_path / "o", {"shown": ["tdt2"]}, folders[:1])
     assert (tmp_path / "o" / "memory.tsv").read_bytes() == (folders[0] / "memory.tsv").read_bytes()
-    _, title, parts = experiments.section(tmp_path / "o")
-    text = "".join(parts)
+    _, title, text = experiments.section(tmp_path / "o")
     assert title and text.count("<figure>") == 4 and text.count("<table>") == 6
     with pytest.raises(DataError, match="shown names 'other'"):
         experiments.run("quality_overview", tmp_path / "o", {"shown": ["other"]}, folders[:1])

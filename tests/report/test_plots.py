@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 import pandas
 import pytest
-import seaborn
 import studies
 from matplotlib.text import Text
 from places import ROOT
@@ -108,22 +107,10 @@ def test_runs_differ_without_colour():
     assert len({marker for marker, _ in looks}) == len({line for _, line in looks}) == 8
 
 
-def test_the_house_style_is_built_on_seaborn():
-    """Its colours and sizes are written down, so that no run waits for its import."""
-    assert [plots.matplotlib.colors.to_rgb(colour) for colour in plots.COLOURS] == [
-        seaborn.color_palette("colorblind")[i] for i in (0, 3, 2, 4, 1, 9, 5, 6)
-    ]
-    theirs = {**seaborn.axes_style("ticks"), **seaborn.plotting_context("paper", font_scale=1.15)}
-    own = {"image.cmap", "font.sans-serif", "font.family"} | plots.RC.keys() - plots.TICKS.keys() - plots.PAPER.keys()
-    with plots.style():
-        for name in theirs.keys() - own:
-            assert plots.matplotlib.rcParams[name] == theirs[name], name
-
-
-def test_figures_without_a_frame_load_neither_seaborn_nor_pandas():
-    """A stream without topics: of its figures some are drawn, and none waits for these."""
+def test_figures_without_a_frame_do_not_load_pandas():
+    """A stream without topics: of its figures some are drawn, and none waits for it."""
     code = "import sys, odl.report.figures as f; f.modules(); "
-    code += "sys.exit(bool({'seaborn', 'pandas', 'pyarrow'} & set(sys.modules)))"
+    code += "sys.exit(bool({'pandas', 'pyarrow'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 

@@ -122,11 +122,11 @@ def test_verdict_follows_the_numbers(made, monkeypatch):
         row["average_mean"] = (
             0.751 if row["run"] == "nearest-tfidf" else 0.75 if (row["run"], row["k"]) == ("da", 20) else 0.7
         )
-    monkeypatch.setattr(studypage, "_paired", lambda chosen, name: (0.001, -0.01, 0.02))
+    monkeypatch.setattr(studysections, "paired", lambda chosen, name: (0.001, -0.01, 0.02))
     shown = {"run": "da", "k": 20, "seed": 0}
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
     assert "are level. The baseline compares" in said and said.endswith("no difference beyond chance.")
-    monkeypatch.setattr(studypage, "_paired", lambda chosen, name: (-0.03, -0.04, -0.02))
+    monkeypatch.setattr(studysections, "paired", lambda chosen, name: (-0.03, -0.04, -0.02))
     said = studypage.verdict(selection.Selection(plan, found, "wires", shown))
     assert said.startswith("A baseline without a dictionary is better here: ") and said.endswith("worse beyond chance.")
     for row in found["summary"]:
@@ -239,13 +239,14 @@ def test_a_hierarchical_run_is_shown_as_its_tree(tmp_path):
     plan = studies.make_study(tmp_path, seeds=1, sizes=(10,), runs=runs, bootstrap=20)
     study.summarise(plan, tmp_path / "tables")
     chosen = selection.Selection(plan, study.read_tables(tmp_path / "tables"), "wires")
-    shown = studysections.topic_tree(chosen)
+    tree = page.macros("studysections.jinja", facts=studysections).topic_tree
+    shown = tree(chosen)
     found = Checker(shown)
     assert len(found.all("path")) == 9 and len(found.all("text")) == 10 and len(found.all("li")) == 10
     first = chosen.batch(plan[-1], 5).atoms[0][0].split()
     assert ", ".join(first[:5]) in found.words
     chosen.plan = [{**entry, "algorithm": "flat"} for entry in chosen.plan]
-    assert studysections.topic_tree(chosen) == ""
+    assert tree(chosen).strip() == ""
 
 
 def test_control_characters_of_ids_are_spelt_out_in_the_index(tmp_path):

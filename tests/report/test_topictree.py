@@ -64,11 +64,6 @@ def test_use_is_shown_and_words_are_escaped():
     assert topictree.nested_list(tree, words, use=[0.0, 0.0]).count("%") == 0
 
 
-def test_words_of_the_heaviest_terms():
-    top = [[(2, 0.5), (0, 0.2), (1, 0.1)], []]
-    assert topictree.words_of(top, ["a", "b", "c"], most=2) == [["c", "a"], []]
-
-
 def test_another_tree_is_refused():
     with pytest.raises(ParameterError, match="words of 2 atoms for a tree of 3"):
         topictree.svg(trees.path(3), [["a"], ["b"]])

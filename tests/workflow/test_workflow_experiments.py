@@ -52,7 +52,7 @@ def test_what_is_deleted_is_made_again(made):
 def test_what_only_the_picture_needs_measures_nothing(made):
     study = made[0].copy(made[0].folder.parent / "drawn")
     config = study.config
-    changed = {**config["experiments"]["inpainting"], "drawn_lam": -3, "norm": "linf"}  # linf is the default
+    changed = {**config["experiments"]["inpainting"], "drawn_lam": -3, "refine": 0}  # 0 is the default
     study.configure({**config, "experiments": {**config["experiments"], "inpainting": changed}})
     planned = study.run("-n").names("experiment", "part")
     assert "experiment inpainting" in planned and "measure inpainting 0" not in planned
@@ -63,7 +63,7 @@ def test_a_further_part_leaves_those_that_were_measured(made):
     config = study.config
     further = {**config["experiments"]["inpainting"], "seeds": [0, 1]}
     study.configure({**config, "experiments": {**config["experiments"], "inpainting": further}})
-    study.edit("papers/patchplots.py")  # pictures are not measured
+    study.edit("papers/experiments/inpainting.py")  # pictures are not measured
     planned = study.run("-n").names("experiment", "part")
     assert {"measure inpainting 1", "experiment inpainting"} < planned and "measure inpainting 0" not in planned
 

@@ -80,6 +80,18 @@ def statistics(values: Iterable[float], prefix: str) -> dict[str, float]:
     return {f"{prefix}_{name}": float(value) for name, value in zip(STATISTICS, found, strict=True)}
 
 
+def spread(values: Iterable[float]) -> tuple[float, float]:
+    """Return mean and standard deviation (of a sample) of the defined values; nan where they are not.
+
+    Examples
+    --------
+    >>> from odl.evaluation.means import spread
+    >>> spread([0.5, 1.0, float("nan")])
+    (0.75, 0.3535533905932738)
+    """
+    return tuple(list(statistics(values, "x").values())[:2])
+
+
 def mean(values: Iterable[float]) -> float:
     """Return the mean of the defined values; nan without one.
 

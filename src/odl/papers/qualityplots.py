@@ -1,61 +1,76 @@
 """Pictures of quality: AUC against atoms and against memory, drift of the scores of known documents."""
 
+import re
+
 import numpy as np
-import seaborn
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from odl.papers.qualitypage import by, described, named, spread
-from odl.report.plots import GREY, INK, LINES, PALE, logarithmic, look_of, new_figure, styled
+from odl.evaluation.means import grouped, spread
+from odl.papers import rivals
+from odl.report.plots import GREY, INK, LINES, PALE, despine, legend_below, logarithmic, look_of, new_figure, styled
 
-PLAIN, CONTEXT = "nearest documents, window", "nearest documents, window, in context"
+CONTEXT = re.compile("-(levels|adaptive)-context$")
+PLAIN, AROUND = "nearest documents, window", "nearest documents, window, in context"
 WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, in context"
 
 
-def best_of(rows):
-    """Return the rows of the run with the highest mean over everything that it was measured at."""
-    runs = by(rows, "run")
-    return max(runs.values(), key=lambda held: spread(held, "average")[0]) if runs else []
+def over(rows, column):
+    """Return mean and standard deviation of a column over the rows that have a value; nan where there are none."""
+    return spread([row[column] for row in rows])
+
+
+def described(run):
+    """Say in words what a rival is."""
+    return rivals.RIVALS[run].WORDS if run in rivals.RIVALS else run
+
+
+def named(run):
+    """Say in words what a run is."""
+    text, context = CONTEXT.sub("", run), CONTEXT.search(run)
+    words = described(text)
+    for start, kind in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
+        if text.startswith(start) and words == text:
+            words = kind + text.removeprefix(start).replace("tfidf", "tf-idf").replace("logtf", "log tf-idf")
+    return f"{words}, in context as {context[1]}" if context else words
+
+
+def best_of(rows, labels):
+    """Return, plain and in context, the rows of the run with the highest mean over everything it was measured at."""
+    best = {}
+    for label, context in zip(labels, (False, True), strict=True):
+        runs = dict(grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",)))
+        if runs:
+            best[label] = max(runs.values(), key=lambda of_run: over(of_run, "average")[0])
+    return best
 
 
 def curves_of(rows):
     """Split the rows of a stream into curves: learners, the better window of neighbours, plain and in context."""
-    windows = [row for row in rows if "-window" in row["run"]]
-    curves = {run: best for (run,), best in by([row for row in rows if "-window" not in row["run"]], "run").items()}
-    for label, context in ((PLAIN, False), (CONTEXT, True)):
-        best = best_of([row for row in windows if row["run"].endswith("-context") == context])
-        if best:
-            curves[label] = best
-    return curves
+    learned = grouped([row for row in rows if "-window" not in row["run"]], ("run",))
+    windows = best_of([row for row in rows if "-window" in row["run"]], (PLAIN, AROUND))
+    return {run: of_run for (run,), of_run in learned} | windows
 
 
 def lines_of(rows):
     """Return label to average AUC of the best cosine over the whole past, plain and in context."""
-    cosines = [row for row in rows if row["run"].startswith("nearest")]
-    levels = {}
-    for label, context in ((WHOLE, False), (WHOLE_CONTEXT, True)):
-        best = best_of([row for row in cosines if row["run"].endswith("-context") == context])
-        if best:
-            levels[label] = spread(best, "average")[0]
-    return levels
+    best = best_of([row for row in rows if row["run"].startswith("nearest")], (WHOLE, WHOLE_CONTEXT))
+    return {label: over(of_run, "average")[0] for label, of_run in best.items()}
 
 
 def _look(label, learned):
     if label in learned:
         return look_of(learned.index(label))
-    looks = {
-        PLAIN: {"color": GREY, "marker": "P", "linestyle": LINES[1]},
-        CONTEXT: {"color": INK, "marker": "X", "linestyle": LINES[2]},
-    }
-    return looks[label]
+    plain = label == PLAIN
+    return {"color": GREY if plain else INK, "marker": "P" if plain else "X", "linestyle": LINES[1 if plain else 2]}
 
 
 def _panel(axis, rows, lines, learned, column):
-    for label, held in curves_of(rows).items():
+    for label, of_curve in curves_of(rows).items():
         if column == "size" and label not in learned:
             continue  # a window has no atoms
-        points = list(by(held, "size").values())
-        x = np.array([np.mean([row[column] for row in point]) for point in points])
-        average = np.array([spread(point, "average") for point in points])
+        points = [part for _, part in grouped(of_curve, ("size",))]
+        x = np.array([np.mean([row[column] for row in part]) for part in points])
+        average = np.array([over(part, "average") for part in points])
         order = np.argsort(x)
         axis.errorbar(x[order] / (1 if column == "size" else 1000), average[order, 0], label=label, capsize=2.5,
                       yerr=np.nan_to_num(average[order, 1]), markersize=5, linewidth=1.5,
@@ -76,8 +91,8 @@ def _decades(axis):
 def points_of(rows):
     """Return name to (stored numbers, thousands; average AUC) of the other methods of a stream, means over seeds."""
     return {
-        described(run): (spread(best, "entries")[0] / 1000, spread(best, "average")[0])
-        for (run,), best in by(rows, "run").items()
+        described(run): (over(part, "entries")[0] / 1000, over(part, "average")[0])
+        for (run,), part in grouped(rows, ("run",))
         if not run.endswith("-context")
     }
 
@@ -101,7 +116,7 @@ def curves(memory, compared=(), column="entries", others=()):
     -------
     Figure
     """
-    streams = by(memory, "stream")
+    streams = grouped(memory, ("stream",))
     across = min(3, len(streams))
     down = -(-len(streams) // across)
     learned = list(dict.fromkeys(row["run"] for row in memory if "-window" not in row["run"]))
@@ -109,7 +124,7 @@ def curves(memory, compared=(), column="entries", others=()):
     for axis in axes.flat[len(streams) :]:
         axis.axis("off")
     handles = {}
-    for axis, ((name,), rows) in zip(axes.flat, streams.items(), strict=False):
+    for axis, ((name,), rows) in zip(axes.flat, streams, strict=False):
         _panel(axis, rows, lines_of([row for row in compared if row["stream"] == name]), learned, column)
         label = "atoms k" if column == "size" else "stored numbers, thousands"
         logarithmic(axis, "x")
@@ -119,15 +134,15 @@ def curves(memory, compared=(), column="entries", others=()):
             axis.set_xticks(sorted({row["size"] for row in rows if row["run"] in learned}))
             axis.xaxis.set_major_formatter("{x:g}")
         if column == "entries":
-            chosen = [row for row in others if row["stream"] == name]
-            for (method, point), marker in zip(points_of(chosen).items(), "*DvhdHp<>", strict=False):
+            of_stream = [row for row in others if row["stream"] == name]
+            for (method, point), marker in zip(points_of(of_stream).items(), "*DvhdHp<>", strict=False):
                 axis.plot(*point, label=method, color=GREY, marker=marker, markersize=6, linestyle="none", zorder=3)
             _decades(axis)
         handles |= {label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     for axis in axes[:, 0]:
         axis.set_ylabel("average AUC")
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=min(across, 3))
-    seaborn.despine(figure)
+    despine(figure)
     return figure
 
 
@@ -144,14 +159,14 @@ def drift(rows):
     -------
     Figure
     """
-    streams, runs = by(rows, "stream"), list(dict.fromkeys(row["run"] for row in rows))
+    streams, runs = grouped(rows, ("stream",)), dict.fromkeys(row["run"] for row in rows)
     figure, axes = new_figure(7.4, 1.9 * len(streams) + 0.9, len(streams), 2, sharex="row")
-    for pair, ((name,), held) in zip(axes, streams.items(), strict=True):
+    for pair, ((name,), of_stream) in zip(axes, streams, strict=True):
+        points = dict(grouped(of_stream, ("run", "scores", "t")))
         for axis, kind in zip(pair, ("raw", "calibrated"), strict=True):
             for position, run in enumerate(runs):
-                part = by([row for row in held if (row["run"], row["scores"]) == (run, kind)], "t")
-                times = sorted(t for (t,) in part)
-                means = [spread(part[t,], "mean")[0] for t in times]
+                times = sorted(t for one, scores, t in points if (one, scores) == (run, kind))
+                means = [over(points[run, kind, t], "mean")[0] for t in times]
                 look = look_of(position) if not run.startswith("nearest") else {
                     "color": INK if run.endswith("-context") else GREY, "linestyle": LINES[position % len(LINES)],
                     "marker": "X" if run.endswith("-context") else "P",
@@ -164,6 +179,4 @@ def drift(rows):
         pair[1].set_ylim(0, 1)
     for axis in axes[-1]:
         axis.set_xlabel("timestep t")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    seaborn.despine(figure)
-    return figure
+    return legend_below(figure, 2)

@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 
+from odl import trees
 from odl.coding.fista import STOPS
 from odl.dictionary import structured
 from odl.errors import ConfigError
 from odl.kernels import native
 from odl.papers import patches
-from odl.papers.common import branched
 from odl.papers.journal import Journal
 
 grams = native.Kernels("grams")
@@ -21,7 +21,8 @@ PENALTIES = ("flat", "tree")
 SHRINK = 4  # of the dictionaries of a race one in so many goes on, with so many times the patches
 PATCHES = 16  # for each atom: from so many at least a dictionary is learned, where there are so many
 WHOLE = {"type": "integer", "minimum": 1}
-EXPONENTS = {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
+LIST = {"type": "array", "minItems": 1}
+EXPONENTS = {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}}
 BRANCHED = {"type": "string", "pattern": r"[1-9][0-9]{0,5}(,[1-9][0-9]{0,5})*"}  # branching factors
 SETTINGS = {
     "patch": {**WHOLE, "minimum": 2, "default": 8},
@@ -30,23 +31,16 @@ SETTINGS = {
     "test": {**WHOLE, "default": 1000},
     "scale": {"type": "number", "minimum": 0.25, "maximum": 4, "default": 1.0},
     "min_contrast": {"type": "number", "minimum": 0, "maximum": 0.99, "default": 0.0},
-    "missing": {
-        "type": "array",
-        "minItems": 1,
-        "items": {"type": "integer", "minimum": 1, "maximum": 99},
-        "default": [50, 60, 70, 80, 90],
-    },
-    "trees": {"type": "array", "minItems": 1, "items": BRANCHED, "default": ["10,2,2"]},
+    "missing": {**LIST, "items": {**WHOLE, "maximum": 99}, "default": [50, 60, 70, 80, 90]},
+    "trees": {**LIST, "items": BRANCHED, "default": ["10,2,2"]},
     "structures": {"type": "boolean", "default": True},
     "lam_train": {**EXPONENTS, "default": [-6, -5, -4, -3, -2, -1]},
     "lam_test": {**EXPONENTS, "default": [-8, -7, -6, -5, -4]},
     "refine": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0},
     "screen": {"type": "integer", "minimum": 0, "default": 0},
-    "seeds": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
-    "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
+    "seeds": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2, 3]},
     "epochs": {**WHOLE, "default": 2},
     "batch": {**WHOLE, "default": 500},
-    "forgetting": {"type": "number", "minimum": 0, "default": 1.0},
     "stop": {"type": "string", "enum": list(STOPS), "default": "gap"},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
     "iterations": {**WHOLE, "default": 200},
@@ -58,19 +52,22 @@ RESUMES = True  # from a journal
 PART, UNMEASURED = "seeds", ("drawn_tree", "drawn_patch", "drawn_lam")
 
 
+def branched(text):
+    """Return the balanced tree of branching factors such as "10,2"."""
+    return trees.balanced([int(word) for word in text.split(",")])
+
+
 def problem_of(settings, penalty, tree, exponent):
     """Return the problem of one penalty with lam = 2^exponent: signed codes, atoms in the unit l2 ball (mu = 0)."""
-    return structured.Problem(
-        2.0**exponent,
-        tree if penalty == "tree" else None,
-        settings["norm"],
-        mu=0.0,
-        nonnegative_codes=False,
-        nonnegative_atoms=False,
-        tolerance=settings["tolerance"],
-        iterations=settings["iterations"],
-        stop=settings["stop"],
-    )
+    signs = {"nonnegative_codes": False, "nonnegative_atoms": False}
+    ends = {name: settings[name] for name in ("tolerance", "iterations", "stop")}
+    return structured.Problem(2.0**exponent, tree if penalty == "tree" else None, "linf", mu=0.0, **signs, **ends)
+
+
+def learned(problem, X, start, settings, rng):
+    """Return a dictionary learned from patches in one or several passes."""
+    options = {name: settings[name] for name in ("batch", "epochs")}
+    return structured.learn_online(problem, X, start, rng, forgetting=1.0, **options)[0]
 
 
 class Bench:
@@ -111,9 +108,8 @@ class Bench:
                 given = f"{len(self.train)} training patches for the {tree.n_atoms} atoms of the tree '{shape}'"
                 raise ConfigError(given, "at least one patch for each atom", "raise train")
             start = self.train[np.sort(rng.choice(len(self.train), tree.n_atoms, replace=False))].T.copy()
-            options = {name: self.settings[name] for name in ("batch", "epochs", "forgetting")}
             problem = problem_of(self.settings, penalty, tree, exponent)
-            self.learned[key] = structured.learn_online(problem, self.train[:count], start, rng, **options)[0]
+            self.learned[key] = learned(problem, self.train[:count], start, self.settings, rng)
         return self.learned[key]
 
     def error(self, part, missing, penalty, shape, exponents, share=1.0):
@@ -123,8 +119,8 @@ class Bench:
         """
         key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
-            found = self.kept.once([self.seed, *key], lambda: self._measured(key, share))
-            self.errors[key], self.of_missing[key] = found
+            errors = self.kept.once([self.seed, *key], lambda: self._measured(key, share))
+            self.errors[key], self.of_missing[key] = errors
         return self.errors[key]
 
     def _measured(self, key, share):
@@ -133,9 +129,7 @@ class Bench:
         X, known = self.parts[part][:count], self.known[part, missing][:count]
         D = self.dictionary(penalty, shape, exponents[0], share)
         problem = problem_of(self.settings, penalty, branched(shape), exponents[1])
-        squares = (X - problem.codes(X, D, mask=known).X @ D.T) ** 2
-        of_missing = (squares * ~known).sum(axis=1)
-        return 100.0 * float(np.mean(squares.sum(axis=1))), 100.0 * float(np.mean(of_missing))
+        return mean_errors(X - problem.codes(X, D, mask=known).X @ D.T, known)
 
     def key(self, part, missing, penalty, shape, exponents, share=1.0):
         """Return the key of an error; of flat dictionaries the first tree stands for all with as many atoms."""
@@ -189,17 +183,14 @@ def measure(settings, files, kept=None):
     ``validation`` (what was tried), ``test`` (the chosen ones), ``structures``, and beside them ``equal`` (flat
     dictionaries of as many atoms as the chosen tree) and ``gaussian`` (`gaussian_estimates`).
     """
-    for shape in settings["trees"]:
-        branched(shape)
     parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
     estimate = gaussian_moments(parts[0])
     for seed in settings["seeds"]:
         tree = raced(Bench(settings, seed, *parts, kept), "tree")
         bench = Bench(settings, seed, *parts, kept)
-        for found in (raced(bench, "flat"), tree):
-            for name, rows in zip(tables, found, strict=False):
-                tables[name] += rows
+        for name, *rows in zip(tables, raced(bench, "flat"), tree, strict=False):
+            tables[name] += [row for part in rows for row in part]
         tables["equal"] += [_equal(bench, row) for row in tree[1]]
         tables["gaussian"] += [_gaussian(bench, missing, estimate) for missing in settings["missing"]]
     return tables
@@ -242,16 +233,8 @@ def _gaussian(bench, missing, estimate):
 
 
 def _row(seed, missing, penalty, shape, exponents, error):
-    return {
-        "seed": seed,
-        "missing": missing,
-        "penalty": penalty,
-        "tree": shape,
-        "atoms": branched(shape).n_atoms,
-        "lam_train": exponents[0],
-        "lam_test": exponents[1],
-        "error": error,
-    }
+    row = {"seed": seed, "missing": missing, "penalty": penalty, "tree": shape, "atoms": branched(shape).n_atoms}
+    return {**row, "lam_train": exponents[0], "lam_test": exponents[1], "error": error}
 
 
 def _tested(bench, missing, penalty, chosen):
@@ -286,16 +269,20 @@ def gaussian_estimates(X, known, mean, covariance):
     -------
     ndarray, shape (n, n_pixels)
     """
-    ridge, found = RIDGE * np.trace(covariance) / len(covariance), np.array(X, dtype=np.float64)
+    ridge, estimates = RIDGE * np.trace(covariance) / len(covariance), np.array(X, dtype=np.float64)
     for row, mask in enumerate(known):
         own, rest = np.flatnonzero(mask), np.flatnonzero(~mask)
         inner = covariance[np.ix_(own, own)] + ridge * np.eye(len(own))
         weights = np.linalg.solve(inner, X[row, own] - mean[own])
-        found[row, rest] = mean[rest] + covariance[np.ix_(rest, own)] @ weights
-    return found
+        estimates[row, rest] = mean[rest] + covariance[np.ix_(rest, own)] @ weights
+    return estimates
 
 
 def gaussian_errors(X, known, mean, covariance):
     """Return the mean square error x 100 of whole patches, and that of their missing pixels alone: here the same."""
-    squares = (X - gaussian_estimates(X, known, mean, covariance)) ** 2
-    return 100.0 * float(np.mean(squares.sum(axis=1))), 100.0 * float(np.mean((squares * ~known).sum(axis=1)))
+    return mean_errors(X - gaussian_estimates(X, known, mean, covariance), known)
+
+
+def mean_errors(rest, known):
+    """Return the mean square x 100 of what an estimate leaves of patches, and of their missing pixels alone."""
+    return tuple(100.0 * float(np.mean(squares.sum(axis=1))) for squares in (rest**2, rest**2 * ~known))

@@ -10,31 +10,27 @@ from scipy import sparse
 
 from odl import trees
 from odl.corpora import news20
-from odl.dictionary import structured, treestart
+from odl.dictionary import structured
 from odl.errors import ConfigError, DataError
 
 LEARNED = ("flat", "tree")  # these have a lam
 METHODS = ("pca", "nmf", "lda", *LEARNED)
 RAW = ("frequencies", "counts", "directions")  # of all words: rows of unit l1 norm, as they are, of unit l2 norm
 SCALINGS = ("each", "one", "none")
-COARSE = 0.01  # tolerance of the SVMs of a cross-validation
+FEWEST = 10  # occurrences of a word, in the whole corpus
+FOLDS, COARSE = 5, 0.01  # of a cross-validation, and the tolerance of its SVMs
 WHOLE = {"type": "integer", "minimum": 1}
 LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
     "groups": {**LIST, "items": {"type": "string"}, "default": ["alt.atheism", "talk.religion.misc"]},
-    "occurrences": {**WHOLE, "default": 10},
-    "counted": {"type": "string", "enum": ["corpus", "groups"], "default": "corpus"},
     "train": {**WHOLE, "default": 1000},
     "test": {**WHOLE, "default": 425},
     "splits": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
-    "topics": {**LIST, "items": {**WHOLE}, "default": [3, 7, 15, 31, 63]},
+    "topics": {**LIST, "items": WHOLE, "default": [3, 7, 15, 31, 63]},
     "methods": {**LIST, "items": {"type": "string", "enum": list(METHODS)}, "default": list(METHODS)},
     "lam": {**LIST, "items": {"type": "integer", "minimum": -60, "maximum": 20}, "default": [-20, -16, -12]},
     "svm": {**LIST, "items": {"type": "integer", "minimum": -20, "maximum": 20}, "default": [-3, -2, -1, 0, 1]},
-    "folds": {**WHOLE, "minimum": 2, "default": 5},
     "scaling": {**LIST, "items": {"type": "string", "enum": list(SCALINGS)}, "default": list(SCALINGS)},
-    "norm": {"type": "string", "enum": ["linf", "l2"], "default": "linf"},
-    "start": {"type": "string", "enum": ["documents", "clusters"], "default": "documents"},
     "rounds": {**WHOLE, "default": 10},
     "decrease": {"type": "number", "minimum": 0, "default": 0.0},
     "tolerance": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
@@ -57,24 +53,19 @@ def measure(settings, files):
 
 
 def two_groups(documents, settings):
-    """Return counts (documents x words) of two newsgroups and whether each document is of the first.
-
-    Rare words are those with fewer occurrences than asked for, in the whole corpus or in the two groups alone.
-    """
+    """Return counts (documents x words, the rare ones left out) of two newsgroups, and whether each is of the first."""
     groups = settings["groups"]
     if len(groups) != 2:
         raise ConfigError(f"{len(groups)} groups", "two", "name two newsgroups")
     names = np.array([topics[0] if topics else "" for topics in documents.topics])
     for group in groups:
         if group not in names:
-            raise DataError(
-                f"the corpus has no newsgroup {group!r}", "one of " + ", ".join(sorted(set(names))), "name it"
-            )
+            expected = "one of " + ", ".join(sorted(set(names)))
+            raise DataError(f"the corpus has no newsgroup {group!r}", expected, "name it")
     rows = np.flatnonzero(np.isin(names, groups))
     counts = documents.counts[rows]
-    inside = np.asarray(counts.sum(axis=0)).ravel()
-    total = inside if settings["counted"] == "groups" else np.asarray(documents.counts.sum(axis=0)).ravel()
-    counts = sparse.csr_array(counts[:, (total >= settings["occurrences"]) & (inside > 0)], dtype=float)
+    inside, total = (np.asarray(matrix.sum(axis=0)).ravel() for matrix in (counts, documents.counts))
+    counts = sparse.csr_array(counts[:, (total >= FEWEST) & (inside > 0)], dtype=float)
     filled = np.diff(counts.indptr) > 0
     return counts[np.flatnonzero(filled)], names[rows][filled] == groups[0]
 
@@ -113,24 +104,19 @@ def represent(method, p, train, test, settings, seed):
 
     Everything is learned from the training documents alone, without their labels.
     """
+    import warnings
+
+    from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
+    from sklearn.exceptions import ConvergenceWarning
+
     if method in LEARNED:
         return [(lam, *codes(method, p, train, test, settings, seed, lam)) for lam in settings["lam"]]
     if method == "pca":
-        from sklearn.decomposition import PCA
-
         model = PCA(p, svd_solver="arpack", random_state=seed)
     elif method == "nmf":
-        from sklearn.decomposition import NMF
-
         model = NMF(p, init="nndsvd", random_state=seed, max_iter=settings["nmf_iterations"])
     else:
-        from sklearn.decomposition import LatentDirichletAllocation
-
         model = LatentDirichletAllocation(p, random_state=seed, max_iter=settings["lda_iterations"])
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
     with warnings.catch_warnings():  # the number of iterations is a setting
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [(None, model.fit_transform(train), model.transform(test))]
@@ -138,20 +124,11 @@ def represent(method, p, train, test, settings, seed):
 
 def codes(method, p, train, test, settings, seed, exponent):
     """Return codes of training and test documents on a dictionary of p topics: atoms and codes non-negative, mu = 1."""
-    tree = trees.binary(p)
-    problem = structured.Problem(
-        2.0**exponent,
-        tree if method == "tree" else None,
-        settings["norm"],
-        mu=1.0,
-        tolerance=settings["tolerance"],
-        iterations=settings["iterations"],
-    )
+    ends = {name: settings[name] for name in ("tolerance", "iterations")}
+    tree = trees.binary(p) if method == "tree" else None
+    problem = structured.Problem(2.0**exponent, tree, "linf", mu=1.0, **ends)
     rng = np.random.default_rng([seed, p])
-    if settings["start"] == "clusters":
-        start = treestart.cluster_atoms(train, tree if method == "tree" else trees.flat(p), rng).toarray()
-    else:
-        start = train[np.sort(rng.choice(train.shape[0], p, replace=False))].toarray().T
+    start = train[np.sort(rng.choice(train.shape[0], p, replace=False))].toarray().T
     fit = structured.learn_batch(problem, train, start, rounds=settings["rounds"], decrease=settings["decrease"])
     return fit.codes.X.toarray(), problem.codes(test, fit.D).X.toarray()
 
@@ -161,8 +138,8 @@ class Judge:
 
     def __init__(self, labels, train, test, settings):
         self.y, self.y_test, self.settings = labels[train], labels[test], settings
-        fold = np.arange(len(train)) % settings["folds"]  # the documents are in random order
-        self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(settings["folds"])]
+        fold = np.arange(len(train)) % FOLDS  # the documents are in random order
+        self.folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
     def judged(self, candidates):
         """Return a row for each scaling: what has the best cross-validated accuracy with it, and accuracies.
@@ -189,8 +166,8 @@ class Judge:
                         best = score, place, lam, exponent, inner, outer
             score, place, lam, exponent, inner, outer = best
             accuracy = 100.0 * float(np.mean(named(inner, self.y, outer, exponent) == self.y_test))
-            held = {"lam": lam, "scaling": scaling, "C": exponent, "validation": float(score), "accuracy": accuracy}
-            rows.append(held | {"chosen": 0})
+            row = {"lam": lam, "scaling": scaling, "C": exponent, "validation": float(score), "accuracy": accuracy}
+            rows.append(row | {"chosen": 0})
             preferred.append((-score, place))
         rows[preferred.index(min(preferred))]["chosen"] = 1
         return rows
@@ -199,9 +176,9 @@ class Judge:
         """Return the accuracy in percent of every C, in rising order, over the folds."""
         hits = np.zeros(len(self.settings["svm"]))
         for known, part in self.folds:
-            given = inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)]
+            problem = inner[np.ix_(known, known)], self.y[known], inner[np.ix_(part, known)]
             for number, exponent in enumerate(sorted(self.settings["svm"])):
-                hits[number] += np.sum(named(*given, exponent, COARSE) == self.y[part])
+                hits[number] += np.sum(named(*problem, exponent, COARSE) == self.y[part])
         return 100.0 * hits / len(self.y)
 
 

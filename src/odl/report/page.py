@@ -1,4 +1,4 @@
-"""The pieces and templates of self-contained HTML pages: everything is escaped, nothing is loaded from elsewhere."""
+"""Templates of self-contained HTML pages: everything is escaped, nothing is loaded from elsewhere."""
 
 import base64
 import html
@@ -8,6 +8,8 @@ import os
 import jinja2
 
 from odl.files.escaping import visible
+
+LARGEST = 500_000  # bytes of an SVG in a page; of a larger one the PNG stands there
 
 
 class Markup(str):
@@ -20,8 +22,8 @@ class Markup(str):
 
 
 def escape(value):
-    """Escape anything that is not `Markup`, control characters too; nan and None become empty."""
-    if isinstance(value, Markup):
+    """Escape anything that is not HTML already, control characters too; nan and None become empty."""
+    if hasattr(value, "__html__"):
         return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return Markup("")
@@ -34,77 +36,57 @@ def element(name, *content, **attributes):
     return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")
 
 
-def number(value, form=".3f"):
-    """A number as text, without the zero before the point where it is below 1; empty for nan."""
-    if value is None or math.isnan(value):
-        return ""
-    return format(value, form)
-
-
-def mean_sd(mean, sd):
-    """Mean and standard deviation, ``.812 ± .010``; the mean alone where there is one seed."""
-    return number(mean) + (f" ± {sd:.3f}" if mean == mean and sd == sd else "")
-
-
-def table(headers, rows, caption, text=(0,), wide=(), short=()):
-    """A table that scrolls on narrow screens.
-
-    Parameters
-    ----------
-    headers : list of str
-    rows : list of list
-        Cells; the first one names the row. A row that is a string heads a group.
-    caption : str
-    text, wide, short : collections of int
-        Columns that are left-aligned, left-aligned and wide, or left-aligned without line breaks.
-    """
-
-    def kind(column):
-        if column in wide:
-            return "text wide"
-        return "text short" if column in short else "text" if column in text else ""
-
-    head = "".join(
-        element("th", name, scope="col", class_="text" if kind(column) else "") for column, name in enumerate(headers)
-    )
-    lines = []
-    for row in rows:
-        if isinstance(row, str):
-            lines.append(element("tr", element("th", row, colspan=len(headers), scope="colgroup"), class_="group"))
-            continue
-        cells = [element("th", row[0], scope="row", class_=kind(0))]
-        cells += [element("td", cell, class_=kind(column)) for column, cell in enumerate(row[1:], start=1)]
-        lines.append(element("tr", *cells))
-    inner = element("table", element("caption", caption), element("thead", element("tr", Markup(head))),
-                    element("tbody", *lines))  # fmt: skip
-    return element("div", Markup(str(inner).replace(' class=""', "")), class_="scroll", tabindex="0", role="region",
-                   aria_label=caption)  # fmt: skip
-
-
 def details(summary, *content, opened=False):
     """A part that can be folded away."""
     start = "<details open>" if opened else "<details>"
     return Markup(f"{start}{element('summary', summary)}{''.join(map(escape, content))}</details>")
 
 
-def picture(stem, caption, alt, largest=500_000):
-    """A figure with its file inside the page: the SVG, or the PNG where the SVG is large."""
-    path, kind = f"{stem}.svg", "image/svg+xml"
-    if os.path.getsize(path) > largest:
-        path, kind = f"{stem}.png", "image/png"
+def number(value, form=".3f"):
+    """A number as text; empty for nan."""
+    return "" if value is None or math.isnan(value) else format(value, form)
+
+
+def mean_sd(mean, sd, form=".3f"):
+    """Mean and standard deviation, ``0.812 ± 0.010``; the mean alone where there is one seed."""
+    return number(mean, form) + (f" ± {sd:{form}}" if mean == mean and sd == sd else "")
+
+
+def percent(value):
+    """A share as text; empty for nan."""
+    return "" if value != value else f"{100 * value:.1f}\u00a0%"
+
+
+def embedded(stem):
+    """The address of a figure that has its file inside: the SVG, or the PNG where the SVG is large."""
+    path, kind = f"{stem}.svg", "svg+xml"
+    if os.path.getsize(path) > LARGEST:
+        path, kind = f"{stem}.png", "png"
     with open(path, "rb") as file:
-        data = base64.b64encode(file.read()).decode("ascii")
-    image = Markup(f'<img src="data:{kind};base64,{data}" alt="{escape(alt)}">')
-    return element("figure", image, element("figcaption", caption))
+        return f"data:image/{kind};base64,{base64.b64encode(file.read()).decode('ascii')}"
 
 
 def render(template, **values):
-    """Return a whole HTML document: a template beside this file, whose values are escaped as by `escape`."""
-    return _TEMPLATES.get_template(template).render(values)
+    """Return a template filled in; its values are escaped as by `escape`.
+
+    Parameters
+    ----------
+    template : str
+        Its file, below this folder or below the package.
+    **values
+        What it names.
+    """
+    return Markup(_TEMPLATES.get_template(template).render(values))
 
 
+def macros(template, **values):
+    """Return the macros of a template as functions; the values are what they name beside their arguments."""
+    return _TEMPLATES.get_template(template).make_module(values)
+
+
+_HERE = os.path.dirname(__file__)
 _TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(os.path.dirname(__file__)),
+    loader=jinja2.FileSystemLoader([_HERE, os.path.dirname(_HERE)]),
     autoescape=True,
     finalize=escape,
     undefined=jinja2.StrictUndefined,
@@ -112,3 +94,4 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
+_TEMPLATES.globals |= {"number": number, "mean_sd": mean_sd, "percent": percent, "embedded": embedded}

@@ -11,6 +11,7 @@ import textwrap
 from contextlib import contextmanager
 
 import matplotlib
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -19,49 +20,13 @@ from matplotlib.ticker import LogFormatterSciNotation
 from odl.files import storage
 from odl.files.escaping import visible
 
-# Of seaborn: its palette "colorblind", its style "ticks", its context "paper" at 1.15. To import it, and with it what
-# draws other plots than these, takes as long as to draw half of them.
+# The palette "colorblind" of seaborn
 COLOURS = ["#0173b2", "#d55e00", "#029e73", "#cc78bc", "#de8f05", "#56b4e9", "#ca9161", "#fbafe4"]
 MARKERS = "osD^vPX*"
 LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
 INK, GREY, PALE = "0.15", "0.45", "0.8"
-TICKS = {
-    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
-    "axes.axisbelow": True,
-    "grid.color": ".8",
-    "lines.solid_capstyle": "round",
-    "patch.edgecolor": "w",
-    "patch.force_edgecolor": True,
-}
-PAPER = {
-    **{f"{axis}tick.major.{what}": size for axis in "xy" for what, size in (("width", 1.0), ("size", 0.8 * 6))},
-    **{f"{axis}tick.minor.{what}": size for axis in "xy" for what, size in (("width", 0.8), ("size", 0.8 * 4))},
-    "axes.linewidth": 1.0,
-    "font.size": 0.8 * 12 * 1.15,
-    "legend.title_fontsize": 0.8 * 12 * 1.15,
-    "lines.linewidth": 0.8 * 1.5,
-    "lines.markersize": 0.8 * 6,
-    "patch.linewidth": 0.8,
-}
-RC = {
-    **TICKS,
-    **PAPER,
-    "font.family": "DejaVu Sans",
-    "axes.titlesize": 10.5,
-    "axes.labelsize": 10,
-    "legend.fontsize": 9,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "legend.frameon": False,
-    "svg.hashsalt": "odl",
-    "svg.fonttype": "path",
-    "figure.dpi": 100,
-    "savefig.dpi": 200,
-    "figure.autolayout": False,  # that of a matplotlibrc would lay out again what is saved
-    "figure.constrained_layout.use": False,
-    "axes.unicode_minus": False,
-    "text.parse_math": False,  # tokens, titles and names hold "$"; see `logarithmic` for powers of ten
-}
+STYLE = os.path.join(os.path.dirname(__file__), "plots.mplstyle")
+RC = matplotlib.rc_params_from_file(STYLE, use_default_template=False)
 FAR = 8  # times the smallest size: from there on sizes are drawn on a logarithmic axis
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -94,6 +59,37 @@ def despine(figure, left=False):
     for axis in figure.axes:
         for side in ("top", "right", *(["left"] if left else [])):
             axis.spines[side].set_visible(False)
+
+
+def legend_below(figure, columns):
+    """Name what is drawn in the first panel below all of them, and draw no frames; return the figure."""
+    handles = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=min(columns, len(handles[1])))
+    despine(figure)
+    return figure
+
+
+def ranking(axis, rows):
+    """Draw rows of values, the first below: dots with their mean and spread, or a grey stroke for what has no look.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    rows : list of (str, dict or None, sequence of float)
+        Name, look (`look_of`) and values.
+    """
+    for y, (_, look, values) in enumerate(rows):
+        axis.axhline(y, color="0.92", linewidth=0.8, zorder=0)
+        mean, spread = np.mean(values), np.std(values, ddof=1) if len(values) > 1 else 0.0
+        if look is None:
+            axis.plot(mean, y, "|", color=GREY, markersize=13, markeredgewidth=2.2)
+        else:
+            axis.plot(values, [y] * len(values), ".", color=look["color"], markersize=4, alpha=0.6)
+            axis.errorbar(mean, y, xerr=spread, capsize=3, markersize=7, **look)
+        axis.annotate(f"{mean:.3f}", (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=9)
+    axis.set(ylim=(-0.6, len(rows) - 0.4))
+    axis.set_yticks(range(len(rows)), [name for name, _, _ in rows])
+    axis.tick_params(axis="y", length=0)
 
 
 class Powers(LogFormatterSciNotation):

@@ -80,6 +80,10 @@ class Selection:
         same = [entry for entry in self.plan if entry["run"] == run and entry["seed"] == self.shown["seed"]]
         return min(same, key=lambda entry: abs(entry["k"] - self.shown["k"]), default=None)
 
+    def sizes(self):
+        """The number of atoms at which each run is drawn."""
+        return {run: self.entry(run)["k"] for run in self.runs}
+
     def baselines(self):
         """The plan's entry of the baselines for the shown seed, or for seed 0 where seeds share batches."""
         found = [entry for entry in self.plan if entry["algorithm"] == BASELINE]

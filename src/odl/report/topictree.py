@@ -4,34 +4,19 @@ The same bytes for the same input.
 """
 
 from odl.errors import ParameterError
-from odl.report.page import escape
+from odl.report.page import macros
 
 CHARACTER = 0.56  # mean width of a character in units of the font size
 LINE = 1.3  # height of a line in the same units
 
 
-def words_of(top_terms, vocabulary, most=5):
-    """Return the heaviest words of every atom.
-
-    Parameters
-    ----------
-    top_terms : list of list of (int, float)
-        Per atom, as `odl.novelty.top_terms` gives it.
-    vocabulary : sequence of str
-    most : int
-    """
-    return [[vocabulary[term] for term, _ in terms[:most]] for terms in top_terms]
-
-
-def _check(tree, words):
+def _lines(tree, words, most):
+    """Return what is written at every node: one line of words for each of its atoms."""
     if len(words) != tree.n_atoms:
         given = f"words of {len(words)} atoms for a tree of {tree.n_atoms}"
         raise ParameterError(given, "words for each atom", "pass the tree of this dictionary")
-
-
-def _lines(tree, words, node, most):
-    """Return what is written at a node: one line of words for each of its atoms."""
-    return [", ".join(map(str, words[atom][:most])) or "no word" for atom in tree.atoms[node]] or ["no atom"]
+    lines = [", ".join(map(str, of_atom[:most])) or "no word" for of_atom in words]
+    return [[lines[atom] for atom in atoms] for atoms in tree.atoms]
 
 
 def nested_list(tree, words, *, most=8, use=None):
@@ -49,28 +34,12 @@ def nested_list(tree, words, *, most=8, use=None):
 
     Returns
     -------
-    str
+    Markup
         ``<ul class="topic-tree">...</ul>``; atoms are numbered as in the dictionary.
     """
-    _check(tree, words)
     total = sum(use) if use is not None else 0.0
-    parts, open_lists, depth = ['<ul class="topic-tree">'], 1, 0
-    for position, node in enumerate(tree.preorder):
-        if position:
-            if tree.depths[node] > depth:
-                parts.append("<ul>")
-                open_lists += 1
-            else:
-                parts.append("</li>" + "</ul></li>" * (depth - tree.depths[node]))
-                open_lists -= depth - tree.depths[node]
-        depth = tree.depths[node]
-        shown = []
-        for atom, line in zip(tree.atoms[node], _lines(tree, words, node, most), strict=False):
-            share = f" <small>{use[atom] / total:.1%}</small>" if total > 0.0 else ""
-            shown.append(f"<small>{atom}</small> {escape(line)}{share}")
-        parts.append("<li>" + ("<br>".join(shown) or "&middot;"))
-    parts.append("</li>" + "</ul></li>" * (open_lists - 1) + "</ul>")
-    return "\n".join(parts)
+    shares = [value / total for value in use] if total > 0.0 else []
+    return macros("topictree.jinja").nested(tree, _lines(tree, words, most), shares)
 
 
 def svg(tree, words, *, most=5, size=12, use=None, title="Tree of topics"):
@@ -88,35 +57,23 @@ def svg(tree, words, *, most=5, size=12, use=None, title="Tree of topics"):
 
     Returns
     -------
-    str
+    Markup
         A whole SVG document.
     """
-    _check(tree, words)
-    texts = [_lines(tree, words, node, most) for node in range(tree.n_nodes)]
+    texts = [lines or ["no atom"] for lines in _lines(tree, words, most)]
     left, widths = _columns(tree, texts, size)
     middle, height = _rows(tree, texts, size)
-    weights = _edge_weights(tree, use)
-    width = left[-1] + max(widths[node] for node in range(tree.n_nodes) if tree.depths[node] == max(tree.depths))
-    width = max(width, max(left[tree.depths[node]] + widths[node] for node in range(tree.n_nodes))) + size
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="{size:g}">',
-        f"<title>{escape(title)}</title>",
-        '<rect width="100%" height="100%" fill="white"/>',
-    ]
-    for node in tree.preorder:
-        parent = tree.parents[node]
-        if parent >= 0:
-            x0, y0 = left[tree.depths[parent]] + widths[parent], middle[parent]
-            x1, y1 = left[tree.depths[node]], middle[node]
-            bend = (x0 + x1) / 2
-            parts.append(
-                f'<path d="M{x0:.1f} {y0:.1f} C{bend:.1f} {y0:.1f} {bend:.1f} {y1:.1f} {x1:.1f} {y1:.1f}" '
-                f'fill="none" stroke="#8aa" stroke-width="{weights[node]:.2f}"/>'
-            )
-    for node in tree.preorder:
-        parts += _box(texts[node], left[tree.depths[node]], middle[node], widths[node], size, tree.depths[node])
-    return "\n".join([*parts, "</svg>", ""])
+    layout = {
+        "left": [left[depth] for depth in tree.depths],
+        "widths": widths,
+        "middle": middle,
+        "width": max(left[depth] + width for depth, width in zip(tree.depths, widths, strict=True)) + size,
+        "height": height,
+        "weights": _edge_weights(tree, use),
+        "size": size,
+        "line": LINE,
+    }
+    return macros("topictree.jinja").drawing(tree, texts, layout, title)
 
 
 def _columns(tree, texts, size):
@@ -154,17 +111,3 @@ def _edge_weights(tree, use):
         if tree.parents[node] >= 0:
             total[tree.parents[node]] += total[node]
     return [0.6 + 5.0 * share / max(total) for share in total]
-
-
-def _box(lines, x, y, width, size, depth):
-    """Return a node's box and text."""
-    height = (len(lines) * LINE + 0.3) * size
-    fill = ("#dce9f5", "#e8f2e4", "#fbf3dc", "#f7e6e3")[depth % 4]
-    parts = [
-        f'<rect x="{x:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{size / 4:g}" '
-        f'fill="{fill}" stroke="#8aa"/>'
-    ]
-    for number, line in enumerate(lines):
-        base = y + (number - (len(lines) - 1) / 2) * LINE * size + 0.35 * size
-        parts.append(f'<text x="{x + 0.6 * size:.1f}" y="{base:.1f}">{escape(line)}</text>')
-    return parts

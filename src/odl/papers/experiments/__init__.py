@@ -8,9 +8,12 @@ A module is an experiment if it has
     ALGORITHMS : tuple of str               learners whose kernels it uses
     run(settings, folder, files) -> None    measure; write tables (.tsv) and figures (.png, .svg) into `folder`;
                                             with a fourth argument `study`, where it works on streams
-    section(folder) -> list of Markup       what the page says about them; left out where another experiment shows them
+    shown(tables) -> dict                   what ``NAME.jinja`` beside it names beside `folder`, `tables`, `figures`,
+                                            from the rows of the tables; left out where there is nothing to compute
 
-or, where the work falls into parts that know nothing of each other, instead of `run`
+Where there is no ``NAME.jinja``, another experiment shows it. A module may have,
+
+where the work falls into parts that know nothing of each other, instead of `run`
 
     PART : str                              name of the setting, a list of numbers, of which a part has one
     UNMEASURED : tuple of str               names of settings that only `finish` uses
@@ -30,15 +33,18 @@ import os
 import pkgutil
 from importlib import import_module
 
+from jinja2 import TemplateError
+
 from odl import config
 from odl.config import sources
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files.atomic import filling
-from odl.files.tables import read_json, write_json
+from odl.files.tables import read_json, read_table, write_json
 from odl.papers.journal import UNFINISHED, Journal
+from odl.report import page
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-HELD = "settings.json"  # in the folder of an experiment, written last
+RECORD = "settings.json"  # in the folder of an experiment, written last
 
 
 def module_of(name):
@@ -71,7 +77,7 @@ def complete(name, settings):
     """
     known = module_of(name).SETTINGS
     config.check_map(settings, {"type": "object", "additionalProperties": False, "properties": known}, name)
-    config.check_each_once({f"{name}.{key}": held for key, held in settings.items() if isinstance(held, list)})
+    config.check_each_once({f"{name}.{key}": value for key, value in settings.items() if isinstance(value, list)})
     return {**{key: entry["default"] for key, entry in known.items()}, **settings}
 
 
@@ -144,7 +150,7 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
         else:
             module.run(settings, place, files, *((study,) if study else ()))
     record = {"experiment": name, "settings": settings, **({"study": study} if study else {})}
-    write_json(os.path.join(folder, HELD), record)
+    write_json(os.path.join(folder, RECORD), record)
 
 
 def section(folder):
@@ -156,18 +162,19 @@ def section(folder):
         If the folder holds no finished experiment.
     """
     try:
-        record = read_json(os.path.join(folder, HELD))
-        if not isinstance(record.get("experiment"), str):
-            raise ValueError("no experiment is named")
-    except (StorageError, OSError, ValueError) as error:
+        record = read_json(os.path.join(folder, RECORD))
+        module, folder = module_of(record["experiment"]), os.fspath(folder)
+        template = f"papers/experiments/{record['experiment']}.jinja"
+        content = ""
+        if os.path.exists(os.path.join(*__path__, os.path.basename(template))):
+            files = sorted(os.listdir(folder))
+            tables = {name[:-4]: read_table(os.path.join(folder, name)) for name in files if name.endswith(".tsv")}
+            figures = [name[:-4] for name in files if name.endswith(".svg")]
+            values = module.shown(tables) if hasattr(module, "shown") else {}
+            content = page.render(template, folder=folder, tables=tables, figures=figures, **values)
+    except (StorageError, OSError, LookupError, TypeError, ValueError, ArithmeticError, TemplateError) as error:
         raise _damaged(folder, error) from error
-    module, name = module_of(record["experiment"]), os.path.basename(os.path.normpath(folder))
-    if not hasattr(module, "section"):
-        return name, module.TITLE, []
-    try:
-        return name, module.TITLE, module.section(os.fspath(folder))
-    except (StorageError, OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise _damaged(folder, error) from error
+    return os.path.basename(os.path.normpath(folder)), module.TITLE, content
 
 
 def _gathered(name, settings, parts):
@@ -193,4 +200,4 @@ def _damaged(folder, error):
     """Return the error for a folder, which is made again as a whole."""
     what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
     given = f"{folder} holds no finished experiment ({what})"
-    return DataError(given, f"{HELD} and its results", f"delete {folder} and run it again")
+    return DataError(given, f"{RECORD} and its results", f"delete {folder} and run it again")

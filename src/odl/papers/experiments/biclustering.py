@@ -10,6 +10,7 @@ genes of highest variance of 12625 as the R package sparseBC ships them.
 
 import csv
 import os
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,22 @@ from scipy import sparse
 
 from odl.corpora.checks import check_content, check_sources, lines, opening, unpacked_text
 from odl.distributed import coding, models, networks
+from odl.evaluation.means import grouped, spread
 from odl.files import tables
-from odl.report import page
+from odl.report.page import mean_sd
+from odl.report.plots import (
+    COLOURS,
+    GREY,
+    INK,
+    MARKERS,
+    despine,
+    legend_below,
+    look_of,
+    new_figure,
+    ranking,
+    save,
+    styled,
+)
 
 FILE = "lung_5000x56.csv.gz"
 CLASSES = {"Carcinoid": 20, "Colon": 13, "Normal": 17, "SmallCell": 6}
@@ -27,28 +42,19 @@ TITLE = "Bi-clustering of lung cancer expression"
 TAKES, ALGORITHMS = ("files",), ("diffusion",)
 SETTINGS = {
     "atoms": {"type": "integer", "minimum": 1, "default": 3},
-    "gamma": {"type": "number", "minimum": 0, "default": 0.5},
-    "delta": {"type": "number", "exclusiveMinimum": 0, "default": 0.1},
     "betas": {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 1, "default": [0.01, 0.05, 0.1]},
-    "mu_w": {"type": "number", "exclusiveMinimum": 0, "default": 0.005},
-    "mu": {"type": "number", "exclusiveMinimum": 0, "default": 0.01},
     "iterations": {"type": "integer", "minimum": 1, "default": 2000},
-    "networks": {
-        "type": "array",
-        "items": {"type": "string", "enum": ["fully_connected", "grid", "ring"]},
-        "minItems": 1,
-        "default": ["fully_connected", "grid"],
-    },
-    "seen_by": {"type": "number", "minimum": 0, "default": 0.0},
     "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "default": list(range(10))},
 }
+GAMMA, DELTA = 0.5, 0.1  # of the codes
+STEP, MU = 0.005, 0.01  # of the dictionary at each gene, and of the diffusion on the grid, where agent 0 sees the genes
+NETWORKS = {"fully_connected": 1.0, "grid": 0.0}  # share of the agents that see the genes
 COLUMNS = ("method", "network", "beta", "seed", "ari", "purity", "accuracy", "explained", "atoms_nonzero")
 COLUMNS += ("codes_nonzero",)
 SVD, RAW = "singular vectors", "all genes"
-DEGREE = 2  # of the ring
 
 
-def learn(values, model, owner, network, step, rng, **inference):
+def learn(values, model, owner, network, iterations, rng):
     """Go once through the genes, in drawn order, from atoms drawn on the sphere.
 
     Parameters
@@ -58,10 +64,9 @@ def learn(values, model, owner, network, step, rng, **inference):
     owner : ndarray of int
         Agent of each atom.
     network : Network
-    step : float
-        mu_w.
-    inference
-        mu, iterations and tolerance of the diffusion.
+    iterations : int
+        Most exchanges for a gene.
+    rng : numpy.random.Generator
 
     Returns
     -------
@@ -71,25 +76,21 @@ def learn(values, model, owner, network, step, rng, **inference):
     """
     start = rng.standard_normal((values.shape[1], len(owner)))
     A = sparse.csc_array(start / np.linalg.norm(start, axis=0))
-    P = sparse.csr_array(values)
     stream = sparse.csr_array(values[rng.permutation(len(values))])
     if network.exact:
-        A = coding.learn_centralised(stream, A, model, step, tolerance=inference["tolerance"])
+        A = coding.learn_centralised(stream, A, model, STEP, tolerance=1e-3)
     else:
-        A = coding.learn_over_network(stream, A, model, step, owner, network, **inference)
-    return A.toarray(), coding.centralised(P, A, model).codes.toarray()
-
-
-def coordinates(atoms, codes):
-    """Return the subjects' coordinates: each atom times the length of its codes, as U S of the singular vectors."""
-    return atoms * np.linalg.norm(codes, axis=0)
+        ends = {"iterations": iterations, "tolerance": 1e-3}
+        A = coding.learn_over_network(stream, A, model, STEP, owner, network, mu=MU, **ends)
+    return A.toarray(), coding.centralised(sparse.csr_array(values), A, model).codes.toarray()
 
 
 def _row(values, classes, atoms, codes, **names):
+    """Return a row of the table; a subject's coordinates are its atoms times the length of their codes."""
     rest = values - codes @ atoms.T
     return {
         **names,
-        **recovery(coordinates(atoms, codes), classes),
+        **recovery(atoms * np.linalg.norm(codes, axis=0), classes),
         "explained": 1.0 - np.sum(rest**2) / np.sum(values**2),
         "atoms_nonzero": np.mean(atoms != 0),
         "codes_nonzero": np.mean(codes != 0),
@@ -107,110 +108,47 @@ def measure(expression, settings):
     values, classes, k = expression.values, expression.classes, settings["atoms"]
     rows = [_row(values, classes, *decompose(values, k), method=SVD)]
     rows.append({"method": RAW, **recovery(values.T, classes), "explained": 1.0})
-    shown, owner = {}, np.arange(k)
-    inference = {"mu": settings["mu"], "iterations": settings["iterations"], "tolerance": 1e-3}
-    for name in settings["networks"]:
-        seen = 1.0 if name == "fully_connected" else settings["seen_by"]
-        network = networks.network(name, k, seen_by=seen, degree=DEGREE)
+    first, owner = {}, np.arange(k)
+    for name, seen_by in NETWORKS.items():
+        network = networks.network(name, k, seen_by=seen_by)
         for beta in settings["betas"]:
-            model = models.task("biclustering", gamma=settings["gamma"], delta=settings["delta"], beta=beta)
+            model = models.task("biclustering", gamma=GAMMA, delta=DELTA, beta=beta)
             for seed in settings["seeds"]:
                 rng = np.random.default_rng(seed)
-                atoms, codes = learn(values, model, owner, network, settings["mu_w"], rng, **inference)
+                atoms, codes = learn(values, model, owner, network, settings["iterations"], rng)
                 names = {"method": "diffusion", "network": name, "beta": beta, "seed": seed}
                 rows.append(_row(values, classes, atoms, codes, **names))
-                shown.setdefault(beta, (atoms, codes))
-    return rows, shown
+                first.setdefault(beta, (atoms, codes))
+    return rows, first
 
 
 def run(settings, folder, files):
     """Measure, write ``recovery.tsv`` and ``atoms.tsv``, draw the checkerboard, the atoms and the recovery."""
-    from odl.papers import biclusterplots
-    from odl.report import plots
-
     expression = read_expression(files)
-    rows, shown = measure(expression, settings)
+    rows, first = measure(expression, settings)
     tables.write_table(os.path.join(folder, "recovery.tsv"), rows, COLUMNS)
-    beta = settings["betas"][len(settings["betas"]) // 2]
-    atoms, codes = shown[beta]
+    atoms, codes = first[settings["betas"][len(settings["betas"]) // 2]]
     subjects = [
         {"subject": i, "class": name, **{f"atom{j}": value for j, value in enumerate(atoms[i])}}
         for i, name in enumerate(expression.classes)
     ]
     tables.write_table(os.path.join(folder, "atoms.tsv"), subjects)
-    drawn = [{**row, "network": networks.shown(row.get("network", ""), degree=DEGREE)} for row in rows]
-    for name, figure in (
-        ("checkerboard", biclusterplots.checkerboard(expression, atoms, codes)),
-        ("atoms", biclusterplots.by_subject(expression.classes, atoms, decompose(expression.values, len(atoms.T))[0])),
-        ("recovery", biclusterplots.recovery(drawn)),
-    ):
-        plots.save(figure, os.path.join(folder, name))
+    save(draw_layers(expression, atoms, codes), os.path.join(folder, "checkerboard"))
+    vectors = decompose(expression.values, len(atoms.T))[0]
+    save(draw_subjects(expression.classes, atoms, vectors), os.path.join(folder, "atoms"))
+    save(draw_recovery(rows), os.path.join(folder, "recovery"))
 
 
-def _summary(rows):
-    groups = {}
-    for row in rows:
-        groups.setdefault((row["method"], row["network"], row["beta"]), []).append(row)
-    for (method, network, beta), runs in groups.items():
-        name = (
-            method if method != "diffusion" else f"diffusion, {networks.shown(network, degree=DEGREE)}, beta {beta:g}"
-        )
-        cells = [page.mean_sd(*_spread([row[key] for row in runs])) for key in COLUMNS[4:]]
-        yield [name, len(runs) if method == "diffusion" else "", *cells]
-
-
-def _spread(values):
-    values = np.array(values, dtype=float)
-    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-
-
-def section(folder):
-    """Return what the page says of a finished run."""
-    rows = tables.read_table(os.path.join(folder, "recovery.tsv"))
-    header = ["", "seeds", "adjusted Rand", "purity", "accuracy", "explained", "atoms not 0", "codes not 0"]
+def shown(tables):
+    """Return the values of the page: rows of the table by method, network and beta, and the classes in words."""
+    rows = []
+    for (method, network, beta), runs in grouped(tables["recovery"], ("method", "network", "beta")):
+        name, seeds = method, ""
+        if method == "diffusion":
+            name, seeds = f"diffusion, {networks.shown(network)}, beta {beta:g}", len(runs)
+        rows.append([name, seeds, *(mean_sd(*spread([row[key] for row in runs])) for key in COLUMNS[4:])])
     classes = ", ".join(f"{number} {name}" for name, number in CLASSES.items())
-
-    def picture(name, caption, alt):
-        return page.picture(os.path.join(folder, name), caption, alt)
-
-    return [
-        page.element(
-            "p",
-            f"Expression of {GENES} genes in 56 subjects ({classes}): the genes of highest variance of 12625, not "
-            "the whole array, so the classes are easier to find than on the array. Genes are learned one by one, in a "
-            "drawn order, once each; an agent owns one atom over the subjects. The classes are not shown to any "
-            "method.",
-        ),
-        page.table(
-            header,
-            list(_summary(rows)),
-            "How well the subjects' classes are recovered, mean ± sd over seeds. Adjusted Rand index and purity of "
-            "k-means with as many groups as classes on the subjects' coordinates (atoms times the length of their "
-            "codes; "
-            "singular vectors times singular values); accuracy of the nearest class mean, each subject left out in "
-            "turn.",
-        ),
-        picture(
-            "recovery",
-            "Adjusted Rand index of the groups found, dots are seeds; grey: without learning.",
-            "Adjusted Rand index of every method; the table above has the values.",
-        ),
-        picture(
-            "checkerboard",
-            "The data and the layers w_j y_jᵀ of the middle beta, first seed. Rows: subjects by class; columns: "
-            "genes, in "
-            "the order of their codes on the atom of the panel (data: on the first atom). Colours are capped at the "
-            "99th "
-            "percentile of a panel.",
-            "Heat maps of subjects by genes: blocks of one colour, bounded by the classes of the subjects.",
-        ),
-        picture(
-            "atoms",
-            "Entries of the atoms (above) and of the singular vectors (below) by subject; an atom is sparse where "
-            "it is 0.",
-            "Atoms by subject: values differ by class.",
-        ),
-    ]
+    return {"methods": rows, "genes": GENES, "classes": classes}
 
 
 def recovery(points, classes, starts=20, seed=0):
@@ -231,16 +169,14 @@ def recovery(points, classes, starts=20, seed=0):
     """
     from sklearn.cluster import KMeans
     from sklearn.metrics import adjusted_rand_score
+    from sklearn.metrics.cluster import contingency_matrix
 
-    _, truth = np.unique(np.asarray(classes), return_inverse=True)
-    n_classes = int(truth.max()) + 1
-    distinct = len(np.unique(points, axis=0))
-    groups = KMeans(min(n_classes, distinct), n_init=starts, random_state=seed).fit_predict(points)
-    counts = np.zeros((int(groups.max()) + 1, n_classes))
-    np.add.at(counts, (groups, truth), 1)
+    truth = np.unique(np.asarray(classes), return_inverse=True)[1]
+    n_groups = min(truth.max() + 1, len(np.unique(points, axis=0)))
+    groups = KMeans(n_groups, n_init=starts, random_state=seed).fit_predict(points)
     return {
         "ari": float(adjusted_rand_score(truth, groups)),
-        "purity": float(counts.max(axis=1).sum() / len(truth)),
+        "purity": float(contingency_matrix(truth, groups).max(axis=0).sum() / len(truth)),
         "accuracy": nearest_mean_accuracy(np.asarray(points), truth),
     }
 
@@ -248,16 +184,11 @@ def recovery(points, classes, starts=20, seed=0):
 def nearest_mean_accuracy(points, truth):
     """Return the share of points nearer to the mean of the others of their class than to any other class mean."""
     sums = np.array([points[truth == group].sum(axis=0) for group in range(truth.max() + 1)])
-    sizes = np.bincount(truth)
-    right = 0
-    for point, own in zip(points, truth, strict=True):
-        others, number = sums.copy(), sizes.astype(float)
-        others[own] -= point
-        number[own] -= 1
-        distances = np.sum((others / np.maximum(number, 1)[:, None] - point) ** 2, axis=1)
-        distances[number == 0] = np.inf
-        right += int(np.argmin(distances) == own)
-    return right / len(truth)
+    own = np.arange(len(sums)) == truth[:, None]
+    others = np.bincount(truth) - own  # points of each class but this one
+    means = (sums - own[:, :, None] * points[:, None]) / np.maximum(others, 1)[:, :, None]
+    distances = np.where(others > 0, np.sum((means - points[:, None]) ** 2, axis=2), np.inf)
+    return float(np.mean(np.argmin(distances, axis=1) == truth))
 
 
 class Expression(NamedTuple):
@@ -318,3 +249,74 @@ def read_expression(sources):
     counted = {name: found.classes.count(name) for name in dict.fromkeys(found.classes)}
     check_content(path, {"number of genes": len(found.genes), "classes of subjects": counted}, known)
     return found
+
+
+@styled
+def draw_layers(expression, atoms, codes):
+    """Draw the data and every layer, subjects by class, genes in the order of their codes.
+
+    Parameters
+    ----------
+    expression : Expression
+    atoms : ndarray, shape (subjects, atoms)
+    codes : ndarray, shape (genes, atoms)
+    """
+    names = list(dict.fromkeys(expression.classes))
+    place = np.array([names.index(name) for name in expression.classes])
+    starts = np.searchsorted(np.sort(place), np.arange(len(names) + 1)) - 0.5  # of each class, and the end
+    layers = [(f"layer of atom {j + 1}", np.outer(atoms[:, j], codes[:, j]), j) for j in range(atoms.shape[1])]
+    figure, axes = new_figure(7.6, 1.75 * (len(layers) + 1) + 0.3, len(layers) + 1, 1)
+    for axis, (title, matrix, j) in zip(axes[:, 0], [("data", expression.values.T, 0), *layers], strict=True):
+        limit = max(np.quantile(np.abs(matrix), 0.99), 1e-12)
+        ordered = matrix[np.argsort(place, kind="stable")][:, np.argsort(-codes[:, j], kind="stable")]
+        image = axis.imshow(ordered, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+        image.set_rasterized(True)
+        for start in starts[1:-1]:
+            axis.axhline(start, color=INK, linewidth=0.8)
+        axis.set_yticks([(low + high) / 2 for low, high in pairwise(starts)], names)
+        axis.set(title=title, xlabel="genes" if axis is axes[-1, 0] else "")
+        axis.tick_params(axis="y", length=0)
+        figure.colorbar(image, ax=axis, pad=0.01, aspect=12)
+    return figure
+
+
+@styled
+def draw_subjects(classes, atoms, vectors):
+    """Draw the entries of atoms and of singular vectors against the subjects, coloured by class.
+
+    Parameters
+    ----------
+    classes : list of str
+    atoms, vectors : ndarray, shape (subjects, atoms)
+    """
+    k, names = atoms.shape[1], list(dict.fromkeys(classes))
+    figure, axes = new_figure(2.5 * k + 0.6, 4.4, 2, k, sharex=True)
+    for row, (matrix, what) in enumerate(((atoms, "atom"), (vectors, "singular vector"))):
+        for j, axis in enumerate(axes[row]):
+            axis.axhline(0, color=GREY, linewidth=0.8)
+            for number, name in enumerate(names):
+                places = np.flatnonzero(np.array(classes) == name)
+                axis.plot(places, matrix[places, j], MARKERS[number], color=COLOURS[number], markersize=3.6, label=name)
+            axis.set(title=f"{what} {j + 1}", xlabel="subject" if row else "")
+    return legend_below(figure, len(names))
+
+
+@styled
+def draw_recovery(rows):
+    """Draw the adjusted Rand index of every method, a dot for each seed.
+
+    Parameters
+    ----------
+    rows : list of dict
+        method, ari; network, beta and seed where it was learned.
+    """
+    learned = [row for row in rows if row["method"] == "diffusion"]
+    lines = [(row["method"], None, [row["ari"]]) for row in rows if row["method"] != "diffusion"]
+    for (network, beta), runs in grouped(learned, ("network", "beta")):
+        look = look_of(list(NETWORKS).index(network))
+        lines.append((f"{networks.shown(network)}, β = {beta:g}", look, [row["ari"] for row in runs]))
+    figure, ((axis,),) = new_figure(6.8, 1.0 + 0.32 * len(lines))
+    ranking(axis, lines[::-1])
+    axis.set(xlabel="adjusted Rand index of the subjects' groups", xlim=(0, 1.02))
+    despine(figure, left=True)
+    return figure

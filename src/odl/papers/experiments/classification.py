@@ -4,16 +4,17 @@ Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 5.
 """
 
 import os
+from collections import Counter
 
 import numpy as np
 
-from odl.files.tables import read_table, write_table
-from odl.papers.common import deviation, spread
+from odl.evaluation.means import grouped, spread
+from odl.files.tables import write_table
 from odl.papers.twogroups import METHODS, PART, RAW, SETTINGS, UNMEASURED, measure
 from odl.report import plots
-from odl.report.page import details, element, picture, table
+from odl.report.page import mean_sd
 
-__all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
+__all__ = ["PART", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "shown"]
 
 TITLE = "Two newsgroups: a linear SVM on topics"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
@@ -26,7 +27,6 @@ SCALED = {
     "one": "all features together to unit mean square",
     "each": "every feature to unit deviation",
 }
-PUBLISHED = (90.9, 1.1)  # raw words; the rest of figure 5 is a drawing without numbers
 
 
 def finish(settings, folder, files, measured):
@@ -38,12 +38,12 @@ def finish(settings, folder, files, measured):
     rows = measured["accuracy"]
     summary = summarise(rows)
     tables = ("accuracy", rows), ("summary", summary), ("chosen", choices(rows)), ("corpus", measured["corpus"][:1])
-    for name, table_rows in tables:
-        write_table(os.path.join(folder, f"{name}.tsv"), table_rows)
-    draw_accuracy(summary, NAMES, shown(summary), os.path.join(folder, "accuracy"))
+    for name, table in tables:
+        write_table(os.path.join(folder, f"{name}.tsv"), table)
+    plots.save(draw_accuracy(summary), os.path.join(folder, "accuracy"))
 
 
-def shown(summary):
+def scalings_of(summary):
     """Return name and words of the scalings of a summary, in the order of `SCALED`."""
     scalings = {row["scaling"] for row in summary}
     return {name: text for name, text in SCALED.items() if name in scalings}
@@ -56,125 +56,77 @@ def summarise(rows):
     """
     summary = []
     for scaling in (CHOSEN, *dict.fromkeys(row["scaling"] for row in rows)):
-        of_scaling = [row for row in rows if (row["chosen"] if scaling == CHOSEN else row["scaling"] == scaling)]
-        summary += [{"scaling": scaling, **row} for row in _means(of_scaling)]
+        part = [row for row in rows if (row["chosen"] if scaling == CHOSEN else row["scaling"] == scaling)]
+        of_flat = {(row["split"], row["topics"]): row["accuracy"] for row in part if row["method"] == "flat"}
+        for (method, topics), of_method in grouped(part, ("method", "topics")):
+            mean, sd = spread([row["accuracy"] for row in of_method])
+            row = {"scaling": scaling, "method": method, "topics": topics, "splits": len(of_method)}
+            paired = method == "tree" and of_flat
+            gains = [row["accuracy"] - of_flat[row["split"], topics] for row in of_method] if paired else []
+            row |= {"mean": mean, "sd": sd}
+            summary.append(row | dict(zip(("difference", "difference_sd"), spread(gains), strict=True)))
     return summary
-
-
-def _means(rows):
-    """Return mean and deviation over splits for each method and number of topics, and tree minus flat by split."""
-    means, of_flat = [], {(r["split"], r["topics"]): r["accuracy"] for r in rows if r["method"] == "flat"}
-    for method, topics in dict.fromkeys((row["method"], row["topics"]) for row in rows):
-        of_method = [row for row in rows if (row["method"], row["topics"]) == (method, topics)]
-        values = np.array([row["accuracy"] for row in of_method])
-        row = {"method": method, "topics": topics, "splits": len(values), "mean": float(values.mean())}
-        row |= {"sd": deviation(values), "difference": float("nan"), "difference_sd": float("nan")}
-        if method == "tree" and of_flat:
-            paired = np.array([row["accuracy"] - of_flat[row["split"], topics] for row in of_method])
-            row |= {"difference": float(paired.mean()), "difference_sd": deviation(paired)}
-        means.append(row)
-    return means
 
 
 def choices(rows):
     """Return a row for each method and setting: how often cross-validation chose each value, over splits and sizes."""
     counts = []
-    for method in dict.fromkeys(row["method"] for row in rows):
-        of_method = [row for row in rows if row["method"] == method and row["chosen"]]
+    for (method,), of_method in grouped([row for row in rows if row["chosen"]], ("method",)):
         for setting in ("lam", "scaling", "C"):
-            values = [row[setting] for row in of_method if row[setting] is not None]
-            count = {value: values.count(value) for value in sorted(set(values))}
-            counts += [{"method": method, "setting": setting, "value": v, "times": n} for v, n in count.items()]
+            values = Counter(row[setting] for row in of_method if row[setting] is not None)
+            counts += [{"method": method, "setting": setting, "value": v, "times": values[v]} for v in sorted(values)]
     return counts
 
 
-def section(folder):
-    """Return the part of the page: a table for each scaling, raw words, and figure 5."""
-    rows = read_table(os.path.join(folder, "summary.tsv"))
-    (corpus,) = read_table(os.path.join(folder, "corpus.tsv"))
-    splits = f"mean ± standard deviation over {rows[0]['splits']:g} random splits"
-    larger = 100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
-    told = (
-        f"{corpus['documents']:g} posts with {corpus['words']:g} words; naming the larger group always is right for "
-        f"{larger:.1f} % of them. Topics are learned from the training posts of a split without their labels; C, and "
-        "lam of the dictionaries, are chosen by cross-validation there, with each scaling of the features on its own; "
-        "the paper names no scaling."
-    )
-    drawn = (
-        "Accuracy by the number of topics, by scaling; bars show the standard deviation over splits, the line the best "
-        "of all words. The axis starts at 50 %."
-    )
-    counted = "How often each value was chosen, over splits and sizes"
-    return [
-        element("p", told),
-        *(_topics(rows, name, f"Test accuracy in percent, {text}; {splits}") for name, text in shown(rows).items()),
-        _words(rows, f"Test accuracy in percent with all {corpus['words']:g} words, by the norm of a post; {splits}"),
-        picture(os.path.join(folder, "accuracy"), drawn, "Accuracy of PCA, NMF, LDA, flat and tree."),
-        details("What cross-validation chose", table(["", "lam = 2^", "scaling", "C = 4^"], _chosen(folder), counted)),
-    ]
-
-
-def _topics(rows, scaling, caption):
-    """Return the table of the representations with one scaling, by number of topics."""
-    by = {(row["method"], row["topics"]): row for row in rows if row["scaling"] == scaling}
-    sizes = sorted({topics for method, topics in by if method not in RAW})
-    lines = [
-        [NAMES[method], *(_shown(by[method, p]) if (method, p) in by else "" for p in sizes)]
-        for method in METHODS
-        if any((method, p) in by for p in sizes)
-    ]
-    lines.append(["tree - flat", *(_shown(by["tree", p], "difference") if ("tree", p) in by else "" for p in sizes)])
-    return table(["", *(f"p = {p:g}" for p in sizes)], lines, caption)
-
-
-def _words(rows, caption):
-    """Return the table of all words, by norm of a row and scaling."""
-    by = {(row["method"], row["scaling"]): row for row in rows if row["method"] in RAW}
-    names = list(shown(rows))
-    lines = [[NORMS[kind], *(_shown(by[kind, name]) for name in names)] for kind in RAW if (kind, names[0]) in by]
-    published = f"{PUBLISHED[0]:.1f} ± {PUBLISHED[1]:.1f}"
-    lines.append(["13312 words, published, norm and scaling not said", published, *[""] * (len(names) - 1)])
-    return table(["", *(f"scaling {name}" if name != CHOSEN else "chosen" for name in names)], lines, caption)
-
-
-def _chosen(folder):
-    """Return a row for each method: its values of lam, scaling and C, with how often each was chosen."""
-    texts_of = {}
-    for row in read_table(os.path.join(folder, "chosen.tsv")):
+def shown(tables):
+    """Return the values of the page: rows by scaling and number of topics, by norm of a post, and what was chosen."""
+    summary, (corpus,) = tables["summary"], tables["corpus"]
+    scalings, by_topics = scalings_of(summary), []
+    values = {(row["scaling"], row["method"], row["topics"]): row for row in summary}
+    sizes = sorted({row["topics"] for row in summary if row["method"] not in RAW})
+    for scaling, text in scalings.items():
+        rows = [
+            [NAMES[method], *(_cell(values.get((scaling, method, p))) for p in sizes)]
+            for method in METHODS
+            if any(row["method"] == method for row in summary)
+        ]
+        rows.append(["tree - flat", *(_cell(values.get((scaling, "tree", p)), "difference") for p in sizes)])
+        by_topics.append((text, [f"p = {p:g}" for p in sizes], rows))
+    chosen = {}
+    for row in tables["chosen"]:
+        texts = chosen.setdefault(NAMES.get(row["method"], row["method"]), {"lam": [], "scaling": [], "C": []})
         value = row["value"] if isinstance(row["value"], str) else f"{row['value']:g}"
-        texts = texts_of.setdefault(row["method"], {"lam": [], "scaling": [], "C": []})[row["setting"]]
-        texts.append(f"{value}: {row['times']:g}")
-    return [
-        [NAMES.get(method, method), *(", ".join(texts) for texts in row.values())] for method, row in texts_of.items()
+        texts[row["setting"]].append(f"{value}: {row['times']:g}")
+    larger = 100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
+    words = [
+        [NORMS[kind], *(_cell(values[scaling, kind, corpus["words"]]) for scaling in scalings)]
+        for kind in RAW
+        if (CHOSEN, kind, corpus["words"]) in values
     ]
+    names = [f"scaling {name}" if name != CHOSEN else "chosen" for name in scalings]
+    return {"corpus": corpus, "larger": larger, "by_topics": by_topics, "words": words, "scalings": names,
+            "chosen": chosen}  # fmt: skip
 
 
-def _shown(row, name="mean"):
-    return spread(row[name], row["sd" if name == "mean" else f"{name}_sd"])
+def _cell(row, name="mean"):
+    return mean_sd(row[name], row["sd" if name == "mean" else f"{name}_sd"], ".1f") if row else ""
 
 
 @plots.styled
-def draw_accuracy(summary, names, scalings, stem):
+def draw_accuracy(summary):
     """Draw a panel for each scaling: a group of bars for each number of topics (figure 5 of the paper).
 
-    Parameters
-    ----------
-    summary : list of dict
-    names : dict
-        Method -> name; what is not named is raw words, whose best mean is a line.
-    scalings : dict
-        Scaling -> title of its panel.
-    stem : path-like
-        Of the files.
+    What is not among `NAMES` is raw words, whose best mean is a line.
     """
+    scalings = scalings_of(summary)
     figure, panels = plots.new_figure(7.5, 0.8 + 2.4 * len(scalings), len(scalings), 1, sharex=True)
     for axes, (scaling, title) in zip(panels[:, 0], scalings.items(), strict=True):
-        _bars(axes, [row for row in summary if row["scaling"] == scaling], names)
+        _bars(axes, [row for row in summary if row["scaling"] == scaling], NAMES)
         axes.set(title=title, ylabel="accuracy (%)", ylim=(50, 100))
     panels[-1, 0].set(xlabel="number of topics")
     handles = panels[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=6, handlelength=1.4, columnspacing=1.2)
-    plots.save(figure, stem)
+    return figure
 
 
 def _bars(axes, rows, names):

@@ -16,35 +16,27 @@ from odl.corpora import tdt2
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import consensus_admm, diffuse, share_all
 from odl.errors import ParameterError
+from odl.evaluation.means import grouped
 from odl.files import tables
 from odl.learners.diffusion import Diffusion
-from odl.report import page
-from odl.report.plots import GREY, LINES, despine, logarithmic, look_of, new_figure, save, styled
+from odl.report.plots import GREY, LINES, despine, legend_below, logarithmic, look_of, new_figure, save, styled
 from odl.stream import batching, features
 
 TITLE = "Convergence over the network"
 TAKES, ALGORITHMS = ("files",), ("diffusion",)
-WHOLE, ABOVE = {"type": "integer", "minimum": 1}, {"type": "number", "exclusiveMinimum": 0}
+WHOLE = {"type": "integer", "minimum": 1}
 SETTINGS = {
-    "task": {"type": "string", "enum": list(models.TASKS), "default": "nmf"},
-    "gamma": {"type": "number", "minimum": 0, "default": 0.1},
-    "delta": {**ABOVE, "default": 1.0},
-    "eta": {**ABOVE, "default": 0.2},
     "agents": {**WHOLE, "default": 12},
     "terms": {**WHOLE, "default": 20},
     "documents": {**WHOLE, "default": 1},
-    "networks": {
-        "type": "array",
-        "items": {"type": "string", "enum": list(networks.GRAPHS)},
-        "minItems": 1,
-        "default": ["fully_connected", "ring"],
-    },
-    "inner": {"type": "array", "items": WHOLE, "minItems": 1, "default": [1, 5, 20]},
     "steps": {**WHOLE, "default": 2000},
-    "shares": {"type": "array", "items": ABOVE, "minItems": 1, "default": [1.0, 0.3, 0.1, 0.03, 0.01]},
     "fixed_point_iterations": {**WHOLE, "default": 3000},
-    "seed": {"type": "integer", "minimum": 0, "default": 0},
 }
+TASK = {"task": "nmf", "gamma": 0.1, "delta": 1.0}
+NETWORKS = ("fully_connected", "ring")
+INNER = (1, 5, 20)  # gradient steps of ADMM between two exchanges
+SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)  # steps of the second figure, of the safe one
+SEED = 0  # of the made problem and of the start on TDT2
 PATH_COLUMNS = ("problem", "network", "method", "exchanges", "inner", "floats", "distance", "score_error")
 STEP_COLUMNS = ("problem", "network", "mu", "distance", "iterations", "moved")
 SMALL = "diffusion, mu/10"
@@ -82,7 +74,7 @@ def problem(name, X, atoms, model):
 
 def made(model, settings):
     """Return a seeded problem: atoms on the sphere, documents of three atoms each and noise, of unit length."""
-    rng = np.random.default_rng(settings["seed"])
+    rng = np.random.default_rng(SEED)
     atoms = np.abs(rng.standard_normal((settings["terms"], settings["agents"])))
     atoms = model.columns.project(atoms / np.linalg.norm(atoms, axis=0))
     codes = np.zeros((settings["documents"], settings["agents"]))
@@ -95,23 +87,19 @@ def made(model, settings):
 def text(path, model, settings):
     """Return documents of the second batch of TDT2 on atoms learned from the first, on the terms that occur."""
     documents = tdt2.read([path], {})
-    order = batching.order(documents.ids, documents.times, settings["seed"])
+    order = batching.order(documents.ids, documents.times, SEED)
     first, second = order[:1000], order[1000:2000]
     start = features.follow(documents.select(first), None)
     batch = features.follow(documents.select(second), start)
     P0, P = (part.weighed(tf="log", norm="l2")[:] for part in (start, batch))
-    learner = Diffusion(task=settings["task"], gamma=settings["gamma"], delta=settings["delta"], eta=settings["eta"])
-    state = learner.start(P0, settings["agents"], np.random.default_rng(settings["seed"]))
+    learner = Diffusion(**TASK)
+    state = learner.start(P0, settings["agents"], np.random.default_rng(SEED))
     A = learner.fit_terms(state, P.shape[1]).dictionary.toarray()
     answers = coding.centralised(P, sparse.csc_array(A), model).codes
     told = np.argsort(-np.asarray(answers.sum(axis=1)).ravel(), kind="stable")[: settings["documents"]]
     X = P[told].toarray()
     touched = (X != 0).any(axis=0) | (A != 0).any(axis=1)
     return problem("TDT2", X[:, touched], A[touched], model)
-
-
-def _network(name, n_agents, seed):
-    return networks.network(name, n_agents, degree=DEGREE, probability=0.3, radius=0.5, seed=seed)
 
 
 def _distance(nu, optimum):
@@ -123,7 +111,7 @@ def follow(problem, network, model, settings):
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest = 0.9 * model.largest_step(share.norms, network.n_agents)
     steps = {"diffusion": largest, SMALL: largest / 10}
-    methods = {"diffusion": 1, SMALL: 1, **{f"ADMM, {inner} inner": inner for inner in settings["inner"]}}
+    methods = {"diffusion": 1, SMALL: 1, **{f"ADMM, {inner} inner": inner for inner in INNER}}
     rows = []
     for name, inner in methods.items():
         last = max(1, settings["steps"] // inner)
@@ -172,7 +160,7 @@ def bias(problem, network, model, settings):
     """Return the rows of the fixed points of diffusion against mu, mean over documents."""
     share = share_all(model, network, list(problem.atoms.T[:, :, None]))
     largest, rows = 0.9 * model.largest_step(share.norms, network.n_agents), []
-    for part in settings["shares"]:
+    for part in SHARES:
         fixed_points = [
             fixed_point(share, x, optimum, part * largest, settings["fixed_point_iterations"])
             for x, optimum in zip(problem.documents, problem.optima, strict=True)
@@ -193,12 +181,12 @@ def measure(settings, files):
     """Return the rows of both tables."""
     if len(files) > 1:
         raise ParameterError(f"{len(files)} files", "none, or tdt2/TDT2_with_time.mat", "correct files")
-    model = models.task(settings["task"], gamma=settings["gamma"], delta=settings["delta"], eta=settings["eta"])
+    model = models.task(TASK["task"], gamma=TASK["gamma"], delta=TASK["delta"])
     problems = [made(model, settings), *(text(path, model, settings) for path in files)]
     paths, steps = [], []
     for problem in problems:
-        for name in settings["networks"]:
-            network = _network(name, settings["agents"], settings["seed"])
+        for name in NETWORKS:
+            network = networks.network(name, settings["agents"], degree=DEGREE)
             names = {"problem": problem.name, "network": name}
             paths += [{**names, **row} for row in follow(problem, network, model, settings)]
             if not network.exact:
@@ -217,67 +205,18 @@ def run(settings, folder, files):
     save(draw_steps(steps), os.path.join(folder, "steps"))
 
 
-def _reached(rows, level):
-    """First row of a curve at or below a distance, or None."""
-    return next((row for row in rows if row["distance"] <= level), None)
-
-
-def section(folder):
-    """Return what the page says of a finished run."""
-    paths, steps = (tables.read_table(os.path.join(folder, f"{name}.tsv")) for name in ("paths", "steps"))
-    cells, groups = [], {}
-    for row in paths:
-        groups.setdefault((row["problem"], row["network"], row["method"]), []).append(row)
-    for (name, network, method), rows in groups.items():
-        reached, last = _reached(rows, 1e-2), rows[-1]
-        first = [f"{reached[key]:.4g}" for key in ("exchanges", "inner", "floats")] if reached else ["", "", ""]
-        end = [f"{last['distance']:.2g}", f"{last['score_error']:.2g}"]
-        cells.append([f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", *first, *end])
-    exponents = {}
-    for row in steps:
-        exponents.setdefault((row["problem"], row["network"]), []).append(row)
+def shown(tables):
+    """Return the values of the page: what each curve took to 1 % and ended with, and the exponents of the steps."""
+    nowhere = dict.fromkeys(("exchanges", "inner", "floats"), float("nan"))
+    curves = []
+    for (name, network, method), rows in grouped(tables["paths"], ("problem", "network", "method")):
+        reached = next((row for row in rows if row["distance"] <= 1e-2), nowhere)
+        curves.append((f"{name}, {networks.shown(network, degree=DEGREE)}, {method}", reached, rows[-1]))
     law = "; ".join(
         f"{name}, {networks.shown(network, degree=DEGREE)}: {slope(rows):.2f}"
-        for (name, network), rows in exponents.items()
+        for (name, network), rows in grouped(tables["steps"], ("problem", "network"))
     )
-
-    def picture(name, caption, alt):
-        return page.picture(os.path.join(folder, name), caption, alt)
-
-    return [
-        page.element(
-            "p",
-            "Every agent owns one atom and all of them see the document. There are three time scales: documents "
-            "come one "
-            "after another; for each, agents exchange dual variables with their neighbours many times; between two "
-            "exchanges an agent takes gradient steps of its own, one in diffusion, several in ADMM. Distance: squared "
-            "distance of the agents' dual variables from the optimum of the whole dictionary, as a share of its "
-            "square; "
-            "means over agents and documents. Floats are those an agent sends for a document, all terms to all "
-            "neighbours.",
-        ),
-        picture(
-            "paths",
-            "Distance from the optimum against exchanges, gradient steps and floats sent. On a sparse network "
-            "diffusion "
-            "ends at its fixed point, which the step decides; ADMM goes on to the optimum.",
-            "Curves of falling distance; diffusion on the ring levels out, ADMM does not.",
-        ),
-        page.table(
-            ["", "exchanges", "gradient steps", "floats", "distance", "score error"],
-            cells,
-            "First three numbers: what it takes to a squared distance of 1 %; then squared distance and relative "
-            "error of "
-            "the score at the end.",
-        ),
-        picture(
-            "steps",
-            f"Squared distance of the fixed point of diffusion from the optimum against the step; grey: mu². "
-            f"Exponents of "
-            f"the smaller steps: {law}.",
-            f"Straight lines on logarithmic axes, parallel to mu squared for small steps. {law}.",
-        ),
-    ]
+    return {"curves": curves, "law": law}
 
 
 FLOOR = 1e-12  # below is rounding
@@ -293,24 +232,21 @@ def draw_paths(rows):
     rows : list of dict
         problem, network, method, exchanges, inner, floats, distance.
     """
-    names = list(dict.fromkeys((row["problem"], row["network"]) for row in rows))
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, axes = new_figure(8.2, 2.1 * len(names) + 0.9, len(names), 3, sharey="row")
-    for place, (line, (problem, network)) in enumerate(zip(axes, names, strict=True)):
+    panels = grouped(rows, ("problem", "network"))
+    figure, axes = new_figure(8.2, 2.1 * len(panels) + 0.9, len(panels), 3, sharey="row")
+    for line, ((problem, network), of_panel) in zip(axes, panels, strict=True):
+        curves = grouped(of_panel, ("method",))
         for axis, (key, label) in zip(line, CLOCKS, strict=True):
-            for number, method in enumerate(methods):
-                part = [r for r in rows if (r["problem"], r["network"], r["method"]) == (problem, network, method)]
-                values = [max(row["distance"], FLOOR) for row in part]
+            for number, ((method,), part) in enumerate(curves):
                 look = {**look_of(number), "markevery": 8, "markersize": 4, "linewidth": 1.4}
+                values = [max(row["distance"], FLOOR) for row in part]
                 axis.plot([row[key] for row in part], values, label=method, **look)
             logarithmic(axis, "x", "y")
-            if place == len(names) - 1:
+            if line[0] is axes[-1, 0]:
                 axis.set_xlabel(label)
         line[0].set_ylabel("squared distance")
         line[1].set_title(f"{problem}, {network}")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods))
-    despine(figure)
-    return figure
+    return legend_below(figure, len(curves))
 
 
 @styled
@@ -322,16 +258,14 @@ def draw_steps(rows):
     rows : list of dict
         problem, network, mu, distance; may be empty.
     """
-    names = list(dict.fromkeys((row["problem"], row["network"]) for row in rows))
-    figure, axes = new_figure(5.6, 3.8)
-    axis = axes[0, 0]
-    for number, (problem, network) in enumerate(names):
-        part = sorted((r["mu"], r["distance"]) for r in rows if (r["problem"], r["network"]) == (problem, network))
-        mu, distance = np.array(part).T
-        axis.plot(mu, distance, label=f"{problem}, {network}", markersize=5.5, **look_of(number))
+    curves = grouped(rows, ("problem", "network"))
+    figure, ((axis,),) = new_figure(5.6, 3.8)
+    for number, (names, part) in enumerate(curves):
+        mu, distance = np.array(sorted((row["mu"], row["distance"]) for row in part)).T
+        axis.plot(mu, distance, label=", ".join(names), markersize=5.5, **look_of(number))
         law = {"color": GREY, "linewidth": 1.1, "linestyle": LINES[2], "zorder": 0}
-        axis.plot(mu, distance[0] * (mu / mu[0]) ** 2, label="mu²" if number == len(names) - 1 else None, **law)
-    if names:
+        axis.plot(mu, distance[0] * (mu / mu[0]) ** 2, label="mu²" if number == len(curves) - 1 else None, **law)
+    if curves:
         logarithmic(axis, "x", "y")
         axis.legend()
     axis.set(xlabel="step mu", ylabel="squared distance of the fixed point")

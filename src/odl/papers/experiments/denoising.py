@@ -10,43 +10,36 @@ import os
 
 import numpy as np
 from scipy import sparse
+from scipy.fft import idctn
 
 from odl.distributed import coding, models, networks
 from odl.errors import ParameterError
+from odl.evaluation.means import grouped, spread
 from odl.files import tables
 from odl.papers import patches
-from odl.report import page
+from odl.report.page import mean_sd
+from odl.report.plots import GREY, LINES, legend_below, look_of, new_figure, save, styled
 
 TITLE = "Denoising of image patches"
 TAKES, ALGORITHMS = ("files",), ("diffusion",)
-NETWORKS = ("ring", "grid", "erdos_renyi", "geometric")
+WHOLE = {"type": "integer", "minimum": 1}
+LIST = {"type": "array", "minItems": 1}
 SETTINGS = {
     "size": {"type": "integer", "minimum": 0, "default": 128},
-    "images": {"type": "integer", "minimum": 1, "default": 2},
-    "patch": {"type": "integer", "minimum": 2, "default": 8},
-    "stride": {"type": "integer", "minimum": 1, "default": 4},
-    "noise": {
-        "type": "array",
-        "items": {"type": "number", "exclusiveMinimum": 0},
-        "minItems": 1,
-        "default": [10, 25, 50],
-    },
-    "atoms": {"type": "integer", "minimum": 1, "default": 64},
-    "agents": {"type": "integer", "minimum": 1, "default": 16},
-    "network": {"type": "string", "enum": list(NETWORKS), "default": "grid"},
-    "seen_by": {"type": "number", "minimum": 0, "default": 1.0},
-    "weight": {"type": "number", "minimum": 0, "default": 1.0},
-    "delta": {"type": "number", "exclusiveMinimum": 0, "default": 0.1},
-    "mu_w": {"type": "number", "exclusiveMinimum": 0, "default": 0.5},
-    "passes": {"type": "integer", "minimum": 1, "default": 1},
-    "mu": {"type": "number", "minimum": 0, "default": 0.0},
-    "iterations": {"type": "integer", "minimum": 1, "default": 300},
-    "seeds": {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1, "default": [0, 1, 2]},
+    "images": {**WHOLE, "default": 2},
+    "noise": {**LIST, "items": {"type": "number", "exclusiveMinimum": 0}, "default": [10, 25, 50]},
+    "atoms": {**WHOLE, "default": 64},
+    "agents": {**WHOLE, "default": 16},
+    "iterations": {**WHOLE, "default": 300},
+    "seeds": {**LIST, "items": {"type": "integer", "minimum": 0}, "default": [0, 1, 2]},
 }
+SIZE, STRIDE = 8, 4  # side of a patch, and step from patch to patch
+WEIGHT, DELTA = 1.0, 0.1  # gamma in units of the noise; of the squared l2 penalty on the codes
+STEP, TOLERANCE = 0.5, 1e-3  # mu_w, and where inference ends
 COLUMNS = ("image", "noise", "seed", "method", "psnr", "floats")
-LEARNED = ("fully connected", "sparse network", "scikit-learn")
+SPARSE = "sparse network"
+LEARNED = ("fully connected", SPARSE, "scikit-learn")
 METHODS = ("noisy", "cosines", *LEARNED)
-TOLERANCE = 1e-3
 
 
 def psnr(clean, image):
@@ -78,49 +71,40 @@ def join(patches_of, places, shape, size):
 
 def cosines(size):
     """Return the orthonormal cosine basis of patches, shape (size * size, size * size), atoms in columns."""
-    from scipy.fft import idctn
-
-    return np.array([idctn(row.reshape(size, size), norm="ortho").ravel() for row in np.eye(size * size)]).T
-
-
-def _sklearn(centred, n_atoms, gamma, seed):
-    from sklearn.decomposition import MiniBatchDictionaryLearning
-
-    learner = MiniBatchDictionaryLearning(
-        *[n_atoms], alpha=gamma, max_iter=2, batch_size=256, fit_algorithm="cd", random_state=seed, shuffle=True
-    )
-    return learner.fit(centred).components_.T
+    basis = np.eye(size * size).reshape(-1, size, size)
+    return idctn(basis, axes=(1, 2), norm="ortho").reshape(len(basis), -1).T
 
 
-def dictionaries(centred, model, settings, network, seed):
+def dictionaries(centred, model, agents, settings, seed):
     """Learn one dictionary by each method, the agents' from the same start, a draw of the patches.
+
+    Parameters
+    ----------
+    centred : ndarray, shape (patches, pixels)
+    model : Model
+    agents : tuple of (ndarray of int, Network)
+        The agent of each atom, and how they are linked.
+    settings : dict
+    seed : int
 
     Returns
     -------
     dict of str to ndarray, shape (pixels, atoms)
     """
+    from sklearn.decomposition import MiniBatchDictionaryLearning
+
     rng, k = np.random.default_rng(seed), settings["atoms"]
     drawn = centred[rng.permutation(len(centred))]
     start = drawn[np.argsort(-np.linalg.norm(drawn[: 4 * k], axis=1), kind="stable")[:k]].T
-    start = start / np.maximum(np.linalg.norm(start, axis=0), 1e-12)
-    stream, owner = sparse.csr_array(drawn), coding.owners(k, settings["agents"])
-    central = spread = sparse.csc_array(start)
-    inference = {"mu": settings["mu"], "iterations": settings["iterations"], "tolerance": TOLERANCE}
-    for _ in range(settings["passes"]):
-        central = coding.learn_centralised(stream, central, model, settings["mu_w"], tolerance=TOLERANCE)
-        spread = coding.learn_over_network(stream, spread, model, settings["mu_w"], owner, network, **inference)
-    found = (central.toarray(), spread.toarray(), _sklearn(drawn, k, model.code.gamma, seed))
-    return dict(zip(LEARNED, found, strict=True))
-
-
-def _coded(method, centred, A, model, settings, network):
-    P, A = sparse.csr_array(centred), sparse.csc_array(A)
-    if method != "sparse network":
-        return coding.centralised(P, A, model, tolerance=TOLERANCE).codes, float("nan")
-    owner = coding.owners(A.shape[1], settings["agents"])
-    held = {"mu": settings["mu"], "iterations": settings["iterations"], "tolerance": TOLERANCE}
-    found = coding.over_network(P, A, model, owner, network, **held)
-    return found.codes, float(found.floats.mean())
+    start = sparse.csc_array(start / np.maximum(np.linalg.norm(start, axis=0), 1e-12))
+    stream, ends = sparse.csr_array(drawn), {"iterations": settings["iterations"], "tolerance": TOLERANCE}
+    central = coding.learn_centralised(stream, start, model, STEP, tolerance=TOLERANCE)
+    linked = coding.learn_over_network(stream, start, model, STEP, *agents, mu=0.0, **ends)
+    learner = MiniBatchDictionaryLearning(
+        k, alpha=model.code.gamma, max_iter=2, batch_size=256, fit_algorithm="cd", random_state=seed, shuffle=True
+    )
+    learned = (central.toarray(), linked.toarray(), learner.fit(drawn).components_.T)
+    return dict(zip(LEARNED, learned, strict=True))
 
 
 def denoise(clean, level, settings, network, seed):
@@ -140,18 +124,23 @@ def denoise(clean, level, settings, network, seed):
     floats : float
         That an agent of the sparse network sends a patch, mean.
     """
-    sigma, size = level / 255.0, settings["patch"]
+    sigma = level / 255.0
     noisy = clean + sigma * np.random.default_rng([seed, round(1000 * level)]).standard_normal(clean.shape)
-    taken, places = cut(noisy, size, settings["stride"])
+    taken, places = cut(noisy, SIZE, STRIDE)
     means = taken.mean(axis=1, keepdims=True)
-    model = models.task("sparse_svd", gamma=settings["weight"] * sigma, delta=settings["delta"])
-    found = {"cosines": cosines(size), **dictionaries(taken - means, model, settings, network, seed)}
-    images, floats = {"noisy": noisy}, float("nan")
-    for method, A in found.items():
-        codes, sent = _coded(method, taken - means, A, model, settings, network)
-        images[method] = join(np.asarray(codes @ A.T) + means, places, clean.shape, size)
-        floats = sent if method == "sparse network" else floats
-    return images, found, floats
+    model = models.task("sparse_svd", gamma=WEIGHT * sigma, delta=DELTA)
+    agents = coding.owners(settings["atoms"], settings["agents"]), network
+    atoms = {"cosines": cosines(SIZE), **dictionaries(taken - means, model, agents, settings, seed)}
+    P, images, floats = sparse.csr_array(taken - means), {"noisy": noisy}, float("nan")
+    for method, A in atoms.items():
+        if method == SPARSE:
+            ends = {"iterations": settings["iterations"], "tolerance": TOLERANCE}
+            coded = coding.over_network(P, sparse.csc_array(A), model, *agents, mu=0.0, **ends)
+            floats = float(coded.floats.mean())
+        else:
+            coded = coding.centralised(P, sparse.csc_array(A), model, tolerance=TOLERANCE)
+        images[method] = join(np.asarray(coded.codes @ A.T) + means, places, clean.shape, SIZE)
+    return images, atoms, floats
 
 
 def middle(image, size):
@@ -165,78 +154,95 @@ def middle(image, size):
     return image[row : row + size, column : column + size]
 
 
-def measure(images, settings):
-    """Return the rows of the table, and what `denoise` found for the first image and seed at the middle noise."""
-    network = networks.network(settings["network"], settings["agents"], seen_by=settings["seen_by"])
-    rows, shown = [], None
-    for number, clean in enumerate(images):
+def measure(clean_images, settings):
+    """Return the rows of the table, and what `denoise` made of the first image and seed at the middle noise."""
+    network, rows, kept = networks.network("grid", settings["agents"]), [], {}
+    for number, clean in enumerate(clean_images):
         for level in settings["noise"]:
             for seed in settings["seeds"]:
-                found, atoms, floats = denoise(clean, level, settings, network, seed)
-                rows += [
-                    {
-                        **{"image": number, "noise": level, "seed": seed, "method": method},
-                        "psnr": psnr(clean, found[method]),
-                        "floats": floats if method == "sparse network" else float("nan"),
-                    }
-                    for method in METHODS
-                ]
-                if number == 0 and level == settings["noise"][len(settings["noise"]) // 2] and shown is None:
-                    shown = {"clean": clean, **found}, atoms
-    return rows, shown
+                images, atoms, floats = denoise(clean, level, settings, network, seed)
+                kept.setdefault((number, level), ({"clean": clean, **images}, atoms))
+                for method in METHODS:
+                    row = {"image": number, "noise": level, "seed": seed, "method": method}
+                    row |= {"psnr": psnr(clean, images[method])}
+                    rows.append(row | {"floats": floats if method == SPARSE else float("nan")})
+    return rows, kept[0, settings["noise"][len(settings["noise"]) // 2]]
 
 
 def run(settings, folder, files):
     """Measure, write ``psnr.tsv``, draw the curves, the images and the atoms."""
-    from odl.papers import denoiseplots
-    from odl.report import plots
-
-    held = patches.read_images(files)[: settings["images"]]
-    rows, (images, atoms) = measure([middle(image, settings["size"]) for image in held], settings)
+    whole = patches.read_images(files)[: settings["images"]]
+    rows, (images, atoms) = measure([middle(image, settings["size"]) for image in whole], settings)
     tables.write_table(os.path.join(folder, "psnr.tsv"), rows, COLUMNS)
-    for name, figure in (
-        ("psnr", denoiseplots.curves(rows)),
-        ("images", denoiseplots.images(images)),
-        ("atoms", denoiseplots.atoms({name: atoms[name] for name in LEARNED}, settings["patch"])),
-    ):
-        plots.save(figure, os.path.join(folder, name))
+    save(draw_curves(rows), os.path.join(folder, "psnr"))
+    save(draw_images(images), os.path.join(folder, "images"))
+    save(draw_atoms({name: atoms[name] for name in LEARNED}), os.path.join(folder, "atoms"))
 
 
-def section(folder):
-    """Return what the page says of a finished run."""
-    rows = tables.read_table(os.path.join(folder, "psnr.tsv"))
-    cells = []
-    for image in dict.fromkeys(row["image"] for row in rows):
-        cells.append(f"image {image + 1}")
-        for level in dict.fromkeys(row["noise"] for row in rows):
-            held = [[r["psnr"] for r in rows if (r["image"], r["noise"], r["method"]) == (image, level, method)]
-                    for method in METHODS]  # fmt: skip
-            cells.append([f"noise {level:g}/255", *(_mean_sd(values) for values in held)])
-    floats = np.nanmean([row["floats"] for row in rows])
-
-    def picture(name, caption, alt):
-        return page.picture(os.path.join(folder, name), caption, alt)
-
-    return [
-        page.element(
-            "p",
-            "Grey images with Gaussian noise, cut into overlapping patches; each method learns a dictionary of the "
-            "noisy "
-            "patches, codes them with the same penalties, and averages what it makes of them. Fully connected agents "
-            "reach the optimum of the whole dictionary; on the sparse network agents hear their neighbours only, and "
-            f"learning and inference end after a fixed number of exchanges (an agent sends {floats:.3g} floats a "
-            f"patch). "
-            "scikit-learn is its MiniBatchDictionaryLearning; cosines are a dictionary that is not learned.",
-        ),
-        page.table(["PSNR in dB", *METHODS], cells, "Mean ± sd over seeds of noise and start; higher is better."),
-        picture("psnr", "PSNR against noise, mean and deviation over seeds.", "PSNR falls with noise for all methods."),
-        picture(
-            "images", "First image, middle noise, first seed.", "The image clean, noisy, and denoised by each method."
-        ),
-        picture("atoms", "The atoms that were learned from it, scaled each.", "Patches with edges and stripes."),
-    ]
+def shown(tables):
+    """Return the values of the page: rows by image and noise, and the floats that an agent sends."""
+    rows, values = [], dict(grouped(tables["psnr"], ("image", "noise", "method")))
+    for (image,), of_image in grouped(tables["psnr"], ("image",)):
+        rows.append([f"image {image + 1}"])
+        for (level,), _ in grouped(of_image, ("noise",)):
+            psnrs = [[row["psnr"] for row in values[image, level, method]] for method in METHODS]
+            rows.append([f"noise {level:g}/255", *(mean_sd(*spread(sample), ".2f") for sample in psnrs)])
+    floats = np.nanmean([row["floats"] for row in tables["psnr"]])
+    return {"methods": list(METHODS), "rows": rows, "floats": floats}
 
 
-def _mean_sd(values):
-    spread = f" ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.2f}{spread}"
+@styled
+def draw_curves(rows):
+    """Draw PSNR against noise, a panel an image, a line a method.
+
+    Parameters
+    ----------
+    rows : list of dict
+        image, noise, method, psnr.
+    """
+    images = grouped(rows, ("image",))
+    across = min(len(images), 3)
+    figure, axes = new_figure(max(3.8, 3.4 * across), 3.6, 1, across, sharey=True)
+    for axis, ((image,), of_image) in zip(axes[0], images, strict=False):
+        for number, ((method,), part) in enumerate(grouped(of_image, ("method",))):
+            values = sorted(
+                (level, [row["psnr"] for row in of_level]) for (level,), of_level in grouped(part, ("noise",))
+            )
+            levels, means, spreads = np.array([(level, *spread(sample)) for level, sample in values]).T
+            look = look_of(number - 2) if number > 1 else {
+                "color": GREY, "marker": "x+"[number], "linestyle": LINES[1 + number]
+            }  # fmt: skip
+            look |= {"capsize": 2.5, "markersize": 5, "linewidth": 1.4}
+            axis.errorbar(levels, means, yerr=np.nan_to_num(spreads), label=method, **look)
+        axis.set(title=f"image {image + 1}", xlabel="noise, standard deviation · 255", xticks=levels)
+    axes[0, 0].set_ylabel("PSNR in dB")
+    return legend_below(figure, 5)
+
+
+@styled
+def draw_images(images):
+    """Draw images side by side with their PSNR; the first is the clean one."""
+    down = -(-len(images) // 3)
+    figure, axes = new_figure(2.4 * 3, 2.6 * down, down, 3)
+    for axis in axes.flat:
+        axis.axis("off")
+    for axis, (name, image) in zip(axes.flat, images.items(), strict=False):
+        axis.imshow(image, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+        axis.set_title(name if name == "clean" else f"{name}, {psnr(images['clean'], image):.2f} dB")
+    return figure
+
+
+@styled
+def draw_atoms(atoms_of):
+    """Draw dictionaries as mosaics of patches, each atom scaled to its largest entry, white lines between."""
+    figure, axes = new_figure(2.5 * len(atoms_of), 2.8, 1, len(atoms_of))
+    for axis, (name, atoms) in zip(axes[0], atoms_of.items(), strict=True):
+        across = int(np.ceil(np.sqrt(atoms.shape[1])))
+        tiles = np.ones((-(-atoms.shape[1] // across) * across, SIZE + 1, SIZE + 1))
+        scaled = atoms / np.maximum(np.abs(atoms).max(axis=0), 1e-12)
+        tiles[: atoms.shape[1], :SIZE, :SIZE] = scaled.T.reshape(-1, SIZE, SIZE)
+        mosaic = tiles.reshape(-1, across, SIZE + 1, SIZE + 1).transpose(0, 2, 1, 3).reshape(-1, across * (SIZE + 1))
+        axis.imshow(mosaic[:-1, :-1], cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
+        axis.set_title(name)
+        axis.axis("off")
+    return figure

@@ -3,27 +3,28 @@
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1: table 1, figures 2 and 3.
 """
 
+import math
 import os
-from dataclasses import replace
 
 import numpy as np
 
-from odl.dictionary import structured
-from odl.files.tables import read_table, write_table
-from odl.papers import patches, patchplots
-from odl.papers.common import branched, deviation, spread
+from odl.evaluation.means import grouped, spread
+from odl.files.tables import write_table
+from odl.papers import patches
 from odl.papers.reconstruction import (
     PART,
     PENALTIES,
     RESUMES,
     SETTINGS,
     UNMEASURED,
+    branched,
+    learned,
     measure,
     problem_of,
 )
-from odl.report.page import element, number, picture, table
+from odl.report import plots
 
-__all__ = ["PART", "RESUMES", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "section"]
+__all__ = ["PART", "RESUMES", "SETTINGS", "TITLE", "UNMEASURED", "finish", "measure", "shown"]
 
 TITLE = "Inpainting of image patches: flat against tree"
 TAKES, ALGORITHMS = ("files",), ("hierarchical",)
@@ -40,13 +41,16 @@ def finish(settings, folder, files, rows_by):
     (of the drawn tree) and the figures.
     """
     summary = summarise(rows_by["test"])
-    for name, rows in {**rows_by, "summary": summary, "beside": beside(rows_by)}.items():
+    drawn = _drawn(settings, patches.read_images(files, settings["scale"]))
+    tables = {**rows_by, "summary": summary, "beside": beside(rows_by), "depths": depths(*drawn)}
+    for name, rows in tables.items():
         if rows:
             write_table(os.path.join(folder, f"{name}.tsv"), rows)
-    patchplots.errors(summary, os.path.join(folder, "errors"))
+    figures = {"errors": draw_errors(summary), "dictionary": draw_dictionary(*drawn)}
     if rows_by["structures"]:
-        patchplots.structures(rows_by["structures"], os.path.join(folder, "structures"))
-    _draw(settings, patches.read_images(files, settings["scale"]), folder)
+        figures["structures"] = draw_structures(rows_by["structures"])
+    for name, figure in figures.items():
+        plots.save(figure, os.path.join(folder, name))
 
 
 def summarise(tests):
@@ -56,17 +60,21 @@ def summarise(tests):
     which the codes do not reproduce exactly.
     """
     rows = []
-    for missing in sorted({row["missing"] for row in tests}):
-        pair = [[row for row in tests if (row["missing"], row["penalty"]) == (missing, name)] for name in PENALTIES]
-        flat, tree = (np.array([row["error"] for row in rows]) for rows in pair)
+    for (missing,), of_missing in sorted(grouped(tests, ("missing",))):
+        pair = {name: [row for row in of_missing if row["penalty"] == name] for name in PENALTIES}
+        flat, tree = (np.array([row["error"] for row in part]) for part in pair.values())
         published = PUBLISHED.get(missing, (float("nan"),) * 2)
-        row = {"missing": missing, "seeds": len(flat)}
-        for name, values in (("flat", flat), ("tree", tree), ("difference", tree - flat)):
-            row |= {name: float(values.mean()), f"{name}_sd": deviation(values)}
-        for name, rows_of in zip(PENALTIES, pair, strict=True):
-            row[f"{name}_missing_pixels"] = float(np.mean([test["missing_pixels"] for test in rows_of]))
+        row = {"missing": missing, "seeds": len(flat), **_spreads(flat=flat, tree=tree, difference=tree - flat)}
+        for name, part in pair.items():
+            row[f"{name}_missing_pixels"] = float(np.mean([test["missing_pixels"] for test in part]))
         rows.append({**row, "better": int((tree < flat).sum()), "flat_paper": published[0], "tree_paper": published[1]})
     return rows
+
+
+def _spreads(**values_of):
+    """Return mean and deviation of the values of each name."""
+    pairs = {name: spread(values) for name, values in values_of.items()}
+    return {f"{name}{end}": value for name in pairs for end, value in zip(("", "_sd"), pairs[name], strict=True)}
 
 
 def beside(rows_by):
@@ -74,33 +82,26 @@ def beside(rows_by):
 
     Means, deviations over seeds, and the difference of tree and flat dictionary of as many atoms, paired.
     """
-    rows = []
-    for missing in sorted({row["missing"] for row in rows_by["test"]}):
-        trees = [row for row in rows_by["test"] if (row["missing"], row["penalty"]) == (missing, "tree")]
-        equal, gaussian = (
+    rows, tests = [], [row for row in rows_by["test"] if row["penalty"] == "tree"]
+    for (missing,), of_trees in sorted(grouped(tests, ("missing",))):
+        of_equal, of_gaussian = (
             [row for row in rows_by[name] if row["missing"] == missing] for name in ("equal", "gaussian")
         )
-        errors = [np.array([row["error"] for row in rows_of]) for rows_of in (equal, trees, gaussian)]
-        row = {"missing": missing, "seeds": len(trees), "atoms": float(np.mean([row["atoms"] for row in trees]))}
-        named = {"flat_equal": errors[0], "difference_equal": errors[1] - errors[0], "gaussian": errors[2]}
-        for name, values in named.items():
-            row |= {name: float(values.mean()), f"{name}_sd": deviation(values)}
-        rows.append({**row, "better_equal": int((errors[1] < errors[0]).sum())})
+        equal, tree, gaussian = (np.array([row["error"] for row in part]) for part in (of_equal, of_trees, of_gaussian))
+        row = {"missing": missing, "seeds": len(tree), "atoms": float(np.mean([row["atoms"] for row in of_trees]))}
+        row |= _spreads(flat_equal=equal, difference_equal=tree - equal, gaussian=gaussian)
+        rows.append({**row, "better_equal": int((tree < equal).sum())})
     return rows
 
 
-def _draw(settings, images, folder):
-    """Learn the dictionary that is shown, on larger patches, and say what its depths hold."""
+def _drawn(settings, images):
+    """Learn the dictionary that is shown, on larger patches; return its tree, itself, and the side of its patches."""
     tree = branched(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
     least = patches.contrast(images, side, settings["min_contrast"])
     X = patches.draw(images, side, max(settings["train"], tree.n_atoms), rng, least)
-    start = X[: tree.n_atoms].T.copy()
-    problem = replace(problem_of(settings, "tree", tree, settings["drawn_lam"]), norm="linf")
-    options = {name: settings[name] for name in ("batch", "epochs", "forgetting")}
-    D = structured.learn_online(problem, X, start, rng, **options)[0]
-    write_table(os.path.join(folder, "depths.tsv"), depths(tree, D, side))
-    patchplots.dictionary(tree, D, side, os.path.join(folder, "dictionary"))
+    problem = problem_of(settings, "tree", tree, settings["drawn_lam"])
+    return tree, learned(problem, X, X[: tree.n_atoms].T.copy(), settings, rng), side
 
 
 def depths(tree, D, side):
@@ -125,78 +126,100 @@ def depths(tree, D, side):
     return rows
 
 
-def section(folder):
-    """Return the part of the page: the table beside the published one, the trees, the dictionary."""
-    summary = read_table(os.path.join(folder, "summary.tsv"))
-    rows = [
-        [
-            f"{row['missing']:g} %",
-            *(spread(row[name], row[f"{name}_sd"]) for name in ("flat", "tree", "difference")),
-            f"{row['better']:g} of {row['seeds']:g}",
-            *(number(row[f"{name}_missing_pixels"], ".1f") for name in PENALTIES),
-            *(number(row[f"{name}_paper"], ".1f") for name in PENALTIES),
-        ]
-        for row in summary
+def shown(tables):
+    """Return the values of the page: where the flat dictionary is better."""
+    return {"worse": ", ".join(f"{row['missing']:g} %" for row in tables["summary"] if row["difference"] > 0)}
+
+
+@plots.styled
+def draw_errors(summary):
+    """Draw the error against the share of missing pixels, and the paired difference."""
+    figure, ((left, right),) = plots.new_figure(8.2, 3.3, 1, 2)
+    missing = [row["missing"] for row in summary]
+    for position, name in enumerate(("flat", "tree")):
+        look = plots.look_of(position)
+        spread = np.nan_to_num([row[f"{name}_sd"] for row in summary])
+        left.errorbar(missing, [row[name] for row in summary], spread, label=name, capsize=3, **look)
+        paper = {**look, "color": plots.GREY, "markersize": 4}
+        left.plot(missing, [row[f"{name}_paper"] for row in summary], label=f"{name}, published", **paper)
+    left.set(xlabel="missing pixels (%)", ylabel="mean square error x 100")
+    left.legend()
+    spread = np.nan_to_num([row["difference_sd"] for row in summary])
+    right.errorbar(missing, [row["difference"] for row in summary], spread, label="here", capsize=3, **plots.look_of(1))
+    paper = [row["tree_paper"] - row["flat_paper"] for row in summary]
+    right.plot(missing, paper, label="published", color=plots.GREY, marker="D", markersize=4, linestyle=":")
+    right.axhline(0.0, color=plots.INK, linewidth=0.8)
+    right.set(xlabel="missing pixels (%)", ylabel="tree - flat")
+    right.legend()
+    return figure
+
+
+@plots.styled
+def draw_structures(rows):
+    """Draw a pair of bars for each tree, by its number of atoms."""
+    shapes = sorted({(row["atoms"], row["tree"]) for row in rows})
+    figure, ((axes,),) = plots.new_figure(max(4.0, 1.6 + 0.5 * len(shapes)), 3.2)
+    for position, (name, colour) in enumerate((("flat", "white"), ("tree", plots.COLOURS[1]))):
+        part = [row for row in rows if row["penalty"] == name]
+        values = np.array([spread([row["error"] for row in part if row["tree"] == shape]) for _, shape in shapes])
+        axes.bar(
+            np.arange(len(shapes)) + 0.38 * (position - 0.5),
+            values[:, 0],
+            0.36,
+            yerr=np.nan_to_num(values[:, 1]),
+            color=colour,
+            edgecolor=plots.INK,
+            capsize=2,
+            label=name,
+        )
+    labels = [f"{shape}\n{atoms}" for atoms, shape in shapes]
+    axes.set_xticks(range(len(shapes)), labels, rotation=0 if len(shapes) < 8 else 90)
+    axes.set(xlabel="tree (children at each depth) and atoms", ylabel="mean square error x 100")
+    axes.set_ylim(bottom=5 * math.floor(min(row["error"] for row in rows) / 5) - 5)
+    axes.set_title(f"{rows[0]['missing']} % missing", loc="left")
+    axes.legend(ncols=2)
+    return figure
+
+
+def places(tree):
+    """Return the place of every node of a tree, its roots near (0, 0): leaves evenly around, parents amid them.
+
+    Returns
+    -------
+    ndarray, shape (n_nodes, 2)
+        The distance from the middle is the depth (one more in a forest).
+    """
+    angle, leaves = np.zeros(tree.n_nodes), [node for node in tree.preorder if not tree.children[node]]
+    angle[leaves] = 2.0 * np.pi * np.arange(len(leaves)) / len(leaves)
+    for node in reversed(tree.preorder):
+        if tree.children[node]:
+            angle[node] = np.mean(angle[list(tree.children[node])])
+    radius = np.array(tree.depths, dtype=float) + (len(tree.roots) > 1)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+@plots.styled
+def draw_dictionary(tree, D, side):
+    """Draw a dictionary of patches as a tree, its root in the middle; each patch has its own grey scale around 0."""
+    spots = places(tree)
+    nearest = [
+        np.hypot(*(spots[np.arange(len(spots)) != node] - spots[node]).T).min() if len(spots) > 1 else 1.0
+        for node in range(len(spots))
     ]
-    headers = ["missing pixels", "flat", "tree", "tree - flat", "seeds where the tree is better"]
-    headers += ["flat, missing pixels alone", "tree, missing pixels alone", "flat, published", "tree, published"]
-    caption = "Mean square error x 100 of test patches, mean ± standard deviation over seeds; differences are paired"
-    worse = [f"{row['missing']:g} %" for row in summary if row["difference"] > 0]
-    verdict = "The tree has the smaller mean error at every share of missing pixels."
-    if worse:
-        verdict = f"The flat dictionary has the smaller mean error at {', '.join(worse)} missing pixels."
-    below = [
-        [
-            f"{row['depth']:g}",
-            f"{row['atoms']:g}",
-            *(number(row[key], ".2f") for key in ("roughness", "parent", "others")),
-        ]
-        for row in read_table(os.path.join(folder, "depths.tsv"))
-    ]
-    return [
-        element("p", "Dictionaries are learned from whole patches. The codes of a test patch come from its known "
-                "pixels alone, and the estimate is the dictionary times the code. Tree, both lam and, for flat and "
-                "tree alike, the number of atoms are those with the smallest error on validation patches."),
-        element("p", verdict),
-        table(headers, rows, caption),
-        *_beside(folder),
-        picture(os.path.join(folder, "errors"), "Error against the share of missing pixels, and the mean of tree minus "
-                "flat with its standard deviation over seeds.", "Errors of flat and tree dictionaries. " + verdict),
-        *_structures(os.path.join(folder, "structures")),
-        picture(os.path.join(folder, "dictionary"), "A learned dictionary as a tree, its root in the middle.",
-                "Image patches of a dictionary, placed as a tree around its root."),
-        table(["depth", "atoms", "roughness", "like its parent", "like other atoms of that depth"], below,
-              "The drawn dictionary by depth: sum of squared differences of neighbouring pixels, and mean absolute "
-              "cosine with the parent and with all atoms of the parent's depth"),
-    ]  # fmt: skip
-
-
-def _structures(stem):
-    """Return the picture of every tree, where they were measured."""
-    if not os.path.exists(f"{stem}.svg"):
-        return []
-    caption = "Every tree, and a flat dictionary of as many atoms, at the largest share of missing pixels. "
-    caption += "The axis does not start at 0."
-    return [picture(stem, caption, "Errors of each tree and of flat dictionaries of as many atoms.")]
-
-
-def _beside(folder):
-    """Return what the page says of flat dictionaries of the tree's size and of the Gaussian estimate."""
-    rows = [
-        [
-            f"{row['missing']:g} %",
-            f"{row['atoms']:.0f}",
-            *(spread(row[name], row[f"{name}_sd"]) for name in ("flat_equal", "difference_equal")),
-            f"{row['better_equal']:g} of {row['seeds']:g}",
-            spread(row["gaussian"], row["gaussian_sd"]),
-        ]
-        for row in read_table(os.path.join(folder, "beside.tsv"))
-    ]
-    headers = ["missing pixels", "atoms", "flat, equal size", "tree - flat, equal size"]
-    headers += ["seeds where the tree is better", "linear Gaussian estimate"]
-    caption = (
-        "The flat dictionary above is free in its size. Here it has as many atoms as the tree that was chosen "
-        "(atoms: mean over seeds), its lam chosen for that size. The last column needs no dictionary: it is the mean "
-        "of the missing pixels given the known ones, of a Gaussian with the covariance of the training patches"
-    )
-    return [table(headers, rows, caption)]
+    depth = np.array(tree.depths)
+    reach = np.hypot(*spots.T).max() + 0.6
+    figure, ((axes,),) = plots.new_figure(7.5, 7.5)
+    for node, parent in enumerate(tree.parents):
+        if parent >= 0:
+            axes.plot(*spots[[parent, node]].T, color=plots.PALE, linewidth=0.8, zorder=1)
+    for node, own in enumerate(tree.atoms):
+        size = 0.68 * min(np.min(np.array(nearest)[depth == depth[node]]), 0.75)
+        for atom in own[:1]:
+            x, y = spots[node]
+            top = max(np.abs(D[:, atom]).max(), 1e-300)
+            extent = (x - size / 2, x + size / 2, y - size / 2, y + size / 2)
+            image = D[:, atom].reshape(side, side)
+            axes.imshow(image, "gray", extent=extent, vmin=-top, vmax=top, interpolation="nearest", zorder=2)
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axes.axis("off")
+    return figure

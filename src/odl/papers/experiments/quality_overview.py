@@ -3,42 +3,17 @@
 import os
 
 from odl.errors import DataError
-from odl.files import tables
-from odl.papers import qualitypage, qualityplots
-from odl.report import page, plots
+from odl.evaluation.means import grouped
+from odl.files.tables import read_table, write_table
+from odl.papers import qualityplots
+from odl.papers.qualityplots import CONTEXT, described, named, over
+from odl.report import plots
+from odl.report.page import mean_sd, number
 
 TITLE = "Learners of bounded memory and nearest neighbours"
 TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
-FIGURES = {
-    "claim": (
-        "Average AUC against memory on the streams chosen for the README; otherwise as the picture of all streams.",
-        "Lines of AUC against stored numbers; the values are in the tables.",
-    ),
-    "memory": (
-        "Average AUC against memory (stored numbers: all that the dictionary keeps, or word counts of the documents "
-        "that a window keeps), mean and sd over seeds. Coloured: dictionaries of growing size; grey: documents "
-        "compared with those of a window, one or five neighbours, whichever is better on these labels, and in context "
-        "whichever context is better; horizontal: with the whole past, best of four cosines, whose memory grows with "
-        "the stream. Points: other methods, "
-        "each document by itself, with the numbers that they store at the end of the stream. What is in context "
-        "also uses the other documents of the batch: compare it with nearest documents in the same context, and "
-        "the plain learner with the plain neighbours.",
-        "One panel a stream: lines of AUC against stored numbers; the values are in memory.tsv and table.tsv.",
-    ),
-    "atoms": (
-        "Average AUC against the number of atoms k, mean and sd over seeds. Horizontal lines: nearest documents of the "
-        "whole past, best of four cosines, by themselves and in the context of the batch.",
-        "One panel a stream: lines of AUC against the number of atoms; the values are in memory.tsv.",
-    ),
-    "drift": (
-        "Mean score of the known documents of a timestep, mean over seeds. Left the scores as they are: as the past "
-        "grows they move, so that a threshold of the first batches does not keep its meaning. Right: share of recent "
-        "scores below, by which alerts within a budget are given: level where nothing drifts, and below 0.5 since the "
-        "recent scores hold those of novel documents too.",
-        "Lines of mean scores by timestep, raw and calibrated, a row of panels a stream.",
-    ),
-}
+TABLES = ("table", "pairs", "memory", "ablation", "alerts", "drift", "cost", "rivals", "sizes")
 
 
 def run(settings, folder, files):
@@ -49,42 +24,125 @@ def run(settings, folder, files):
     DataError
         If a stream to show was not measured.
     """
-    read = qualitypage.read_tables(files)
-    streams = {row["stream"] for row in read["memory"]}
+    tables = {name: [] for name in TABLES}
+    for name, rows in tables.items():
+        for path in filter(os.path.exists, (os.path.join(place, f"{name}.tsv") for place in files)):
+            rows += read_table(path, delete=os.path.dirname(path))
+    streams = {row["stream"] for row in tables["memory"]}
     for name in settings["shown"]:
         if name not in streams:
             expected = "one of " + ", ".join(sorted(streams)) if streams else "streams with the part memory"
             raise DataError(f"quality_overview: shown names '{name}'", expected, "correct it or measure its memory")
-    for name, rows in read.items():
+    for name, rows in tables.items():
         if rows:
-            tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)
-    shown = [row for name in settings["shown"] for row in read["memory"] if row["stream"] == name]
-    figures = {
-        "claim": lambda: qualityplots.curves(shown, read["table"]) if shown else None,
-        "memory": lambda: (
-            qualityplots.curves(read["memory"], read["table"], others=read["rivals"]) if streams else None
+            write_table(os.path.join(folder, f"{name}.tsv"), rows)
+    memory, compared, figures = tables["memory"], tables["table"], {}
+    if settings["shown"]:
+        claimed = [row for name in settings["shown"] for row in memory if row["stream"] == name]
+        figures["claim"] = qualityplots.curves(claimed, compared)
+    if streams:
+        figures["memory"] = qualityplots.curves(memory, compared, others=tables["rivals"])
+        figures["atoms"] = qualityplots.curves(memory, compared, "size")
+    if tables["drift"]:
+        figures["drift"] = qualityplots.drift(tables["drift"])
+    for name, figure in figures.items():
+        plots.save(figure, os.path.join(folder, name))
+
+
+def shown(tables):
+    """Return the values of the page: of each table its further headers and its rows, of every figure that it is there.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        Those of `TABLES` that were measured.
+    """
+    tables = {name: tables.get(name, []) for name in TABLES}
+    sizes = sorted({row["size"] for row in tables["sizes"]})
+    budgets = [key.removeprefix("alerts_") for key in (tables["alerts"] or [{}])[0] if key.startswith("alerts_")]
+    columns = ("precision at {}", "alerts at {}", "on known", "missed", "topics found")
+    streams = {name: list(dict.fromkeys(row["stream"] for row in tables[name])) for name in ("table", "ablation")}
+    return {
+        "averages": (streams["table"], averages(tables["table"])),
+        "pairs": by_stream(tables["pairs"], _paired),
+        "compared": by_stream(tables["table"], _compared),
+        "competing": by_stream(tables["rivals"], _competing),
+        "sizes": ([f"batches of {size}" for size in sizes], by_stream(tables["sizes"], _sized, sizes)),
+        "ablation": (streams["ablation"], averages(tables["ablation"])),
+        "alerts": (
+            [column.format(f"{100 * float(budget):g} %") for budget in budgets for column in columns],
+            by_stream(tables["alerts"], _alerting, budgets),
         ),
-        "atoms": lambda: qualityplots.curves(read["memory"], read["table"], "size") if streams else None,
-        "drift": lambda: qualityplots.drift(read["drift"]) if read["drift"] else None,
+        "cost": [
+            [f"{run}, {name}", f"{part[0]['timesteps']}", *_means(part, "ms", "first_third", "last_third")]
+            for (name, run), part in grouped(tables["cost"], ("stream", "run"))
+        ],
     }
-    for name, draw in figures.items():
-        figure = draw()
-        if figure is not None:
-            plots.save(figure, os.path.join(folder, name))
 
 
-def section(folder):
-    """Return what the page says of a finished run."""
-    read, parts = qualitypage.read_tables([folder]), []
-    if read["table"]:
-        caption = (
-            "Average AUC, mean ± sd over seeds of order and start. Nearest documents are those of the whole past. In "
-            "context: also with the other documents of the batch."
-        )
-        parts.append(qualitypage.averages(read["table"], caption))
-    for name, (caption, alt) in FIGURES.items():
-        if os.path.exists(os.path.join(folder, f"{name}.svg")):
-            parts.append(page.picture(os.path.join(folder, name), caption, alt))
-    for make in qualitypage.MAKERS:
-        parts += make(read)
-    return parts
+def by_stream(rows, cells_of, *columns):
+    """Return the rows of a table: what is said of each stream, below its name where there are several."""
+    lines, streams = [], grouped(rows, ("stream",))
+    for (name,), part in streams:
+        lines += [[name]] if len(streams) > 1 else []
+        lines += cells_of(part, *columns)
+    return lines
+
+
+def averages(rows):
+    """Return runs by streams: mean and spread of the average AUC."""
+    streams, cells = dict.fromkeys(row["stream"] for row in rows), dict(grouped(rows, ("run", "stream")))
+    runs = dict.fromkeys(row["run"] for row in rows)
+    return [[named(run), *(mean_sd(*over(cells.get((run, name), []), "average")) for name in streams)] for run in runs]
+
+
+def _means(rows, *columns, form=".3f"):
+    return [number(over(rows, column)[0], form) for column in columns]
+
+
+def _paired(rows):
+    """Runs against the best method of the same kind, over all seeds."""
+    for (run,), pairs in grouped(rows, ("run",)):
+        cells = [run, number(pairs[0]["average"])]
+        for row in pairs:
+            difference, low, high = (number(row[column], "+.3f") for column in ("difference", "low", "high"))
+            cells += [f"{named(row['best'])}: {number(row['other'])}", f"{difference} ({low} to {high})"]
+        yield cells
+
+
+def _compared(rows):
+    """Average AUC of runs and cosines, and differences to the best cosine."""
+    for (run,), runs in grouped(rows, ("run",)):
+        difference, low, high = _means(runs, "difference", "low", "high", form="+.3f")
+        above, below = sum(row["low"] > 0 for row in runs), sum(row["high"] < 0 for row in runs)
+        counts = f"{above} / {below} / {len(runs)}"
+        yield [named(run), mean_sd(*over(runs, "average")), difference, f"{low} to {high}", counts]
+
+
+def _competing(rows):
+    """Other methods: quality plain and in the contexts, what they store, and time."""
+    runs = dict(grouped(rows, ("run",)))
+    for (run,), plain in runs.items():
+        if not CONTEXT.search(run):
+            parts = [plain, *(runs.get((f"{run}-{kind}-context",), []) for kind in ("levels", "adaptive"))]
+            cells = [mean_sd(*over(part, "average")) for part in parts]
+            yield [described(run), *cells, f"{over(plain, 'entries')[0] / 1000:,.0f}", *_means(plain, "ms")]
+
+
+def _sized(rows, sizes):
+    """Quality in batches of other sizes, and how many documents are novel."""
+    cells = dict(grouped(rows, ("run", "size")))
+    for run in dict.fromkeys(row["run"] for row in rows):
+        yield [named(run), *(mean_sd(*over(cells.get((run, size), []), "pooled")) for size in sizes)]
+    novel = [over([row for row in rows if row["size"] == size], "novel")[0] for size in sizes]
+    yield ["novel documents", *(number(value, ".0f") for value in novel)]
+
+
+def _alerting(rows, budgets):
+    """Alerts within budgets, raw and calibrated."""
+    for (run, kind), runs in grouped(rows, ("run", "scores")):
+        cells = _means(runs, "cost")
+        for budget in budgets:
+            cells += _means(runs, *(f"{column}_{budget}" for column in ("precision", "alerts", "false")))
+            cells += _means(runs, f"missed_{budget}", form=".0f") + _means(runs, f"topics_found_{budget}", form=".2f")
+        yield [f"{named(run)}, {kind}", *cells]

@@ -3,6 +3,7 @@
 A class is a rival if it has
 
     NAME : str                      of its row in tables
+    WORDS : str                     the same for people
     SLOW : bool                     whether it belongs to the part of a study that is left out where time is short
     NEEDS : str                     what a batch must have: "counts", or "vectors"
     __init__(seed)                  an empty memory

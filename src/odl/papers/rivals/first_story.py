@@ -33,6 +33,7 @@ class FirstStory:
     """
 
     NAME, SLOW, NEEDS = "first-story-lsh", False, "counts"
+    WORDS = "first-story detection by hashing"
     TABLES, BITS, BUCKET, RECENT = 70, 13, 20, 1000
 
     def __init__(self, seed: int = 0) -> None:

@@ -45,6 +45,7 @@ class NearestMeaning:
     """
 
     NAME, SLOW, NEEDS = "nearest5-vectors", False, "vectors"
+    WORDS = "5 nearest documents by vectors, whole past"
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -115,6 +116,7 @@ class FusedRanks(_WithWords):
     """
 
     NAME = "nearest5-ranks"
+    WORDS = "5 nearest by words and 5 by vectors, fused by rank"
 
     def score(self, batch: Features) -> np.ndarray:
         """Rank the batch by both, 0 to 1; equal distances share a rank."""
@@ -148,6 +150,7 @@ class Joined(_WithWords):
     """
 
     NAME = "nearest5-joined"
+    WORDS = "5 nearest by words and vectors, weight from the past"
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)

@@ -34,6 +34,7 @@ class TopicMixture:
     """
 
     NAME, SLOW, NEEDS = "lda-perplexity", True, "counts"
+    WORDS = "perplexity under online LDA"
     TOPICS, FIRST, ITERATIONS = 50, 10, 50
 
     def __init__(self, seed: int = 0) -> None:

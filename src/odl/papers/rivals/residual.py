@@ -24,6 +24,7 @@ class FactorResidual:
     """
 
     NAME, SLOW, NEEDS = "nmf-residual", True, "counts"
+    WORDS = "residual of an online NMF"
     FACTORS, PIECE, FIRST, LATER = 50, 250, 10, 1  # documents of an update; passes over the first batch and the others
 
     def __init__(self, seed: int = 0) -> None:

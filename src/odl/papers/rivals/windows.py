@@ -38,6 +38,7 @@ class WholePast:
     """
 
     NAME, SLOW, NEEDS = "nearest5-logtf-past", False, "counts"
+    WORDS = "5 nearest documents, whole past"
     LAST: int | None = None  # documents that are held; None: all
 
     def __init__(self, seed: int = 0) -> None:
@@ -77,6 +78,7 @@ class LastThousand(WholePast):
     """
 
     NAME, LAST = "nearest5-logtf-window1000", 1000
+    WORDS = "5 nearest of the last 1000 documents"
 
 
 class TemporalIdf:
@@ -104,6 +106,7 @@ class TemporalIdf:
     """
 
     NAME, SLOW, NEEDS = "temporal-idf", False, "counts"
+    WORDS = "temporal idf of the document"
     HALF_LIFE = 20000  # documents, as of `adaptive`
 
     def __init__(self, seed: int = 0) -> None:

@@ -6,7 +6,19 @@ import numpy as np
 
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, INK, LINES, PALE, despine, look_of, mean_and_spread, new_figure, sizes_below, styled
+from odl.report.plots import (
+    GREY,
+    INK,
+    LINES,
+    PALE,
+    despine,
+    look_of,
+    mean_and_spread,
+    new_figure,
+    ranking,
+    sizes_below,
+    styled,
+)
 from odl.report.selection import references
 
 PLACE = ("Result", 1.1)
@@ -82,25 +94,12 @@ def against_k(averages, references=()):
 
 def _ranking(averages, references):
     """One row per run and reference, best above: for studies with one dictionary size."""
-    runs = list(dict.fromkeys(averages["run"]))
-    mean, spread = mean_and_spread(averages, "run", "average")
-    rows = [(mean[run], run, position) for position, run in enumerate(runs)]
-    rows = sorted([*rows, *((value, name, None) for name, value in references)], key=lambda row: (row[0], row[1]))
-    figure, axes = new_figure(6.8, 1.1 + 0.32 * len(rows))
-    axis = axes[0, 0]
-    for y, (value, name, position) in enumerate(rows):
-        axis.axhline(y, color="0.92", linewidth=0.8, zorder=0)
-        if position is None:
-            axis.plot(value, y, "|", color=GREY, markersize=13, markeredgewidth=2.2)
-        else:
-            look = look_of(position)
-            seeds = averages.loc[averages["run"] == name, "average"]
-            axis.plot(seeds, [y] * len(seeds), ".", color=look["color"], markersize=4, alpha=0.6)
-            axis.errorbar(value, y, xerr=spread[name], capsize=3, markersize=7, **look)
-        axis.annotate(f"{value:.3f}", (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=9)
-    axis.set(xlabel=f"average AUC (k = {averages['k'].iloc[0]:g})", ylim=(-0.6, len(rows) - 0.4))
-    axis.set_yticks(range(len(rows)), [row[1] for row in rows])
-    axis.tick_params(axis="y", length=0)
+    rows = [(name, None, [value]) for name, value in references]
+    for position, (run, part) in enumerate(averages.groupby("run", sort=False)["average"]):
+        rows.append((run, look_of(position), part))
+    figure, ((axis,),) = new_figure(6.8, 1.1 + 0.32 * len(rows))
+    ranking(axis, sorted(rows, key=lambda row: (np.mean(row[2]), row[0])))
+    axis.set(xlabel=f"average AUC (k = {averages['k'].iloc[0]:g})")
     despine(figure, left=True)
     return figure
 

@@ -10,7 +10,7 @@ PLACE = ("Time and memory", 0.2)
 
 
 def draw(chosen):
-    sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
+    sizes = chosen.sizes()
     rows = [row for row in chosen.rows("costs", "score_cpu_s", "learn_cpu_s") if row["k"] == sizes.get(row["run"])]
     if not rows:
         return absent("No timings were recorded.")

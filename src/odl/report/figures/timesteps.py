@@ -14,7 +14,7 @@ def draw(chosen):
     if not chosen.rows("timesteps", "auc_mean"):
         return absent("No timestep has both novel and known documents.")
     frame = chosen.frame("timesteps")
-    sizes = {run: chosen.entry(run)["k"] for run in chosen.runs}
+    sizes = chosen.sizes()
     drawn = references(frame["run"])
     keep = [run in drawn or sizes.get(run) == k for run, k in zip(frame["run"], frame["k"], strict=True)]
     frame = frame[np.array(keep, dtype=bool)].dropna(subset=["auc_mean"])

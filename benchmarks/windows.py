@@ -15,7 +15,7 @@ import time
 import numpy as np
 from levels import stream
 
-from odl.evaluation import intervals, metrics
+from odl.evaluation import metrics
 from odl.files import tables
 from odl.papers import qualitystudy
 from odl.papers.qualitystudy import contexts, in_batch, judged
@@ -75,7 +75,7 @@ def differences(streams):
         for run in (name for name in held[0] if name in LEARNERS):
             for other in (name for name in held[0] if name not in LEARNERS):
                 values = np.array([found[run][0] - found[other][0] for found in held])
-                low, high = intervals.interval(np.mean([found[run][1] - found[other][1] for found in held], axis=0))
+                low, high = metrics.interval(np.mean([found[run][1] - found[other][1] for found in held], axis=0))
                 means = (np.mean([found[name][0] for found in held]) for name in (run, other))
                 spread = values.std(ddof=1) if len(values) > 1 else float("nan")
                 yield (kind, run, other, *means, values.mean(), spread, low, high)

@@ -9,7 +9,7 @@ import studies
 from fuzzing import edited
 
 from odl.errors import ConfigError, DataError, ParameterError, StorageError
-from odl.evaluation import averages, baselines, intervals, metrics, study
+from odl.evaluation import averages, baselines, metrics, study
 from odl.evaluation.plan import choose_shown, load_plan, score_path, write_plan
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
@@ -121,13 +121,13 @@ def test_intervals_hold_95_of_100_draws(made):
     rows, (summary,) = averages.evaluate(paths_of(entry), timesteps=[1, 4], bootstrap=400, seed=5)
     draws, batches = {}, [read_scores(path) for path in paths_of(entry, first=1)]
     for row, batch in zip(rows, batches, strict=True):
-        draws[row["t"]] = intervals.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
+        draws[row["t"]] = metrics.bootstrap(batch.scores[row["run"]], batch.novel, seed=[5, row["t"]], **options)
         if not np.isnan(row["auc"]):
             assert (row["low"], row["high"]) == pytest.approx(percentiles(draws[row["t"]]), abs=1e-12)
     average = percentiles((draws[1] + draws[4]) / 2)
     assert (summary["low"], summary["high"]) == pytest.approx(average, abs=1e-12)
     score = np.concatenate([batch.scores[entry["run"]] for batch in batches])
-    pooled = intervals.bootstrap(score, np.concatenate([batch.novel for batch in batches]), seed=[5, 0], **options)
+    pooled = metrics.bootstrap(score, np.concatenate([batch.novel for batch in batches]), seed=[5, 0], **options)
     assert (summary["pooled_low"], summary["pooled_high"]) == pytest.approx(percentiles(pooled), abs=1e-12)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from odl.errors import ParameterError
-from odl.evaluation import intervals, metrics
+from odl.evaluation import metrics
 
 
 def brute_auc(scores, labels):
@@ -76,7 +76,7 @@ def test_roc_curve_encloses_the_auc(rng):
 
 def test_every_bootstrap_replicate_is_an_exact_auc(rng):
     scores, labels = tied_sample(rng, 60)
-    draws = intervals.bootstrap(scores, labels, replicates=25, seed=7)
+    draws = metrics.bootstrap(scores, labels, replicates=25, seed=7)
     novel, known = scores[labels == 1], scores[labels == 0]
     again = np.random.default_rng(7)
     ones = again.integers(0, len(novel), size=(25, len(novel)))
@@ -89,11 +89,11 @@ def test_every_bootstrap_replicate_is_an_exact_auc(rng):
 
 def test_bootstrap_in_blocks_and_seeded(rng, monkeypatch):
     scores, labels = tied_sample(rng, 100)
-    whole = intervals.bootstrap(scores, labels, replicates=50, seed=1)
-    assert np.array_equal(whole, intervals.bootstrap(scores, labels, replicates=50, seed=1))
-    assert not np.array_equal(whole, intervals.bootstrap(scores, labels, replicates=50, seed=2))
-    monkeypatch.setattr(intervals, "_BLOCK", 700)
-    blocked = intervals.bootstrap(scores, labels, replicates=50, seed=1)
+    whole = metrics.bootstrap(scores, labels, replicates=50, seed=1)
+    assert np.array_equal(whole, metrics.bootstrap(scores, labels, replicates=50, seed=1))
+    assert not np.array_equal(whole, metrics.bootstrap(scores, labels, replicates=50, seed=2))
+    monkeypatch.setattr(metrics, "BLOCK", 700)
+    blocked = metrics.bootstrap(scores, labels, replicates=50, seed=1)
     assert len(set(blocked.tolist())) > 10
     assert abs(np.mean(blocked) - np.mean(whole)) < 0.05
 
@@ -104,7 +104,7 @@ def test_interval_covers_the_truth_about_as_often_as_it_says():
     labels = np.repeat([1, 0], [40, 120])
     for run in range(runs):
         scores = rng.normal(labels, 1.0)
-        _, low, high = intervals.auc_interval(scores, labels, replicates=300, seed=run)
+        low, high = metrics.interval(metrics.bootstrap(scores, labels, replicates=300, seed=run))
         hits += low <= truth <= high
     assert 0.88 <= hits / runs <= 0.99
 
@@ -112,66 +112,53 @@ def test_interval_covers_the_truth_about_as_often_as_it_says():
 def test_intervals_are_of_95_percent(rng):
     """Whoever asks for no level gets the 95 % that tables and pages write beside it."""
     draws = rng.random(777)
-    assert intervals.interval(draws) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
-    labels = np.repeat([1, 0], [30, 60])
-    scores, others = rng.normal(labels, 1.0), rng.normal(labels, 1.0)
-    options = {"replicates": 200, "seed": 3}
-    narrow, wide = ({**options, "level": level} for level in (0.9, 0.95))
-    batches, pairs = [(scores, others, labels)] * 2, [(scores, labels)] * 2
-    for function, given in (
-        (intervals.auc_interval, (scores, labels)),
-        (intervals.auc_difference, (scores, others, labels)),
-        (intervals.mean_difference, (batches,)),
-        (intervals.pooled_auc, (pairs,)),
-    ):
-        value, low, high = function(*given, **options)
-        assert (value, low, high) == function(*given, **wide)
-        assert low < function(*given, **narrow)[1] < function(*given, **narrow)[2] < high
+    assert metrics.interval(draws) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
 
 
 def test_undefined_where_a_class_is_missing():
-    assert np.isnan(intervals.bootstrap([1.0, 2.0], [0, 0], replicates=5)).all()
-    assert all(np.isnan(value) for value in intervals.auc_interval([1.0, 2.0], [1, 1]))
-    assert all(np.isnan(value) for value in intervals.auc_difference([1.0], [1.0], [1]))
-    assert all(np.isnan(value) for value in intervals.pooled_auc([]))
+    assert np.isnan(metrics.bootstrap([1.0, 2.0], [0, 0], replicates=5)).all()
+    assert np.isnan(metrics.mean_bootstrap([([[1.0, 2.0]], [1, 1])], replicates=3)).all()
+    assert all(np.isnan(value) for value in metrics.auc_difference([1.0], [1.0], [1]))
+    assert all(np.isnan(value) for value in metrics.pooled_auc([]))
 
 
 def test_paired_difference_is_narrower_than_unpaired(rng):
     labels = np.repeat([1, 0], [40, 200])
     shared = rng.normal(labels, 1.0)
     better, worse = shared + 0.02 * rng.normal(size=240), shared + 0.02 * rng.normal(size=240)
-    value, low, high = intervals.auc_difference(better, worse, labels, seed=3)
+    value, low, high = metrics.auc_difference(better, worse, labels, seed=3)
     assert value == metrics.auc(better, labels) - metrics.auc(worse, labels)
     assert low <= value <= high
-    _, single_low, single_high = intervals.auc_interval(better, labels, seed=3)
+    single_low, single_high = metrics.interval(metrics.bootstrap(better, labels, seed=3))
     assert high - low < 0.5 * (single_high - single_low)
-    assert intervals.auc_difference(better, better, labels) == (0.0, 0.0, 0.0)
+    assert metrics.auc_difference(better, better, labels) == (0.0, 0.0, 0.0)
 
 
 def test_difference_of_means_is_over_batches(rng):
     labels = np.repeat([1, 0], [20, 100])
     batches = [(rng.normal(labels, 1.0), rng.normal(0.5 * labels, 1.0), labels) for _ in range(4)]
-    value, low, high = intervals.mean_difference([*batches, (np.ones(3), np.ones(3), np.zeros(3, dtype=int))])
-    each = [intervals.auc_difference(*batch) for batch in batches]
-    assert value == pytest.approx(np.mean([difference for difference, _, _ in each]))
-    assert low < value < high
+    without = (np.ones(3), np.ones(3), np.zeros(3, dtype=int))
+    drawn = metrics.mean_bootstrap([([one, other], labels) for one, other, labels in [*batches, without]])
+    low, high = metrics.interval(drawn[0] - drawn[1])
+    each = [metrics.auc_difference(*batch) for batch in batches]
+    assert low < np.mean([difference for difference, _, _ in each]) < high
     # Four independent batches: half as wide as one.
     assert 0.4 < (high - low) / np.mean([upper - lower for _, lower, upper in each]) < 0.6
-    assert np.isnan(intervals.mean_difference([])).all()
+    assert metrics.mean_bootstrap([]).size == 0
 
 
 def test_pooled_counts_pairs_across_batches(rng):
     batches = [tied_sample(rng, 100) for _ in range(3)] + [(np.ones(4), np.zeros(4, dtype=int))]
-    value, low, high = intervals.pooled_auc(batches)
+    value, low, high = metrics.pooled_auc(batches)
     everything = np.concatenate([scores for scores, _ in batches]), np.concatenate([labels for _, labels in batches])
     assert value == pytest.approx(brute_auc(*everything))
     assert low < value < high
-    assert high - low < np.diff(intervals.auc_interval(*batches[0])[1:])[0]
+    assert high - low < np.diff(metrics.interval(metrics.bootstrap(*batches[0])))[0]
 
 
 def test_thousand_replicates_of_a_thousand_documents_need_no_sort_each(rng):
     labels = (rng.random(1000) < 0.1).astype(int)
     scores = rng.random(1000) + 0.3 * labels
     start = time.process_time()
-    intervals.bootstrap(scores, labels)
+    metrics.bootstrap(scores, labels)
     assert time.process_time() - start < 5.0  # a tenth of a second on an idle machine

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from odl.errors import DataError, ParameterError
-from odl.evaluation import intervals, means, metrics
+from odl.evaluation import means, metrics
 from odl.evaluation.scorefiles import named, read_scores
 from odl.files.documents import NO_TIME
 from odl.files.tables import write_table
@@ -38,7 +38,7 @@ def iso(milliseconds: int) -> str:
 
 def _batch_row(batch, run, labels, draws, level=0.95):
     times = batch.times[batch.times != NO_TIME]
-    low, high = intervals.interval(draws, level)
+    low, high = metrics.interval(draws, level)
     return {
         "run": run,
         "t": batch.t,
@@ -58,7 +58,7 @@ def _batch_row(batch, run, labels, draws, level=0.95):
 
 
 def _summary(run, rows, listed, draws, pooled):
-    low, high = intervals.interval(np.mean([draws[t] for t in listed], axis=0) if listed else [])
+    low, high = metrics.interval(np.mean([draws[t] for t in listed], axis=0) if listed else [])
     gaps = [row["gap"] for row in rows if not np.isnan(row["gap"])]
     return {
         "run": run,
@@ -184,12 +184,12 @@ def evaluate(
     rows, summary = [], []
     for run in names:
         pairs = {batch.t: (batch.scores[run], labels[batch.t]) for batch in batches}
-        draws = {t: intervals.bootstrap(*pair, replicates=bootstrap, seed=[seed, t]) for t, pair in pairs.items()}
+        draws = {t: metrics.bootstrap(*pair, replicates=bootstrap, seed=[seed, t]) for t, pair in pairs.items()}
         steps = [
             _batch_row(batch, run, labels[batch.t], draws[batch.t]) | {"listed": int(batch.t in listed)}
             for batch in batches
         ]
-        pooled = intervals.pooled_auc(pairs.values(), replicates=bootstrap, seed=[seed, 0])
+        pooled = metrics.pooled_auc(pairs.values(), replicates=bootstrap, seed=[seed, 0])
         rows += steps
         summary.append(_summary(run, steps, listed, draws, pooled))
     return rows, summary

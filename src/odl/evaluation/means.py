@@ -89,7 +89,8 @@ def spread(values: Iterable[float]) -> tuple[float, float]:
     >>> spread([0.5, 1.0, float("nan")])
     (0.75, 0.3535533905932738)
     """
-    return tuple(list(statistics(values, "x").values())[:2])
+    measured = statistics(values, "x")
+    return measured["x_mean"], measured["x_sd"]
 
 
 def mean(values: Iterable[float]) -> float:

@@ -1,16 +1,18 @@
-"""How well scores separate novel from known documents: AUC with ties and ROC curves.
+"""How well scores separate novel from known documents: AUC with ties, ROC curves, and how certain an AUC is.
 
 Labels are 1 (novel), 0 (known) and -1 (unlabelled, ignored). Where no document is novel, or none is
 known, nothing can be measured: the functions return nan rather than a number. numpy only, because
 the job of every timestep imports this module.
 """
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 
-_PART = 1 << 17  # known documents looked up at once
+BLOCK = 2_000_000  # resampled documents held at once
 
 
 def check_labelled(scores, labels):
@@ -38,21 +40,6 @@ def split(scores, labels):
     if np.isnan(novel).any() or np.isnan(known).any():
         raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
     return novel, known
-
-
-def _slots(values, known):
-    """Place known scores between the distinct novel scores, `values`.
-
-    Slot 2i + 1 holds the known scores equal to the i-th smallest novel score, slot 2i those between
-    its neighbours: all that AUC asks of a known score, in 2m + 1 slots for m distinct novel scores.
-    """
-    return np.searchsorted(values, known, side="left") + np.searchsorted(values, known, side="right")
-
-
-def place(novel, known):
-    """Return the rank of each novel score, the slot of each known one, and how many distinct novel scores there are."""
-    values, ranks = np.unique(novel, return_inverse=True)
-    return ranks, _slots(values, known), len(values)
 
 
 def auc(scores: ArrayLike, labels: ArrayLike) -> float:
@@ -87,13 +74,9 @@ def auc(scores: ArrayLike, labels: ArrayLike) -> float:
     novel, known = split(scores, labels)
     if not len(novel) or not len(known):
         return float("nan")
-    values, times = np.unique(novel, return_counts=True)
-    found = np.zeros(2 * len(values) + 1, dtype=np.int64)
-    for first in range(0, len(known), _PART):
-        found += np.bincount(_slots(values, known[first : first + _PART]), minlength=len(found))
-    at_most = np.cumsum(found, out=found)
-    twice = times @ at_most[0:-1:2] + times @ at_most[1::2]  # 2 * below + equal
-    return float(int(twice) / (2 * len(novel) * len(known)))
+    known = np.sort(known)
+    twice = sum(int(np.searchsorted(known, novel, side).sum()) for side in ("left", "right"))  # 2 * below + equal
+    return float(twice / (2 * len(novel) * len(known)))
 
 
 def roc_curve(scores: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,3 +116,169 @@ def roc_curve(scores: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndar
         np.concatenate([start, hits / len(novel)]),
         np.concatenate([[np.inf], values[::-1]]),
     )
+
+
+Seed = int | Sequence[int] | np.random.SeedSequence
+
+
+def bootstrap(scores: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0) -> np.ndarray:
+    """AUC of documents drawn again with replacement, novel and known separately (stratified).
+
+    Parameters
+    ----------
+    scores : array-like, shape (n_documents,) or (n_scores, n_documents)
+        As for `auc`; several scores see the same documents.
+    labels : array-like, shape (n_documents,)
+    replicates : int
+        Number of resamples.
+    seed : int or SeedSequence
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray of float, shape (replicates,) or (n_scores, replicates)
+        Exact AUC (ties half) of every resample; nan where `auc` is nan.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import bootstrap
+    >>> bootstrap([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0], replicates=4)
+    array([0.5, 1. , 1. , 1. ])
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    parts = [split(each, labels) for each in np.atleast_2d(scores)]
+    (n_novel, n_known), width = map(len, parts[0]), len(parts[0][1]) + 1
+    aucs = np.full((len(parts), max(replicates, 0)), np.nan)
+    rng, step = np.random.default_rng(seed), max(1, BLOCK // (n_novel + n_known + 1))
+    for first in range(0, replicates if n_novel and n_known else 0, step):
+        rows = min(step, replicates - first)
+        drawn = rng.integers(0, n_novel, size=(rows, n_novel)), rng.integers(0, n_known, size=(rows, n_known))
+        for position, (novel, known) in enumerate(parts):
+            order = np.argsort(known)
+            ranks = np.empty(n_known, dtype=np.int64)
+            ranks[order] = np.arange(1, width)
+            keys = ranks[drawn[1]] + (np.arange(rows) * width)[:, None]
+            before = np.bincount(keys.ravel(), minlength=rows * width).reshape(rows, width).cumsum(axis=1)
+            twice = np.zeros(rows, dtype=np.int64)
+            for side in ("left", "right"):
+                below = np.searchsorted(known[order], novel, side)
+                twice += np.take_along_axis(before, below[drawn[0]], axis=1).sum(axis=1)
+            aucs[position, first : first + rows] = twice / (2 * n_novel * n_known)
+    return aucs.reshape(*scores.shape[:-1], -1)
+
+
+def interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+    """Percentile interval of bootstrap replicates: (low, high), nan where there are none.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import interval
+    >>> interval([1, 2, 3, 4, 5], level=0.5)
+    (2.0, 4.0)
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if not values.size or np.isnan(values).any():
+        return float("nan"), float("nan")
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def auc_difference(
+    scores: ArrayLike, others: ArrayLike, labels: ArrayLike, *, replicates: int = 1000, seed: Seed = 0
+) -> tuple[float, float, float]:
+    """Difference of two AUCs on the same documents, with a paired bootstrap interval.
+
+    Both scores see the same resampled documents, so what makes a document easy or hard for both
+    cancels.
+
+    Parameters
+    ----------
+    scores, others : array-like of float, shape (n_documents,)
+        Two scores of each document.
+    labels : array-like of int, shape (n_documents,)
+        As for `auc`.
+
+    Returns
+    -------
+    difference, low, high : float
+        AUC of `scores` minus AUC of `others` and its interval; nan where undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from odl.evaluation.metrics import auc_difference
+    >>> labels, rng = np.arange(200) % 2, np.random.default_rng(0)
+    >>> good = labels + rng.normal(size=200)
+    >>> [round(value, 2) for value in auc_difference(good, good + rng.normal(size=200), labels)]
+    [0.06, 0.01, 0.11]
+    """
+    first, second = bootstrap([scores, others], labels, replicates=replicates, seed=seed)  # type: ignore[arg-type]
+    return auc(scores, labels) - auc(others, labels), *interval(first - second)
+
+
+def mean_bootstrap(
+    batches: Sequence[tuple[Sequence[ArrayLike], ArrayLike]],
+    *,
+    replicates: int = 1000,
+    seed: int | tuple[int, ...] = 0,
+) -> np.ndarray:
+    """Mean AUC over several batches of documents drawn again within each batch, the same ones for several scores.
+
+    Parameters
+    ----------
+    batches : sequence of (list of scores, labels)
+        For each timestep, scores as many as in every other; those without an AUC are left out.
+    replicates : int
+    seed : int or tuple of int
+
+    Returns
+    -------
+    ndarray of float, shape (number of scores, replicates)
+        nan where no batch has an AUC.
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import mean_bootstrap
+    >>> batches = [([[3, 2, 1], [1, 2, 3]], [1, 0, 0]), ([[3, 2, 1], [3, 1, 2]], [1, 0, 0])]
+    >>> mean_bootstrap(batches, replicates=2)
+    array([[1. , 1. ],
+           [0.5, 0.5]])
+    """
+    seeds = seed if isinstance(seed, tuple) else (seed,)
+    drawn = [
+        bootstrap(scores, labels, replicates=replicates, seed=(*seeds, number))  # type: ignore[arg-type]
+        for number, (scores, labels) in enumerate(batches)
+    ]
+    defined = [aucs for aucs in drawn if not np.isnan(aucs).any()]
+    nowhere = np.full((len(batches[0][0]) if batches else 0, replicates), np.nan)
+    return sum(defined[1:], start=defined[0]) / len(defined) if defined else nowhere
+
+
+def pooled_auc(
+    batches: Iterable[tuple[ArrayLike, ArrayLike]], *, replicates: int = 1000, seed: Seed = 0
+) -> tuple[float, float, float]:
+    """AUC over the documents of all batches together, with its interval.
+
+    A pair of documents from different timesteps counts too, so one threshold has to serve them all.
+
+    Parameters
+    ----------
+    batches : sequence of (scores, labels)
+        One pair per timestep.
+
+    Returns
+    -------
+    value, low, high : float
+
+    Examples
+    --------
+    >>> from odl.evaluation.metrics import pooled_auc
+    >>> value, low, high = pooled_auc([([3, 2], [1, 0]), ([5, 4], [1, 0])])
+    >>> value  # 1 in each, but the 4 that is known lies above the 3 that is novel
+    0.75
+    """
+    batches = list(batches)
+    scores = np.concatenate([np.empty(0), *(np.asarray(scores, dtype=np.float64) for scores, _ in batches)])
+    labels = np.concatenate([np.empty(0, dtype=np.int64), *(np.asarray(labels) for _, labels in batches)])
+    return auc(scores, labels), *interval(bootstrap(scores, labels, replicates=replicates, seed=seed))

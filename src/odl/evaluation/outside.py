@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from odl.errors import ConfigError, DataError
-from odl.evaluation import intervals, means, metrics
+from odl.evaluation import means, metrics
 from odl.evaluation.plan import load_plan, score_path
 from odl.evaluation.scorefiles import read_scores
 from odl.files.escaping import visible
@@ -150,12 +150,12 @@ def compare(
     aucs = np.array(
         [[metrics.auc(each, label) for each in scores] for scores, label in zip(columns, labels, strict=True)]
     )
-    drawn = intervals.mean_bootstrap(list(zip(columns, labels, strict=True)), replicates=REPLICATES)
+    drawn = metrics.mean_bootstrap(list(zip(columns, labels, strict=True)), replicates=REPLICATES)
     rows = []
     for place, name in enumerate(names):
         row = {"run": name, "average": means.mean(aucs[:, place])}
         if place:
-            low, high = intervals.interval(drawn[0] - drawn[place])
+            low, high = metrics.interval(drawn[0] - drawn[place])
             row |= {"difference": rows[0]["average"] - row["average"], "low": low, "high": high}
         rows.append(row)
     return rows, listed, dict(zip(listed, aucs[:, 0].tolist(), strict=True))

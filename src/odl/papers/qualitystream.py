@@ -3,7 +3,7 @@
 import math
 
 from odl.errors import DataError
-from odl.evaluation import intervals, means, metrics
+from odl.evaluation import means, metrics
 from odl.stream import batching, features
 
 
@@ -95,7 +95,7 @@ class Stream:
         batches = [([results[t] for results in scores.values()], self.labels[t]) for t in self.listed]
         # Of each seed other draws: what is averaged over seeds is not of the same ones.
         seed = (self.rule["seed"], self.seed)
-        drawn = intervals.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
+        drawn = metrics.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
         results = {run: (self.average(held), values) for (run, held), values in zip(scores.items(), drawn, strict=True)}
         self.judged[kind] |= results
         return results

@@ -12,7 +12,7 @@ import numpy as np
 from odl import learners, novelty
 from odl.alerts import calibration
 from odl.errors import DataError
-from odl.evaluation import baselines, detection, intervals, metrics
+from odl.evaluation import baselines, detection, metrics
 from odl.learners.adaptive import in_context
 from odl.learners.likeness import in_order
 from odl.papers import rivals
@@ -111,7 +111,7 @@ def compare(stream, learners_of, settings):
     best = max(COSINES, key=lambda name: averages[name][0])
     rows = []
     for run, (average, drawn) in averages.items():
-        low, high = intervals.interval(drawn - averages[best][1])
+        low, high = metrics.interval(drawn - averages[best][1])
         row = {"run": run, "average": average, "best": best, "difference": average - averages[best][0]}
         rows.append(row | {"low": low, "high": high})
     return {"table": rows}
@@ -368,7 +368,7 @@ def pairs(streams, runs, cosines):
 def _difference(judgements, run, best):
     """Return mean and spread over seeds of the difference of two runs, and the interval of the mean."""
     values = np.array([result[run][0] - result[best][0] for result in judgements])
-    low, high = intervals.interval(np.mean([result[run][1] - result[best][1] for result in judgements], axis=0))
+    low, high = metrics.interval(np.mean([result[run][1] - result[best][1] for result in judgements], axis=0))
     spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
     return {"difference": float(values.mean()), "sd": spread, "low": low, "high": high}
 

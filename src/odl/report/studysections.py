@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from odl import trees
-from odl.evaluation import intervals
+from odl.evaluation import metrics
 from odl.evaluation.plan import BASELINE, parameters_text
 from odl.evaluation.scorefiles import without_window
 from odl.files.tables import read_table
@@ -69,7 +69,7 @@ def paired(chosen, name):
             labels.append(chosen.labels(batch))
     if not ours:
         return UNDEFINED
-    return intervals.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
+    return metrics.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
 
 
 def stream(chosen):

@@ -115,3 +115,23 @@ class TestSources:
         rows = [{"id": n, "inhalt": f"eins, zwei; {n}", "wert": "3,5"} for n in range(5)]
         path = table(tmp_path / "d.csv", rows, sign)
         assert filekinds.delimiter_of([("d.csv", path)], None, None)[0] == (None if sign == "," else sign)
+
+
+@pytest.mark.parametrize(("name", "row", "options", "bare"), [
+    ("a.tsv", 'a\t"disk seven" fails', {}, True),
+    ("b.tsv", 'a\t"two\tfields"', {}, False),
+    ("c.csv", 'a\t"disk seven" fails', {}, False),
+    ("c.csv", 'a\t"disk seven" fails', {"delimiter": "\t"}, True),
+])  # fmt: skip
+def test_quotation_marks_in_a_table_with_tabs_are_told(tmp_path, name, row, options, bare):
+    path = tmp_path / name
+    path.write_text(f"id\ttext\n{row}\n")
+    assert filekinds.unquoted([(name, str(path))], options) == (str(path) if bare else None)
+
+
+def test_a_pdf_is_one_sentence(tmp_path):
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7 binary")
+    with pytest.raises(
+        DataError, match=r"a\.pdf is a PDF; expected texts; make texts of such files, as pdftotext does"
+    ):
+        filekinds.find([str(tmp_path / "a.pdf")])

@@ -38,7 +38,7 @@ class TestPeriods:
         assert preparation.batches_of([NO_TIME] * 3000)[0] == {"by": "documents", "documents": 480, "initial": 600}
         assert preparation.batches_of([5] * 3000)[0]["by"] == "documents"
         assert preparation.batches_of([NO_TIME] * 3000)[1].endswith("alerts begin with number 2")
-        assert preparation.batches_of([NO_TIME] * 300)[1].endswith("need 300 documents scored before (alerts.warm_up)")
+        assert preparation.batches_of([NO_TIME] * 300)[1].endswith("write warm_up: 100 into alerts of odl.yaml")
         assert preparation.alerts_begin([100, 199, 1, 1, 1]).endswith("number 4")
         assert preparation.batches_of([5, 5])[0] == {"by": "documents", "documents": 1, "initial": 1}
 

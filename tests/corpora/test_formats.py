@@ -238,3 +238,31 @@ def test_stop_words_of_languages(tmp_path):
     assert all(
         len(found) > 100 and all(word == word.lower() for word in found) for found in stopwords.LANGUAGES.values()
     )
+
+
+LOG = """2026-01-03 10:00:01,250 ERROR disk seven fails
+    at array.c:12
+
+[2026-01-03T10:00:02Z] INFO disk seven is back
+"""
+
+
+def test_each_line_of_a_log_is_a_document(tmp_path):
+    found = read(put(tmp_path / "app.log", LOG))
+    assert found.ids == ["app.log:1", "app.log:2", "app.log:4"]
+    assert found.titles == ["ERROR disk seven fails", "at array.c:12", "INFO disk seven is back"]
+    times = [found.times[0], found.times[0], day("2026-01-03T10:00:02")]
+    assert found.times.tolist() == times and times[0] == day("2026-01-03T10:00:01") + 250
+    untimed = read(put(tmp_path / "b.log", "starting up\n2026-01-03 10:00:01 disk fails\n"))
+    assert (untimed.times == documents.NO_TIME).all() and untimed.titles[1].startswith("2026")
+
+
+TSV = 'id\ttext\na\tthe 12" disk\nb\t"disk seven" fails\nc\tback\n'
+
+
+def test_quotation_marks_that_enclose_nothing_have_a_way_out(tmp_path):
+    path = put(tmp_path / "a.tsv", TSV)
+    with pytest.raises(DataError, match=r"set options\.quoted: false where quotation marks are part of the text"):
+        read(path)
+    found = read(path, quoted=False)
+    assert found.ids == ["a", "b", "c"] and found.titles[:2] == ['the 12" disk', '"disk seven" fails']

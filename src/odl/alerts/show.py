@@ -182,7 +182,10 @@ def closing(watch, periods):
     scored, last = [each for each in periods if not each.warm_up], periods[-1]
     if not scored:
         seen, need = watch.scored_before(last.t), watch.settings["warm_up"]
-        return [f"Warm-up: {seen} documents were scored before this period; alerts need {need} (alerts.warm_up)."]
+        return [
+            f"Warm-up: {seen} documents were scored before this period; alerts need {need}. "
+            "For a short stream write warm_up: 100 into alerts of odl.yaml."
+        ]
     alerts, n = [alert for each in scored for alert in each.alerts], len(scored)
     if len(periods) > 1:
         speaking = sum(bool(each.alerts) for each in scored)

@@ -16,7 +16,7 @@ from odl.files.escaping import visible
 HEAD = 1 << 18  # bytes of a file that are looked at to tell its kind
 MOST = 200_000  # lines of one that are looked at
 MAIL = re.compile(rb"From .*\d\d:\d\d|(?:[A-Z][\w-]*: .*\r?\n(?:[ \t].*\r?\n)*){3}")
-PLAIN = ("jsonl", "csv", "text")  # kinds whose bytes are text throughout
+PLAIN = ("jsonl", "csv", "text", "log")  # kinds whose bytes are text throughout
 SHOWN = 3  # names of many
 
 
@@ -41,6 +41,8 @@ def find(sources, kind=None, only=False):
     unknown = [path for path in paths if not listing.kind_of(path)]
     if kind or not unknown:
         return named, kind
+    if pdf := next((path for path in unknown if path.lower().endswith(".pdf")), None):
+        raise DataError(f"{pdf} is a PDF", "texts", "make texts of such files, as pdftotext does, and name those")
     if len(unknown) < len(paths):
         fault = f"the name of {unknown[0]} does not tell its kind, beside others that do"
         raise DataError(fault, "files of " + listing.endings(), "name the files to take, or say --kind")
@@ -194,6 +196,26 @@ def delimiter_of(files, kind, encoding):
     best = max((usual, *(sign for sign in ",;\t|" if sign != usual)), key=lambda sign: _fits(head, sign))
     header = next((line.strip() for line in head if line.strip()), "")
     return (None, "") if best == usual else (best, f"{best!r}, as in {header[:60]!r}")
+
+
+def unquoted(files, options):
+    """Return the first table with tabs in which quotation marks enclose no fields, None where there is none."""
+    kind, reader = options.get("kind"), check_encoding(options.get("encoding", "utf-8"))
+    for _, path in files if options.get("delimiter", "\t") == "\t" else ():
+        tabs = "delimiter" in options or ".tsv" in path.lower()
+        if (kind or listing.kind_of(path)) == "csv" and tabs and _wrong_rows(path, reader, True):
+            return None if _wrong_rows(path, reader, False) else path
+    return None
+
+
+def _wrong_rows(path, reader, quoted):
+    """Return whether a table with tabs has rows of another length than its header, or that are none."""
+    texts = ((UTF8 if reader.wide else reader).text(line, number == 1) for number, line in _lines(path, reader))
+    try:
+        rows = csv.reader(texts, delimiter="\t", strict=True, quoting=formats.QUOTING[quoted])
+        return len({len(row) for row in rows if row}) > 1
+    except csv.Error:
+        return True
 
 
 def _fits(lines, sign):

@@ -4,9 +4,9 @@ import os
 
 from odl.cli.declare import argument, command
 from odl.errors import ConfigError
+from odl.files.listing import KINDS
 
 ROLES = ("id", "time", "text", "title", "url", "topics")
-KINDS = ("jsonl", "csv", "parquet", "mail", "feed", "text")
 FILES = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; none: what lies in FOLDER"
 ANSWERS = (*ROLES, "kind", "delimiter", "encoding", "dates", "times", "period", "stop_words", "only")
 

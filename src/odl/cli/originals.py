@@ -73,12 +73,13 @@ def _row_of(folder, ident):
     from odl.corpora import collection, fields
     from odl.corpora.formats import find_files, rows
     from odl.engine import folder as folders
+    from odl.files import listing
 
     stream = folders.opened().stream
     form, columns = collection.form_of(stream["options"]), collection.columns_of(stream["options"])
     for name, path in find_files(stream["sources"], form.kind):
         kind = form.of(path)
-        roles = columns if kind not in ("mail", "feed", "text") else collection.own_columns(kind, columns)
+        roles = columns if kind in listing.TABULAR else collection.own_columns(kind, columns)
         for place, values in rows(path, form, name):
             row = {role: collection.value_of(values, column) for role, column in roles.items()}
             with contextlib.suppress(ValueError):  # said by the run

@@ -146,7 +146,8 @@ def alerts_begin(sizes, warm_up=Alerts.warm_up):
         if before >= warm_up:
             return f"alerts begin with number {number}"
         before += size
-    return f"too few for alerts, which need {warm_up} documents scored before (alerts.warm_up)"
+    few = f"too few for alerts, which need {warm_up} documents scored before"
+    return f"{few}; for a short stream write warm_up: 100 into alerts of odl.yaml"
 
 
 def counts(times, period):

@@ -112,7 +112,8 @@ class Progress:
             if rule == "batch":
                 self.periods[t] = dates_in(note or _line(log))
             stage.note = self.periods.get(t) or f"timestep {t}"
-        if not self.live and stage.done >= stage.expected and stage.title != LAST and stage.title not in self.printed:
+        later = ("compiling", LAST, *self.printed)  # more of these may come
+        if not self.live and stage.done >= stage.expected and stage.title not in later:
             self._print(stage)
         self.draw()
 

@@ -16,8 +16,7 @@ from odl.files.documents import NO_TIME, NONE, Repeats
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are
 KEPT = 2000  # characters of a text that are kept
-LABELS = {"jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet", "mail": "mail", "feed": "feed", "text": "text"}
-TABULAR = ("jsonl", "csv", "parquet")
+LABELS = {**{kind: kind for kind in listing.KINDS}, "jsonl": "JSONL", "csv": "CSV", "parquet": "Parquet"}
 TITLES = 0.5  # share of the texts from which on their titles count as missing in them
 
 
@@ -132,13 +131,16 @@ def _encoding(report, files, answers):
         report.set("delimiter", answers["delimiter"].replace("\\t", "\t"))
     else:
         report.set("delimiter", *filekinds.delimiter_of(files, kind, encoding))
+    if path := filekinds.unquoted(files, report.options):
+        why = f"no: quotation marks are part of the text, as in {path}"
+        report.set("quoted", False, why)
 
 
 def _rows(report, files):
     """Yield (path of a table or None, row) of the documents that are looked at."""
     form, n_rows = collection.form_of(report.options), 0
     for name, path in files:
-        tabular = form.of(path) in TABULAR
+        tabular = form.of(path) in listing.TABULAR
         for _, row in formats.rows(path, form, name):
             n_rows += 1
             if n_rows > MOST:

@@ -34,6 +34,7 @@ OPTIONS = {
     },
     "separator": {"type": ["string", "null"], "minLength": 1},
     "delimiter": {"type": "string", "pattern": '[^"\\r\\n]'},
+    "quoted": {"type": "boolean"},
     "encoding": encodings.SCHEMA,
     "dates": {"type": ["string", "null"], "enum": [None, *fields.DATES]},
     "kind": {"type": ["string", "null"], "enum": [None, *listing.KINDS]},
@@ -50,7 +51,7 @@ OPTIONS = {
 
 OWN = {role: role for role in ROLES}  # of mail, feeds and texts, whose rows are ours
 SUBJECT = re.compile(r"^Subject:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
-MAY_LACK_IDS = ("mail", "feed")
+MAY_LACK_IDS = ("mail", "feed", "log")
 DIGEST = 16  # bytes of the digest of a row's content
 
 
@@ -65,18 +66,18 @@ def read(sources, options):
         ``columns`` (of tables: names of the columns id, time, text, counts, topics, title, url, vector; null for one
         that is not to be used; a name other than the default has to occur; without a name url and vector are not read;
         text may be a list, whose texts follow one another; ``topics: category`` takes the categories of feeds as well),
-        ``separator`` between the topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV
-        files (default ",", in .tsv files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes
-        that the first does not fit), ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`,
-        whatever the files are called), ``times`` of texts (see `odl.corpora.formats`), ``tokens`` (see
-        `odl.text.tokens`; for texts only), ``clean`` (which of `odl.text.cleaning.CLEANERS` go over the texts
-        first; default none), ``min_words`` (documents with fewer tokens are left out, and listed; default 0),
-        ``duplicates`` (store the shingles of texts, by which `odl.stream.duplicates` tells near-duplicates; default
-        false), ``keep_text`` (characters at the start of each cleaned text that are kept for the passage shown with an
-        item; default 0), ``vectors`` (an encoder of the cleaned texts, see `odl.text.encoder`; default null),
-        ``forgotten`` (digests of ids that are not to be read, `forgotten_as`), ``changed`` (what a row is whose id
-        occurred before with other content: ``keep`` leaves it out, ``new`` makes it a document whose id ends in a
-        digest of its content; default keep).
+        ``quoted`` (of CSV files: whether quotation marks may enclose a field; default true), ``separator`` between the
+        topics of a string (default ";"; null for one topic a string), ``delimiter`` of CSV files (default ",", in .tsv
+        files a tab), ``encoding`` (default utf-8; a list of two: the second for the bytes that the first does not fit),
+        ``dates`` (day-first or month-first), ``kind`` (one of `odl.files.listing.KINDS`, whatever the files are
+        called), ``times`` of texts (see `odl.corpora.formats`), ``tokens`` (see `odl.text.tokens`; for texts only),
+        ``clean`` (which of `odl.text.cleaning.CLEANERS` go over the texts first; default none), ``min_words``
+        (documents with fewer tokens are left out, and listed; default 0), ``duplicates`` (store the shingles of texts,
+        by which `odl.stream.duplicates` tells near-duplicates; default false), ``keep_text`` (characters at the start
+        of each cleaned text that are kept for the passage shown with an item; default 0), ``vectors`` (an encoder of
+        the cleaned texts, see `odl.text.encoder`; default null), ``forgotten`` (digests of ids that are not to be read,
+        `forgotten_as`), ``changed`` (what a row is whose id occurred before with other content: ``keep`` leaves it out,
+        ``new`` makes it a document whose id ends in a digest of its content; default keep).
 
     Returns
     -------
@@ -104,7 +105,8 @@ def form_of(options):
     """Return the `odl.corpora.formats.Form` of options, which are checked."""
     check_options(READER, options, OPTIONS)
     encoding = encodings.check_encoding(options.get("encoding", "utf-8"))
-    return Form(encoding=encoding, **{name: options.get(name) for name in ("kind", "delimiter", "times")})
+    more = {name: options.get(name) for name in ("kind", "delimiter", "times")}
+    return Form(encoding=encoding, quoted=options.get("quoted", True), **more)
 
 
 def columns_of(options):
@@ -213,7 +215,7 @@ class Collection:
     def add_file(self, name, path, form):
         """Append the documents of one file."""
         kind = form.of(path)
-        tabular = kind not in ("mail", "feed", "text")
+        tabular = kind in listing.TABULAR
         columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
         for place, row in joblog.counted(rows(path, form, name), lambda _: f"{len(self.times):,} documents, {name}"):

@@ -21,6 +21,8 @@ from odl.files import listing
 DELIMITERS = ";\t|,"
 TIMES = ("name", "front-matter", "modified")
 DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?(?!\d)")
+STAMP = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)\]?[\s:,-]*")
+QUOTING = {True: csv.QUOTE_MINIMAL, False: csv.QUOTE_NONE}
 FRONT = re.compile(r"\A---\s*\n(.*?\n)(?:---|\.\.\.)\s*(?:\n|\Z)", re.S)
 recorded: dict = {}  # path -> seconds: when a file that is there had its content first, where somebody keeps that
 PAIR = re.compile(r"^([\w-]+):[ \t]*(.*?)[ \t]*$", re.M)
@@ -39,12 +41,15 @@ class Form:
     encoding : odl.corpora.encodings.Encoding
     times : str, optional
         Where the time of a text file is taken from, one of `TIMES`.
+    quoted : bool
+        Of CSV: whether a quotation mark may enclose a field, or is a character like any other.
     """
 
     kind: str | None = None
     delimiter: str | None = None
     encoding: Encoding = UTF8
     times: str | None = None
+    quoted: bool = True
 
     def of(self, path):
         """Return the kind of a file."""
@@ -136,9 +141,11 @@ def _rows(path, form, name):
         file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":
             tab = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
-            yield from _csv_rows(file, path, form.delimiter or tab, encoding)
+            yield from _csv_rows(file, path, form.delimiter or tab, encoding, form.quoted)
         elif kind == "text":
             yield "line 1", _text_row(file, path, name, encoding, form.times)
+        elif kind == "log":
+            yield from _log_rows(file, path, encoding)
         else:
             yield from _json_rows(file, path, encoding)
 
@@ -182,18 +189,33 @@ def _json_rows(file, path, encoding):
         yield place, row
 
 
-def _csv_rows(binary, path, delimiter, encoding):
+def _log_rows(file, path, encoding):
+    """Yield a row for each line; one without a time has that of the line before, if the first line has one."""
+    time, timed = None, None
+    for number, line in enumerate(lines(file, path), start=1):
+        text = encoding.text(line, first=number == 1).strip()
+        if not text:
+            continue
+        stamp = STAMP.match(text)
+        timed = bool(stamp) if timed is None else timed
+        if stamp and timed:
+            time, text = stamp[1].replace(",", "."), text[stamp.end() :] or text
+        yield f"line {number}", {"id": None, "time": time, "text": text, "title": text}
+
+
+def _csv_rows(binary, path, delimiter, encoding, quoted):
     limit = csv.field_size_limit(LONGEST_LINE)  # the default refuses texts of more than 131072 characters
     try:
         with io.TextIOWrapper(binary, encoding=encoding.start(), errors=encoding.errors, newline="") as file:
-            reader = csv.reader(lines(file, path), delimiter=delimiter, strict=True)
+            reader = csv.reader(lines(file, path), delimiter=delimiter, strict=True, quoting=QUOTING[quoted])
             header = None
             while True:
                 place = f"line {reader.line_num + 1}"
                 try:
                     fields = next(reader, None)
                 except csv.Error as error:
-                    raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", "correct it") from error
+                    todo = "correct it, or set options.quoted: false where quotation marks are part of the text"
+                    raise DataError(f"{path} {place} is not CSV ({error})", "quoted fields", todo) from error
                 if fields is None:
                     return
                 if header is None:

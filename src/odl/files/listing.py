@@ -11,8 +11,10 @@ SUFFIXES = {
     "mail": (".mbox", ".eml"),
     "feed": (".rss", ".atom", ".xml"),
     "text": (".txt", ".md"),
+    "log": (".log",),
 }
 KINDS = tuple(SUFFIXES)
+TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns a person names
 FEEDBACK = "feedback.csv", b"what,verdict"  # what `odl mute` writes, which may lie beside documents, and how it begins
 
 

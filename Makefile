@@ -76,10 +76,11 @@ format: .venv/tested
 	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[test,bench]"
 	touch $@
 
-# The documentation site, into build/site; warnings and links to nowhere are errors.
+# The documentation site with two pages to look at, into build/site; warnings and links to nowhere are errors.
 docs: .venv/tested
 	ODL_LIBRARIES=none $(BIN)/pip install --quiet --no-build-isolation --constraint $(CONSTRAINTS) --editable ".[docs]"
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs . build/site
+	$(BIN)/python docs/demo.py build/site/demo
 	$(BIN)/python docs/check_links.py build/site
 	@echo "build/site/docs/index.html"
 

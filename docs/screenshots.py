@@ -14,9 +14,6 @@ import tempfile
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from PIL import Image
-from playwright.sync_api import sync_playwright
-
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = {"width": 1080, "height": 960}
 HEIGHTS = {"default": 960, "newsgroups": 805, "feeds": 790}  # what is shown of the page
@@ -101,6 +98,9 @@ def newsgroups(folder):
 
 def photograph(page, picture, height):
     """Take the upper part of a page."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
     browser = os.environ.get("ODL_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as play:
         opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])

@@ -1,7 +1,10 @@
 """Codes by FISTA against solvers and certificates; atoms and learning by what they must do; the two learners."""
 
+import functools
+
 import numpy as np
 import pytest
+from networked import text
 from reference import hierarchical_value
 from scipy import sparse
 from scipy.optimize import nnls
@@ -14,14 +17,7 @@ from odl.kernels import grams, tree_norm
 from odl.learners import batches
 from odl.prox import treeprox
 
-
-def documents(rng, n=90, m=40, topics=5):
-    """Documents of a few words from overlapping topics, rows of unit l2 norm."""
-    words = [rng.choice(m, 8, replace=False) for _ in range(topics)]
-    counts = np.zeros((n, m))
-    for row in range(n):
-        np.add.at(counts[row], rng.choice(words[row % topics], 12), 1.0)
-    return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))
+documents = functools.partial(text, n=90, m=40, topics=5, own=8, length=12)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import re
 import fuzz_world
 import pandas
 import pytest
+from fuzzing import flips
 
 from odl import cli, config
 from odl.errors import OdlError, StorageError
@@ -46,9 +47,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(world, tmp_path, kind):
     whole, path, rnd = (world / FILES[kind]).read_bytes(), tmp_path / f"0{FILES[kind][-5:]}", random.Random(kind)
     path.write_bytes(whole)
     wanted, refused = values(kind, path), 0
-    for _ in range(100):
-        flipped = bytearray(whole)
-        flipped[rnd.randrange(len(whole))] ^= 1 << rnd.randrange(8)
+    for flipped in flips(whole, rnd):
         path.write_bytes(flipped)
         try:
             assert values(kind, path) == wanted

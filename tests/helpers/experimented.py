@@ -36,6 +36,12 @@ def archive(path, images):
     return path
 
 
+def smooth(rng):
+    """Return two grey images of smooth noise."""
+    noise = rng.normal(size=(2, 60, 50)).cumsum(axis=1).cumsum(axis=2)
+    return [np.uint8(255 * (one - one.min()) / (one.max() - one.min())) for one in noise]
+
+
 def planted(rng, tree, count, noise=0.01):
     """Patches of 36 pixels that use all atoms from a leaf to the root alike, and the dictionary."""
     D = rng.normal(size=(36, tree.n_atoms))

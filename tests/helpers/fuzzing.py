@@ -34,6 +34,14 @@ WORDS += [
 ]
 
 
+def flips(whole, rnd, number=100):
+    """Yield a file's bytes with one bit flipped, so many times."""
+    for _ in range(number):
+        flipped = bytearray(whole)
+        flipped[rnd.randrange(len(whole))] ^= 1 << rnd.randrange(8)
+        yield flipped
+
+
 # --- bytes ---------------------------------------------------------------------------------------
 
 

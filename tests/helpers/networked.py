@@ -31,10 +31,10 @@ def material(name, rng, n_terms=60, n_atoms=9, n_documents=6):
     return model, sparse.csr_array(X.T), sparse.csc_array(A)
 
 
-def text(rng, n=60, m=50):
-    """Documents of unit l2 norm from six overlapping topics."""
-    words = [rng.choice(m, 12, replace=False) for _ in range(6)]
+def text(rng, n=60, m=50, topics=6, own=12, length=15):
+    """Documents of so many words and unit l2 norm, from overlapping topics of `own` words each."""
+    words = [rng.choice(m, own, replace=False) for _ in range(topics)]
     counts = np.zeros((n, m))
     for row in range(n):
-        np.add.at(counts[row], rng.choice(words[row % 6], 15), 1.0)
+        np.add.at(counts[row], rng.choice(words[row % topics], length), 1.0)
     return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))

@@ -162,6 +162,16 @@ def make_study(
     return plan
 
 
+def unevaluated(root):
+    """Write a study of which nothing can be evaluated, with its tables and figures; return the plan."""
+    runs = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2)}
+    plan = make_study(root, seeds=1, steps=1, sizes=(20,), runs=runs)
+    plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
+    study.summarise(plan, root / "tables")
+    figures.write(plan, root / "tables", root / "figures")
+    return plan
+
+
 def shown(base):
     """Return root and plan of a study of two streams with its tables and figures, made once; not to be changed."""
     root = shared(base) / "shown"

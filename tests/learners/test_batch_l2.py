@@ -1,9 +1,11 @@
 """L2-BATCH: the dictionary step against a general solver, the alternation, growth, and the learner over a stream."""
 
+import functools
 import itertools
 
 import numpy as np
 import pytest
+from networked import text
 from scipy import sparse
 from scipy.optimize import minimize
 
@@ -17,14 +19,7 @@ from odl.learners.batch_l2 import fit, update_dictionary
 from odl.learners.sparse_atoms import new_atoms
 from odl.stream import batching, features
 
-
-def documents(rng, n=80, m=40, topics=5):
-    """Documents of a few words from overlapping topics, rows of unit l2 norm."""
-    words = [rng.choice(m, 8, replace=False) for _ in range(topics)]
-    counts = np.zeros((n, m))
-    for row in range(n):
-        np.add.at(counts[row], rng.choice(words[row % topics], 12), 1.0)
-    return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))
+documents = functools.partial(text, n=80, m=40, topics=5, own=8, length=12)
 
 
 def atoms(rng, m=40, k=6):

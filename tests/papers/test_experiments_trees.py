@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from experimented import TREES, archive, planted, settings_of
+from experimented import TREES, archive, planted, settings_of, smooth
 from scipy import sparse
 
 from odl import trees
@@ -21,10 +21,7 @@ from odl.papers.reconstruction import branched
 @pytest.fixture
 def images(rng, tmp_path):
     """Two images of smooth noise."""
-    found = []
-    for _ in range(2):
-        noise = rng.normal(size=(60, 50)).cumsum(axis=0).cumsum(axis=1)
-        found.append(np.uint8(255 * (noise - noise.min()) / (noise.max() - noise.min())))
+    found = smooth(rng)
     return archive(tmp_path / "images.tar.gz", found), found
 
 

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from experimented import TREES, archive, planted, settings_of
+from experimented import TREES, archive, planted, settings_of, smooth
 
 from odl import cli
 from odl.errors import ConfigError, DataError
@@ -17,11 +17,7 @@ from odl.papers.reconstruction import branched
 @pytest.fixture
 def images(rng, tmp_path):
     """Two images of smooth noise, in an archive."""
-    found = []
-    for _ in range(2):
-        noise = rng.normal(size=(60, 50)).cumsum(axis=0).cumsum(axis=1)
-        found.append(np.uint8(255 * (noise - noise.min()) / (noise.max() - noise.min())))
-    return archive(tmp_path / "images.tar.gz", found)
+    return archive(tmp_path / "images.tar.gz", smooth(rng))
 
 
 class TestScale:

@@ -211,11 +211,7 @@ def test_settings_choose_runs_and_detail(made):
 
 
 def test_a_stream_without_novel_documents_gets_notes(tmp_path):
-    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2)}
-    plan = studies.make_study(tmp_path, seeds=1, steps=1, sizes=(20,), runs=one)
-    plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
-    study.summarise(plan, tmp_path / "tables")
-    figures.write(plan, tmp_path / "tables", tmp_path / "figures")
+    studies.unevaluated(tmp_path)
     held = read_json(tmp_path / "figures" / "wires-figures.json")
     assert held["topics"]["drawn"] and not any(
         held[name]["drawn"] for name in ("auc", "novel", "roc", "scores", "costs")

@@ -156,11 +156,7 @@ def test_main_table_for_the_terminal(made):
 
 
 def test_report_of_a_stream_without_evaluation(tmp_path):
-    one = {"da": ("dual_averaging", {"gamma": 4.0}, 0.2)}
-    plan = studies.make_study(tmp_path, seeds=1, steps=1, sizes=(20,), runs=one)
-    plan = [entry for entry in plan if entry["algorithm"] != "baseline"]
-    study.summarise(plan, tmp_path / "tables")
-    figures.write(plan, tmp_path / "tables", tmp_path / "figures")
+    plan = studies.unevaluated(tmp_path)
     studypage.write(
         tmp_path / "r.html", studypage.Streams(plan, tmp_path / "tables", tmp_path / "figures"), title="empty"
     )

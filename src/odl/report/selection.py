@@ -26,7 +26,7 @@ class Selection:
     Parameters
     ----------
     plan : list of dict
-    found : dict
+    tables : dict
         Tables as `odl.evaluation.study.read_tables` returns them.
     corpus : str
     settings : dict, optional
@@ -35,10 +35,10 @@ class Selection:
         these runs); ``topics``: "all" or "dominant".
     """
 
-    def __init__(self, plan, found, corpus, settings=None):
+    def __init__(self, plan, tables, corpus, settings=None):
         self.settings = dict(settings or {})
         self.corpus, self.plan = corpus, [entry for entry in plan if entry["corpus"] == corpus]
-        self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in found.items()}
+        self.tables = {name: [row for row in rows if row["corpus"] == corpus] for name, rows in tables.items()}
         asked = {name: self.settings.get(name) for name in ("run", "runs", "k", "seed")}
         self.shown = choose_shown(self.plan, self.tables["summary"], corpus, asked)
         self.runs = self._runs()
@@ -52,8 +52,8 @@ class Selection:
         asked = [run for run in self.settings.get("runs") or () if run in sizes]
         if asked:
             return asked
-        most = max(len(found) for found in sizes.values())
-        runs = [run for run, found in sizes.items() if len(found) == most]
+        most = max(len(of_run) for of_run in sizes.values())
+        runs = [run for run, of_run in sizes.items() if len(of_run) == most]
         best = [self.shown["run"], *(run for run in runs if run != self.shown["run"])][:MOST_RUNS]
         return [run for run in sizes if run in best]
 
@@ -86,8 +86,10 @@ class Selection:
 
     def baselines(self):
         """The plan's entry of the baselines for the shown seed, or for seed 0 where seeds share batches."""
-        found = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
-        return next((entry for entry in found if entry["seed"] == self.shown["seed"]), found[0] if found else None)
+        entries = [entry for entry in self.plan if entry["algorithm"] == BASELINE]
+        return next(
+            (entry for entry in entries if entry["seed"] == self.shown["seed"]), entries[0] if entries else None
+        )
 
     def batch(self, entry, t):
         """Read one score file, once."""
@@ -119,7 +121,7 @@ def thin(values, most):
     return [values[i] for i in np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
 
 
-def topic_strip(chosen, most=10):
+def topic_strip(selection, most=10):
     """Words of the most used atoms at the first, middle and last timestep, and their use over time.
 
     Returns
@@ -131,8 +133,8 @@ def topic_strip(chosen, most=10):
     shown_steps : list of int
     atoms : ndarray of int
     """
-    steps = list(chosen.shown["timesteps"])
-    batches = [chosen.batch(chosen.shown, t) for t in steps]
+    steps = list(selection.shown["timesteps"])
+    batches = [selection.batch(selection.shown, t) for t in steps]
     use = np.zeros((max(len(batch.use) for batch in batches), len(steps)))
     for column, batch in enumerate(batches):
         use[: len(batch.use), column] = batch.use
@@ -141,5 +143,5 @@ def topic_strip(chosen, most=10):
     atoms = atoms[share[atoms].sum(axis=1) > 0]
     shown_steps = thin(steps, 3)
     shown = [batches[steps.index(t)].atoms for t in shown_steps]
-    words = [[held[atom][0] if atom < len(held) else "" for held in shown] for atom in atoms]
+    words = [[of_step[atom][0] if atom < len(of_step) else "" for of_step in shown] for atom in atoms]
     return share[atoms], steps, words, shown_steps, atoms

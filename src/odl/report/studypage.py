@@ -68,36 +68,32 @@ def _average(row):
     return "" if row is None else mean_sd(row["average_mean"], row["average_sd"]) or "-"
 
 
-def _picture(chosen, streams, name, found):
-    if not found["drawn"]:
-        return page.element("p", found["caption"], class_="note")
-    stem = os.path.join(streams.figures, f"{chosen.corpus}-{name}")
-    return page.macros("page.jinja").picture(stem, found["caption"], found["alt"])
+def _picture(selection, streams, name, entry):
+    """What stands in the place of a figure: itself, or why there is none."""
+    if not entry["drawn"]:
+        return page.element("p", entry["caption"], class_="note")
+    stem = os.path.join(streams.figures, f"{selection.corpus}-{name}")
+    return page.macros("page.jinja").picture(stem, entry["caption"], entry["alt"])
 
 
-def _corpus(chosen, streams):
+def _corpus(selection, streams):
     """Sections that have anything in them: a key and a title each, then its tables and pictures in their places."""
-    tables = page.macros("studysections.jinja", facts=studysections)
-    placed = {
-        title: [(place, getattr(tables, name)(chosen)) for place, name in enumerate(names, start=1)]
-        for title, names in TABLES.items()
-    }
-    for title, shows in streams.sections.items():
-        placed[title] += [(len(placed[title]) + 1, show(chosen)) for show in shows]
-    drawn = read_json(os.path.join(streams.figures, f"{chosen.corpus}-figures.json"))
-    for name, found in drawn.items():
-        title, place = found["place"]
-        placed.setdefault(title, []).append((place, _picture(chosen, streams, name, found)))
-    return [
-        (f"{chosen.corpus}-{title.lower().replace(' ', '-')}", title, [content for _, content in found])
-        for title, found in ((title, sorted(found, key=itemgetter(0))) for title, found in placed.items())
-        if any(content.strip() for _, content in found)
-    ]
+    tables, sections = page.macros("studysections.jinja", facts=studysections), {}
+    for title, names in TABLES.items():
+        shows = [*(getattr(tables, name) for name in names), *streams.sections.get(title, ())]
+        sections[title] = [(place, show(selection)) for place, show in enumerate(shows, start=1)]
+    for name, entry in read_json(os.path.join(streams.figures, f"{selection.corpus}-figures.json")).items():
+        title, place = entry["place"]
+        sections.setdefault(title, []).append((place, _picture(selection, streams, name, entry)))
+    for title, placed in sections.items():
+        contents = [content for _, content in sorted(placed, key=itemgetter(0))]
+        if any(content.strip() for content in contents):
+            yield f"{selection.corpus}-{title.lower().replace(' ', '-')}", title, contents
 
 
-def verdict(chosen):
+def verdict(selection):
     """Say in a sentence or two how the best learner compares with the best baseline."""
-    text = page.macros("studysections.jinja", facts=studysections).verdict(chosen)
+    text = page.macros("studysections.jinja", facts=studysections).verdict(selection)
     return page.Markup(" ".join(text.split(None)))
 
 
@@ -127,8 +123,8 @@ class Streams:
         """The selection and the sections of each corpus of the plan."""
         plan, tables = load_plan(self.plan), study.read_tables(self.tables)
         for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
-            chosen = Selection(plan, tables, corpus, self.settings)
-            yield chosen, _corpus(chosen, self)
+            selection = Selection(plan, tables, corpus, self.settings)
+            yield selection, list(_corpus(selection, self))
 
 
 def write(path, streams=None, *, title, config=None, experiments=()):

@@ -56,27 +56,27 @@ def averages(rows, best):
     ]
 
 
-def paired(chosen, name):
+def paired(selection, name):
     """Paired difference of the shown run and a baseline over all evaluated documents of the shown seed."""
-    base, ours, others, labels = chosen.baselines(), [], [], []
-    for t in chosen.shown["timesteps"]:
+    base, ours, others, labels = selection.baselines(), [], [], []
+    for t in selection.shown["timesteps"]:
         if t > 0:
-            batch, beside = chosen.batch(chosen.shown, t), chosen.batch(base, t)
+            batch, beside = selection.batch(selection.shown, t), selection.batch(base, t)
             if batch.ids != beside.ids:  # baselines of another seed only
                 return UNDEFINED
-            ours.append(batch.scores[chosen.shown["run"]])
+            ours.append(batch.scores[selection.shown["run"]])
             others.append(beside.scores[without_window(name)])
-            labels.append(chosen.labels(batch))
+            labels.append(selection.labels(batch))
     if not ours:
         return UNDEFINED
     return metrics.auc_difference(*(np.concatenate(part) for part in (ours, others, labels)), replicates=500)
 
 
-def stream(chosen):
+def stream(selection):
     """Seeds, batches, documents, novel documents and listed timesteps of the stream."""
-    novel, steps = chosen.tables["novel"], sorted({len(entry["timesteps"]) for entry in chosen.plan})
+    novel, steps = selection.tables["novel"], sorted({len(entry["timesteps"]) for entry in selection.plan})
     return {
-        "seeds": sorted({entry["seed"] for entry in chosen.plan}),
+        "seeds": sorted({entry["seed"] for entry in selection.plan}),
         "batches": " to ".join(map(str, dict.fromkeys([steps[0], steps[-1]]))),
         "documents": sum(row["documents"] for row in novel),
         "novel": sum(row["novel_mean"] for row in novel),
@@ -84,26 +84,26 @@ def stream(chosen):
     }
 
 
-def runs(chosen):
+def runs(selection):
     """Name, algorithm, sizes and parameters of every run."""
     rows = {}
-    for entry in chosen.plan:
+    for entry in selection.plan:
         if entry["algorithm"] != BASELINE:
             row = rows.setdefault(entry["run"], (entry["algorithm"], {}, parameters_text(entry["parameters"])))
             row[1][str(entry["k"])] = None
     return [(run, algorithm, ", ".join(sizes), text) for run, (algorithm, sizes, text) in rows.items()]
 
 
-def by_timestep(chosen):
+def by_timestep(selection):
     """Names of runs and baselines, and cells of every batch: its documents, and the AUC of these."""
-    sizes, drawn = chosen.sizes(), references(row["run"] for row in chosen.tables["timesteps"])
+    sizes, drawn = selection.sizes(), references(row["run"] for row in selection.tables["timesteps"])
     values = {
         (row["run"], row["t"]): mean_sd(row["auc_mean"], row["auc_sd"])
-        for row in chosen.tables["timesteps"]
+        for row in selection.tables["timesteps"]
         if row["run"] in drawn or sizes.get(row["run"]) == row["k"]
     }
     rows = []
-    for row in chosen.tables["novel"]:
+    for row in selection.tables["novel"]:
         dates = " to ".join(dict.fromkeys([row["first_time"][:10], row["last_time"][:10]]))
         counts = [number(row[name], ".4g") for name in ("documents", "novel_mean", "known", "unlabelled", "empty")]
         texts = [values.get((run, row["t"]), "") for run in [*sizes, *drawn]]
@@ -115,26 +115,26 @@ def _sized(sizes):
     return [f"{run}, k\u00a0=\u00a0{k}" for run, k in sizes.items()]
 
 
-def by_batch(chosen):
+def by_batch(selection):
     """Rows of the AUC of the shown run, where it has one."""
-    rows = read_table(os.path.join(chosen.shown["folder"], "auc.tsv"))
+    rows = read_table(os.path.join(selection.shown["folder"], "auc.tsv"))
     return [row for row in rows if row["auc"] == row["auc"]]
 
 
-def ties(chosen):
+def ties(selection):
     """Shares of documents without a code and of tied scores, and how many documents have no known term."""
-    batches = [chosen.batch(chosen.shown, t) for t in chosen.shown["timesteps"] if t > 0]
-    scores = np.concatenate([batch.scores[chosen.shown["run"]] for batch in batches]) if batches else np.ones(1)
+    batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
+    scores = np.concatenate([batch.scores[selection.shown["run"]] for batch in batches]) if batches else np.ones(1)
     counts = np.unique(scores, return_counts=True)[1]
     uncoded = sum(batch.uncoded * len(batch.ids) for batch in batches) / len(scores)
     return uncoded, counts[counts > 1].sum() / len(scores), sum(int(batch.empty.sum()) for batch in batches)
 
 
-def top(chosen):
+def top(selection):
     """The most novel documents of every timestep with their unexplained words, and how many are novel."""
-    for t in thin([t for t in chosen.shown["timesteps"] if t > 0], MOST_STEPS):
-        batch = chosen.batch(chosen.shown, t)
-        labels, score = chosen.labels(batch), batch.scores[chosen.shown["run"]]
+    for t in thin([t for t in selection.shown["timesteps"] if t > 0], MOST_STEPS):
+        batch = selection.batch(selection.shown, t)
+        labels, score = selection.labels(batch), batch.scores[selection.shown["run"]]
         rows = [
             (score[row], int(labels[row]), batch.titles[row] or batch.ids[row], batch.topics[row], _shares(words))
             for row, words in batch.top
@@ -151,9 +151,9 @@ def _shares(text):
     return ", ".join(f"{word}\u00a0{percent(float(share))}" for word, share in parts)
 
 
-def topics(chosen):
+def topics(selection):
     """Names of timesteps, and cells of the most used atoms: number, use, top words at these, how many of them stay."""
-    use, _, words, steps, atoms = topic_strip(chosen, most=40)
+    use, _, words, steps, atoms = topic_strip(selection, most=40)
     rows = []
     for position, atom in enumerate(atoms):
         first, last = set(words[position][0].split()), set(words[position][-1].split())
@@ -161,25 +161,25 @@ def topics(chosen):
     return [f"after timestep {t}" for t in steps], rows
 
 
-def topic_tree(chosen):
+def topic_tree(selection):
     """Name, picture and list of the tree of a hierarchical run after the last timestep; None without such a run."""
-    entries = [entry for entry in chosen.plan if entry["algorithm"] == "hierarchical"]
-    entries = [entry for entry in entries if entry["seed"] == chosen.shown["seed"]]
+    entries = [entry for entry in selection.plan if entry["algorithm"] == "hierarchical"]
+    entries = [entry for entry in entries if entry["seed"] == selection.shown["seed"]]
     if not entries:
         return None
-    entry = chosen.shown if chosen.shown in entries else entries[0]
+    entry = selection.shown if selection.shown in entries else entries[0]
     tree = trees.parse(entry["parameters"].get("tree", "binary"), entry["k"])
-    batch = chosen.batch(entry, entry["timesteps"][-1])
+    batch = selection.batch(entry, entry["timesteps"][-1])
     words, use = [atom[0].split() for atom in batch.atoms], [atom[2] for atom in batch.atoms]
     name = f"{entry['run']}, k = {entry['k']}, seed {entry['seed']}, after timestep {entry['timesteps'][-1]}"
     drawing = topictree.svg(tree, words, use=use, title=f"Tree of topics: {name}")
     return name, drawing, topictree.nested_list(tree, words, use=use)
 
 
-def costs(chosen):
+def costs(selection):
     """Names of columns, and cells of every timestep: CPU seconds of each shown run, and how many times the least."""
-    sizes, seconds, rows = chosen.sizes(), {}, []
-    for row in chosen.tables["costs"]:
+    sizes, seconds, rows = selection.sizes(), {}, []
+    for row in selection.tables["costs"]:
         if sizes.get(row["run"]) == row["k"]:
             seconds.setdefault(row["t"], {})[row["run"]] = row["score_cpu_s"] + row["learn_cpu_s"]
     for t, spent in seconds.items():

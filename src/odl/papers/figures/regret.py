@@ -10,13 +10,13 @@ PLACE = ("Regret", 0.1)
 NEEDS = "regret"
 
 
-def draw(chosen):
+def draw(selection):
     import pandas  # slow to import: drawn in few studies
 
-    frame = pandas.DataFrame(chosen.tables["regret"], columns=list(regrettables.OVER_SEEDS))
+    frame = pandas.DataFrame(selection.tables["regret"], columns=list(regrettables.OVER_SEEDS))
     if frame.empty:
         return absent("The regret of no run was measured.")
-    nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - chosen.shown["k"])))
+    nearest = frame.groupby("run")["k"].transform(lambda sizes: min(sizes, key=lambda k: abs(k - selection.shown["k"])))
     frame = frame[frame["k"] == nearest]
     return Picture(regret(frame), *words(frame))
 

@@ -4,7 +4,7 @@ A module is a figure, under the name of its file, if it has
 
     PLACE : (str, float)        section of the page, and where in it: its tables stand at 1, 2, ..., so 1.5 is between
                                 the first two; a section that the page does not have comes last
-    draw(chosen) -> Picture     from a `odl.report.selection.Selection`; `absent(reason)` where there is nothing to draw
+    draw(selection) -> Picture  from a `odl.report.selection.Selection`; `absent(reason)` where there is nothing to draw
     NEEDS : str                 a table that only some studies have; without it the figure is of every study
 
 A picture is written as PNG and SVG under ``{corpus}-{name}``; ``{corpus}-figures.json`` holds its place, its caption,
@@ -56,9 +56,9 @@ def absent(reason):
     return Picture(plots.note(reason), reason, reason, drawn=False)
 
 
-def draw(name, chosen):
+def draw(name, selection):
     """Draw one of `modules` for a `odl.report.selection.Selection`."""
-    return modules()[name].draw(chosen)
+    return modules()[name].draw(selection)
 
 
 def write(plan, tables_folder, output_folder, settings=None, regret=None):
@@ -78,16 +78,16 @@ def write(plan, tables_folder, output_folder, settings=None, regret=None):
     regret : path-like, optional
         What `odl.papers.regrettables.gather_regret` wrote; its picture is drawn as well.
     """
-    plan, found = load_plan(plan), study.read_tables(tables_folder)
+    plan, tables = load_plan(plan), study.read_tables(tables_folder)
     if regret:
-        found = {**found, "regret": read_table(regret)}
+        tables = {**tables, "regret": read_table(regret)}
     for corpus in dict.fromkeys(entry["corpus"] for entry in plan):
-        chosen, held = Selection(plan, found, corpus, settings), {}
+        selection, pictures = Selection(plan, tables, corpus, settings), {}
         for name, module in modules().items():
-            if needed_by(name) not in (None, *found):
+            if needed_by(name) not in (None, *tables):
                 continue
-            picture = draw(name, chosen)
+            picture = draw(name, selection)
             plots.save(picture.figure, os.path.join(output_folder, f"{corpus}-{name}"))
             place = list(module.PLACE)
-            held[name] = {"place": place, "caption": picture.caption, "alt": picture.alt, "drawn": picture.drawn}
-        write_json(os.path.join(output_folder, f"{corpus}-figures.json"), held)
+            pictures[name] = {"place": place, "caption": picture.caption, "alt": picture.alt, "drawn": picture.drawn}
+        write_json(os.path.join(output_folder, f"{corpus}-figures.json"), pictures)

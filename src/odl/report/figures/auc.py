@@ -24,13 +24,13 @@ from odl.report.selection import references
 PLACE = ("Result", 1.1)
 
 
-def draw(chosen):
-    if not any(row["run"] in chosen.runs for row in chosen.rows("averages", "average")):
+def draw(selection):
+    if not any(row["run"] in selection.runs for row in selection.rows("averages", "average")):
         return absent("No timestep has enough novel and known documents for an average AUC.")
-    frame = chosen.frame("averages")
-    frame = frame[frame["run"].isin(chosen.runs)].dropna(subset=["average"])
-    frame = chosen.in_order(frame, "k", "seed")
-    references = _references(chosen)
+    frame = selection.frame("averages")
+    frame = frame[frame["run"].isin(selection.runs)].dropna(subset=["average"])
+    frame = selection.in_order(frame, "k", "seed")
+    references = _references(selection)
     best = frame.groupby(["run", "k"])["average"].mean()
     (run, k), n_seeds = best.idxmax(), frame["seed"].nunique()
     several = frame["k"].nunique() > 1
@@ -38,20 +38,20 @@ def draw(chosen):
         f"Average AUC {'against the number of atoms k' if several else 'of every run'}, "
         + (f"mean and standard deviation over {n_seeds} seeds" if n_seeds > 1 else "one seed")
         + ". Grey: baselines that need no dictionary"
-        + (", and published values of batches of 1000 (as recalled)." if chosen.tables["published"] else ".")
+        + (", and published values of batches of 1000 (as recalled)." if selection.tables["published"] else ".")
     )
-    alt = f"Average AUC of {', '.join(chosen.runs)}. Best: {run} with k = {k:g}, {best.max():.3f}. " + "; ".join(
+    alt = f"Average AUC of {', '.join(selection.runs)}. Best: {run} with k = {k:g}, {best.max():.3f}. " + "; ".join(
         f"{name} {value:.3f}" for name, value in references
     )
     return Picture(against_k(frame, references), caption, alt)
 
 
-def _references(chosen):
-    summary = chosen.frame("summary")
+def _references(selection):
+    summary = selection.frame("summary")
     values = summary[summary["algorithm"] == BASELINE].set_index("run")["average_mean"]
-    found = [(name, float(values[name])) for name in references(values.index) if not np.isnan(values[name])]
-    known = [row for row in chosen.tables["published"] if not row["run"].startswith("L2")]
-    return found + [(f"{row['run']}, published", row["average"]) for row in known]
+    lines = [(name, float(values[name])) for name in references(values.index) if not np.isnan(values[name])]
+    known = [row for row in selection.tables["published"] if not row["run"].startswith("L2")]
+    return lines + [(f"{row['run']}, published", row["average"]) for row in known]
 
 
 @styled

@@ -9,13 +9,13 @@ from odl.report.plots import despine, look_of, new_figure, scale_from_zero, styl
 PLACE = ("Time and memory", 0.2)
 
 
-def draw(chosen):
-    sizes = chosen.sizes()
-    rows = [row for row in chosen.rows("costs", "score_cpu_s", "learn_cpu_s") if row["k"] == sizes.get(row["run"])]
+def draw(selection):
+    sizes = selection.sizes()
+    rows = [row for row in selection.rows("costs", "score_cpu_s", "learn_cpu_s") if row["k"] == sizes.get(row["run"])]
     if not rows:
         return absent("No timings were recorded.")
     lines = {}
-    for row in chosen.by_run(rows, "t"):
+    for row in selection.by_run(rows, "t"):
         steps, seconds = lines.setdefault(f"{row['run']}, k = {sizes[row['run']]}", ([], []))
         steps.append(row["t"])
         seconds.append(row["score_cpu_s"] + row["learn_cpu_s"])

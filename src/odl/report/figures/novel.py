@@ -9,13 +9,13 @@ from odl.report.plots import COLOURS, GREY, INK, PALE, despine, new_figure, styl
 PLACE = ("Timesteps", 0.1)
 
 
-def draw(chosen):
-    rows = chosen.rows("novel")
+def draw(selection):
+    rows = selection.rows("novel")
     if not rows:
         return absent("The stream has one batch only, which is not evaluated.")
     if np.nansum([[row["novel_mean"], row["known"]] for row in rows]) == 0:
         return absent("No document has a topic: there is nothing to evaluate.")
-    frame = chosen.frame("novel")
+    frame = selection.frame("novel")
     caption = (
         "Novel documents in every batch, that is documents of topics that no earlier batch has: mean and range over "
         "seeds. Dark: timesteps in the average AUC."

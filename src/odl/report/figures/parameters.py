@@ -1,6 +1,7 @@
 """Average AUC against one parameter of each algorithm, all else equal."""
 
 import json
+from operator import itemgetter
 
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
@@ -10,12 +11,12 @@ PLACE = ("Result", 1.2)
 NONE = "No parameter was swept: no two runs differ in the value of one parameter only."
 
 
-def draw(chosen):
-    if all(row["algorithm"] == BASELINE for row in chosen.rows("averages", "average")):
+def draw(selection):
+    if all(row["algorithm"] == BASELINE for row in selection.rows("averages", "average")):
         return absent(NONE)
-    averages = chosen.frame("averages")
+    averages = selection.frame("averages")
     averages = averages[averages["algorithm"] != BASELINE].dropna(subset=["average"])
-    sweeps = find_sweeps(averages, chosen.shown["k"]) if len(averages) else []
+    sweeps = find_sweeps(averages, selection.shown["k"]) if len(averages) else []
     if not sweeps:
         return absent(NONE)
     panels = [
@@ -52,21 +53,17 @@ def find_sweeps(averages, prefer=None):
         flat = _flat(json.loads(row["parameters"]))
         for name, value in flat.items():
             if isinstance(value, int | float) and not isinstance(value, bool):
-                others = json.dumps({key: held for key, held in flat.items() if key != name}, sort_keys=True)
+                others = json.dumps({key: setting for key, setting in flat.items() if key != name}, sort_keys=True)
                 key = {"parameter": name, "value": float(value), "others": others}
                 rows.append({**{column: row[column] for column in ("algorithm", "k", "seed", "average")}, **key})
-    found = {}
+    sweeps = {}
     if not rows:
         return []
     for (algorithm, k, name, _), part in pandas.DataFrame(rows).groupby(["algorithm", "k", "parameter", "others"]):
         rank = (part["value"].nunique(), k == prefer)
-        if rank[0] > 1 and rank > found.get((algorithm, name), ((0, False),))[0]:
-            found[algorithm, name] = (rank, k, part[["value", "seed", "average"]])
-    return [(algorithm, k, name, found[algorithm, name][2]) for algorithm, name, k in _swept(found)]
-
-
-def _swept(found):
-    return sorted((algorithm, name, k) for (algorithm, name), (_, k, _) in found.items())
+        if rank[0] > 1 and rank > sweeps.get((algorithm, name), ((0, False),))[0]:
+            sweeps[algorithm, name] = (rank, k, part[["value", "seed", "average"]])
+    return [(algorithm, k, name, part) for (algorithm, name), (_, k, part) in sorted(sweeps.items(), key=itemgetter(0))]
 
 
 def _flat(parameters, prefix=""):

@@ -10,34 +10,34 @@ PLACE = ("Timesteps", 2.1)
 MOST_PANELS = 9
 
 
-def draw(chosen):
-    panels, listed = [], thin(chosen.listed(), MOST_PANELS)
-    base = chosen.baselines()
+def draw(selection):
+    panels, listed = [], thin(selection.listed(), MOST_PANELS)
+    base = selection.baselines()
     for t in listed:
         curves = []
-        for run in _different(chosen, 3):
-            batch = chosen.batch(chosen.entry(run), t)
-            curves.append(_curve(run, batch.scores[run], chosen.labels(batch), False))
+        for run in _different(selection, 3):
+            batch = selection.batch(selection.entry(run), t)
+            curves.append(_curve(run, batch.scores[run], selection.labels(batch), False))
         if base:
-            held = chosen.batch(base, t)
-            name = named(REFERENCES[0], held.window)
-            curves.append(_curve(name, held.scores[REFERENCES[0]], chosen.labels(held), True))
-        panels.append((f"t = {t} ({int((chosen.labels(batch) == 1).sum())} novel)", curves))
+            baseline = selection.batch(base, t)
+            name = named(REFERENCES[0], baseline.window)
+            curves.append(_curve(name, baseline.scores[REFERENCES[0]], selection.labels(baseline), True))
+        panels.append((f"t = {t} ({int((selection.labels(batch) == 1).sum())} novel)", curves))
     if not panels:
         return absent("No timestep has both novel and known documents.")
-    caption = f"ROC curves with their AUC, seed {chosen.shown['seed']}" + (
-        f"; {len(panels)} of {len(chosen.listed())} timesteps." if len(listed) < len(chosen.listed()) else "."
+    caption = f"ROC curves with their AUC, seed {selection.shown['seed']}" + (
+        f"; {len(panels)} of {len(selection.listed())} timesteps." if len(listed) < len(selection.listed()) else "."
     )
     alt = "; ".join(f"{title}: " + ", ".join(f"{c[0]} {c[3]:.2f}" for c in curves) for title, curves in panels)
     return Picture(curves_by_timestep(panels), caption, "ROC curves. " + alt)
 
 
-def _different(chosen, most):
+def _different(selection, most):
     """The shown run and some others, those of other algorithms first, in the order of the plan."""
-    algorithms = {entry["run"]: entry["algorithm"] for entry in chosen.plan}
-    picked = [chosen.shown["run"]]
+    algorithms = {entry["run"]: entry["algorithm"] for entry in selection.plan}
+    picked = [selection.shown["run"]]
     for fresh in (True, False):
-        for run in chosen.runs:
+        for run in selection.runs:
             used = {algorithms[name] for name in picked}
             if run not in picked and len(picked) < most and (not fresh or algorithms[run] not in used):
                 picked.append(run)

@@ -9,17 +9,17 @@ from odl.report.plots import COLOURS, PALE, despine, new_figure, styled
 PLACE = ("Scores", 0.1)
 
 
-def draw(chosen):
-    batches = [chosen.batch(chosen.shown, t) for t in chosen.shown["timesteps"] if t > 0]
+def draw(selection):
+    batches = [selection.batch(selection.shown, t) for t in selection.shown["timesteps"] if t > 0]
     if not batches:
         return absent("The stream has one batch only, which is not evaluated.")
-    score = np.concatenate([batch.scores[chosen.shown["run"]] for batch in batches])
-    labels = np.concatenate([chosen.labels(batch) for batch in batches])
+    score = np.concatenate([batch.scores[selection.shown["run"]] for batch in batches])
+    labels = np.concatenate([selection.labels(batch) for batch in batches])
     starts = np.cumsum([0] + [len(batch.ids) for batch in batches[:-1]])
     ticks = [f"t = {batch.t}\n{averages.iso(batch.times.min())[:10]}" for batch in batches]
     caption = (
-        f"Novelty score of every document ({chosen.name()}). Documents that no atom helps to explain score exactly 1 "
-        f"and tie: {100 * np.mean(score == 1):.1f} % of all."
+        f"Novelty score of every document ({selection.name()}). Documents that no atom helps to explain score exactly "
+        f"1 and tie: {100 * np.mean(score == 1):.1f} % of all."
     )
     low = lower_limit(score, labels)
     below = int((score < low).sum())
@@ -70,10 +70,10 @@ def scores_over_time(scores, labels, starts, ticks):
         (1, "truly novel", {"color": COLOURS[1], "marker": "x", "s": size * 3 + 8, "linewidth": 1.0}),
     )
     for label, name, style in styles:
-        chosen = labels == label
-        if chosen.any():
-            text = f"{name} ({chosen.sum()})"
-            axis.scatter(position[chosen], scores[chosen], label=text, rasterized=True, zorder=2 + label, **style)
+        of_label = labels == label
+        if of_label.any():
+            text = f"{name} ({of_label.sum()})"
+            axis.scatter(position[of_label], scores[of_label], label=text, rasterized=True, zorder=2 + label, **style)
     thin = max(1, -(-len(starts) // 10))
     axis.set_xticks(np.asarray(starts)[::thin], list(ticks)[::thin], ha="left", fontsize=8.5)
     axis.set(xlabel="documents in the order of the stream, by batch", ylabel="novelty score")

@@ -8,11 +8,11 @@ from odl.report.plots import despine, look_of, new_figure, sizes_below, styled
 PLACE = ("Time and memory", 0.1)
 
 
-def draw(chosen):
-    rows = [row for row in chosen.rows("timing", "score_cpu_s", "learn_cpu_s") if row["run"] in chosen.runs]
+def draw(selection):
+    rows = [row for row in selection.rows("timing", "score_cpu_s", "learn_cpu_s") if row["run"] in selection.runs]
     if not rows:
         return absent("No timings were recorded.")
-    rows = chosen.by_run(rows, "k")
+    rows = selection.by_run(rows, "k")
     total = [row["score_cpu_s"] + row["learn_cpu_s"] for row in rows]
     caption = "CPU seconds per timestep against the number of atoms, without start-up: mean over timesteps and seeds."
     alt = f"CPU seconds per timestep to score and to learn, {min(total):.3g} to {max(total):.3g} s in all."

@@ -10,17 +10,17 @@ from odl.report.selection import references
 PLACE = ("Timesteps", 0.2)
 
 
-def draw(chosen):
-    if not chosen.rows("timesteps", "auc_mean"):
+def draw(selection):
+    if not selection.rows("timesteps", "auc_mean"):
         return absent("No timestep has both novel and known documents.")
-    frame = chosen.frame("timesteps")
-    sizes = chosen.sizes()
+    frame = selection.frame("timesteps")
+    sizes = selection.sizes()
     drawn = references(frame["run"])
     keep = [run in drawn or sizes.get(run) == k for run, k in zip(frame["run"], frame["k"], strict=True)]
     frame = frame[np.array(keep, dtype=bool)].dropna(subset=["auc_mean"])
     if frame.empty:
         return absent("No timestep has both novel and known documents.")
-    frame = chosen.in_order(frame, "t", runs=[*chosen.runs, *drawn])
+    frame = selection.in_order(frame, "t", runs=[*selection.runs, *drawn])
     names = {run: f"{run}, k = {k}" for run, k in sizes.items()}
     frame = frame.assign(run=frame["run"].replace(names))
     caption = (

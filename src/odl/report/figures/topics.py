@@ -13,13 +13,13 @@ from odl.report.selection import topic_strip
 PLACE = ("Topics", 0.1)
 
 
-def draw(chosen):
-    use, steps, words, shown_steps, atoms = topic_strip(chosen)
+def draw(selection):
+    use, steps, words, shown_steps, atoms = topic_strip(selection)
     if not len(atoms):
         return absent("No atom is used by any document.")
     caption = (
-        f"The {len(atoms)} most used atoms of {chosen.shown['k']} ({chosen.name()}): their share of the codes at every "
-        "timestep, and their top words as they change."
+        f"The {len(atoms)} most used atoms of {selection.shown['k']} ({selection.name()}): their share of the codes at "
+        "every timestep, and their top words as they change."
     )
     alt = "Top words of the most used atoms: " + "; ".join(row[-1] or "(empty)" for row in words)
     return Picture(use_and_words(use, steps, words, shown_steps), caption, alt)

@@ -6,18 +6,18 @@ from odl.report.plots import INK, despine, look_of, new_figure, scale_from_zero,
 PLACE = ("Time and memory", 0.3)
 
 
-def draw(chosen):
+def draw(selection):
     nothing = absent("Nothing to compare: no run has both an average AUC and timings.")
-    if not chosen.rows("summary", "average_mean"):
+    if not selection.rows("summary", "average_mean"):
         return nothing
-    quality = chosen.frame("summary").dropna(subset=["average_mean"])
-    costs = chosen.frame("costs")
+    quality = selection.frame("summary").dropna(subset=["average_mean"])
+    costs = selection.frame("costs")
     costs = costs.assign(cpu_s=costs["score_cpu_s"] + costs["learn_cpu_s"]).dropna(subset=["cpu_s"])
     totals = costs.groupby(["run", "k"], as_index=False)["cpu_s"].sum()
-    frame = quality[quality["run"].isin(chosen.runs)].merge(totals, on=["run", "k"])
+    frame = quality[quality["run"].isin(selection.runs)].merge(totals, on=["run", "k"])
     if frame.empty:
         return nothing
-    frame = chosen.in_order(frame, "k")
+    frame = selection.in_order(frame, "k")
     caption = (
         "Average AUC against the CPU seconds to score and learn the whole stream; a point is a number of atoms k. Mean "
         "and standard deviation over seeds."

@@ -33,22 +33,18 @@ class Noted(NamedTuple):
     contents: Any
 
 
-def sentence(folder, documents):
-    """Return how many documents are new since the last run of a folder that ended well; "" where none were read.
+def sentence(folder, now, repeats):
+    """Return how many documents are new since the last run of a folder that ended well.
 
     Parameters
     ----------
     folder : path-like
         With odl.yaml; `keep` notes there what was read.
-    documents : path-like
-        documents.h5 of the run.
+    now, repeats
+        As `read` returns them.
     """
     import numpy as np
 
-    try:
-        now, repeats = _read(documents)
-    except StorageError:
-        return ""
     try:
         before = _noted(folder)
     except StorageError:
@@ -68,21 +64,19 @@ def _new(contents):
     return f"{n:,} new document{'s' * (n != 1)}" + (f" ({n_short:,} of them too short, left out)" if n_short else "")
 
 
-def keep(folder, documents):
+def keep(folder, now):
     """Note what was read, for `sentence` of the next run; where that cannot be, the next run says that it is the first.
 
     Parameters
     ----------
-    folder, documents : path-like
+    folder, now
         As for `sentence`.
     """
     from odl.files import storage
 
-    with contextlib.suppress(StorageError, OSError):
-        now, _ = _read(documents)
-        with storage.writing(os.path.join(folder, FILE), KIND) as file:
-            for name, values in now._asdict().items():
-                storage.write_array(file, name, values)
+    with contextlib.suppress(StorageError, OSError), storage.writing(os.path.join(folder, FILE), KIND) as file:
+        for name, values in now._asdict().items():
+            storage.write_array(file, name, values)
 
 
 def unread(folder, corpus):
@@ -105,8 +99,8 @@ def _placed(folder, source):
     return path if os.path.exists(path) else os.path.join(glob.escape(folder), source)
 
 
-def _read(documents):
-    """Return what is to be noted of documents, and which rows were left out because their id occurred before."""
+def read(documents):
+    """Return what is to be noted of documents (`Noted`), and how many rows were left out."""
     import numpy as np
 
     from odl.files import documents as docs

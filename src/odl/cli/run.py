@@ -148,11 +148,10 @@ def _documents(place, ledger):
     path = os.path.join(place.names["root"], place.names["corpus"], "documents.h5")
     key, noted = ledger.digest(path), ledger.told.get("documents", ["", ""])
     if key != noted[0] or not os.path.exists(lastrun.FILE):
-        from odl.files import documents
-
-        said, count = lastrun.sentence(".", path), documents.count(path)
-        lastrun.keep(".", path)
-        ledger.tell("documents", [key, f"0 new documents since the run before; {count:,} in all"])
+        now, repeats = lastrun.read(path)
+        said = lastrun.sentence(".", now, repeats)
+        lastrun.keep(".", now)
+        ledger.tell("documents", [key, f"0 new documents since the run before; {len(now.keys):,} in all"])
     else:
         said = noted[1]
     return said

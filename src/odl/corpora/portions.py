@@ -116,15 +116,16 @@ def forget(paths):
 def _listed(file, register):
     """Return of the documents of a share that no share before has: themselves, their digests, their rows."""
     share, own = docs.read_list(file), storage.read_array(file, "digests", "u", ndim=2)
-    contents, again = (
-        _contents(file),
-        zip(storage.read_strings(file["again"], "ids"), _contents(file["again"]), strict=True),
-    )
     n, dropped = len(share), share.dropped
+    if "contents" in file:
+        contents, ids = _contents(file), storage.read_strings(file["again"], "ids")
+        register.again += zip(ids, _contents(file["again"]), strict=True)
+    else:  # of an earlier version: nothing else tells a row from one with other content
+        contents = [row.tobytes() for row in own[:, : collection.DIGEST]]
+        contents += [b""] * (len(dropped.ids) if dropped else 0)
     if len(contents) != n + (len(dropped.ids) if dropped else 0) or len(own) != n:
         raise ValueError("documents, digests and contents differ in number")
     names = _names(share, contents, register)
-    register.again += again
     rows = np.array([row for row in range(n) if names[row] is not None], dtype=np.int64)
     if renamed := [row for row in rows.tolist() if names[row] != share.ids[row]]:
         whole = docs.read_fields(file).select(renamed)
@@ -142,6 +143,9 @@ def _listed(file, register):
 def _names(share, contents, ids):
     """Return the id of each document of a share, those left out last; None where a share before has it."""
     own = [*share.ids, *(share.dropped.ids if share.dropped else [])]
+    if ids.changed == "keep" and ids.contents.keys().isdisjoint(own):
+        ids.contents.update(zip(own, contents, strict=True))
+        return own
     names = [None] * len(own)
     # The first row with an id bears it alone, and has to come before those with other content (`collection.ending`).
     for place in sorted(range(len(own)), key=lambda place: own[place].endswith(collection.ending(contents[place]))):

@@ -99,17 +99,7 @@ class Loop:
         for arguments in each:
             self.step("share", **arguments)
         paths = [arguments["output"] for arguments in each]
-        joined = {**({"shares": paths} if paths else {"sources": files}), **common}
-        self._read_anew(each, joined)
-        self.step("read", **joined)
-
-    def _read_anew(self, each, joined):
-        """Read again the shares of another version of the code, if they are to be joined with others."""
-        each = [self._arguments("share", None, arguments) for arguments in each]
-        before = [one for one in each if self.ledger.entry(one["output"]).code != one["code"]] if not self.dry else []
-        reason = before and self.reason("read", self._arguments("read", None, joined))
-        for arguments in before if reason else ():
-            self.make("share", None, arguments, reason)
+        self.step("read", **({"shares": paths} if paths else {"sources": files}), **common)
 
     def _keep_times(self, files):
         """See to it that a file has the time at which it was seen first with its content, touched or copied since."""

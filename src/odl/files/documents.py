@@ -405,9 +405,3 @@ def read(path: str | os.PathLike, kind: str = "documents") -> Documents:
     """
     with storage.reading(path, kind) as file:
         return read_fields(file)
-
-
-def count(path: str | os.PathLike) -> int:
-    """Return how many documents a file holds."""
-    with storage.reading(path, "documents") as file:
-        return int(file["ids"].attrs["length"])

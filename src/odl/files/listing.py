@@ -53,7 +53,8 @@ def expand(source, kind=None):
         paths, base = sorted(glob.glob(source, recursive=True)), _fixed(source)
     else:
         return None
-    named = [(os.path.relpath(path, base or os.curdir).replace(os.sep, "/"), path) for path in paths]
+    begin = os.path.join(base, "") if base else ""  # what all begin with: `relpath` takes ten times as long
+    named = [(os.path.normpath(path.removeprefix(begin)).replace(os.sep, "/"), path) for path in paths]
     return [(name, path) for name, path in named if not _hidden(name) and os.path.isfile(path) and not _feedback(path)]
 
 

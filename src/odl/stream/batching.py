@@ -110,8 +110,14 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
         raise ParameterError(f"ties is {ties!r}", "'seeded' or 'source'", "choose one of these")
     if ties == "source":
         return np.argsort(times, kind="stable")
-    keys = [hashlib.sha256(f"{seed}\0{name}".encode()).digest() for name in ids]
-    return np.array(sorted(range(len(ids)), key=lambda row: (times[row], keys[row])), dtype=np.int64)
+    rows = np.argsort(times, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(times[rows]) != 0))
+    for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
+        if last - first > 1:
+            rows[first:last] = sorted(
+                rows[first:last], key=lambda row: hashlib.sha256(f"{seed}\0{ids[row]}".encode()).digest()
+            )
+    return rows
 
 
 def split(

@@ -16,17 +16,35 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterSciNotation
+from seaborn import axes_style, color_palette, despine, plotting_context
 
 from odl.files import storage
 from odl.files.escaping import visible
 
-# The palette "colorblind" of seaborn
-COLOURS = ["#0173b2", "#d55e00", "#029e73", "#cc78bc", "#de8f05", "#56b4e9", "#ca9161", "#fbafe4"]
+COLOURS = [color_palette("colorblind").as_hex()[place] for place in (0, 3, 2, 4, 1, 9, 5, 6)]
 MARKERS = "osD^vPX*"
 LINES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), "--", ":"]
 INK, GREY, PALE = "0.15", "0.45", "0.8"
-STYLE = os.path.join(os.path.dirname(__file__), "plots.mplstyle")
-RC = matplotlib.rc_params_from_file(STYLE, use_default_template=False)
+RC = {
+    **axes_style("ticks"),
+    **plotting_context("paper", font_scale=1.15),
+    "image.cmap": matplotlib.rcParamsDefault["image.cmap"],
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10,
+    "legend.fontsize": 9,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.frameon": False,
+    "svg.hashsalt": "odl",
+    "svg.fonttype": "path",
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "figure.autolayout": False,  # that of a matplotlibrc would lay out again what is saved
+    "figure.constrained_layout.use": False,
+    "axes.unicode_minus": False,
+    "text.parse_math": False,  # tokens, titles and names hold "$"; see `logarithmic` for powers of ten
+}
 FAR = 8  # times the smallest size: from there on sizes are drawn on a logarithmic axis
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -52,13 +70,6 @@ def new_figure(width, height, rows=1, columns=1, **options):
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
-
-
-def despine(figure, left=False):
-    """Draw no frame around the axes, but the axes themselves (without that on the left: of a list of names)."""
-    for axis in figure.axes:
-        for side in ("top", "right", *(["left"] if left else [])):
-            axis.spines[side].set_visible(False)
 
 
 def legend_below(figure, columns):

@@ -1,8 +1,6 @@
 """Figures: what they show, equal bytes for equal data, and every edge a study can have."""
 
 import ast
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
 
@@ -105,13 +103,6 @@ def test_one_size_gives_a_ranking(made):
 def test_runs_differ_without_colour():
     looks = [(plots.look_of(i)["marker"], str(plots.look_of(i)["linestyle"])) for i in range(8)]
     assert len({marker for marker, _ in looks}) == len({line for _, line in looks}) == 8
-
-
-def test_figures_without_a_frame_do_not_load_pandas():
-    """A stream without topics: of its figures some are drawn, and none waits for it."""
-    code = "import sys, odl.report.figures as f; f.modules(); "
-    code += "sys.exit(bool({'pandas', 'pyarrow'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
 def test_sweeps_are_runs_that_differ_in_one_number():

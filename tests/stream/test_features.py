@@ -151,6 +151,8 @@ def test_a_stop_word_of_the_stream_is_counted_and_not_weighed():
         (1000, 0.3, [0, 1, 2]),
     ):
         assert weighting.weigh(counts, frequencies, n_documents, max_share=max_share).indices.tolist() == kept
+    bare = weighting.weigh(sparse.csr_array([[0, 1, 1], [1, 0, 1]]), frequencies, 50, max_share=0.3)
+    assert bare.indices.tolist() == [1, 2, 0]  # a document without other words keeps them
     corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
     data = features.follow(corpus.select(range(40, 80)), features.follow(corpus.select(range(40))))
     gone = np.flatnonzero((data.frequencies > 0.3 * 40) & (data.frequencies >= weighting.COMMON))

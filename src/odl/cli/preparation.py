@@ -29,7 +29,7 @@ LEAST = {  # share of the documents that a cleaner takes something out of, from 
     CHAINED: 0.05,
 }
 FEWEST = 5  # words
-MAX_SHARE = 0.3  # of the documents, from which on a word is a stop word where no list fits
+MAX_SHARE = 0.5  # of the documents, from which on a word is a stop word where no list fits
 DOCUMENTS = 200  # of a batch, at least, in the middle one
 FIRST = 1000  # documents that a dictionary starts from, where there are enough
 

@@ -127,7 +127,7 @@ class Weighting(Section):
     max_share: float = setting(
         1.0,
         "a term in a larger share of the earlier documents, and in at least 30, is a stop word of the stream: it is "
-        "counted and not weighed. `odl init` sets .3 where no list of stop words fits",
+        "counted and not weighed. `odl init` sets .5 where no list of stop words fits",
         **SHARE,
     )
     vocabulary: str = setting("growing", "all terms so far, or those of batch 0 only", enum=["growing", "fixed"])

@@ -89,7 +89,11 @@ def _frequencies(batch, idf, corpus):
 
 def drop_columns(matrix, keep):
     """Return the CSR matrix with the entries of columns outside the mask `keep` removed; same shape."""
-    kept = keep[matrix.indices]
+    return _entries(matrix, keep[matrix.indices])
+
+
+def _entries(matrix, kept):
+    """Return the CSR matrix with some of its entries."""
     totals = np.concatenate([[0], np.cumsum(kept)])
     shape, indptr = matrix.shape, totals[matrix.indptr].astype(matrix.indptr.dtype)
     return sparse.csr_array((matrix.data[kept], matrix.indices[kept], indptr), shape=shape)
@@ -127,7 +131,8 @@ def weigh(
     min_df : int
         Terms in fewer documents than this are not known yet and are dropped.
     max_share : float
-        Terms in a larger share of the documents, and in `COMMON` at least, are stop words and are dropped.
+        Terms in a larger share of the documents, and in `COMMON` at least, are stop words and are dropped, but from
+        documents that have no other: a line of a log that came a thousand times is not unexplained.
 
     Returns
     -------
@@ -146,7 +151,7 @@ def weigh(
     if min_df > 0:
         counts = drop_columns(counts, frequencies >= min_df)
     if max_share < 1:
-        counts = drop_columns(counts, (frequencies <= max_share * n_documents) | (frequencies < COMMON))
+        counts = _without_common(counts, (frequencies <= max_share * n_documents) | (frequencies < COMMON))
     data = counts.data.astype(np.float64)
     if tf == "log":
         data = 1.0 + np.log(data)
@@ -157,3 +162,11 @@ def weigh(
         sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
         data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
     return sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+
+
+def _without_common(counts, rare):
+    """Drop the terms that are not rare from the documents that have one that is."""
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    kept = rare[counts.indices]
+    kept |= (np.bincount(rows, kept, minlength=counts.shape[0]) == 0)[rows]
+    return _entries(counts, kept)

@@ -18,12 +18,12 @@ LIMITS = {
     "README": (12, 4, 13),
     "believing": (14, 10, 15),
     "choosing": (15, 7, 19),
-    "documents": (18, 20, 29),
+    "documents": (16, 10, 20),
     "index": (9, 4, 4),
     "python": (16, 10, 4),
     "running": (16, 8, 20),
     "studies": (16, 13, 26),
-    "alerts": (21, 26, 41),
+    "alerts": (19, 19, 38),
     "glossary": (7, 4, 7),
 }
 

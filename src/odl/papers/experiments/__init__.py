@@ -1,6 +1,6 @@
 """Registry of the experiments: studies of a method beside the streams, one module each, imported when asked for.
 
-A module is an experiment if it has
+A module is an experiment if it has::
 
     TITLE : str                             heading on the page
     SETTINGS : dict                         name of a setting -> JSON schema with its default
@@ -13,14 +13,14 @@ A module is an experiment if it has
 
 Where there is no ``NAME.jinja``, another experiment shows it. A module may have,
 
-where the work falls into parts that know nothing of each other, instead of `run`
+where the work falls into parts that know nothing of each other, instead of `run`::
 
     PART : str                              name of the setting, a list of numbers, of which a part has one
     UNMEASURED : tuple of str               names of settings that only `finish` uses
     measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
     finish(settings, folder, files, found)  write and draw what was measured
 
-so that parts can be jobs of their own. With
+so that parts can be jobs of their own. With::
 
     RESUMES : bool                          True: `measure` takes a third argument, a `Journal` of what it found
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from places import ROOT
 
-CONDA = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
+CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake": "snakemake-minimal"}
 SPEC = spec_from_file_location("version", ROOT / "release" / "version.py")
 version = module_from_spec(SPEC)
 SPEC.loader.exec_module(version)

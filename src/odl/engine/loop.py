@@ -197,7 +197,7 @@ class Loop:
             elif held != digest:
                 return f"{path} is {'not there' if held is None else 'another one'}"
         if entry.code != arguments["code"]:
-            self.outdated.setdefault(name, []).append(arguments["t"])
+            self.outdated.setdefault(name, set()).add(last)
         return ""
 
     def _digest(self, path):

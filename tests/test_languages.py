@@ -1,4 +1,4 @@
-"""Streams made in many scripts: the topic that enters has the alerts, with words of its own as reason and name."""
+"""Streams made in many scripts: the topic that enters has the alerts, with its words as reasons and name."""
 
 import json
 import random
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from odl.alerts import read
+from odl.alerts import breakdown, read
 from odl.cli import main
 from odl.text.tokens import analyser
 
@@ -143,4 +143,6 @@ def test_the_topic_that_enters_is_found(name, tmp_path, monkeypatch, capsys):
     own = set().union(*words) - known
     for alert in alerts:
         assert alert.reasons and alert.reasons[0].word.casefold() in own, alert.reasons
+        text = unicodedata.normalize("NFC", alert.text)
+        assert all(phrase in text for phrase, _ in breakdown.phrases(alert)), breakdown.line(alert)  # as it spells them
         assert alert.topic_name and set(map(str.casefold, alert.topic_name)) <= own, alert.topic_name

@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+from odl.alerts import excerpts
+
 HALF = 0.5  # share of a score up to which words are named
 WORDS, OWN = 12, 3  # words at most that are named, and of those that no other document has
 LEAST = 0.01  # share of a score below which nothing is named
@@ -44,6 +46,13 @@ def named(alert, most=WORDS):
     return words
 
 
+def phrases(alert, most=WORDS):
+    """Return the words that are named as (phrase, share), spelled and joined as in the text kept of the item."""
+    shares = {reason.word: reason.share for reason in named(alert, most)}
+    joined = excerpts.phrases(alert.text, list(shares))
+    return [(phrase, sum(shares[word] for word in words)) for phrase, words in joined]
+
+
 def parts(alert, most=WORDS):
     """Return the parts of a score, those of words first.
 
@@ -59,7 +68,7 @@ def parts(alert, most=WORDS):
         A part that is less than half a per cent after rounding is left out: the others add up even so.
     """
     heads, total = named(alert, most), abs(alert.score) or 1.0
-    found = [("word", reason.word, reason.share, "") for reason in heads]
+    found = [("word", phrase, share, "") for phrase, share in phrases(alert, most)]
     down = alert.rest.down if alert.rest else 0.0
     more = alert.score - alert.context - alert.own - down - sum(reason.share for reason in heads)
     found.append(_further(alert, heads, more, total))

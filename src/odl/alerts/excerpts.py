@@ -1,9 +1,14 @@
 """Excerpt of a text around the words that tell why it is flagged, and where these stand in it."""
 
 import re
+import unicodedata
+
+from odl.text.words import Words
 
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
+MOST = 3  # words of a phrase
+SPLIT = Words()
 PHRASE = re.compile(r"[_\s]+")
 
 
@@ -42,6 +47,62 @@ def marks(text, words):
     return found
 
 
+def phrases(text, words):
+    """Return words as a text spells them; those that stand side by side there, or overlap as pairs do, as one.
+
+    Parameters
+    ----------
+    text : str
+    words : sequence of str
+        As of `marks`.
+
+    Returns
+    -------
+    list of (str, list of str)
+        A phrase, of up to three words between blanks, and its words; in their order.
+
+    Examples
+    --------
+    >>> from odl.alerts.excerpts import phrases
+    >>> phrases("Duct Tape, says NASA: duct tape", ["tape", "nasa", "duct"])
+    [('Duct Tape', ['tape', 'duct']), ('NASA', ['nasa'])]
+    >>> phrases("気象衛星を打上", ["衛星", "象衛", "打上"])
+    [('象衛星', ['衛星', '象衛']), ('打上', ['打上'])]
+    """
+    text, runs = unicodedata.normalize("NFC", text), [(0, -1, [""])]
+    for first, last, word in _places(text, words):
+        begin, end, inside = runs[-1]
+        if first < end or (end > 0 and text[end:first] in (" ", "-")):
+            runs[-1] = begin, max(end, last), [*inside, word]
+        else:
+            runs.append((first, last, [word]))
+    spelling: dict[str, str] = {}
+    for begin, end, inside in sorted(runs, key=lambda run: -len(run[2])):
+        if len(inside) <= MOST or " " not in text[begin:end]:
+            spelling = (
+                {**dict.fromkeys(inside, text[begin:end]), **spelling}
+                if spelling.keys().isdisjoint(inside)
+                else spelling
+            )
+    for first, last, word in _places(text, words):
+        spelling.setdefault(word, text[first:last])
+    joined: dict[str, list[str]] = {}
+    for word in words:
+        joined.setdefault(spelling.get(word, word), []).append(word)
+    return list(joined.items())
+
+
+def _places(text, words):
+    """Return (first, last, word) where words stand in a text of NFC: whole words however they are folded, or marks."""
+    whole = []
+    for match in re.finditer(r"\w(?:\S*\w)?", text):
+        folded = SPLIT.of(match[0].encode("utf-8", "surrogatepass"))
+        if len(folded) == 1 and folded[0] in words:
+            whole.append((*match.span(), folded[0]))
+    rest = dict.fromkeys(words, ()).keys() - {word for *_, word in whole}
+    return sorted(whole + [(*span, word) for word in rest for span in marks(text, [word])])
+
+
 def excerpt(text, words, longest=LONGEST):
     """Return the part of a text that has most of the words, of several the first; ``…`` where something is cut off.
 
@@ -49,7 +110,7 @@ def excerpt(text, words, longest=LONGEST):
     --------
     >>> from odl.alerts.excerpts import excerpt
     >>> excerpt("a long way before " * 3 + "the rocket lifts off " + "and after " * 9, ["rocket", "lifts"], 30)
-    '…a long way before the rocket lifts…'
+    '…the rocket lifts off and…'
     """
     text = " ".join(text.split())
     if len(text) <= longest:

@@ -93,7 +93,7 @@ def where(alert):
 
 def leading(alert, most=LEADING):
     """Return the words that lead the reasons of an item; all reasons summed up where none is worth a name."""
-    return ", ".join(reason.word for reason in breakdown.named(alert, most)) or breakdown.line(alert)
+    return ", ".join(phrase for phrase, _ in breakdown.phrases(alert, most)) or breakdown.line(alert)
 
 
 def reasons(alert, of):

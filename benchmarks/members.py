@@ -1,4 +1,4 @@
-"""Which topic an item joins: members of topics by the rule of `odl.alerts.candidates.joined`, and by two others.
+"""Which topic an item joins: members of topics by words and likeness (`odl.alerts.candidates`), and by likeness alone.
 
     ODL_MIRROR=... python benchmarks/members.py [--streams posts tdt2] [--seeds 0 1 2] [--documents 500] [--output FILE]
 
@@ -14,12 +14,10 @@ import argparse
 import os
 import tempfile
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import levels
 import newsposts
-import numpy as np
 
 from odl import corpora
 from odl.alerts import candidates
@@ -34,17 +32,7 @@ ENTRY = {"held_back": 0.5, "first": 1, "last": 24}
 FEATURES = {"tf": "log", "idf": "past", "min_df": 0, "vocabulary": "growing"}
 
 
-def most_similar(cosines, reach, only_reached):
-    """Return the topic of the largest cosine for each item, of all topics or of those that reach it; -1 for none."""
-    best = np.argmax(np.where(cosines >= reach, cosines, -1.0) if only_reached else cosines, axis=1)
-    return np.where(cosines[np.arange(len(best)), best] >= reach[best], best, -1)
-
-
-RULES = {
-    "largest ratio of cosine to reach": candidates.joined,
-    "most similar topic, if it reaches the item": partial(most_similar, only_reached=False),
-    "most similar of those that reach it": partial(most_similar, only_reached=True),
-}
+RULES = {"words and likeness": {}, "likeness alone, as before": {"NEEDED": 0, "CLOSE": 1.0}}
 
 
 def stream(name, seed, size):
@@ -109,16 +97,19 @@ def periods(name, seed, batches):
 
 
 def assigned(calls, rule):
-    """Return (ids, topics) of the items of every period under a rule."""
-    usual, candidates.joined = candidates.joined, rule
+    """Return (ids, topics) of the items of every period under a rule: constants of the module."""
+    usual = {name: getattr(candidates, name) for name in rule}
     try:
-        memory, found = nothing(calls[0][-1]), []
+        for name, value in rule.items():
+            setattr(candidates, name, value)
+        memory, members = nothing(calls[0][-1]), []
         for arguments in calls:
             memory, changed = candidates.advance(memory, *arguments)
-            found.append((arguments[4], changed.topic.tolist()))
+            members.append((arguments[1].ids, changed.topic.tolist()))
     finally:
-        candidates.joined = usual
-    return found
+        for name, value in usual.items():
+            setattr(candidates, name, value)
+    return members
 
 
 def judged(found, labels):
@@ -151,7 +142,7 @@ def main():
     """Measure streams and write the table."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--streams", nargs="+", default=["posts", "tdt2"])
-    words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     words.add_argument("--documents", type=int, default=500)
     words.add_argument("--output", default="members.tsv")
     given, rows = words.parse_args(), []
@@ -159,10 +150,10 @@ def main():
         for seed in given.seeds:
             batches, kinds = stream(name, seed, given.documents)
             calls = periods(name, seed, batches)
-            for rule, join in RULES.items():
-                found = assigned(calls, join)
+            for rule, constants in RULES.items():
+                members = assigned(calls, constants)
                 for kind, labels in kinds.items():
-                    rows.append({"stream": name, "seed": seed, "label": kind, "rule": rule, **judged(found, labels)})
+                    rows.append({"stream": name, "seed": seed, "label": kind, "rule": rule, **judged(members, labels)})
                     print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(given.output, rows)
 

@@ -16,6 +16,7 @@ from odl.report import newparts
 
 N_TERMS = 400
 SETTINGS = Alerts(silence=3, past=8)
+UNKNOWN = np.zeros(N_TERMS, dtype=np.int64)  # no document before has any word
 WORDS = [f"w{i}" for i in range(N_TERMS)]
 
 
@@ -38,9 +39,9 @@ def follow(stream, settings=SETTINGS, total=100):
     for t, counts in enumerate(stream):
         Q = items(counts, total, rng)
         pool = np.arange(sum(counts)) if t else np.zeros(0, dtype=np.int64)
-        held, changed = candidates.advance(
-            held, t, Q, pool, np.ones(total, dtype=bool), [f"{t}-{row}" for row in range(total)], WORDS, settings
-        )
+        ids = [f"{t}-{row}" for row in range(total)]
+        entering = candidates.Items(Q, ids, pool, np.ones(total, dtype=bool), UNKNOWN, total * t)
+        held, changed = candidates.advance(held, t, entering, WORDS, settings)
         found.append(changed)
         batches.append(Q)
     return held, found, batches
@@ -89,10 +90,56 @@ def test_reach_has_a_minimum():
     Q, settings = sparse.csr_array(Q), Alerts()
     own = 0.26 / np.sqrt(2 + 0.26)
     assert settings.reach * own < settings.same < 0.13
-    held, found = candidates.advance(
-        memory.nothing(settings), 0, Q, np.arange(3), np.ones(5, dtype=bool), list("abcde"), WORDS, settings
-    )
+    entering = candidates.Items(Q, list("abcde"), np.arange(3), np.ones(5, dtype=bool), UNKNOWN, 100)
+    held, found = candidates.advance(memory.nothing(settings), 0, entering, WORDS, settings)
     assert held.reach.tolist() == [settings.same] and found.topic.tolist()[:3] == [1, 1, 1]
+
+
+class TestMembers:
+    """What a topic of five words takes up: `row` has weights of these and of words that are its own."""
+
+    @pytest.fixture
+    def known(self):
+        held, found, _ = follow([(0,), (10,)], replace(SETTINGS, reach=0.4))
+        assert found[1].changes == [(1, "new")]
+        return held
+
+    def joins(self, held, weights, frequencies=UNKNOWN):
+        Q = np.zeros((1, N_TERMS))
+        Q[0, :5] = weights
+        Q[0, 200] = np.sqrt(1 - (Q**2).sum())
+        entering = candidates.Items(
+            sparse.csr_array(Q), ["x"], np.zeros(0, dtype=int), np.zeros(1, bool), frequencies, 200
+        )
+        return candidates.advance(held, 2, entering, WORDS, SETTINGS)[1].topic.tolist() == [1]
+
+    def test_two_of_its_words_are_needed(self, known):
+        """However much one weighs: boilerplate and names that stand in one topic by chance are one word."""
+        cosine = known.sums[[0]].toarray()[0, 0] / np.sqrt((known.sums.data**2).sum())
+        assert known.reach[0] < cosine
+        assert not self.joins(known, [1.0, 0, 0, 0, 0]) and self.joins(known, [0.9, 0.1, 0, 0, 0])
+
+    def test_with_them_it_may_be_a_little_less_alike_than_the_reach(self, known):
+        centre = known.sums[[0]].toarray()[0, :5]
+        centre /= np.linalg.norm(centre)
+        assert self.joins(known, centre * known.reach[0] * (candidates.CLOSE + 0.01))
+        assert not self.joins(known, centre * known.reach[0] * (candidates.CLOSE - 0.01))
+
+    def test_a_word_that_spreads_is_none_of_its_words_any_more(self, known):
+        """All ten items have it: of 200 documents before half may, 99 with one more each."""
+        weights, frequencies = [0.9, 0.1, 0, 0, 0], UNKNOWN.copy()
+        frequencies[0] = 99
+        assert self.joins(known, weights, frequencies)
+        frequencies[0] = 100
+        assert not self.joins(known, weights, frequencies)
+
+    def test_words_of_its_items_that_are_not_among_the_heaviest_do_not_count(self, known, monkeypatch):
+        light = np.argsort(known.sums[[0]].toarray()[0, :5])[:2]
+        weights = np.zeros(5)
+        weights[light] = 0.7
+        assert self.joins(known, weights)
+        monkeypatch.setattr(candidates, "OWN", 4)
+        assert not self.joins(known, weights)
 
 
 def test_scores_are_compared_with_the_last():

@@ -29,6 +29,7 @@ from odl import learners
 from odl.alerts import breakdown, candidates, explain, feedback, gates, periods, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
+from odl.alerts.model import Reason
 from odl.cli.subcommands import COMMANDS
 from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
@@ -133,7 +134,8 @@ def test_a_score_spread_over_many_words_is_summed_up(tmp_path):
     assert len(alert.reasons) == alert.led == 12 and alert.reasons[0].share < 0.01 * alert.score
     told = "320 words of other documents as well 128 % (none above .5 %), 80 words that pull down -28 %"
     assert breakdown.line(replace(alert, rest=None)) == "shared words 100 % (none above 1 %)"
-    for text in (show.as_text(watch, watch.periods), show.as_markdown(watch, watch.periods).replace("\\", "")):
+    alone = [replace(watch.periods[alert.t], alerts=(replace(alert, folded=False),))]  # not under "Title 3-5"
+    for text in (show.as_text(watch, alone), show.as_markdown(watch, alone).replace("\\", "")):
         assert f"because: {told}" in text and "rare" not in text
     first, second = (text.replace("\u00a0", " ") for _, text in newtext.reasons(alert, 300)[:2])
     assert f"{first}, {second}" == told
@@ -348,6 +350,48 @@ class TestCalibration:
                 Alerts(budget=budget)
 
 
+class TestKinds:
+    """Lone items of one kind: one is shown, the others are folded under it and cost no budget."""
+
+    @pytest.fixture
+    def lone(self, watch):
+        alert = next(alert for period in watch.periods for alert in period.alerts)
+
+        def item(title, *words):
+            reasons = tuple(Reason(word, 0.25 * alert.score) for word in words)
+            return replace(alert, topic=0, title=title, reasons=reasons, led=len(words))
+
+        return item
+
+    @pytest.mark.parametrize(
+        ("one", "other", "same"),
+        [
+            ("The 1964 Phillies", "Re: The 1964 Phillies", True),
+            ("Re: RE[2]: Fwd: scam?", "AW: Scam?", True),
+            ("sample H5N1 batch 12 positive", "sample H5N1  batch 7 positive", True),
+            ("sample H5N1 positive", "sample H5N1 negative", False),
+            ("2026-01-05", "2025-12-31", False),
+            ("", "", False),
+            ("reset", "set", False),
+        ],
+    )
+    def test_by_their_subjects(self, lone, one, other, same):
+        assert read.of_a_kind(lone(one, "a", "b"), lone(other, "c", "d")) == same
+
+    def test_by_the_words_that_explain_half(self, lone):
+        first = lone("one", "thermoscan", "broken")
+        assert read.of_a_kind(first, lone("two", "thermoscan", "fever"))
+        assert not read.of_a_kind(first, lone("two", "fever", "cold", "thermoscan"))  # two explain half of it
+        assert not read.of_a_kind(lone("one"), lone("two"))  # without words nothing is shared
+
+    def test_they_cost_no_budget(self, lone):
+        room = read._Room(2)
+        items = [lone("tigers", "a"), lone("Re: tigers", "b"), lone("lions", "c"), lone("bears", "d")]
+        assert [room.take(item, True, False) for item in items] == [
+            (True, False), (True, True), (True, False), (False, False)
+        ]  # fmt: skip
+
+
 class TestClusters:
     """Groups against their definitions."""
 
@@ -400,9 +444,10 @@ class TestClusters:
         pool, names = np.array([0, 1, 2, 13, 14, 15]), [f"d{row}" for row in range(20)]
         odd, words = np.isin(np.arange(20), pool), [f"w{term}" for term in range(40)]
         memory = nothing(Alerts())
-        found = candidates.advance(memory, 3, Q, pool, odd, names, words, Alerts())[1]
+        items = candidates.Items(Q, names, pool, odd, np.zeros(40, dtype=np.int64), 60)
+        found = candidates.advance(memory, 3, items, words, Alerts())[1]
         assert [number for number, _ in found.born] == [1] and set(np.flatnonzero(found.topic)) == {13, 14, 15}
-        found = candidates.advance(memory, 3, Q, pool, odd | True, names, words, Alerts())[1]
+        found = candidates.advance(memory, 3, items._replace(novel=odd | True), words, Alerts())[1]
         assert len(found.born) == 2 and set(np.flatnonzero(found.topic)) == set(range(16))
 
     def test_items_of_two_periods_make_a_topic_and_the_oldest_are_forgotten(self):
@@ -412,8 +457,9 @@ class TestClusters:
         for t, terms in enumerate([0, 20, 0, 10, 10]):
             Q = np.zeros((1, 30))
             Q[0, [terms, terms + 1, terms + 2 + t]] = 3**-0.5
-            ids, every = [f"d{t}"], np.array([0])
-            memory, found = candidates.advance(memory, t, sparse.csr_array(Q), every, every == 0, ids, words, chosen)
+            every, none = np.array([0]), np.zeros(30, dtype=np.int64)
+            items = candidates.Items(sparse.csr_array(Q), [f"d{t}"], every, every == 0, none, t)
+            memory, found = candidates.advance(memory, t, items, words, chosen)
             history.append((found.joined, [number for number, _ in found.born], memory.number.tolist()))
         assert history[:3] == [([], [], []), ([], [], []), ([(1, "d0")], [1], [1])]
         assert history[4] == ([(2, "d3")], [2], [2]) and memory.numbered == 2
@@ -467,13 +513,29 @@ def test_explaining_needs_no_checkpoint(made, watch, tmp_path):
 def test_every_document_of_a_topic_is_listed(made, watch):
     topic = launch_of(watch)
     told = odl("explain", made[0], str(topic.number)).stdout
-    every = explain.members(watch.place, [topic])[topic.number]
+    every = explain.members(watch.place, [topic], watch.settings["silence"])[topic.number]
     assert len(every) >= topic.size and f"all {len(every)} documents" in told  # an item may be several
     assert all(f"period {each.t}: {each.title[:80]}  (id: {each.id})" in told for each in every)
     assert {each.t for each in every} == topic.sizes.keys() and {each.source for each in every} <= {
         "wire.jsonl",
         "desk.jsonl",
     }
+
+
+def test_a_topic_counts_and_lists_the_items_of_earlier_periods_that_it_was_made_of(watch, monkeypatch):
+    """Of three items one may be of the period of birth: that is no topic of one document."""
+    topic, place = launch_of(watch), watch.place
+    t, before = topic.birth, features.read(f"{place.features}/{topic.birth - 1}.h5")
+    founders = [(topic.number, before.ids[row]) for row in (3, 5)]
+    records = [replace(each, joined=founders if each.t == t else []) for each in read.records(place)]
+    counted = read.watch(records).topics[topic.number]
+    assert counted.before(t) == 2 and counted.size == topic.size + 2
+    assert ", 2 before)" in show.topic_line(counted, [watch.periods[t]])
+    births = periods.read_births
+    monkeypatch.setattr(periods, "read_births", lambda path: (*births(path)[:2], founders))
+    listed = explain.members(place, [topic], watch.settings["silence"])[topic.number]
+    assert [(each.t, each.id) for each in listed][:2] == [(t - 1, ident) for _, ident in founders]
+    assert listed[2].t == t
 
 
 def test_the_most_similar_earlier_document_is_earlier(made, watch):

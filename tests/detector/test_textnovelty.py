@@ -56,7 +56,11 @@ def test_scores_are_those_of_the_workflow(rng, learner, tf, idf):
         previous = features.follow(named, previous)
         P = previous.weighed(tf=tf, idf="past" if idf else "none", norm=model.norm, min_df=1)[:]
         found = stream.update(one)
-        assert found["time"].tolist() == times.tolist() and found["id"].tolist() == one["id"].tolist()
+        assert (
+            found["time"].dt.tz_localize(None).to_numpy().astype("datetime64[ms]").astype(np.int64).tolist()
+            == times.tolist()
+        )
+        assert found["id"].tolist() == one["id"].tolist()
         if t == 0:
             state = model.start(P, 8, novelty.generator(0, "start"))
         else:

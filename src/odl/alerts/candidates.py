@@ -13,9 +13,13 @@ from odl.alerts import memory as memories
 from odl.alerts.memory import ENDED, GROWING, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
 from odl.alerts.model import NONE, STATES
 from odl.learners.batches import BLOCK
+from odl.learners.sparse_atoms import largest_per_row
 
 ALIKE = 0.9  # cosine of near-duplicates
 SHARED = 0.25  # share of a topic's items that a word of its name is in, two items at least
+OWN, NEEDED = 10, 2  # words that make a topic, and those of them that an item needs to join it
+LIFT = 2.0  # times the share of all documents that have such a word: the least share of the topic's items
+CLOSE = 0.85  # of the reach of a topic: the least cosine of an item that has such words
 NAMED = 10  # items up to which a topic's name is made again
 
 
@@ -43,22 +47,41 @@ class Changes(NamedTuple):
     joined: list
 
 
-def advance(memory, t, Q, pool, novel, ids, vocabulary, settings):
+class Items(NamedTuple):
+    """Items of a period that topics are made of and join.
+
+    Attributes
+    ----------
+    Q : csr_array, shape (n_items, n_terms)
+        Rows of unit l2 norm.
+    ids : list of str
+    pool : ndarray of int
+        Rows that new topics are made of, most novel first; none while it warms up.
+    novel : ndarray of bool, shape (n_items,)
+        Items with scores that recent ones seldom had. A group is no new topic if more than half of the items of the
+        period that belong to it are not: the stream knows it, and a few of its documents are unusual.
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents before the period that have the term.
+    n_documents : int
+        Documents before the period.
+    """
+
+    Q: sparse.csr_array
+    ids: list
+    pool: np.ndarray
+    novel: np.ndarray
+    frequencies: np.ndarray
+    n_documents: int
+
+
+def advance(memory, t, items, vocabulary, settings):
     """Find the topics of one period.
 
     Parameters
     ----------
     memory : odl.alerts.memory.Memory
     t : int
-    Q : csr_array, shape (n_items, n_terms)
-        The items of the period, rows of unit l2 norm.
-    pool : ndarray of int
-        Rows of Q that new topics are made of, most novel first; none while it warms up.
-    novel : ndarray of bool, shape (n_items,)
-        Items with scores that recent ones seldom had. A group is no new topic if more than half of the items of the
-        period that belong to it are not: the stream knows it, and a few of its documents are unusual.
-    ids : list of str
-        Of the items.
+    items : Items
     vocabulary : list of str
     settings : odl.config.sections.Alerts
 
@@ -66,17 +89,18 @@ def advance(memory, t, Q, pool, novel, ids, vocabulary, settings):
     -------
     Memory, Changes
     """
-    memory = widened(memory, Q.shape[1])
-    topic = _nearest(Q, memory)
-    memory, births = _births(memory, t, Q, pool[topic[pool] == NONE], novel, settings)
+    memory, pool = widened(memory, items.Q.shape[1]), items.pool
+    topic = _nearest(items, memory, settings)
+    memory, births = _births(memory, t, items, pool[topic[pool] == NONE], settings)
     for birth in births:
         topic[birth.rows] = birth.number
     free = np.flatnonzero(topic == NONE)
-    topic[free] = _nearest(Q[free], memory, slice(len(memory.number) - len(births), None))
-    memory = memories.learned(memory, Q, topic, {birth.number: birth.rows for birth in births})
+    fresh = slice(len(memory.number) - len(births), None)
+    topic[free] = _nearest(items._replace(Q=items.Q[free]), memory, settings, fresh)
+    memory = memories.learned(memory, items.Q, topic, {birth.number: birth.rows for birth in births})
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, vocabulary, settings)
-    memory = remembered(memory, t, Q, pool[topic[pool] == NONE], ids, settings)
+    memory = remembered(memory, t, items.Q, pool[topic[pool] == NONE], items.ids, settings)
     born = [(birth.number, birth.centre) for birth in births]
     joined_earlier = [(birth.number, ident) for birth in births for ident in birth.earlier]
     return limited(memory, settings), Changes(topic, sizes, changes, born, joined_earlier)
@@ -102,17 +126,18 @@ class _Birth(NamedTuple):
     earlier: list
 
 
-def _births(memory, t, Q, free, novel, settings):
+def _births(memory, t, items, free, settings):
     """Put free items of the pool, and loose ones of earlier periods, into new topics."""
     if not len(free):
         return memory, []
+    Q = items.Q
     both = unit(sparse.csr_array(sparse.vstack([Q[free], memory.loose.astype(np.float64)], format="csr")))
     owner, births, gone = alike((both @ both.T).toarray(), settings.same), [], np.zeros(len(memory.loose_t), dtype=bool)
     for first in range(len(free)):  # by the most novel item
         members = np.flatnonzero(owner == owner[first])
         if members[0] != first or len(members) < settings.support:
             continue
-        if not _is_new(both[members], Q, novel, settings):
+        if not _is_new(both[members], items, settings):
             continue
         now, past = members[members < len(free)], members[members >= len(free)] - len(free)
         centre = free[now[np.argmax(both[now] @ np.asarray(both[members].sum(axis=0)).ravel())]]
@@ -127,11 +152,11 @@ def _reach(members, settings):
     return max(settings.same, settings.reach * own_likeness(members))
 
 
-def _is_new(members, Q, novel, settings):
+def _is_new(members, items, settings):
     """Tell whether at least half of the items that a group reaches are odd ones."""
     centre = unit(memories.total(members)[0])
-    reached = np.asarray((Q @ centre.T).todense()).ravel() >= _reach(members, settings)
-    return 2 * int(novel[reached].sum()) >= int(reached.sum())
+    reached = np.asarray((items.Q @ centre.T).todense()).ravel() >= _reach(members, settings)
+    return 2 * int(items.novel[reached].sum()) >= int(reached.sum())
 
 
 def _counted(memory, t, topic, settings):
@@ -173,17 +198,49 @@ def _named(memory, vocabulary, settings):
     return replace(memory, names=names)
 
 
-def _nearest(Q, memory, rows=slice(None)):
-    """Return the number of the topic that each item joins (`joined`), of some rows of the memory; 0 for none."""
-    numbers, reach = memory.number[rows], memory.reach[rows]
-    topic = np.zeros(Q.shape[0], dtype=np.int64)
+def _nearest(items, memory, settings, rows=slice(None)):
+    """Return the number of the topic that each item joins, of some rows of the memory; 0 for none.
+
+    An item joins the topic of the largest ratio of cosine to reach (`joined`) of those that it has words of.
+    """
+    numbers, least = memory.number[rows], np.maximum(CLOSE * memory.reach[rows], settings.same)
+    topic = np.zeros(items.Q.shape[0], dtype=np.int64)
     if not len(numbers):
         return topic
     columns = sparse.csc_array(unit(memory.sums[rows].astype(np.float64)).T)
-    for first in range(0, Q.shape[0], BLOCK):
-        near = joined(sparse.csr_array(Q[first : first + BLOCK] @ columns).toarray(), reach)
+    own = sparse.csc_array(own_words(memory, rows, items.frequencies, items.n_documents).T)
+    for first in range(0, len(topic), BLOCK):
+        block = items.Q[first : first + BLOCK]
+        cosines = sparse.csr_array(block @ columns).toarray()
+        near = joined(np.where((block.astype(bool) @ own).toarray() >= NEEDED, cosines, 0.0), least)
         topic[first : first + BLOCK] = np.where(near >= 0, numbers[near], NONE)
     return topic
+
+
+def own_words(memory, rows, frequencies, n_documents):
+    """Return the words that make topics: the heaviest `OWN` of those that they have `LIFT` times as often as others.
+
+    Parameters
+    ----------
+    memory : odl.alerts.memory.Memory
+    rows : slice
+        Topics of the memory.
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents that have the term; a word that spreads ceases to be one of a topic.
+    n_documents : int
+
+    Returns
+    -------
+    csr_array of int64, shape (n_topics, n_terms)
+        1 for its own words.
+    """
+    sums, occurrences = memory.sums[rows], memory.occurrences[rows]
+    most = np.repeat(occurrences.max(axis=1).toarray(), np.diff(occurrences.indptr))
+    lift = occurrences.data / most * (n_documents + 1) / (frequencies[occurrences.indices] + 1)
+    weights = sparse.csr_array((np.where(lift >= LIFT, sums.data, 0.0), sums.indices, sums.indptr), shape=sums.shape)
+    weights.eliminate_zeros()
+    own = sparse.csr_array(largest_per_row(weights, OWN))
+    return sparse.csr_array((np.ones(own.nnz, dtype=np.int64), own.indices, own.indptr), shape=own.shape)
 
 
 def joined(cosines, reach):

@@ -62,29 +62,39 @@ class Member(NamedTuple):
     source: str
 
 
-def members(place, topics):
+def members(place, topics, silence):
     """Return all documents of some topics, by number, oldest first; of the periods that are read.
 
     Parameters
     ----------
     place : odl.alerts.read.Place
     topics : iterable of odl.alerts.model.Topic
+    silence : int
+        Periods before its birth in which a topic may have items (`odl.config.sections.Alerts`).
 
     Raises
     ------
     StorageError
         If a file is missing or damaged.
     """
-    found = {topic.number: [] for topic in topics}
-    for t in sorted({t for topic in topics for t in topic.sizes}):
+    members_of, founders = {topic.number: [] for topic in topics}, {}
+    ts = {t for topic in topics for t in topic.sizes}
+    for topic in topics:
+        path = os.path.join(place.alerts, f"{topic.birth}.h5")
+        earlier = {ident: number for number, ident in periods.read_births(path)[2] if number == topic.number}
+        ts |= {*range(max(topic.birth - silence, 0), topic.birth)} if earlier else set()
+        founders |= earlier
+    for t in sorted(ts):
         with storage.reading(os.path.join(place.alerts, f"{t}.h5"), periods.KIND) as file:
             topic_of = storage.read_array(file, "topic", "i")
-        rows = np.flatnonzero(np.isin(topic_of, list(found)))
         data = features.read(os.path.join(place.features, f"{t}.h5"))
+        numbers = [founders.get(ident, number) for ident, number in zip(data.ids, topic_of.tolist(), strict=True)]
+        rows = np.flatnonzero(np.isin(numbers, list(members_of)))
         sources = [visible(origin["source"]) for origin in reasons.origins(_batch(place, t), rows, ("source",))]
         for row, source in zip(rows.tolist(), sources, strict=True):
-            found[int(topic_of[row])].append(Member(t, visible(data.ids[row]), heading(data.titles[row]), source))
-    return found
+            member = Member(t, visible(data.ids[row]), heading(data.titles[row]), source)
+            members_of[numbers[row]].append(member)
+    return members_of
 
 
 def document(place, t, row, watch):
@@ -227,7 +237,7 @@ def topic_text(watch, number):
     for alert in alerts[-MEMBERS:]:
         lines.append(f"  period {alert.t}, rank {alert.rank}: {alert.title[:80] or alert.id}  (id: {alert.id})")
     if watch.place is not None:
-        every = members(watch.place, [topic])[number]
+        every = members(watch.place, [topic], watch.settings["silence"])[number]
         lines.append(f"  all {len(every)} documents:")
         lines += [f"    period {each.t}: {each.title[:80] or each.id}  (id: {each.id})" for each in every]
     return "\n".join(lines)

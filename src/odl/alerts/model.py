@@ -100,7 +100,8 @@ class Alert:
     state : str
         State of the topic in this period, one of `STATES`; "new" without a topic.
     folded : bool
-        Whether three more novel items of its topic are shown already: to be listed under them, not by itself.
+        Whether three more novel items of its topic are shown already or, without a topic, one that has its subject or
+        shares its rare words: to be listed under them, not by itself.
     reasons : tuple of Reason
         Words that explain the score, the most important first: `led` of them that other documents have as well, then
         words that no other document had up to then.
@@ -166,7 +167,7 @@ class Topic:
     sizes : dict of int to int
         Period to its documents there (not only alerts); periods without any are left out.
     earlier : int
-        Its documents in periods before those that were read.
+        Its documents in periods before those that were read, and those before its birth that it was made of.
     alerts : dict of int to int
         Period to its items within the budget there.
     representative, title : str, str

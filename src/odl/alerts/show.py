@@ -193,7 +193,7 @@ def closing(watch, periods):
         lines = lines if alerts else [f"Nothing new in {_counted(n, 'period')}."]
     else:
         folded = sum(alert.folded for alert in alerts)
-        under = f", {folded} of them folded under their topics" * (folded > 0)
+        under = f", {folded} of them folded under topics and items of their kind" * (folded > 0)
         items = f"{last.items} items" + " (near-duplicates counted once)" * (last.items < last.documents)
         lines = [f"{_counted(len(alerts), 'alert')} of {items}{under}; room for {last.budget}."]
         lines = lines if alerts else ["Nothing new."]

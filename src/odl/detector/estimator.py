@@ -21,9 +21,10 @@ from odl.prox.projections import MatrixLike
 class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Score documents by how badly a dictionary learned from the earlier ones explains them, and flag the rare ones.
 
-    **High means novel** (scikit-learn's outlier detectors have it the other way round), and `predict` gives 1 for novel
-    and 0 for known. With the L1 learners the score of a document p is min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near
-    lam for a document of known topics, 1 for one that no atom explains. The others have objectives of their own.
+    **High means novel**, and `predict` gives 1 for novel and 0 for known. scikit-learn's outlier detectors have it the
+    other way round: `predict_outliers` gives their -1 and 1. With the L1 learners the score of a document p is
+    min_{x >= 0} ||p - A x||_1 + lam ||x||_1: near lam for a document of known topics, 1 for one that no atom explains.
+    The others have objectives of their own.
 
     Parameters
     ----------
@@ -248,6 +249,27 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         array([1, 0])
         """
         return (self.decision_function(X) >= 0.0).astype(np.int64)
+
+    def predict_outliers(self, X: MatrixLike) -> np.ndarray:
+        """Return `predict` in the convention of scikit-learn's outlier detectors: -1 for novel, 1 for known.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray of int, shape (n_documents,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from odl import NoveltyDetector
+        >>> known = np.random.default_rng(0).poisson(2.0, (60, 8)) * [1, 1, 1, 1, 0, 0, 0, 0]
+        >>> NoveltyDetector(n_atoms=2).fit(known).predict_outliers([[0, 0, 0, 0, 1, 2, 1, 1], [1, 2, 1, 1, 0, 0, 0, 0]])
+        array([-1,  1])
+        """
+        return 1 - 2 * self.predict(X)
 
     def fit_predict(self, X: MatrixLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and return 1 for the documents of the batch that the others of it explain worst: a share of `level`.

@@ -123,5 +123,5 @@ def table(index, ids, times, parts):
     frame.index = index
     frame.insert(0, "id", ids)
     if times is not None:
-        frame.insert(1, "time", times)
+        frame.insert(1, "time", pd.to_datetime(times, unit="ms", utc=True))
     return frame

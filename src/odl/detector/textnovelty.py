@@ -161,7 +161,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            Index of the frame; columns id, time (milliseconds since 1970, where there are times), batch, item (id of
+            Index of the frame; columns id, time (UTC, where there are times), batch, item (id of
             the first of its near-duplicates in the batch), score, tail (share of recent scores that are at least as
             large), alert (an item with a tail of at most `level` and within the budget) and reasons (words with the
             largest shares of the score; those that no other item has come last). The first batch is scored by the

@@ -86,10 +86,9 @@ def follow(
     record.facts["repeats"] = int(repeats[rows].sum())
     odd = _odd(record, rows, found, settings) & ~repeats[rows]
     pool = _pool(record, rows[odd], found, settings.room(len(rows)), settings)
-    memory, changed = candidates.advance(
-        _under(carried, data, previous), data.t, Q[rows], np.searchsorted(rows, pool), odd,
-        [data.ids[row] for row in rows], data.vocabulary, settings,
-    )  # fmt: skip
+    ids = [data.ids[row] for row in rows]
+    items = candidates.Items(Q[rows], ids, np.searchsorted(rows, pool), odd, data.frequencies, data.n_before)
+    memory, changed = candidates.advance(_under(carried, data, previous), data.t, items, data.vocabulary, settings)
     record.topic = changed.topic[np.searchsorted(rows, first)]
     record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
     named = dict(zip(carried.memory.number.tolist(), carried.memory.names, strict=True))

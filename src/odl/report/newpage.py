@@ -58,7 +58,7 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
     agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
-    members = explain.members(place, [watch.topics[number] for number in sorted(told)])
+    members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(provenance.page(text(watch, others, link, agreed, taken, members)))
 

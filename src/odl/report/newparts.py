@@ -106,13 +106,6 @@ def _topic(topic, alerts, watch, members):
     facts = plural(now, "document") + " this period"
     if past:
         facts += f", {past:,} before, known since {since(topic)}"
-    shown = [alert for alert in alerts if not alert.folded]
-    folded = [alert for alert in alerts if alert.folded]
-    more = (
-        details(f"{len(folded)} more of it", element("ol", *[item(alert, of) for alert in folded]))
-        if folded
-        else Markup("")
-    )
     words = shared(alerts)
     heading = element(
         "h2",
@@ -128,8 +121,7 @@ def _topic(topic, alerts, watch, members):
         element("p", facts, "." * bool(words), *([element("b", " Why: "), words] if words else []), class_="facts"),
         course(topic, watch.periods),
         element("p", seen(topic, watch), class_="facts"),
-        element("ol", *[item(alert, of) for alert in shown]),
-        more,
+        *_items(alerts, of, "more of it"),
         _members(members.get(topic.number, ())),
         _commands(f"topic:{topic.number}"),
         class_="topic",
@@ -191,9 +183,15 @@ def _alone(alerts, others, watch):
         "article",
         element("h2", heading, element("span", f" {plural(len(alerts), 'item')}", class_="number")),
         element("p", note, class_="facts"),
-        element("ol", *[item(alert, among(watch, alert.t)) for alert in alerts]),
+        *_items(alerts, among(watch, watch.periods[-1].t), "more that share a subject or rare words with one of these"),
         class_="topic alone",
     )
+
+
+def _items(alerts, of, more):
+    """Return items as a list, those that are folded behind a line that says how many there are."""
+    shown, folded = ([item(alert, of) for alert in alerts if alert.folded == fold] for fold in (False, True))
+    return [element("ol", *shown), *([details(f"{len(folded)} {more}", element("ol", *folded))] if folded else [])]
 
 
 def _moving(watch, period, shown):

@@ -216,7 +216,7 @@ def test_reasons_are_led_by_shared_words(rng):
 def test_heaviest_words_in_order():
     shares = sparse.csr_array([[0.1, 0.4, -0.2, 0.4]])
     assert reasons.heaviest(shares, 0) == [(1, 0.4), (3, 0.4), (0, 0.1), (2, -0.2)]
-    assert reasons.lead(shares, 0, np.array([True, False, True, True])) == [3, 0, 1]
+    assert reasons.lead(shares, 0, np.array([True, False, True, True]), 5) == [3, 0, 1]
 
 
 def test_an_atom_that_points_away_is_not_near():

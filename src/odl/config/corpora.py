@@ -60,16 +60,16 @@ def sources_of(config, corpus, registry, data):
     for source in settings["sources"]:
         named = f"corpora.{corpus}.sources names {source}"
         try:
-            found = listing.expand(source, kind)
+            members = listing.expand(source, kind)
         except OSError as error:
-            given = f"{named}, which cannot be read ({error.strerror})"
-            raise ConfigError(given, "a file, a folder or a pattern", "correct its permissions") from error
-        if found is None:
+            defect = f"{named}, which cannot be read ({error.strerror})"
+            raise ConfigError(defect, "a file, a folder or a pattern", "correct its permissions") from error
+        if members is None:
             raise ConfigError(f"{named}, which does not exist", "a file, a folder or a pattern", "correct it")
-        if not kind and any(not listing.kind_of(path) for _, path in found):
+        if not kind and any(not listing.kind_of(path) for _, path in members):
             expected = f"files that end in one of {listing.endings()}"
             raise ConfigError(named, expected, "set options.kind, or rename or convert it")
-        files += [path if path == source else str(Path(path)) for _, path in found]
+        files += [path if path == source else str(Path(path)) for _, path in members]
     if not files:
         raise ConfigError(f"corpora.{corpus}.sources holds no files", f"some of {listing.endings()}", "add files")
     refuse_names(files)
@@ -95,8 +95,8 @@ def refuse_names(paths, wildcards=False):
             shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
             raise ConfigError(f"the name of {shown} is not UTF-8", "names in UTF-8", "rename it")
         if wildcards and WILDCARD.search(path):
-            given = f"the name of {path} holds {WILDCARD.search(path)[0]}, which Snakemake takes for a wildcard"
-            raise ConfigError(given, "names without such braces", "rename it")
+            defect = f"the name of {path} holds {WILDCARD.search(path)[0]}, which Snakemake takes for a wildcard"
+            raise ConfigError(defect, "names without such braces", "rename it")
 
 
 def contents_of(paths):
@@ -143,13 +143,13 @@ def shares_of(paths):
     size = SMALLEST
     while size * MOST < sum(sizes):
         size *= 2
-    found, current, held = {}, None, 0
+    shares, current, filled = {}, None, 0
     for path, length in zip(paths, sizes, strict=True):
         digest = hashlib.sha256(os.fsencode(path)).digest()
-        if current is None or held + length > size:
-            current, held = found.setdefault(digest[:6].hex(), []), 0
+        if current is None or filled + length > size:
+            current, filled = shares.setdefault(digest[:6].hex(), []), 0
         current.append(path)
-        held += length
-        if 2 * held > size and digest[-1] < ENDS:  # where lists that differ before it end a share alike
+        filled += length
+        if 2 * filled > size and digest[-1] < ENDS:  # where lists that differ before it end a share alike
             current = None
-    return found if len(found) > 1 or sum(sizes) > ALONE else {}
+    return shares if len(shares) > 1 or sum(sizes) > ALONE else {}

@@ -43,16 +43,16 @@ def expand(config):
     ConfigError
         If ``sources`` is missing or a key is unknown.
     """
-    given = {key: value for key, value in config.items() if key not in (*OWN, DRIVER)}
-    name = str(given.get("study") or name_of(Path.cwd().name))
+    general = {key: value for key, value in config.items() if key not in (*OWN, DRIVER)}
+    name = str(general.get("study") or name_of(Path.cwd().name))
     if not config.get("sources"):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
-    _check_keys(given)
+    _check_keys(general)
     stream = {key: config[key] for key in OWN if key in config}
     if digests := forgotten("."):
         stream["options"] = {**(stream.get("options") or {}), "forgotten": digests}
-    runs = given["runs"] if isinstance(given.get("runs"), list) and given["runs"] else [LEARNER]
-    run, named = runs[0], given.get("atoms") or None
+    runs = general["runs"] if isinstance(general.get("runs"), list) and general["runs"] else [LEARNER]
+    run, named = runs[0], general.get("atoms") or None
     atoms = named or min(500, _initial(stream))
     atoms = atoms if isinstance(atoms, list) else [atoms]
     shown = atoms[0] if named else None
@@ -71,7 +71,7 @@ def expand(config):
     }
     if named and run == LEARNER:
         whole["learners"] = {LEARNER: {"atoms": atoms}}  # refused unless its memory holds as many
-    return merge({**given, "atoms": atoms}, whole)
+    return merge({**general, "atoms": atoms}, whole)
 
 
 def checked(config):
@@ -80,8 +80,8 @@ def checked(config):
         whole = expand(config)
         root = Path(str(whole.get("results", "results")), str(whole["study"]))
         if config.get(DRIVER) != "snakemake" and (root / VERIFIED).exists():
-            given, todo = f"{root} is made by odl run", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
-            raise ConfigError(given, "one driver a folder", todo)
+            defect, todo = f"{root} is made by odl run", f"type odl run, or write '{DRIVER}: snakemake' into {FILE}"
+            raise ConfigError(defect, "one driver a folder", todo)
         return whole
     except ConfigError as error:
         sys.exit(f"odl: {error}")
@@ -154,9 +154,9 @@ def _initial(stream):
 KEYS = tuple(entry.name for entry in fields(Study))
 
 
-def _check_keys(given):
+def _check_keys(general):
     """Refuse a key that is neither of a person's stream nor of a configuration."""
-    for key in given:
+    for key in general:
         if key not in KEYS:
             near = difflib.get_close_matches(str(key), [*OWN, *KEYS], n=1)
             todo = f"did you mean '{near[0]}'?" if near else "remove it"

@@ -55,19 +55,19 @@ def check_map(value, schema, path=""):
 
 def _check_size(config):
     """Refuse what repeats or holds itself: a few aliases of YAML make more values than there is memory."""
-    held, level = 0, [config]
+    n_values, level = 0, [config]
     for _ in range(DEEPEST):
-        held += len(level)
+        n_values += len(level)
         if any(isinstance(value, int) and value.bit_length() > BITS for value in level):
             raise ConfigError(f"a whole number of more than {BITS} bits", "a smaller one", "correct it")
         inner = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, (dict, list))]
-        if held + sum(map(len, inner)) > MOST:
+        if n_values + sum(map(len, inner)) > MOST:
             break
         level = [value for values in inner for value in values]
         if not level:
             return
-    given = f"the configuration has more than {MOST} values, or more than {DEEPEST} inside one another"
-    raise ConfigError(given, "a smaller one", "look for an alias (*name) that is repeated or stands in itself")
+    defect = f"the configuration has more than {MOST} values, or more than {DEEPEST} inside one another"
+    raise ConfigError(defect, "a smaller one", "look for an alias (*name) that is repeated or stands in itself")
 
 
 def _check(value, schema, path):

@@ -106,8 +106,8 @@ def open_documents(source, run, corpus_features=None):
     """
     data = source if isinstance(source, features.Features) else features.read(source)
     if data.hash_terms != run.hash_terms:
-        given = f"{source} has hash_terms {data.hash_terms}, and run '{run.run}' has {run.hash_terms}"
-        raise DataError(given, "one hash_terms along a chain", "name features and run of one configuration")
+        defect = f"{source} has hash_terms {data.hash_terms}, and run '{run.run}' has {run.hash_terms}"
+        raise DataError(defect, "one hash_terms along a chain", "name features and run of one configuration")
     whole = features.read(corpus_features) if corpus_features else None
     return Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
 
@@ -140,12 +140,12 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
     return step._replace(previous=before.digest, state=state)
 
 
-def places_of(held, data, path):
+def places_of(known, data, path):
     """Return where a timestep has each term of the checkpoint before it; None where the vocabulary has no bound.
 
     Parameters
     ----------
-    held : ndarray of int64, or None
+    known : ndarray of int64, or None
         Ids of its terms (`odl.files.checkpoints.Checkpoint`).
     data : odl.stream.features.Features
         Of the timestep.
@@ -162,10 +162,10 @@ def places_of(held, data, path):
     CheckpointError
         If only one of the two has a bound.
     """
-    if (held is None) != (data.terms is None):
-        given = f"{path} is of a vocabulary {'without' if held is None else 'with'} a bound, the features are not"
-        raise CheckpointError(given, "one max_terms along a chain", f"delete {path} and run the same command again")
-    return None if held is None else terms.places(held, data.terms)
+    if (known is None) != (data.terms is None):
+        defect = f"{path} is of a vocabulary {'without' if known is None else 'with'} a bound, the features are not"
+        raise CheckpointError(defect, "one max_terms along a chain", f"delete {path} and run the same command again")
+    return None if known is None else terms.places(known, data.terms)
 
 
 def check_previous(t, previous):

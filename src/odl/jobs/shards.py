@@ -38,24 +38,24 @@ def score(source, previous, output, *, rows, run, corpus_features=None):
     step = open_timestep(source, run, previous, corpus_features)
     first, last = rows[0], min(rows[1], step.P.shape[0])
     if not 0 <= first < last or first % BLOCK:
-        given = f"documents {rows[0]} to {rows[1]} of the {step.P.shape[0]} of timestep {step.data.t}"
-        raise DataError(given, f"a range within the batch that starts at a multiple of {BLOCK}", "correct --rows")
+        defect = f"documents {rows[0]} to {rows[1]} of the {step.P.shape[0]} of timestep {step.data.t}"
+        raise DataError(defect, f"a range within the batch that starts at a multiple of {BLOCK}", "correct --rows")
     if run.learner.in_batch:
-        given = f"a shard of {run.run!r}, whose scores depend on the whole batch"
-        raise DataError(given, "contrast and context 0", "score the batch in one job")
+        defect = f"a shard of {run.run!r}, whose scores depend on the whole batch"
+        raise DataError(defect, "contrast and context 0", "score the batch in one job")
     start = time.process_time()
-    found = novelty.score(run.learner, step.state, step.P[first:last])
+    scores = novelty.score(run.learner, step.state, step.P[first:last])
     seconds = time.process_time() - start
-    write(output, found, first=first, t=step.data.t, chain=run.chain, previous=step.previous, seconds=seconds)
+    write(output, scores, first=first, t=step.data.t, chain=run.chain, previous=step.previous, seconds=seconds)
 
 
-def write(path, found, *, first, t, chain, previous, seconds):
+def write(path, scores, *, first, t, chain, previous, seconds):
     """Write the scores and codes of one shard.
 
     Parameters
     ----------
     path : path-like
-    found : odl.novelty.Novelty
+    scores : odl.novelty.Novelty
         Of its documents; codes are stored in the order that the coder gave them, which sums depend on.
     first : int
         Position of its first document in the batch.
@@ -68,14 +68,14 @@ def write(path, found, *, first, t, chain, previous, seconds):
         CPU time of scoring.
     """
     attributes = {"t": t, "first": first, "previous": previous, "chain": json.dumps(chain, sort_keys=True)}
-    with storage.writing(path, "shard", **attributes, gap=found.gap, seconds=seconds) as file:
+    with storage.writing(path, "shard", **attributes, gap=scores.gap, seconds=seconds) as file:
         for name in ("score", "residual", "penalty"):
-            storage.write_array(file, name, getattr(found, name))
-        storage.write_array(file, "empty", found.empty.astype(np.uint8))
+            storage.write_array(file, name, getattr(scores, name))
+        storage.write_array(file, "empty", scores.empty.astype(np.uint8))
         group = file.create_group("codes")
-        group.attrs["shape"] = np.asarray(found.codes.shape, dtype=np.int64)
+        group.attrs["shape"] = np.asarray(scores.codes.shape, dtype=np.int64)
         for name in ("data", "indices", "indptr"):
-            storage.write_array(group, name, getattr(found.codes, name))
+            storage.write_array(group, name, getattr(scores.codes, name))
 
 
 class Shards:
@@ -154,33 +154,33 @@ def gather(paths, P, chain, t, previous):
         If they are not the shards of this batch, each once, cut at multiples of `BLOCK`.
     """
     shapes, first, gap, seconds, coded = [], 0, 0.0, 0.0, 0
-    found = {name: np.empty(P.shape[0]) for name in ("score", "residual", "penalty")}
-    found["empty"] = np.empty(P.shape[0], dtype=bool)
+    scores = {name: np.empty(P.shape[0]) for name in ("score", "residual", "penalty")}
+    scores["empty"] = np.empty(P.shape[0], dtype=bool)
     wanted = {"t": t, "previous": previous, "chain": json.dumps(chain, sort_keys=True)}
     for path in paths:
         with storage.reading(path, "shard") as file:
-            held = {name: file.attrs[name] for name in wanted}
-            if held != wanted or int(file.attrs["first"]) != first or first % BLOCK:
+            own = {name: file.attrs[name] for name in wanted}
+            if own != wanted or int(file.attrs["first"]) != first or first % BLOCK:
                 raise _refused(path, f"documents from {first} on of timestep {t}")
             shapes.append(rows.Matrix(file, "codes").shape)
             last = first + shapes[-1][0]
-            columns = {name: storage.read_array(file, name) for name in found}
+            columns = {name: storage.read_array(file, name) for name in scores}
             if {len(column) for column in columns.values()} != {last - first}:
-                given = f"{os.fspath(path)} does not fit together"
-                raise StorageError(given, "scores of all its documents", "delete it")
+                defect = f"{os.fspath(path)} does not fit together"
+                raise StorageError(defect, "scores of all its documents", "delete it")
             if last > P.shape[0]:
                 raise _refused(path, f"documents of the {P.shape[0]} of timestep {t}")
             for name, column in columns.items():
-                found[name][first:last] = column
+                scores[name][first:last] = column
             gap, seconds = max(gap, float(file.attrs["gap"])), seconds + float(file.attrs["seconds"])
             coded += int(np.count_nonzero(np.diff(storage.read_array(file["codes"], "indptr", "i"))))
         first = last
     if first != P.shape[0]:
         raise _refused(paths[-1], f"the last of {P.shape[0]} documents, not of {first}")
     batch = Shards(P, paths, shapes)
-    return novelty.Novelty(**found, codes=batch.codes(), uncoded=(first - coded) / first, gap=gap), batch, seconds
+    return novelty.Novelty(**scores, codes=batch.codes(), uncoded=(first - coded) / first, gap=gap), batch, seconds
 
 
 def _refused(path, expected):
-    given = f"{os.fspath(path)} is of other documents or another dictionary"
-    return DataError(given, expected, f"delete {os.fspath(path)} and run the same command again")
+    defect = f"{os.fspath(path)} is of other documents or another dictionary"
+    return DataError(defect, expected, f"delete {os.fspath(path)} and run the same command again")

@@ -100,28 +100,28 @@ def update(
     started = time.process_time()
     spent = 0.0
     if shards:
-        found, batch, spent = gather(shards, P, run.chain, data.t, step.previous)
+        scores, batch, spent = gather(shards, P, run.chain, data.t, step.previous)
     else:
         P = P[:]
-        found = novelty.score(learner, current, P)
-        batch = InMemory(P, found.codes)
+        scores = novelty.score(learner, current, P)
+        batch = InMemory(P, scores.codes)
     scored = time.process_time()
     after = learner.learn_parts(current, batch, past) if previous else current
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
-        data.t, run.chain, after.dictionary, after.arrays, after.updates, found.codes, found.uncoded, step.previous,
+        data.t, run.chain, after.dictionary, after.arrays, after.updates, scores.codes, scores.uncoded, step.previous,
         features=str(data.file.attrs["digest"]), terms=data.terms,
     )  # fmt: skip
     checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
-    write_scores(score_file, data, batch, found, current.dictionary, after.dictionary, run)
+    write_scores(score_file, data, batch, scores, current.dictionary, after.dictionary, run)
     phases = {"start": started - start, "score": spent + scored - started, "learn": learned - scored}
     phases["job"] = spent + time.process_time() - begin
     if timings:
         write_timings(timings, phases, P.shape[0])
-    return Learned(step, None if shards else P, current, found, checkpoint)
+    return Learned(step, None if shards else P, current, scores, checkpoint)
 
 
-def write_scores(path, data, batch, found, before, after, run):
+def write_scores(path, data, batch, scores, before, after, run):
     """Write the score file of a timestep.
 
     Parameters
@@ -130,18 +130,18 @@ def write_scores(path, data, batch, found, before, after, run):
     data : odl.stream.features.Features
     batch : odl.learners.batches.InMemory, or an object with its methods
         Its documents, weighed, and their codes.
-    found : odl.novelty.Novelty
+    scores : odl.novelty.Novelty
     before, after : csc_array
         Dictionary that the documents were scored with, and the learned one.
     run : odl.jobs.runs.Run
     """
-    top = np.argsort(-found.score, kind="stable")[:SHOWN]
+    top = np.argsort(-scores.score, kind="stable")[:SHOWN]
     documents, codes = batch.take(top)
     use = _use(batch, after.shape[1])
     scorefiles.write_scores(
         path,
         data,
-        found,
+        scores,
         top=top,
         missing=novelty.unexplained(documents, before, codes, range(len(top))),
         top_atoms=_top_atoms(after, use),
@@ -200,9 +200,9 @@ def _past(step, history, run):
         raise ParameterError("no --history", "the folder of the features of the timesteps before", "give it")
     batches = [features.read(path) for path in storage.earlier(history, t)]
     if [batch.t for batch in batches] != list(range(t)):
-        given = f"{history} with features of the timesteps {', '.join(str(batch.t) for batch in batches)}"
+        defect = f"{history} with features of the timesteps {', '.join(str(batch.t) for batch in batches)}"
         raise DataError(
-            given, f"those of 0 to {t - 1}, each in the file of its number", "give the folder of the stream"
+            defect, f"those of 0 to {t - 1}, each in the file of its number", "give the folder of the stream"
         )
     weighed = [Weighed(batch, run.weighting, run.learner.norm, step.whole)[:] for batch in batches]
     if step.data.terms is None:

@@ -13,15 +13,3 @@ if rooms.has_papers():
     rooms.papers("stages")
 
 from odl.cli import upkeep
-
-__all__ = [
-    "COMMANDS",
-    "STEPS",
-    "folders",
-    "learningsteps",
-    "originals",
-    "pagesteps",
-    "streamsteps",
-    "triage",
-    "upkeep",
-]

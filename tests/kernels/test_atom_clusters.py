@@ -246,7 +246,8 @@ def test_the_heaviest_of_equal_weights_are_the_first(rng, most):
     expected = largest_per_row(sparse.csr_array(X), most)
     numbers = likeness.Numbers(90)
     order = rng.permutation(90)
-    numbers.rows(sparse.csr_array((np.ones(90), order, [0, 90]), shape=(1, 90)))  # numbers out of order
+    for term in order:  # numbers out of order
+        numbers.rows(sparse.csr_array(([1.0], [term], [0, 1]), shape=(1, 90)))
     rows = numbers.rows(sparse.csr_array(X))
     found, sizes = likeness.heaviest(likeness.inverted(rows, 90), numbers, 30, 90, most)
     assert np.allclose(found.toarray().T * sizes[:, None], expected.toarray())
@@ -258,10 +259,10 @@ def test_the_nearest_are_those_of_the_dense_product(rng):
     P, A = topics(rng, 70, 50), topics(rng, 40, 50)
     numbers = likeness.Numbers(50)
     rows = numbers.rows(A)
-    lists = likeness.inverted(rows, numbers.count + 1, likeness.Threads(3))
-    alone = likeness.inverted(rows, numbers.count + 1)
-    assert all(np.array_equal(one, two) for one, two in zip(lists, alone, strict=True))
-    chosen, best = likeness.nearest(numbers.known_rows(P, likeness.ALONE), lists, 40, 4)
+    lists = likeness.inverted(rows, numbers.count + 1)
+    chosen, best = likeness.nearest(numbers.known_rows(P), lists, 40, 4, share=likeness.Threads(3))
+    alone = likeness.nearest(numbers.known_rows(P), lists, 40, 4)
+    assert np.array_equal(chosen, alone[0]) and np.array_equal(best, alone[1])
     dense = (P @ A.T).toarray()
     order = np.argsort(-dense, axis=1, kind="stable")[:, :4]
     expected = np.take_along_axis(dense, order, axis=1)
@@ -278,7 +279,7 @@ def test_gram_matrix_of_more_rows_than_a_square(cut, rng):
     numbers = likeness.Numbers(50)
     rows, gram = numbers.rows(A), np.full((120, 120), np.nan)
     for first, last in ((cut, A.shape[0]), (0, cut)):
-        kernels.grams(first, last, *rows, *likeness.inverted(rows, numbers.count), gram)
+        kernels.grams(first, last, rows, likeness.inverted(rows, numbers.count), gram)
     n = A.shape[0]
     assert np.allclose(gram[:n, :n], (A @ A.T).toarray()) and np.array_equal(gram[:n, :n], gram[:n, :n].T)
     assert np.isnan(gram[n:]).all()
@@ -293,8 +294,8 @@ def test_rows_are_cut_between_blocks_of_prices(count, parts):
 
 
 def test_what_the_kernels_keep_of_prices_has_room():
-    assert (likeness.BLOCK, likeness.OFFERS, likeness.UNKNOWN) == (
+    assert (likeness.BLOCK, likeness.CANDIDATES, likeness.UNKNOWN) == (
         ward_merging.BLOCK,
-        ward_merging.OFFERS,
+        ward_merging.CANDIDATES,
         ward_merging.UNKNOWN,
     )

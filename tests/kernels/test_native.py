@@ -17,7 +17,7 @@ from places import ROOT
 from odl import learners
 from odl.config import sources
 from odl.errors import ConfigError, StorageError
-from odl.kernels import declarations, marshalling, native
+from odl.kernels import marshalling, native
 
 CODE = """
 import hashlib, sys
@@ -59,7 +59,7 @@ def run(**settings):
 def test_libraries_give_the_same_bytes_without_numba():
     from odl.jobs import compile as ahead
 
-    assert all(ahead.build(name) for name in declarations.names())
+    assert all(ahead.build(name) for name in marshalling.names())
     found, used = run()
     assert used == "False"
     assert run(ODL_NATIVE="0") == [found, "True"]
@@ -79,7 +79,7 @@ class TestShipped:
         libraries, cache = package / "kernels" / "libraries", tmp_path / "cache"
         for folder in (libraries, cache):
             folder.mkdir()
-        for name in declarations.names():
+        for name in marshalling.names():
             path = ahead.build(name)
             shutil.copy(path, libraries)
             shutil.copy(native.beside(path), libraries)
@@ -113,7 +113,7 @@ class TestShipped:
         with open(f"{installed['PYTHONPATH']}/odl/kernels/grams.py", "a") as file:
             file.write("# edited")
         code = (
-            "from odl.kernels import declarations as d, native; print(*(n for n in d.names() if not native.ready(n)))"
+            "from odl.kernels import marshalling as m, native; print(*(n for n in m.names() if not native.ready(n)))"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, **installed}, capture_output=True, text=True
@@ -170,7 +170,7 @@ class TestDamaged:
         n_libraries, wrong = native.verify()
         assert [str(path) in sentence for sentence in wrong] == [True] and n_libraries >= 1
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        function = next(iter(declarations.declared("simplex_projection")))
+        function = next(iter(marshalling.declared("simplex_projection")))
         code = f"from odl.kernels import native; native.Kernels('simplex_projection').{function}"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.returncode and "was changed after it was written" in done.stderr.splitlines()[-1]
@@ -237,7 +237,7 @@ class TestStale:
         folder = tmp_path / "odl" / "kernels"
         folder.mkdir(parents=True)
         (tmp_path / "odl" / "__init__.py").touch()
-        for name in ("compiled", "declarations"):
+        for name in ("compiled", "marshalling"):
             shutil.copy2(ROOT / "src" / "odl" / "kernels" / f"{name}.py", folder)
         for name, text in TWO_FILES.items():
             (folder / f"{name}.py").write_text(text)
@@ -266,18 +266,18 @@ class TestStale:
 
     def test_a_library_is_named_by_the_files_that_it_reaches(self, tmp_path, monkeypatch):
         def name(changed=None):
-            for cached in (declarations._read, declarations.digest):
+            for cached in (marshalling._read, marshalling.digest):
                 cached.cache_clear()
-            monkeypatch.setattr(declarations, "source", lambda name: edited if name == changed else original(name))
+            monkeypatch.setattr(marshalling, "source", lambda name: edited if name == changed else original(name))
             return native.library("edge_following")
 
-        original, edited = declarations.source, tmp_path / "edited.py"
+        original, edited = marshalling.source, tmp_path / "edited.py"
         for other in ("edge_following", "edge_prices", "screening", "compiled"):
             with open(original(other)) as file:
                 edited.write_text(file.read() + "# edited")
             assert name(other) != name(), other
         assert name("lars_path") == name(), "an edit elsewhere leaves it"
-        for cached in (declarations._read, declarations.digest):
+        for cached in (marshalling._read, marshalling.digest):
             cached.cache_clear()
 
     @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ class TestStale:
     def test_no_import_between_files_of_kernels_is_missed(self, path):
         inside = {name for name in sources.closure(f"kernels/{path.stem}") if name.startswith("kernels/")}
         inside -= {"kernels/__init__"}
-        assert {f"kernels/{name}" for name in declarations.files(path.stem)} - {"kernels/__init__"} == inside
+        assert {f"kernels/{name}" for name in marshalling.files(path.stem)} - {"kernels/__init__"} == inside
 
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
@@ -330,7 +330,7 @@ class TestDeclared:
                     file = (named | held).get(ast.unparse(node.func.value))
                     if file:
                         n_calls += 1
-                        assert node.func.attr in declarations.declared(file), (
+                        assert node.func.attr in marshalling.declared(file), (
                             path,
                             node.lineno,
                             f"{file}.{node.func.attr}",
@@ -339,27 +339,27 @@ class TestDeclared:
 
     def test_nothing_else_of_the_kernels_is_imported(self):
         """So that a process with libraries does without numba."""
-        light = {"native", "marshalling", "declarations"}
+        light = {"native", "marshalling"}
         for path, tree, named in self.outside():
-            assert set(named.values()) <= set(declarations.names()), path
+            assert set(named.values()) <= set(marshalling.names()), path
             for node in ast.walk(tree):
                 if isinstance(node, ast.ImportFrom) and node.module == "odl.kernels":
-                    maker = {"machinecode"} if path.name == "compile.py" else set()  # it is for numba alone
+                    maker = {"compiled"} if path.name == "compile.py" else set()  # it is for numba alone
                     assert {alias.name for alias in node.names} <= light | maker, path
                 assert not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("odl.kernels.")), path
 
     def test_a_declaration_of_every_form_is_read(self, monkeypatch):
         text = b'@called("d[,] Layout -> (l d[])")\n@kernel\ndef one(D):\n    pass\n\n\n'
         text += b'@called(\n    "l l[] "\n    "MODEL"\n)\n@allocating\ndef two(n):\n    pass\n\n\n@kernel\ndef no(x):\n'
-        monkeypatch.setattr(declarations, "_read", lambda name: (text, set()))
+        monkeypatch.setattr(marshalling, "_read", lambda name: (text, set()))
         found = marshalling.declared.__wrapped__("any")
-        assert found["one"] == (("d[,]", declarations.Layout("l[]", "l[]", "l[]", "d[]")), (("l", "d[]"),))
+        assert found["one"] == (("d[,]", marshalling.Layout("l[]", "l[]", "l[]", "d[]")), (("l", "d[]"),))
         assert found["two"] == (("l", "l[]", ("d", "d", "d", "?")), ()) and len(found) == 2
 
     def test_all_that_a_file_of_kernels_declares_is_seen(self):
         for path in (self.FOLDER / "kernels").glob("*.py"):
             n_lines = len(re.findall(r"^@called\(", path.read_text(), re.M))
-            assert len(declarations.declared(path.stem)) == n_lines, path
+            assert len(marshalling.declared(path.stem)) == n_lines, path
 
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
@@ -394,7 +394,7 @@ class TestPassing:
         """Of Linux on x86-64; the wheel's tag names its version."""
         from odl.jobs import compile as ahead
 
-        for name in declarations.names():
+        for name in marshalling.names():
             versions = re.findall(rb"\0GLIBC_2\.(\d+)", Path(ahead.build(name)).read_bytes())
             assert max(map(int, versions), default=0) <= 29, name
 
@@ -468,7 +468,7 @@ class TestOneBuild:
         for name in LIBRARIES:
             (tmp_path / f"{name}.py").touch()
         monkeypatch.setattr(native, "library", lambda name, folder=None: str(tmp_path / name))
-        monkeypatch.setattr(declarations, "source", lambda name: str(tmp_path / f"{name}.py"))
+        monkeypatch.setattr(marshalling, "source", lambda name: str(tmp_path / f"{name}.py"))
         monkeypatch.setattr(ahead, "build", build)
         return ahead
 

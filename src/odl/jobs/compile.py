@@ -16,7 +16,7 @@ import tempfile
 from odl.config import sources
 from odl.errors import OdlError, StorageError
 from odl.files import joblog, storage
-from odl.kernels import declarations, marshalling, native
+from odl.kernels import marshalling, native
 
 try:
     import fcntl
@@ -44,7 +44,7 @@ def alone(name, wait=True):
     bool
         False where another process has it. Where the disk knows no locks nobody does.
     """
-    with open(declarations.source(name), "rb") as file:
+    with open(marshalling.source(name), "rb") as file:
         try:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -65,7 +65,7 @@ def needed(algorithms):
         Learners, or ``topics``.
     """
     files = sources.closure(*(OTHERS.get(algorithm, f"learners/{algorithm}") for algorithm in algorithms))
-    return [name for name in declarations.names() if f"kernels/{name}" in files]
+    return [name for name in marshalling.names() if f"kernels/{name}" in files]
 
 
 def build_all(names, say, folder=None, at_once=1):
@@ -140,7 +140,7 @@ def build_whole(folder, at_once):
     """
     if folder:
         os.makedirs(folder, exist_ok=True)
-    failed = build_all(declarations.names(), joblog.say, folder, at_once)
+    failed = build_all(marshalling.names(), joblog.say, folder, at_once)
     if failed:
         defect, expected = f"no library of {', '.join(failed)} was made", "a C compiler (cc, or CC) that makes them"
         raise OdlError(defect, expected, "install one, or set ODL_LIBRARIES=none")
@@ -175,14 +175,14 @@ def build(name, folder=None):
     if not compiler:
         return None
     with native.compiling(name):
-        from odl.kernels import machinecode  # numba, which nothing else here needs
+        from odl.kernels import compiled  # numba, which nothing else here needs
 
     try:
         with tempfile.TemporaryDirectory() as place, storage.replacing(path) as made:
-            parts = [machinecode.write(place, name, function) for function in declarations.declared(name)]
+            parts = [compiled.write_object(place, name, function) for function in marshalling.declared(name)]
             command = [*compiler, *FLAGS, "-o", made, *parts, RUNTIME, "-lm"]
             subprocess.run(command, check=True, capture_output=True)
-            for function in declarations.declared(name):
+            for function in marshalling.declared(name):
                 marshalling.bind(ctypes.CDLL(made), name, function)
             with storage.replacing(native.beside(path)) as digest, open(digest, "w", encoding="ascii") as file:
                 file.write(native.digest_of(made))

@@ -16,13 +16,14 @@ MERGE, JOIN, RETIRE = 0, 1, 2
 
 
 @kernel
-def _least(n_atoms, documents, used):
+def _smallest(n_atoms, documents, used):
     """Return the atom of the fewest documents; among equals the one not used for longest."""
-    found = 0
+    smallest = 0
     for j in range(1, n_atoms):
-        if documents[j] < documents[found] or (documents[j] == documents[found] and used[j] < used[found]):
-            found = j
-    return found
+        fewer, equal = documents[j] < documents[smallest], documents[j] == documents[smallest]
+        if fewer or (equal and used[j] < used[smallest]):
+            smallest = j
+    return smallest
 
 
 @kernel
@@ -33,86 +34,72 @@ def _reassign(owner, pieces, old, new):
 
 
 @kernel
-def _make_room(
-    nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-    stamp, recent, partner, worth, price, least, cost, places, counters,
-):  # fmt: skip
+def _make_room(nearest, cosine, pieces, full, owner, atoms, used, birth):
     """Free a slot for a document that is unlike every atom, or return -1 if it had better join the nearest one."""
-    n_atoms = counters[ATOMS]
+    documents = atoms.documents
     if full == JOIN and nearest >= 0:
         return -1
     if full != MERGE or nearest < 0:
-        gone = _least(n_atoms, documents, used)
+        gone = _smallest(atoms.counters[ATOMS], documents, used)
         _reassign(owner, pieces, gone, -1)
         return gone
-    gone = ward_merging.cheapest(
-        n_atoms, gram, documents, inverse, stamp, recent, partner, worth, price, least, cost, counters
-    )  # fmt: skip
+    gone = ward_merging.cheapest(atoms)
     joining = (1.0 - cosine) * (1.0 - cosine) * (documents[nearest] / (documents[nearest] + 1.0))
-    if not price[gone] < joining:
+    if not atoms.price[gone] < joining:
         return -1
-    kept = partner[gone, 0]
+    kept = atoms.partner[gone, 0]
     # The atom of more documents, then the older one, keeps its number.
     if documents[gone] > documents[kept] or (documents[gone] == documents[kept] and birth[gone] < birth[kept]):
         gone, kept = kept, gone
-    ward_merging.merge(
-        gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp, recent, partner, places, counters
-    )
+    ward_merging.merge(gone, kept, atoms)
     used[kept] = max(used[kept], used[gone])
     _reassign(owner, pieces, gone, kept)
     return gone
 
 
 @kernel
-def _place(slot, joined, norm, gram, squares, inverse, inner, stamp, recent, partner, places, counters):
+def _place(slot, joined, norm, atoms):
     """Bring squares and, where it is kept, `gram` up to date after a document has joined an atom or opened it."""
+    squares, inner, n_atoms = atoms.squares, atoms.inner, atoms.counters[ATOMS]
     squares[slot] = norm + (squares[slot] + 2.0 * inner[slot] if joined else 0.0)
-    inverse[slot] = 1.0 / math.sqrt(squares[slot]) if squares[slot] > 0.0 else 0.0
-    if len(gram):
-        row = gram[slot]
+    atoms.inverse[slot] = 1.0 / math.sqrt(squares[slot]) if squares[slot] > 0.0 else 0.0
+    if len(atoms.gram):
+        row = atoms.gram[slot]
         if joined:
-            ward_merging.whole(slot, counters[ATOMS], gram, stamp, recent, places, counters)
-            for i in range(counters[ATOMS]):
+            ward_merging.complete(slot, atoms)
+            for i in range(n_atoms):
                 row[i] += inner[i]
         else:
-            for i in range(counters[ATOMS]):
+            for i in range(n_atoms):
                 row[i] = inner[i]
-        ward_merging.changed(slot, stamp, recent, partner, counters)
+        ward_merging.note_change(slot, atoms)
 
 
 @kernel
-def _products(
-    d, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
-    new_offsets, new_rows, new_values, late, before, total,
-):  # fmt: skip
+def _products(d, pieces, late, before, total):
     """Fill `total` with the inner products of document d and the pieces; return the square of its norm."""
+    (starts, terms, weights), early_lists, late_lists, (offsets, rows, values) = pieces
     total[: before + d] = 0.0
-    inverted_lists.add(starts[d], starts[d + 1], terms, weights, offsets, rows, values, total)
+    inverted_lists.add(starts[d], starts[d + 1], terms, weights, early_lists, total)
     if before > late:
-        inverted_lists.add(starts[d], starts[d + 1], terms, weights, late_offsets, late_rows, late_values, total[late:])
+        inverted_lists.add(starts[d], starts[d + 1], terms, weights, late_lists, total[late:])
     norm = 0.0
     for entry in range(starts[d], starts[d + 1]):
         weight, term = weights[entry], terms[entry]
         norm += weight * weight
-        for place in range(new_offsets[term], new_offsets[term + 1]):
-            if new_rows[place] >= d:
+        for place in range(offsets[term], offsets[term + 1]):
+            if rows[place] >= d:
                 break
-            total[before + new_rows[place]] += weight * new_values[place]
+            total[before + rows[place]] += weight * values[place]
     return norm
 
 
-@called("l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l l d[,] d[]")
+@called("l l l PIECES l l d[,] d[]")
 @kernel
-def products(
-    first, last, since, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
-    new_offsets, new_rows, new_values, late, before, totals, norms,
-):  # fmt: skip
+def products(first, last, since, pieces, late, before, totals, norms):
     """Fill `totals` and `norms`, from row first - since on, for documents first..last-1 of a block; see `learn`."""
     for d in range(first, last):
-        norms[d - since] = _products(
-            d, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
-            new_offsets, new_rows, new_values, late, before, totals[d - since],
-        )  # fmt: skip
+        norms[d - since] = _products(d, pieces, late, before, totals[d - since])
 
 
 @kernel
@@ -126,7 +113,7 @@ def _gather(n_atoms, pieces, owner, total, inner):
 
 @kernel
 def _above(inner, inverse, size, most, cosines):
-    """Find cosines; return how many are above `most`."""
+    """Compute cosines; return how many are above `most`."""
     above = 0
     for i in range(size):
         value = inner[i] * inverse[i]
@@ -136,33 +123,25 @@ def _above(inner, inverse, size, most, cosines):
 
 
 @kernel
-def _nearest(n_atoms, inner, squares, inverse, cosines):
+def _nearest(n_atoms, atoms):
     """Return the atom of the largest cosine, among equals the first, and that cosine; -1 and -1 where there is none."""
-    found, most = -1, 0.0
+    nearest, most, cosines = -1, 0.0, atoms.work
     for first in range(0, n_atoms, ward_merging.BLOCK):
         size = min(ward_merging.BLOCK, n_atoms - first)
-        if _above(inner[first:], inverse[first:], size, most, cosines):
+        if _above(atoms.inner[first:], atoms.inverse[first:], size, most, cosines):
             for i in range(size):
                 if cosines[i] > most:
-                    found, most = first + i, cosines[i]
+                    nearest, most = first + i, cosines[i]
     j = 0
-    while found < 0 and j < n_atoms:
-        found = j if squares[j] > 0.0 else -1
+    while nearest < 0 and j < n_atoms:
+        nearest = j if atoms.squares[j] > 0.0 else -1
         j += 1
-    return found, most if found >= 0 else -1.0
+    return nearest, most if nearest >= 0 else -1.0
 
 
-@called(
-    "l l l l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] u[] d[] l[] d[,] d[] d[,] d[] d[] d[] l[] l[] d[] l[] l[] "
-    "l[,] d[,] d[] d[] d[] l[] l[] l l l d l"
-)
+@called("l l l PIECES l[] d[,] d[] Merging l[] l[] l l l d l")
 @kernel
-def learn(
-    first, last, ahead, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
-    new_offsets, new_rows, new_values, owner, totals, norms,
-    gram, documents, squares, inverse, used, birth, inner, stamp, recent, partner, worth, price, least, cost,
-    places, counters, late, before, seen, same, full,
-):  # fmt: skip
+def learn(first, last, ahead, pieces, owner, totals, norms, atoms, used, birth, late, before, seen, same, full):
     """Let documents first..last-1 of a block join, open and merge atoms, one after another.
 
     A document whose cosine with its nearest atom is at least `same` joins it. Any other opens an atom: in an unused
@@ -175,43 +154,18 @@ def learn(
     first, last : int
     ahead : int
         1: `totals` and `norms` are there, from `products`; 0: they are work space of one row.
-    starts, terms, weights : ndarray
-        Documents in CSR form, of unit l2 norm, with numbers for terms (`inverted_lists.number`).
-    offsets, rows, values : ndarray
-        Inverted lists of early sums of atoms.
-    late_offsets, late_rows, late_values : ndarray
-        Inverted lists of the sums of atoms since then, up to the start of the block.
-    new_offsets, new_rows, new_values : ndarray
-        Inverted lists of the documents.
+    pieces : tuple
+        Documents in CSR form, of unit l2 norm, with numbers for terms; inverted lists of early sums of atoms, of the
+        sums since then, up to the start of the block, and of the documents.
     owner : ndarray of int64, shape (before + n_documents,), changed
         Slot that each piece is part of: early sums, late ones and documents, which get theirs here; -1: none.
     totals : ndarray of float64, shape (n, before + n_documents)
         Inner products of documents from `first` on with the pieces.
     norms : ndarray of float64, shape (n,)
         Squares of their norms.
-    gram : ndarray of float64, shape (n_slots, n_slots), changed
-        Inner products of the atoms, from `inverted_lists.grams` or as the block before left them; shape (0, 0)
-        where nothing will be merged.
-    documents, squares, inverse : ndarray of float64, shape (n_slots,), changed
-        Documents of each atom, forgetting included; ||S_j||^2; 1 / ||S_j||.
+    atoms : odl.kernels.marshalling.Merging, changed
     used, birth : ndarray of int64, shape (n_slots,), changed
         Number of the last document that joined, and of the first.
-    inner : ndarray of float64, shape (n_slots,)
-        Work space.
-    stamp, recent : ndarray of int64, shape (n_slots,), changed
-        Time of the last change of each atom; atoms by the time of their change.
-    partner, worth : ndarray of int64 and float64, shape (n_slots, ward_merging.OFFERS), changed
-        Of `odl.kernels.ward_merging`; partners unknown at first.
-    price : ndarray of float64, shape (n_slots,), changed
-        Infinite at first.
-    least : ndarray of float64, shape (n_slots // ward_merging.BLOCK + 1,), changed
-        Least price of each `BLOCK` atoms; infinite at first.
-    cost : ndarray of float64, shape (ward_merging.BLOCK,)
-        Work space.
-    places : ndarray of int64, shape (n_slots,)
-        Work space.
-    counters : ndarray of int64, shape (4,), changed
-        Slots in use, time, time at which all of `gram` was right, time of the last search (below 0: none yet).
     late, before : int
         Pieces before the late ones, and before the documents.
     seen : int
@@ -220,34 +174,29 @@ def learn(
     full : int
         What to do when all slots are used: MERGE, JOIN (the nearest atom) or RETIRE (the smallest atom).
     """
+    starts, documents, inner, counters = pieces[0][0], atoms.documents, atoms.inner, atoms.counters
     for d in range(first, last):
-        pieces, row = before + d, (d - first) * ahead
-        owner[pieces] = -1
+        piece, row = before + d, (d - first) * ahead
+        owner[piece] = -1
         if starts[d] == starts[d + 1]:
             continue
         if not ahead:
-            norms[0] = _products(
-                d, starts, terms, weights, offsets, rows, values, late_offsets, late_rows, late_values,
-                new_offsets, new_rows, new_values, late, before, totals[0],
-            )  # fmt: skip
-        _gather(counters[ATOMS], pieces, owner, totals[row], inner)
-        nearest, cosine = _nearest(counters[ATOMS], inner, squares, inverse, cost)
+            norms[0] = _products(d, pieces, late, before, totals[0])
+        _gather(counters[ATOMS], piece, owner, totals[row], inner)
+        nearest, cosine = _nearest(counters[ATOMS], atoms)
         slot = -1
         if nearest < 0 or cosine < same:
             if counters[ATOMS] < len(documents):
                 slot = counters[ATOMS]
                 counters[ATOMS] += 1
             else:
-                slot = _make_room(
-                    nearest, cosine, pieces, full, owner, gram, documents, squares, inverse, used, birth, inner,
-                    stamp, recent, partner, worth, price, least, cost, places, counters,
-                )  # fmt: skip
+                slot = _make_room(nearest, cosine, piece, full, owner, atoms, used, birth)
         joined = slot < 0
         if joined:
             slot = nearest
         else:
             birth[slot], documents[slot], inner[slot] = seen + d, 0.0, 0.0
-        owner[pieces] = slot
-        _place(slot, joined, norms[row], gram, squares, inverse, inner, stamp, recent, partner, places, counters)
+        owner[piece] = slot
+        _place(slot, joined, norms[row], atoms)
         documents[slot] += 1.0
         used[slot] = seen + d

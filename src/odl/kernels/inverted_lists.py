@@ -1,8 +1,8 @@
 """Compiled kernels on inverted lists and compressed rows: for each term the rows that have it, and their weights.
 
 The inner products of a document with all rows are sums over the lists of its own terms. Rows are atoms or documents
-in compressed form; terms are numbered in the order in which they first occur (`number`), so nothing but `place` has
-the size of the vocabulary. Rows themselves are made flatter, coded on a few atoms, cut to their heaviest terms.
+in compressed form, with numbers of their own for terms (`odl.learners.likeness.Numbers`). Rows themselves are made
+flatter, coded on a few atoms, cut to their heaviest terms.
 """
 
 import math
@@ -12,102 +12,21 @@ from odl.kernels.compiled import called, kernel
 BLOCK = 32  # cells of a side that are mirrored together: two such squares fit the nearest cache
 
 
-@called("i[] i[] i[] l u[] -> l")
 @kernel
-def number(terms, place, known, count, local):
-    """Number the terms that have no number yet, in the order in which they occur.
-
-    Parameters
-    ----------
-    terms : ndarray of int32
-    place : ndarray of int32, shape (n_terms,), changed
-        Number of each term and 1 more; 0 where it has none.
-    known : ndarray of int32, changed
-        Terms by their numbers.
-    count : int
-        Numbers given so far.
-    local : ndarray of uint32, filled
-        Numbers of `terms`.
-
-    Returns
-    -------
-    int
-        Numbers given now.
-    """
-    for entry in range(len(terms)):
-        found = place[terms[entry]]
-        if found == 0:
-            known[count] = terms[entry]
-            count += 1
-            found = count
-            place[terms[entry]] = found
-        local[entry] = found - 1
-    return count
-
-
-@called("l l i[] i[] l u[]")
-@kernel
-def find(first, last, terms, place, unknown, local):
-    """Fill `local` with the numbers of terms first..last-1, `unknown` for those that have none."""
-    for entry in range(first, last):
-        found = place[terms[entry]]
-        local[entry] = found - 1 if found else unknown
-
-
-@called("l l l[] u[] l[]")
-@kernel
-def count(first, last, starts, terms, counts):
-    """Count how often each term occurs in rows first..last-1; `counts` are zeros."""
-    for entry in range(starts[first], starts[last]):
-        counts[terms[entry]] += 1
-
-
-@called("l[,] l[]")
-@kernel
-def offsets(counts, starts):
-    """Find where the list of each term starts, and in it the part of each thread.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n_threads, n_terms), changed
-        From `count`; then the places at which the threads begin to `fill`.
-    starts : ndarray of int64, shape (n_terms + 1,), filled
-    """
-    free = 0
-    for term in range(counts.shape[1]):
-        starts[term] = free
-        for thread in range(counts.shape[0]):
-            begin = free
-            free += counts[thread, term]
-            counts[thread, term] = begin
-    starts[-1] = free
-
-
-@called("l l l[] u[] d[] l[] u[] d[]")
-@kernel
-def fill(first, last, starts, terms, weights, places, rows, values):
-    """Write rows first..last-1 into the lists, from the places of each term on."""
-    for row in range(first, last):
-        for entry in range(starts[row], starts[row + 1]):
-            free = places[terms[entry]]
-            rows[free] = row
-            values[free] = weights[entry]
-            places[terms[entry]] = free + 1
-
-
-@kernel
-def add(first, last, terms, weights, offsets, rows, values, total):
+def add(first, last, terms, weights, lists, total):
     """Add the inner products of a document, entries first..last-1, with all rows to `total`."""
+    offsets, rows, values = lists
     for entry in range(first, last):
         weight, term = weights[entry], terms[entry]
         for place in range(offsets[term], offsets[term + 1]):
             total[rows[place]] += weight * values[place]
 
 
-@called("l l l[] u[] d[] l[] u[] d[] d[,]")
+@called("l l (ROWS) (ROWS) d[,]")
 @kernel
-def grams(first, last, starts, terms, weights, offsets, rows, values, gram):
+def grams(first, last, compressed, lists, gram):
     """Fill a matrix with the inner products of rows first..last-1 and the rows up to each, on both sides."""
+    (starts, terms, weights), (offsets, rows, values) = compressed, lists
     for top in range(first, last, BLOCK):
         bottom = min(top + BLOCK, last)
         for row in range(top, bottom):
@@ -127,76 +46,68 @@ def grams(first, last, starts, terms, weights, offsets, rows, values, gram):
 
 
 @kernel
-def largest(total, count, chosen, best):
-    """Find the largest positive numbers of `total[:count]`, falling; among equals the first one first.
-
-    Parameters
-    ----------
-    total : ndarray
-    count : int
-    chosen, best : ndarray of int64 and float64, shape (m,), filled
-        Places and numbers; -1 and 0 where there are fewer.
-    """
-    most = len(chosen)
-    for rank in range(most):
-        chosen[rank], best[rank] = -1, 0.0
-    for place in range(count):
+def _largest(total, neighbours, best):
+    """Find the places of the largest positive numbers, falling, among equals the first; -1 where there are fewer."""
+    most = len(neighbours)
+    neighbours[:], best[:] = -1, 0.0
+    for place in range(len(total)):
         if total[place] > best[most - 1]:
             rank = most - 1
             while rank > 0 and total[place] > best[rank - 1]:
-                chosen[rank], best[rank] = chosen[rank - 1], best[rank - 1]
+                neighbours[rank], best[rank] = neighbours[rank - 1], best[rank - 1]
                 rank -= 1
-            chosen[rank], best[rank] = place, total[place]
+            neighbours[rank], best[rank] = place, total[place]
 
 
-@called("l l l l[] u[] d[] l[] u[] d[] d[] l[,] d[,]")
+@called("l l ? (ROWS) (ROWS) d[] l[,] d[,]")
 @kernel
-def nearest(first, last, apart, starts, terms, weights, offsets, rows, values, total, chosen, best):
-    """Find the rows of the largest inner products with documents first..last-1, as `largest` does.
+def nearest(first, last, apart, documents, lists, total, neighbours, best):
+    """Find the rows of the largest inner products with documents first..last-1, as `_largest` does.
 
     Parameters
     ----------
     first, last : int
-    apart : int
-        1: the rows are the documents, and none is compared with itself.
-    starts, terms, weights : ndarray
-        Documents.
-    offsets, rows, values : ndarray
-        The lists.
+    apart : bool
+        The rows are the documents, and none is compared with itself.
+    documents, lists : tuple of ndarray
+        Compressed rows and inverted lists.
     total : ndarray, shape (n_rows,)
         Work space.
-    chosen, best : ndarray of int64 and float64, shape (n_documents, m), filled
+    neighbours, best : ndarray of int64 and float64, shape (n_documents, m), filled
     """
+    starts, terms, weights = documents
     for d in range(first, last):
         total[:] = 0.0
-        add(starts[d], starts[d + 1], terms, weights, offsets, rows, values, total)
+        add(starts[d], starts[d + 1], terms, weights, lists, total)
         if apart:
             total[d] = 0.0
-        largest(total, len(total), chosen[d], best[d])
+        _largest(total, neighbours[d], best[d])
 
 
 @kernel
-def _put(row, value, begin, free, place, rows, values):
-    """Add an entry to the list that starts at `begin` and ends at `free`; return its end."""
-    if row < 0:
-        return free
-    if place[row] >= begin:
-        values[place[row]] += value
-        return free
-    place[row] = free
-    rows[free] = row
-    values[free] = value
-    return free + 1
+def _append(term, lists, first, owner, free, place, union):
+    """Add the list of a term, of rows that are `first` and on in `owner`, to the union so far; return its end."""
+    (offsets, rows, values), (starts, owners, sums) = lists, union
+    for entry in range(offsets[term], offsets[term + 1]):
+        row = owner[first + rows[entry]]
+        if row < 0:
+            continue
+        if place[row] >= starts[term]:
+            sums[place[row]] += values[entry]
+        else:
+            place[row], owners[free], sums[free] = free, row, values[entry]
+            free += 1
+    return free
 
 
-@called("l[] u[] d[] l[] u[] d[] l l[] l[] l[] u[] d[]")
+@called("(ROWS) (ROWS) l l[] l[] (ROWS)")
 @kernel
-def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, owner, place, found, to_rows, to_values):
+def combine(lists, later, before, owner, place, union):
     """Put two families of lists together, with the rows that own theirs now.
 
     Parameters
     ----------
-    offsets, rows, values, new_offsets, new_rows, new_values : ndarray
+    lists, later : tuple of ndarray
         The lists of both.
     before : int
         Rows of the first family.
@@ -204,23 +115,20 @@ def combine(offsets, rows, values, new_offsets, new_rows, new_values, before, ow
         Row that each of the first and then of the second family is part of now; -1: dropped.
     place : ndarray of int64, shape (n_rows,)
         Work space, -1.
-    found, to_rows, to_values : ndarray, filled
+    union : tuple of ndarray, filled
         The lists, rows in no order.
     """
-    free = 0
-    for term in range(len(found) - 1):
-        found[term] = free
-        for entry in range(offsets[term], offsets[term + 1]):
-            free = _put(owner[rows[entry]], values[entry], found[term], free, place, to_rows, to_values)
-        for entry in range(new_offsets[term], new_offsets[term + 1]):
-            row = owner[before + new_rows[entry]]
-            free = _put(row, new_values[entry], found[term], free, place, to_rows, to_values)
-    found[-1] = free
+    starts, free = union[0], 0
+    for term in range(len(starts) - 1):
+        starts[term] = free
+        free = _append(term, lists, 0, owner, free, place, union)
+        free = _append(term, later, before, owner, free, place, union)
+    starts[-1] = free
 
 
-@called("l[] i[] l[] u[] d[] l[] i[] d[]")
+@called("l[] i[] (ROWS) l[] i[] d[]")
 @kernel
-def by_row(order, known, offsets, rows, values, starts, terms, weights):
+def by_row(order, known, lists, starts, terms, weights):
     """Return lists to compressed rows, terms in the given order of their numbers; entries of 0 are left out.
 
     Parameters
@@ -229,12 +137,13 @@ def by_row(order, known, offsets, rows, values, starts, terms, weights):
         Numbers of all terms.
     known : ndarray of int32
         Terms by their numbers.
-    offsets, rows, values : ndarray
+    lists : tuple of ndarray
         From `combine`.
     starts : ndarray of int64, shape (n_rows + 2,), filled
         Zeros; then starts of the rows and their end.
     terms, weights : ndarray, filled
     """
+    offsets, rows, values = lists
     for entry in range(offsets[-1]):
         if values[entry] != 0.0:
             starts[rows[entry] + 2] += 1
@@ -264,45 +173,44 @@ def flatten(first, last, starts, weights, power, scale, values):
 
 
 @kernel
-def _spread(first, last, terms, weights, dense):
-    for entry in range(first, last):
+def _spread(row, compressed, dense):
+    starts, terms, weights = compressed
+    for entry in range(starts[row], starts[row + 1]):
         dense[terms[entry]] = weights[entry]
 
 
 @kernel
-def _clear(first, last, terms, dense):
-    for entry in range(first, last):
+def _clear(row, compressed, dense):
+    starts, terms, _ = compressed
+    for entry in range(starts[row], starts[row + 1]):
         dense[terms[entry]] = 0.0
 
 
 @kernel
-def _product(first, last, terms, weights, dense):
+def _product(row, compressed, dense):
+    starts, terms, weights = compressed
     total = 0.0
-    for entry in range(first, last):
+    for entry in range(starts[row], starts[row + 1]):
         total += weights[entry] * dense[terms[entry]]
     return total
 
 
-@called("l l l[] u[] d[] l[] u[] d[] l[,] l d[,] d[] d[,]")
+@called("l l (ROWS) (ROWS) l[,] l d[,] d[] d[,]")
 @kernel
-def codes(
-    first, last, starts, terms, weights, atom_starts, atom_terms, atom_weights, chosen, sweeps, found, dense, gram
-):
-    """Code documents first..last-1 on a few chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2.
+def codes(first, last, documents, atoms, neighbours, sweeps, x, dense, gram):
+    """Code documents first..last-1 on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Coordinate descent from x = 0.
 
     Parameters
     ----------
     first, last : int
-    starts, terms, weights : ndarray
-        Documents.
-    atom_starts, atom_terms, atom_weights : ndarray
-        Atoms, with the same numbers of terms.
-    chosen : ndarray of int64, shape (n_documents, m)
+    documents, atoms : tuple of ndarray
+        Compressed rows, with the same numbers of terms.
+    neighbours : ndarray of int64, shape (n_documents, m)
         Atoms of each document; from the first -1 on there are none.
     sweeps : int
-    found : ndarray, shape (n_documents, m), filled
+    x : ndarray, shape (n_documents, m), filled
         Zeros.
     dense : ndarray, shape (n_terms,)
         Work space, zeros; zeros again afterwards.
@@ -311,23 +219,20 @@ def codes(
     """
     for d in range(first, last):
         count = 0
-        while count < chosen.shape[1] and chosen[d, count] >= 0:
+        while count < neighbours.shape[1] and neighbours[d, count] >= 0:
             count += 1
         target = gram[count]
-        _spread(starts[d], starts[d + 1], terms, weights, dense)
+        _spread(d, documents, dense)
         for i in range(count):
-            atom = chosen[d, i]
-            target[i] = _product(atom_starts[atom], atom_starts[atom + 1], atom_terms, atom_weights, dense)
-        _clear(starts[d], starts[d + 1], terms, dense)
+            target[i] = _product(neighbours[d, i], atoms, dense)
+        _clear(d, documents, dense)
         for i in range(count):
-            begin, end = atom_starts[chosen[d, i]], atom_starts[chosen[d, i] + 1]
-            _spread(begin, end, atom_terms, atom_weights, dense)
+            _spread(neighbours[d, i], atoms, dense)
             for j in range(i, count):
-                other = chosen[d, j]
-                gram[i, j] = _product(atom_starts[other], atom_starts[other + 1], atom_terms, atom_weights, dense)
+                gram[i, j] = _product(neighbours[d, j], atoms, dense)
                 gram[j, i] = gram[i, j]
-            _clear(begin, end, atom_terms, dense)
-        _descend(count, target, gram, found[d], sweeps)
+            _clear(neighbours[d, i], atoms, dense)
+        _descend(count, target, gram, x[d], sweeps)
 
 
 @kernel

@@ -21,17 +21,16 @@ import platform
 import stat
 
 from odl.errors import ConfigError, StorageError, changed
-from odl.kernels import declarations, marshalling
+from odl.kernels import marshalling
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "libraries")  # filled by setup.py, and there only in such a wheel
 
 
 def library(name, folder=None):
     """Return where the library of a file of kernels is or would be: beside numba's own cache of that file."""
-    state = declarations.digest(name) + declarations.digest("marshalling")
-    digest = hashlib.sha256(state.encode()).hexdigest()
     folder = folder or _cache(os.environ.get("NUMBA_CACHE_DIR"))
-    return os.path.join(folder, f"{name}-{platform.system()}-{platform.machine()}-{digest[:16]}.so".lower())
+    build = f"{platform.system()}-{platform.machine()}-{marshalling.digest(name)}"
+    return os.path.join(folder, f"{name}-{build}.so".lower())
 
 
 @functools.cache
@@ -64,18 +63,17 @@ def sound(path):
     try:
         with open(beside(path), "rb") as file:
             written = file.read()
-        found = digest_of(path)
+        if digest_of(path).encode() == written:
+            return True
     except OSError:
         return False
-    if found.encode() != written:
-        raise changed(path)
-    return True
+    raise changed(path)
 
 
 def verify():
     """Return the number of libraries here, of odl as it is now, and a sentence for each that does not fit."""
     n_libraries, wrong = 0, []
-    for path in [path for name in declarations.names() for path in (library(name, SHIPPED), library(name))]:
+    for path in [path for name in marshalling.names() for path in (library(name, SHIPPED), library(name))]:
         try:
             n_libraries += sound(path)
         except StorageError as error:
@@ -111,34 +109,26 @@ def compiling(name):
     except ModuleNotFoundError as error:
         if error.name != "numba":
             raise
-        given = f"the kernels {name} have no compiled library here, and numba, which compiles them, is not installed"
-        expected = "one of the two"
-        raise ConfigError(given, expected, "pip install 'online-dictionary-learning[compile]'") from error
+        defect = f"the kernels {name} have no compiled library here, and numba, which compiles them, is not installed"
+        raise ConfigError(defect, "one of the two", "pip install 'online-dictionary-learning[compile]'") from error
 
 
 class Kernels:
-    """The functions of a file of kernels, from the library or from numba, found when first called."""
+    """The functions of a file of kernels, from the library or from numba, looked up when first called."""
 
     def __init__(self, name):
         self._name = name
 
     def __getattr__(self, function):
         _cache(os.environ.get("NUMBA_CACHE_DIR"))  # what numba keeps there is code as well
-        found = self._library(function) if function in declarations.declared(self._name) else None
-        if found is None:
+        library = None if os.environ.get("ODL_NATIVE") == "0" else loaded(self._name)
+        if library and function in marshalling.declared(self._name):
+            kernel = marshalling.bind(library, self._name, function)
+        else:
             with compiling(self._name):
-                found = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
-        setattr(self, function, found)
-        return found
-
-    def _library(self, function):
-        if os.environ.get("ODL_NATIVE") == "0":
-            return None
-        opened = loaded(self._name)
-        try:
-            return opened and marshalling.bind(opened, self._name, function)
-        except AttributeError:
-            return None
+                kernel = getattr(importlib.import_module(f"odl.kernels.{self._name}"), function)
+        setattr(self, function, kernel)
+        return kernel
 
 
 @functools.cache
@@ -162,26 +152,26 @@ def check(path):
     ConfigError
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return
     if not hasattr(os, "geteuid"):
         return
-    shared = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _private(found))
-    shared = shared and not (stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX)
-    if shared or found.st_uid not in {os.geteuid(), 0, os.stat(__file__).st_uid}:
-        given = f"others may write {path}, where compiled kernels are loaded from"
+    shared = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _private(status))
+    shared = shared and not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX)
+    if shared or status.st_uid not in {os.geteuid(), 0, os.stat(__file__).st_uid}:
+        defect = f"others may write {path}, where compiled kernels are loaded from"
         expected = "a folder that you own and nobody else may write"
-        raise ConfigError(given, expected, f"say chmod -R go-w {path}, or set NUMBA_CACHE_DIR to another folder")
+        raise ConfigError(defect, expected, f"say chmod -R go-w {path}, or set NUMBA_CACHE_DIR to another folder")
 
 
-def _private(found):
+def _private(status):
     """Tell whether a group is its owner's alone: of the same name and without other members."""
     import grp
     import pwd
 
     try:
-        group, owner = grp.getgrgid(found.st_gid), pwd.getpwuid(found.st_uid)
+        group, owner = grp.getgrgid(status.st_gid), pwd.getpwuid(status.st_uid)
     except KeyError:
         return False
     return group.gr_name == owner.pw_name and not set(group.gr_mem) - {owner.pw_name}

@@ -1,26 +1,26 @@
 """Compiled lazy Ward merging: the two atoms that are cheapest to merge, and groups of atoms by it.
 
 Atoms are numbered by the time of their last change. Row j of `gram` is right for all atoms that changed before j. When
-j is searched, the `OFFERS` of these that are cheapest to merge with it are kept, `partner[j]` with their squared costs
-`worth[j]`, rising. `price[j]` is the first of them. It is that still if this partner has not changed since, otherwise
-a lower bound: then the next partner that has not changed is the cheapest, and the row is searched again only where
-none is left. Every pair is looked at by the one that changed last, and only when its bound is the least of all.
+j is searched, the `CANDIDATES` of these that are cheapest to merge with it are kept, `partner[j]` with their squared
+costs `cost[j]`, rising. `price[j]` is the first of them. It is that still if this partner has not changed since,
+otherwise a lower bound: then the next partner that has not changed is the cheapest, and the row is searched again only
+where none is left. Every pair is looked at by the one that changed last, and only when its bound is the least of all.
 """
 
 import math
 
 import numpy as np
 
-from odl.kernels.compiled import called, comparing, kernel
+from odl.kernels.compiled import allocating, called, comparing, kernel
 
 # In `counters`: slots in use, time, time at which all of `gram` was right, time of the last search of what changed.
 ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3
 BLOCK = 64  # prices that have a least one of their own
 PART = 32  # atoms that are compared before the cheapest are picked
-OFFERS = 4  # partners that are kept
+CANDIDATES = 4  # partners that are kept
 NOBODY = -1  # as partner: there is no other
 UNKNOWN = -2  # as partner: to be searched for
-GONE = -3  # as partner: one that has changed
+NEVER = 1 << 62  # later than any time
 
 
 @comparing
@@ -33,8 +33,9 @@ def least_of(values, count):
 
 
 @kernel
-def set_price(j, value, price, least):
+def set_price(j, value, atoms):
     """Set the price of an atom, and the least price of its block."""
+    price, least = atoms.price, atoms.least
     before, block = price[j], j // BLOCK
     price[j] = value
     if value <= least[block]:
@@ -45,8 +46,9 @@ def set_price(j, value, price, least):
 
 
 @kernel
-def _next_at(value, first, price, least):
+def _next_at(value, first, atoms):
     """Return the first atom from `first` on that has this price, or -1."""
+    price, least = atoms.price, atoms.least
     for block in range(first // BLOCK, len(least)):
         if least[block] == value:
             for j in range(max(first, block * BLOCK), min((block + 1) * BLOCK, len(price))):
@@ -56,117 +58,120 @@ def _next_at(value, first, price, least):
 
 
 @kernel
-def _compare(row, own, scale, documents, inverse, size, most, cost):
+def _compare(row, own, scale, documents, inverse, size, most, work):
     """Find the squared costs of merging an atom with the first ones of `row`; return how many are below `most`."""
     below = 0
     for i in range(size):
         distance = 1.0 - row[i] * (scale * inverse[i])
         distance = distance if distance > 0.0 else 0.0
         value = distance * distance * (own * documents[i] / (own + documents[i]))
-        cost[i] = value
+        work[i] = value
         below += 1 if value < most else 0
     return below
 
 
 @kernel
-def _offer(i, value, partner, worth):
+def _insert(i, value, partner, cost):
     """Put atom i among the cheapest partners, behind those of the same cost."""
-    rank = OFFERS - 1
-    while rank > 0 and value < worth[rank - 1]:
-        partner[rank], worth[rank] = partner[rank - 1], worth[rank - 1]
+    rank = CANDIDATES - 1
+    while rank > 0 and value < cost[rank - 1]:
+        partner[rank], cost[rank] = partner[rank - 1], cost[rank - 1]
         rank -= 1
-    partner[rank], worth[rank] = i, value
+    partner[rank], cost[rank] = i, value
 
 
 @kernel
-def _search(j, n_atoms, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters):
+def _search(j, atoms):
     """Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first."""
-    if stamp[j] <= counters[START]:  # atoms of the start are in the order of their numbers
-        n_atoms = j
-    partners, costs, own = partner[j], worth[j], documents[j]
+    documents, inverse, stamp, counters = atoms.documents, atoms.inverse, atoms.stamp, atoms.counters
+    n_atoms = j if stamp[j] <= counters[START] else counters[ATOMS]  # those of the start changed in their order
+    partners, costs, own, work = atoms.partner[j], atoms.cost[j], documents[j], atoms.work
     partners[:], costs[:] = NOBODY, np.inf
     for first in range(0, n_atoms if own > 0.0 else 0, PART):
-        size, last = min(PART, n_atoms - first), costs[OFFERS - 1]
+        size, last = min(PART, n_atoms - first), costs[CANDIDATES - 1]
         # Parts of arrays: with a sum as the place of each number the loop is not made of vector instructions.
         others, times = documents[first:], stamp[first:]
-        if _compare(gram[j, first:], own, inverse[j], others, inverse[first:], size, last, cost):
+        if _compare(atoms.gram[j, first:], own, inverse[j], others, inverse[first:], size, last, work):
             for i in range(size):
-                if cost[i] < last and times[i] < stamp[j] and others[i] > 0.0:
-                    _offer(first + i, cost[i], partners, costs)
-                    last = costs[OFFERS - 1]
-    set_price(j, costs[0], price, least)
+                if work[i] < last and times[i] < stamp[j] and others[i] > 0.0:
+                    _insert(first + i, work[i], partners, costs)
+                    last = costs[CANDIDATES - 1]
+    set_price(j, costs[0], atoms)
 
 
-@called("l l d[,] d[] d[] l[] l[,] d[,] d[] d[] d[] l[]")
+@called("l l Merging")
 @kernel
-def search(first, last, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters):
+def search(first, last, atoms):
     """Search rows first..last-1 when nothing has changed yet; `first` and, but for the end, `last` are whole blocks."""
     for j in range(first, last):
-        _search(j, j, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters)
+        _search(j, atoms)
 
 
 @kernel
-def _is_right(j, stamp, partner):
+def _is_right(j, atoms):
     """Tell whether the price of an atom is that of its partner, or of nothing, rather than a bound."""
-    return partner[j, 0] == NOBODY or (partner[j, 0] >= 0 and stamp[partner[j, 0]] < stamp[j])
+    partner = atoms.partner[j, 0]
+    return partner == NOBODY or (partner >= 0 and atoms.stamp[partner] < atoms.stamp[j])
 
 
 @kernel
-def _renew(j, n_atoms, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters):
+def _renew(j, atoms):
     """Take the next partner of j that has not changed since, or search."""
-    partners, costs = partner[j], worth[j]
-    while partners[0] != UNKNOWN and not _is_right(j, stamp, partner):
-        for rank in range(1, OFFERS):
+    partners, costs = atoms.partner[j], atoms.cost[j]
+    while partners[0] != UNKNOWN and not _is_right(j, atoms):
+        for rank in range(1, CANDIDATES):
             partners[rank - 1], costs[rank - 1] = partners[rank], costs[rank]
-        if partners[OFFERS - 1] != NOBODY:
-            partners[OFFERS - 1] = UNKNOWN
+        if partners[CANDIDATES - 1] != NOBODY:
+            partners[CANDIDATES - 1] = UNKNOWN
     if partners[0] == UNKNOWN:
-        _search(j, n_atoms, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters)
+        _search(j, atoms)
     else:
-        set_price(j, costs[0], price, least)
+        set_price(j, costs[0], atoms)
 
 
 @kernel
-def cheapest(n_atoms, gram, documents, inverse, stamp, recent, partner, worth, price, least, cost, counters):
+def cheapest(atoms):
     """Return the atom whose price is the least; of equal pairs that of the first atom, then of the first other."""
+    counters, recent = atoms.counters, atoms.recent
     since = counters[SEARCHED]
     recently = counters[TIME] - since < len(recent)
-    for place in range(counters[TIME] - since if recently else n_atoms):
+    for place in range(counters[TIME] - since if recently else counters[ATOMS]):
         j = recent[(since + 1 + place) % len(recent)] if recently else place
-        if partner[j, 0] == UNKNOWN:
-            _search(j, n_atoms, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters)
+        if atoms.partner[j, 0] == UNKNOWN:
+            _search(j, atoms)
     counters[SEARCHED] = counters[TIME]
     while True:
-        value = least_of(least, len(least))
-        found = _next_at(value, 0, price, least)
-        if _is_right(found, stamp, partner):
-            if value == np.inf or _next_at(value, found + 1, price, least) < 0:
-                return found
-            found = _first_of_equals(found, stamp, partner, price, least)
-            if _is_right(found, stamp, partner):
-                return found
-        _renew(found, n_atoms, gram, documents, inverse, stamp, partner, worth, price, least, cost, counters)
+        value = least_of(atoms.least, len(atoms.least))
+        j = _next_at(value, 0, atoms)
+        if _is_right(j, atoms):
+            if value == np.inf or _next_at(value, j + 1, atoms) < 0:
+                return j
+            j = _first_of_equals(j, atoms)
+            if _is_right(j, atoms):
+                return j
+        _renew(j, atoms)
 
 
 @kernel
-def _first_of_equals(found, stamp, partner, price, least):
+def _first_of_equals(first, atoms):
     """Return an atom of the least price that must be searched again, or of the first pair that has it."""
-    other = partner[found, 0]
-    best, other, value = min(found, other), max(found, other), price[found]
-    j = _next_at(value, found + 1, price, least)
+    partner, value = atoms.partner, atoms.price[first]
+    best, other = min(first, partner[first, 0]), max(first, partner[first, 0])
+    j = _next_at(value, first + 1, atoms)
     while j >= 0:
-        if not _is_right(j, stamp, partner):
+        if not _is_right(j, atoms):
             return j
         low, high = min(j, partner[j, 0]), max(j, partner[j, 0])
         if low < best or (low == best and high < other):
-            found, best, other = j, low, high
-        j = _next_at(value, j + 1, price, least)
-    return found
+            first, best, other = j, low, high
+        j = _next_at(value, j + 1, atoms)
+    return first
 
 
 @kernel
-def whole(j, n_atoms, gram, stamp, recent, places, counters):
+def complete(j, atoms):
     """Take into row j of `gram` what has changed after it."""
+    gram, stamp, recent, places, counters = atoms.gram, atoms.stamp, atoms.recent, atoms.places, atoms.counters
     since, count = max(stamp[j], counters[START]), 0
     row = gram[j]
     if counters[TIME] - since < len(recent):
@@ -176,132 +181,72 @@ def whole(j, n_atoms, gram, stamp, recent, places, counters):
             place = place + 1 if place + 1 < len(recent) else 0
             places[count] = recent[place]
             count += 1 if stamp[recent[place]] == time else 0  # not changed again since
-        for found in range(count):
-            row[places[found]] = gram[places[found], j]
+        for k in range(count):
+            row[places[k]] = gram[places[k], j]
     else:
-        for i in range(n_atoms):
+        for i in range(counters[ATOMS]):
             if stamp[i] > since:
                 row[i] = gram[i, j]
 
 
 @kernel
-def changed(j, stamp, recent, partner, counters):
+def note_change(j, atoms):
     """Note that row j of `gram` is new."""
+    counters = atoms.counters
     counters[TIME] += 1
-    stamp[j] = counters[TIME]
-    recent[counters[TIME] % len(recent)] = j
-    partner[j, 0] = UNKNOWN
+    atoms.stamp[j] = counters[TIME]
+    atoms.recent[counters[TIME] % len(atoms.recent)] = j
+    atoms.partner[j, 0] = UNKNOWN
 
 
 @kernel
-def merge(gone, kept, n_atoms, gram, documents, squares, inverse, inner, stamp, recent, partner, places, counters):
+def merge(gone, kept, atoms):
     """Add atom `gone` to atom `kept`."""
-    whole(gone, n_atoms, gram, stamp, recent, places, counters)
-    whole(kept, n_atoms, gram, stamp, recent, places, counters)
+    gram, squares = atoms.gram, atoms.squares
+    complete(gone, atoms)
+    complete(kept, atoms)
     squares[kept] += squares[gone] + 2.0 * gram[kept, gone]
-    inverse[kept] = 1.0 / math.sqrt(squares[kept]) if squares[kept] > 0.0 else 0.0
+    atoms.inverse[kept] = 1.0 / math.sqrt(squares[kept]) if squares[kept] > 0.0 else 0.0
     row, other = gram[kept], gram[gone]
-    for i in range(n_atoms):
+    for i in range(atoms.counters[ATOMS]):
         row[i] += other[i]
-    documents[kept] += documents[gone]
-    inner[kept] += inner[gone]
-    changed(kept, stamp, recent, partner, counters)
+    atoms.documents[kept] += atoms.documents[gone]
+    atoms.inner[kept] += atoms.inner[gone]
+    note_change(kept, atoms)
 
 
-NEVER = 1 << 62  # later than any time
-LEFT = 0.7  # share of the places that are groups still, below which they move together
-
-
-@kernel
-def _together(
-    count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, worth, places, moved,
-    counters,
-):  # fmt: skip
-    """Move the groups that are left to the first places, in their order, and return how many they are."""
-    left = 0
-    for i in range(count):
-        moved[i] = -1
-        if documents[i] < np.inf:
-            moved[i], places[left], names[left] = left, i, names[i]
-            documents[left], squares[left], inverse[left] = documents[i], squares[i], inverse[i]
-            price[left], stamp[left] = price[i], stamp[i]
-            for rank in range(OFFERS):
-                partner[left, rank], worth[left, rank] = partner[i, rank], worth[i, rank]
-            left += 1
-    for i in range(left):
-        row, other = gram[i], gram[places[i]]
-        for j in range(left):
-            row[j] = other[places[j]]
-    price[left:] = np.inf
-    for block in range(len(least)):
-        first = block * BLOCK
-        least[block] = least_of(price[first:], min(BLOCK, len(price) - first))
-    for i in range(left):
-        for rank in range(OFFERS):
-            other = partner[i, rank]
-            if other >= 0:
-                partner[i, rank] = moved[other] if moved[other] >= 0 else GONE
-    for time in range(counters[START] + 1, counters[TIME] + 1):
-        place = time % len(recent)
-        recent[place] = max(moved[recent[place]], 0)  # the time of what is at 0 is another one
-    return left
-
-
-@called("d[,] d[] d[] d[] l l[] l[] d[] l[] l[,] d[,] d[] d[] d[] l[] l[] l[] l[]")
-@kernel
-def group(
-    gram, documents, squares, inverse, target, owner, names, inner, stamp, partner, worth, price, least,
-    cost, recent, places, moved, counters,
-):  # fmt: skip
+@called("Merging l -> l[]")
+@allocating
+def group(atoms, target):
     """Merge groups, at first of one atom each, until `target` are left, at the cost of `odl.kernels.atom_clusters`.
 
     Parameters
     ----------
-    gram : ndarray of float64, shape (k, k), changed
-        Inner products of the atoms' sums.
-    documents, squares, inverse : ndarray of float64, shape (k,), changed
-        Documents of each atom, above 0 and finite; ||S_j||^2; 1 / ||S_j||.
+    atoms : odl.kernels.marshalling.Merging
+        After `search` of all rows; changed. All atoms have documents.
     target : int
         At least 1.
-    owner, names : ndarray of int64, shape (k,), changed
-        0 to k - 1; `owner` becomes the atom whose group each atom is in at last: the one of most documents when groups
-        were merged.
-    inner : ndarray of float64, shape (k,)
-        Zeros.
-    stamp : ndarray of int64, shape (k,), changed
-        1 to k.
-    partner, worth, price, least : ndarray, changed
-        After `search` of all rows.
-    cost : ndarray of float64, shape (BLOCK,)
-        Work space.
-    recent, places, moved : ndarray of int64, shape (k,)
-        Work space.
-    counters : ndarray of int64, shape (4,), changed
-        All k.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        The atom whose group each atom is in at last: the one of most documents when groups were merged.
     """
-    k = len(documents)
-    count = k
-    for left in range(k, target, -1):
-        if left < LEFT * count:
-            count = _together(
-                count, names, gram, documents, squares, inverse, price, least, stamp, recent, partner, worth,
-                places, moved, counters,
-            )  # fmt: skip
-        found = cheapest(
-            count, gram, documents, inverse, stamp, recent, partner, worth, price, least, cost, counters
-        )  # fmt: skip
-        gone, kept = min(found, partner[found, 0]), max(found, partner[found, 0])
+    documents = atoms.documents
+    owner = np.arange(len(documents))
+    for _ in range(len(documents) - target):
+        j = cheapest(atoms)
+        gone, kept = min(j, atoms.partner[j, 0]), max(j, atoms.partner[j, 0])
         if documents[gone] > documents[kept]:
             gone, kept = kept, gone
-        merge(
-            gone, kept, count, gram, documents, squares, inverse, inner, stamp, recent, partner, places, counters
-        )  # fmt: skip
-        owner[names[gone]] = names[kept]
-        documents[gone], partner[gone, 0] = np.inf, NOBODY  # costs with it are no number, never the least
-        set_price(gone, np.inf, price, least)
-        stamp[gone] = NEVER  # so that a price with it as partner is a bound
-    for i in range(k):
+        merge(gone, kept, atoms)
+        owner[gone] = kept
+        documents[gone], atoms.partner[gone, 0] = np.inf, NOBODY  # costs with it are no number, never the least
+        set_price(gone, np.inf, atoms)
+        atoms.stamp[gone] = NEVER  # so that a price with it as partner is a bound
+    for i in range(len(owner)):
         last = i
         while owner[last] != last:
             last = owner[last]
         owner[i] = last
+    return owner

@@ -51,29 +51,20 @@ class Clusters:
         share: likeness.Threads = likeness.ALONE,
     ) -> None:
         n_atoms, n_slots = dictionary.shape[1], int(memory["limit"][0])
-        self.n_terms, self.settings, self.seen = shape[1], (same, full), int(memory["seen"][0])
-        self.share, self.numbers = share, likeness.Numbers(shape[1])
-        rows = self.numbers.rows(dictionary)
-        rows = rows._replace(weights=rows.weights * np.repeat(memory["size"], np.diff(rows.starts)))
+        self.n_terms, self.settings, self.seen, self.share = shape[1], (same, full), int(memory["seen"][0]), share
+        rows, self.numbers = likeness.summed(dictionary, memory["size"], shape[1])
         self.early, self.owner = likeness.inverted(rows, self.numbers.count), np.arange(n_atoms)
         self.late, self.n_late = likeness.NOTHING, 0
         merges = full == FULL["merge"] and n_atoms + shape[0] > n_slots
-        self.gram = np.empty((n_slots, n_slots) if merges else (0, 0))
-        if merges:
-            likeness.grams(rows, self.early, self.gram, share)
+        gram = np.empty((n_slots, n_slots) if merges else (0, 0))
         columns = np.repeat(self.owner, np.diff(rows.starts))
         squares = np.bincount(columns, rows.weights**2, minlength=n_slots).astype(np.float64)
-        inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
-        self.slots = {"members": _padded(memory["members"], n_slots), "squares": squares, "inverse": inverse}
-        self.slots |= {name: _padded(memory[name], n_slots) for name in ("used", "birth")}
-        self.slots["inner"] = np.empty(n_slots)
-        times = np.zeros(n_slots, dtype=np.int64)
-        times[:n_atoms] = np.arange(1, n_atoms + 1)
-        self.times, self.offers = (times, np.zeros(n_slots, np.int64)), likeness.unknown(n_slots)
-        self.counters = np.array([n_atoms, n_atoms, n_atoms, -n_slots])
-        if merges and n_atoms == n_slots:
-            self.counters[3] = n_atoms
-            likeness.search(self.gram, self.slots["members"], inverse, times, self.offers, self.counters, share)
+        self.atoms = likeness.merging(gram, _padded(memory["members"], n_slots), squares, n_atoms)
+        self.used, self.birth = _padded(memory["used"], n_slots), _padded(memory["birth"], n_slots)
+        if merges:
+            likeness.grams(rows, self.early, gram, share)
+            if n_atoms == n_slots:
+                likeness.search(self.atoms, share)
 
     def learn(self, P: sparse.csr_array) -> None:
         """Learn a block of documents.
@@ -85,15 +76,13 @@ class Clusters:
         self.early, self.late = (likeness.with_terms(lists, self.numbers.count) for lists in (self.early, self.late))
         first, before = len(self.owner), len(self.owner) + self.n_late
         owner = np.concatenate([self.owner, np.arange(self.n_late), np.empty(P.shape[0], dtype=np.int64)])
-        lists, slots = (*documents, *self.early, *self.late, *new), (self.gram, *self.slots.values())
-        numbers = first, before, self.seen, *self.settings
-        work = *self.times, *self.offers, np.empty(likeness.BLOCK), np.empty_like(self.times[0]), self.counters
+        pieces, slots = (documents, self.early, self.late, new), (self.atoms, self.used, self.birth)
 
         def compare(begin, end, since, room):
-            kernels.products(begin, end, since, *lists, first, before, *room)
+            kernels.products(begin, end, since, pieces, first, before, *room)
 
         def learn(begin, end, ahead, room):
-            kernels.learn(begin, end, ahead, *lists, owner, *room, *slots, *work, *numbers)
+            kernels.learn(begin, end, ahead, pieces, owner, *room, *slots, first, before, self.seen, *self.settings)
 
         if self.share.pool:
             self._side_by_side(P.shape[0], len(owner), compare, learn)
@@ -101,8 +90,8 @@ class Clusters:
             learn(0, P.shape[0], 0, (np.empty((1, len(owner))), np.empty(1)))
         self.seen += P.shape[0]
         self.owner, owner = owner[:first], owner[first:]
-        self.late = likeness.combine(self.late, new, self.n_late, owner, len(self.slots["members"]))
-        self.n_late = int(self.counters[0])
+        self.late = likeness.combine(self.late, new, self.n_late, owner, len(self.used))
+        self.n_late = int(self.atoms.counters[0])
         # So that the work on both, a document, grows with the root of what the early ones have.
         if len(self.late.rows) ** 2 > len(self.early.rows) * len(new.rows):
             self._join()
@@ -129,13 +118,13 @@ class Clusters:
         if not self.n_late:
             return
         owner = np.concatenate([self.owner, np.arange(self.n_late)])
-        self.early = likeness.combine(self.early, self.late, len(self.owner), owner, len(self.slots["members"]))
+        self.early = likeness.combine(self.early, self.late, len(self.owner), owner, len(self.used))
         self.owner, self.n_late, self.late = np.arange(self.n_late), 0, likeness.NOTHING
 
     def dictionary(self, most: int) -> tuple[sparse.csc_array, np.ndarray]:
         """Return atoms of at most so many terms as columns of unit norm, and their norms."""
         self._join()
-        return likeness.heaviest(self.early, self.numbers, int(self.counters[0]), self.n_terms, most)
+        return likeness.heaviest(self.early, self.numbers, int(self.atoms.counters[0]), self.n_terms, most)
 
 
 def _padded(values, length):
@@ -297,8 +286,7 @@ class Adaptive(Learner):
         """
         with likeness.Threads(n_threads) as share:
             numbers, atoms, flat = self._flat(state, P.shape[1], share)
-            documents = numbers.known_rows(P, share)
-            lists = likeness.inverted(flat, numbers.count + 1, share)
+            documents, lists = numbers.known_rows(P), likeness.inverted(flat, numbers.count + 1)
             neighbours, best = likeness.nearest(documents, lists, state.dictionary.shape[1], self.nearest, share=share)
             X = likeness.codes(documents, atoms, numbers.count + 1, neighbours, share) if coded else None
         explained = np.zeros(len(best))
@@ -366,7 +354,8 @@ class Adaptive(Learner):
                 for first in range(0, P.shape[0], BLOCK):
                     atoms.learn(P[first : first + BLOCK])
         dictionary, size = atoms.dictionary(self.terms)
-        memory |= {name: atoms.slots[name][: len(size)] for name in ("members", "used", "birth")}
+        slots = {"members": atoms.atoms.documents, "used": atoms.used, "birth": atoms.birth}
+        memory |= {name: array[: len(size)] for name, array in slots.items()}
         memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
         return State(dictionary, memory, state.updates + 1)
 

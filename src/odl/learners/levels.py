@@ -16,7 +16,7 @@ from scipy import sparse
 from odl.errors import ParameterError
 from odl.kernels import native
 from odl.learners import likeness
-from odl.learners.adaptive import Adaptive, cut
+from odl.learners.adaptive import NO_ATOM, Adaptive, cut
 from odl.learners.base import Kept, Learner, Scores, State
 from odl.learners.batches import InMemory
 from odl.learners.likeness import in_order
@@ -228,13 +228,11 @@ class Levels(Learner):
         k, target = state.dictionary.shape[1], max(1, self.limit // self.merged)
         if k <= target:
             return np.arange(k)
-        numbers = likeness.Numbers(state.dictionary.shape[0])
-        rows = numbers.rows(state.dictionary)
-        rows = rows._replace(weights=rows.weights * np.repeat(state.arrays["size"], np.diff(rows.starts)))
+        rows, numbers = likeness.summed(state.dictionary, state.arrays["size"])
         gram = np.empty((k, k))
         with likeness.Threads(likeness.n_threads()) as share:
             likeness.grams(rows, likeness.inverted(rows, numbers.count), gram, share)
-            return groups(gram, np.maximum(state.arrays["members"], 1e-12), target, share)
+            return groups(gram, np.maximum(state.arrays["members"], NO_ATOM), target, share)
 
 
 def groups(gram, documents, target, share=likeness.ALONE):
@@ -255,11 +253,6 @@ def groups(gram, documents, target, share=likeness.ALONE):
     ndarray of int64, shape (k,)
         The atom that names the group of each: of two groups that of more documents, and the later one among equals.
     """
-    k, squares = len(documents), gram.diagonal().copy()
-    inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
-    owner, names, stamp, counters = np.arange(k), np.arange(k), np.arange(1, k + 1), np.full(4, k)
-    offers = likeness.unknown(k)
-    likeness.search(gram, documents, inverse, stamp, offers, counters, share)
-    work = np.empty(likeness.BLOCK), *np.empty((3, k), dtype=np.int64), counters
-    kernels.group(gram, documents, squares, inverse, target, owner, names, np.zeros(k), stamp, *offers, *work)
-    return owner
+    atoms = likeness.merging(gram, documents, gram.diagonal().copy(), len(documents))
+    likeness.search(atoms, share)
+    return kernels.group(atoms, target)

@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import marshalling, native
 
 kernels = native.Kernels("inverted_lists")
-merging = native.Kernels("ward_merging")
+merges = native.Kernels("ward_merging")
 SWEEPS = 30  # of coordinate descent over a handful of atoms
-BLOCK, OFFERS, UNKNOWN = 64, 4, -2  # as in odl.kernels.ward_merging
+BLOCK, CANDIDATES, UNKNOWN = 64, 4, -2  # as in odl.kernels.ward_merging
 
 
 class Rows(NamedTuple):
@@ -47,7 +47,7 @@ def with_terms(lists, n_terms):
 
 
 class Numbers:
-    """Numbers of terms, in the order in which they are first asked for.
+    """Numbers of terms: those that come with the same matrix for the first time follow one another.
 
     Parameters
     ----------
@@ -55,23 +55,29 @@ class Numbers:
     """
 
     def __init__(self, n_terms):
-        self.place, self.known, self.count = np.zeros(n_terms, dtype=np.int32), np.empty(0, dtype=np.int32), 0
+        self.place, self.known = np.full(n_terms, -1, dtype=np.int32), np.empty(0, dtype=np.int32)
+
+    @property
+    def count(self):
+        """How many terms have a number."""
+        return len(self.known)
 
     def rows(self, matrix):
         """Return the rows of a CSR matrix, or the columns of a CSC matrix, with numbers for terms."""
         starts, terms, weights = _parts(matrix)
-        known = np.empty(min(self.count + len(terms), len(self.place)), dtype=np.int32)
-        known[: self.count] = self.known[: self.count]
-        local = np.empty(len(terms), dtype=np.uint32)
-        self.count, self.known = kernels.number(terms, self.place, known, self.count, local), known
-        return Rows(starts, local, weights)
+        new = np.zeros(len(self.place), dtype=bool)
+        new[terms] = True
+        new = np.flatnonzero(new & (self.place < 0)).astype(np.int32)
+        self.place[new] = np.arange(self.count, self.count + len(new))
+        self.known = np.concatenate([self.known, new])
+        return Rows(starts, self.place[terms].view(np.uint32), weights)
 
-    def known_rows(self, matrix, share):
+    def known_rows(self, matrix):
         """Return the rows of a CSR matrix; terms without a number have that of the next one."""
         starts, terms, weights = _parts(matrix)
-        local = np.empty(len(terms), dtype=np.uint32)
-        share(lambda first, last, _: kernels.find(first, last, terms, self.place, self.count, local), len(terms))
-        return Rows(starts, local, weights)
+        numbers = self.place[terms]
+        numbers[numbers < 0] = self.count
+        return Rows(starts, numbers.view(np.uint32), weights)
 
 
 class Threads:
@@ -128,16 +134,18 @@ def leave_one():
 ALONE = Threads()
 
 
-def inverted(rows, n_terms, share=ALONE):
+def summed(dictionary, size, n_terms=0):
+    """Return the sums of atoms as compressed rows, from their directions and norms, and the numbers of their terms."""
+    numbers = Numbers(max(n_terms, dictionary.shape[0]))
+    rows = numbers.rows(dictionary)
+    return rows._replace(weights=rows.weights * np.repeat(size, np.diff(rows.starts))), numbers
+
+
+def inverted(rows, n_terms):
     """Return the inverted lists of compressed rows, rows ascending."""
-    size = len(rows.terms)
-    counts, offsets = np.zeros((share.count, n_terms), dtype=np.int64), np.empty(n_terms + 1, dtype=np.int64)
-    lists = Lists(offsets, np.empty(size, dtype=np.uint32), np.empty(size))
-    count = len(rows.starts) - 1
-    share(lambda first, last, thread: kernels.count(first, last, *rows[:2], counts[thread]), count)
-    kernels.offsets(counts, offsets)
-    share(lambda first, last, thread: kernels.fill(first, last, *rows, counts[thread], *lists[1:]), count)
-    return lists
+    starts, terms, weights = rows
+    lists = sparse.csr_array((weights, terms.view(np.int32), starts), shape=(len(starts) - 1, n_terms)).tocsc()
+    return Lists(lists.indptr.astype(np.int64), lists.indices.astype(np.int32, copy=False).view(np.uint32), lists.data)
 
 
 def flattened(rows, power, scale, share=ALONE):
@@ -166,14 +174,14 @@ def nearest(documents, lists, n_rows, most, apart=False, share=ALONE):
 
     Returns
     -------
-    chosen, best : ndarray of int64 and float64, shape (n_documents, min(most, n_rows))
+    neighbours, best : ndarray of int64 and float64, shape (n_documents, min(most, n_rows))
         -1 and 0 where fewer are above 0.
     """
     count, most = len(documents.starts) - 1, min(most, n_rows)
     neighbours, best = np.full((count, most), -1), np.zeros((count, most))
 
     def compare(first, last, _):
-        kernels.nearest(first, last, int(apart), *documents, *lists, np.empty(n_rows), neighbours, best)
+        kernels.nearest(first, last, apart, documents, lists, np.empty(n_rows), neighbours, best)
 
     if most:
         share(compare, count)
@@ -190,14 +198,14 @@ def nearest_among(P, most):
 
 
 def codes(documents, atoms, n_terms, neighbours, share=ALONE):
-    """Return the codes of documents on their chosen atoms: min over x >= 0 of ||p - A x||_2^2 / 2.
+    """Return the codes of documents on a few atoms each: min over x >= 0 of ||p - A x||_2^2 / 2.
 
     Parameters
     ----------
     documents, atoms : Rows
     n_terms : int
         Above all numbers of terms.
-    chosen : ndarray of int64, shape (n_documents, m)
+    neighbours : ndarray of int64, shape (n_documents, m)
         Of `nearest`.
     share : Threads
 
@@ -209,7 +217,7 @@ def codes(documents, atoms, n_terms, neighbours, share=ALONE):
 
     def code(first, last, _):
         work = np.zeros(n_terms), np.empty((most + 1, most))
-        kernels.codes(first, last, *documents, *atoms, neighbours, SWEEPS, weights, *work)
+        kernels.codes(first, last, documents, atoms, neighbours, SWEEPS, weights, *work)
 
     if most:
         share(code, count)
@@ -226,17 +234,17 @@ def _parts(matrix):
     return matrix.indptr.astype(np.int64, copy=False), terms, weights
 
 
-def combine(lists, new, before, owner, n_rows):
-    """Return the inverted lists of rows and of new ones (numbers from `before` on) under their owners.
+def combine(lists, later, before, owner, n_rows):
+    """Return the inverted lists of rows and of later ones (numbers from `before` on) under their owners.
 
     Parameters
     ----------
-    lists, new : Lists
+    lists, later : Lists
         The second ones have all terms.
     before : int
         Rows that `lists` is of.
     owner : ndarray of int64
-        Row that each row and each new one is part of now; -1: dropped.
+        Row that each row and each later one is part of now; -1: dropped.
     n_rows : int
 
     Returns
@@ -244,10 +252,11 @@ def combine(lists, new, before, owner, n_rows):
     Lists
         Rows are in no order.
     """
-    size, lists = len(lists.rows) + len(new.rows), with_terms(lists, len(new.offsets) - 1)
-    to = Lists(np.empty(len(new.offsets), dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size))
-    kernels.combine(*lists, *new, before, owner, np.full(n_rows, -1), *to)
-    return Lists(to.offsets, to.rows[: to.offsets[-1]], to.values[: to.offsets[-1]])
+    size, lists = len(lists.rows) + len(later.rows), with_terms(lists, len(later.offsets) - 1)
+    union = Lists(np.empty(len(later.offsets), dtype=np.int64), np.empty(size, dtype=np.uint32), np.empty(size))
+    kernels.combine(lists, later, before, owner, np.full(n_rows, -1), union)
+    end = union.offsets[-1]
+    return union._replace(rows=union.rows[:end], values=union.values[:end])
 
 
 def heaviest(lists, numbers, n_rows, n_terms, most):
@@ -260,46 +269,42 @@ def heaviest(lists, numbers, n_rows, n_terms, most):
         Norms of what is kept.
     """
     size = len(lists.rows)
-    order = np.argsort(numbers.known[: numbers.count])
+    order = np.argsort(numbers.known)
     starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
-    kernels.by_row(order, numbers.known, *lists, starts, terms, weights)
+    kernels.by_row(order, numbers.known, lists, starts, terms, weights)
     ends, sizes = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows)
     kernels.heaviest(most, starts, terms, weights, ends, sizes, np.empty(int(np.diff(starts).max(initial=0))))
     terms, weights = terms[: ends[-1]].copy(), weights[: ends[-1]].copy()
     return sparse.csc_array((weights, terms, ends.astype(np.int32)), shape=(n_terms, n_rows)), sizes
 
 
-class Offers(NamedTuple):
-    """Partners of each atom and what merging with them costs, the least cost of each, and of each block of atoms."""
-
-    partner: np.ndarray
-    worth: np.ndarray
-    price: np.ndarray
-    least: np.ndarray
-
-
 def grams(rows, lists, gram, share=ALONE):
     """Fill the upper left of a matrix with the inner products of compressed rows, of which there are inverted lists."""
     count = len(rows.starts) - 1
-
-    def some(first, last, _):
-        kernels.grams(first, last, *rows, *lists, gram)
-
-    share(some, count, rising(count, share.count))
+    share(lambda first, last, _: kernels.grams(first, last, rows, lists, gram), count, rising(count, share.count))
 
 
-def unknown(count):
-    """Return offers of atoms that nothing has been searched for."""
-    partner, least = np.full((count, OFFERS), UNKNOWN), np.full(count // BLOCK + 1, np.inf)
-    return Offers(partner, np.empty((count, OFFERS)), np.full(count, np.inf), least)
+def merging(gram, documents, squares, n_atoms):
+    """Return atoms that may merge, of which nothing has been searched for; there is room for as many as `documents`."""
+    k = len(documents)
+    times, (recent, places) = np.zeros(k, dtype=np.int64), np.zeros((2, k), dtype=np.int64)
+    times[:n_atoms] = np.arange(1, n_atoms + 1)
+    inverse = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
+    partner, cost = np.full((k, CANDIDATES), UNKNOWN), np.empty((k, CANDIDATES))
+    prices = np.full(k, np.inf), np.full(k // BLOCK + 1, np.inf)
+    counters = np.array([n_atoms, n_atoms, n_atoms, -k])
+    return marshalling.Merging(
+        *(gram, documents, squares, inverse, np.zeros(k), times, recent, partner, cost, *prices, counters),
+        *(places, np.empty(BLOCK)),
+    )
 
 
-def search(gram, documents, inverse, stamp, offers, counters, share=ALONE):
+def search(atoms, share=ALONE):
     """Search the rows of all atoms, in the order of whose numbers they changed."""
-    count = len(documents)
+    count = atoms.counters[3] = len(atoms.documents)
 
     def some(first, last, _):
-        merging.search(first, last, gram, documents, inverse, stamp, *offers, np.empty(BLOCK), counters)
+        merges.search(first, last, atoms._replace(work=np.empty(BLOCK)))
 
     share(some, count, rising(count, share.count))
 

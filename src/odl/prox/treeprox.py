@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
-from odl.kernels import declarations, native
+from odl.kernels import marshalling, native
 from odl.prox.projections import EPSILON
 from odl.trees import ROOT, Tree
 
@@ -29,7 +29,7 @@ def layout(tree, weights=None):
     -------
     order : ndarray of int64, shape (n_atoms,)
         order[i] is the atom at place i.
-    layout : odl.kernels.declarations.Layout
+    layout : odl.kernels.marshalling.Layout
 
     Raises
     ------
@@ -54,7 +54,7 @@ def layout(tree, weights=None):
         if parent[position] != ROOT:
             end[parent[position]] = max(end[parent[position]], end[position])
     order = np.array([atom for node in tree.preorder for atom in tree.atoms[node]], dtype=np.int64)
-    return order, declarations.Layout(start, end, parent, weights[list(tree.preorder)])
+    return order, marshalling.Layout(start, end, parent, weights[list(tree.preorder)])
 
 
 def _real(values, name, *dimensions):

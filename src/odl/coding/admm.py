@@ -10,7 +10,7 @@ from scipy import sparse
 from odl.coding import exact
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import MatrixLike, parts, real_matrix
+from odl.prox.projections import EPSILON, MatrixLike, parts, real_matrix
 
 kernels = native.Kernels("grams")
 
@@ -148,7 +148,7 @@ def objectives(P: sparse.csr_array, A: sparse.csc_array, lam: float, X: sparse.c
     """
     residual = abs(P - X @ A.T)
     total = np.asarray(residual.sum(axis=1))
-    total = np.where(np.abs(total - 1.0) <= (4 + np.diff(P.indptr)) * exact.EPSILON, 1.0, total)
+    total = np.where(np.abs(total - 1.0) <= (4 + np.diff(P.indptr)) * EPSILON, 1.0, total)
     return total + lam * np.asarray(X.sum(axis=1))
 
 

@@ -14,13 +14,10 @@ from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
 from odl.kernels import native
-from odl.prox.projections import EPSILON, MatrixLike, parts, real_matrix
+from odl.prox.projections import MatrixLike, parts, real_matrix
 
 kernels = native.Kernels("edge_following")
 
-# Relative to documents and atoms of order one: tolerance of slopes, rounding of residuals, noise in directions,
-# accepted gap, weights dropped; then the smallest unit and epsilon.
-SETTINGS = (1e-12, 1e-14, 1e-10, 1e-11, 2.0**-66, 2.0**-1000, EPSILON)
 LARGEST_GAP = 1e-9
 LARGEST_WEIGHT = 1e300
 
@@ -163,21 +160,14 @@ def solve(P, A, lam, threads=1, limit=-1):
     X, objective, gap
     """
     P, A, mass = check_matrices(P, A)
-    count, documents, settings = P.shape[0], parts(P), np.array(SETTINGS)
-    arrays = documents, parts(A), parts(A.tocsc()), mass
+    count, dictionary = P.shape[0], (parts(A), parts(A.tocsc()))
     cuts = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(np.int64).tolist()
 
     def code(first, last):
-        given, sizes, filled, work = _space(first, last, *arrays)
-        used = kernels.code_documents(first, last, *given, mass, float(lam), limit, settings, *sizes, *work, *filled)
-        lengths, atoms, values, objective, gaps, failed = filled
-        return lengths, atoms[:used], values[:used], objective, gaps, failed.view(np.bool_)
+        return kernels.code_documents(parts(P[first:last]), *dictionary, mass, float(lam), limit)
 
-    if len(cuts) == 2:
-        results = [code(0, count)]
-    else:
-        with ThreadPoolExecutor(len(cuts) - 1) as pool:
-            results = list(pool.map(code, cuts[:-1], cuts[1:]))
+    with ThreadPoolExecutor(threads) as pool:  # starts no thread before it is asked
+        results = list((pool.map if threads > 1 else map)(code, cuts[:-1], cuts[1:]))
     lengths, atoms, values, objective, gap, failed = (np.concatenate(part) for part in zip(*results, strict=True))
     X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(count, A.shape[1]))
     if failed.any():
@@ -187,40 +177,6 @@ def solve(P, A, lam, threads=1, limit=-1):
             "codes leave the range 1e-300 to 1e300", "documents and atoms of like size", "rescale P or A"
         )
     return X, objective, gap
-
-
-def _space(first, last, documents, by_term, by_atom, mass):
-    """Return the kernel's arrays for documents first..last-1.
-
-    Returns
-    -------
-    given : tuple of ndarray
-        Documents, dictionary by terms and by atoms.
-    sizes : (int, int)
-        Most terms of a document, and most entries of the dictionary on them.
-    filled : tuple of ndarray
-        To fill: row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
-    work : tuple of ndarray
-    """
-    n_atoms = len(mass)
-    starts = documents[0][first : last + 1]
-    terms = documents[1][starts[0] : starts[-1]]
-    positions = np.concatenate(([0], np.cumsum(np.diff(by_term[0])[terms])))[starts - starts[0]]
-    rows, entries = (int(np.diff(part).max(initial=0)) for part in (starts, positions))
-    most = int(np.minimum(np.diff(starts), n_atoms).sum())  # a vertex has no more codes than terms
-    lengths, atoms, values = np.zeros(last - first, np.int64), np.empty(most, np.int32), np.empty(most)
-    objective, gaps, failed = np.zeros(last - first), np.zeros(last - first), np.zeros(last - first, np.uint8)
-    work = (
-        np.zeros(2 * entries + 9 * rows + 8 * n_atoms),
-        np.zeros(3 * entries + 4 * rows + 4 * n_atoms + 2, np.int64),
-        np.zeros(2 * rows + n_atoms, np.uint8),
-        np.empty(n_atoms),  # scale of each atom
-        np.empty(n_atoms),  # its mass on the document's terms
-        np.zeros(len(by_term[0]), np.int32),  # place of a term in the document
-        np.empty(n_atoms * n_atoms),  # edges; only what the document's own atoms need is ever touched
-    )
-    filled = (lengths, atoms, values, objective, gaps, failed)
-    return (*documents, *by_term, *by_atom), (rows, entries), filled, work
 
 
 def _repair(P, A, lam, mass, X, objective, gap, rows):

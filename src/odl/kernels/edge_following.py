@@ -6,14 +6,14 @@ The kernel solves, for one document p with support S and the atoms that pass the
 
 with c_j the mass of atom j and g_j its mass on S. It is a simplex method in the manner of Barrodale and Roberts
 (SIAM J. Numer. Anal. 1973): an edge of the vertex (`odl.kernels.edge_prices`) lets go of one form held at zero, and a
-piecewise linear line search follows it through sign changes of residuals to the lowest point. Nothing is allocated, so
-that `odl.jobs.compile` can make a library of it that needs no numba.
+piecewise linear line search follows it through sign changes of residuals to the lowest point.
 """
 
 import numpy as np
 
-from odl.kernels.compiled import called, kernel
+from odl.kernels.compiled import allocating, called, kernel
 from odl.kernels.edge_prices import (
+    ROUNDING,
     advance,
     blocking,
     choose_edge,
@@ -27,33 +27,31 @@ from odl.kernels.edge_prices import (
     set_prices,
     set_speed,
 )
-from odl.kernels.screening import carve, norm_of, power_of_two, prepare, write
+from odl.kernels.screening import allocate, norm_of, power_of_two, prepare, write
+
+ACCEPTED = 1e-11  # gap, relative to the document
 
 
 @kernel
-def _descend(rows, atoms, work, edges, limit, route, tolerance, rounding, noise):
-    """Follow edges until none descends, or `limit` pivots.
-
-    A long run of steps of length zero ends route 0; later routes go on by Bland's rule, which ends any cycle.
-    """
+def _descend(atoms, work, limit):
+    """Follow edges until none descends, a long run of steps has length zero (it may be a cycle), or `limit` pivots."""
     idle = 0
     for _ in range(limit):
-        first_found = idle > 10 + atoms
-        if first_found and route == 0:
+        if idle > 10 + atoms:
             break
-        set_prices(atoms, work, edges)
-        edge, direction, slope = choose_edge(rows, atoms, work, tolerance, first_found)
+        set_prices(atoms, work)
+        edge, direction, slope = choose_edge(atoms, work)
         if edge < 0:
             return
         let_go(edge, direction, work)
-        touched, hits = set_speed(atoms, edge, direction, work, edges, noise)
-        step, form = blocking(rows, atoms, touched, hits, slope, work, rounding, first_found)
+        touched, hits = set_speed(atoms, edge, direction, work)
+        step, form = blocking(atoms, touched, hits, slope, work)
         if step == np.inf:
             break
-        advance(atoms, touched, step, slope, form, work, rounding, first_found)
-        hold(edge, form, atoms, work, edges)
+        advance(atoms, touched, step, slope, form, work)
+        hold(edge, form, atoms, work)
         idle = idle + 1 if step <= 0.0 else 0
-    set_prices(atoms, work, edges)
+    set_prices(atoms, work)
 
 
 @kernel
@@ -67,12 +65,12 @@ def _shake(rows, work, size):
 
 
 @kernel
-def _refresh(rows, atoms, work, edges, rounding):
+def _refresh(rows, atoms, work, rounding):
     """Recompute edges, codes, residuals and gradient of the current vertex from the data."""
-    clear_edges(atoms, work, edges)
+    clear_edges(atoms, work)
     for i in range(rows):
         if work.held[i]:
-            see(i, atoms, work, edges)
+            see(i, atoms, work)
             edge, size = -1, 0.0
             for k in range(atoms):
                 if work.form[k] < 0 and work.active[-1 - work.form[k]] and abs(work.image[k]) > size:
@@ -80,12 +78,12 @@ def _refresh(rows, atoms, work, edges, rounding):
             if edge < 0:
                 work.held[i], work.side[i] = False, 1.0
             else:
-                exchange(edge, i, atoms, work, edges)
+                exchange(edge, i, atoms, work)
     for j in range(atoms):
         value = 0.0
         for k in range(atoms):
             if work.form[k] >= 0:
-                value += edges[j * atoms + k] * work.target[work.form[k]]
+                value += work.edges[j * atoms + k] * work.target[work.form[k]]
         work.code[j] = max(value, 0.0)
     for k in range(atoms):
         if work.form[k] < 0:
@@ -138,97 +136,72 @@ def _certify(rows, atoms, work):
 
 
 @kernel
-def _solve(rows, atoms, work, edges, limit, tolerance, rounding, noise, accepted):
+def _solve(rows, atoms, work, limit, accepted):
     """Fill `code`; return (objective on the compact rows, gap).
 
-    Three routes, each checked by its certificate: plain; on shaken targets, whose last vertex is then read with
-    the true ones; plain again with Bland's rule. Each has a second try after recomputing its last vertex.
+    Two routes, each checked by its certificate: plain; on shaken targets, whose last vertex is then read with the true
+    ones. Each has a second try after recomputing its last vertex.
     """
     primal, gap = np.inf, np.inf
     steps = limit if limit >= 0 else 100 + 20 * (rows + atoms)
-    for route in range(3):
-        if route == 1:
+    for shaken in (False, True):
+        if shaken:
             _shake(rows, work, 0.1 * accepted)
-        set_origin(rows, atoms, work, edges)
-        _descend(rows, atoms, work, edges, steps, route, tolerance, rounding, noise)
-        if route == 1:
+        set_origin(rows, atoms, work)
+        _descend(atoms, work, steps)
+        if shaken:
             for i in range(rows):
                 work.target[i] = work.saved[i]
-            _refresh(rows, atoms, work, edges, 1000.0 * rounding)
-            set_prices(atoms, work, edges)
+            _refresh(rows, atoms, work, 1000.0 * ROUNDING)
+            set_prices(atoms, work)
         primal, gap = _certify(rows, atoms, work)
         if gap > accepted:
-            _refresh(rows, atoms, work, edges, rounding)
-            _descend(rows, atoms, work, edges, steps, route, tolerance, rounding, noise)
+            _refresh(rows, atoms, work, ROUNDING)
+            _descend(atoms, work, steps)
             primal, gap = _certify(rows, atoms, work)
         if gap <= accepted:
             break
     return primal, gap
 
 
-@called(
-    "l l l[] u[] d[] l[] u[] d[] l[] u[] d[] d[] d l d[] l l d[] l[] b[] d[] d[] i[] d[] l[] i[] d[] d[] d[] b[] -> l"
-)
-@kernel
-def code_documents(
-    first,
-    last,
-    p_start,
-    p_term,
-    p_value,
-    row_start,
-    row_atom,
-    row_weight,
-    atom_start,
-    atom_term,
-    atom_weight,
-    mass,
-    lam,
-    limit,
-    settings,
-    rows,
-    entries,
-    real,
-    whole,
-    flags,
-    scale,
-    inside,
-    place,
-    edges,
-    lengths,
-    out_atom,
-    out_value,
-    objective,
-    gaps,
-    failed,
-):
-    """Code documents first..last-1 on a dictionary (terms x atoms); return the number of entries of the codes.
+@called("(ROWS) (ROWS) (ROWS) d[] d l -> (l[] i[] d[] d[] d[] ?[])")
+@allocating
+def code_documents(batch, by_term, by_atom, mass, lam, limit):
+    """Code documents on a dictionary (terms x atoms), which comes as CSR and as CSC, with the mass of each atom.
 
-    `p_*` are the arrays of a CSR batch, `row_*` and `atom_*` those of the dictionary as CSR and as CSC. `settings` is
-    (tolerance, rounding, noise, accepted, tiny, smallest, epsilon); `limit` bounds pivots (-1: by size). `rows` and
-    `entries` bound the terms and the dictionary entries of one document; `real` to `edges` are work space, zeros.
-    Filled: row lengths, atoms and values of the codes, objective, gap, and whether the gap was too large.
+    Parameters
+    ----------
+    limit : int
+        Bound of pivots; -1: by size.
+
+    Returns
+    -------
+    lengths, atoms, values : of the codes
+    objective, gaps : ndarray of float64
+    failed : ndarray of bool
+        Whether the gap is too large.
     """
-    tolerance, rounding, noise, accepted = settings[0], settings[1], settings[2], settings[3]
-    tiny, smallest, epsilon = settings[4], settings[5], settings[6]
-    by_term, by_atom = (row_start, row_atom, row_weight), (atom_start, atom_term, atom_weight)
-    work, used = carve(rows, entries, len(mass), real, whole, flags), 0
+    starts, terms, weights = batch
+    count, used, most = len(starts) - 1, 0, 0
+    for d in range(count):
+        most += min(starts[d + 1] - starts[d], len(mass))  # a vertex has no more codes than terms
+    lengths, atom, value = np.zeros(count, np.int64), np.empty(most, np.int32), np.empty(most)
+    objective, gaps, failed = np.zeros(count), np.zeros(count), np.zeros(count, np.bool_)
+    work = allocate(batch, by_term, len(mass))
     for j in range(len(mass)):
-        scale[j] = power_of_two(mass[j], smallest)
-    for d in range(last - first):
-        terms = p_term[p_start[first + d] : p_start[first + d + 1]]
-        values = p_value[p_start[first + d] : p_start[first + d + 1]]
-        objective[d], largest = norm_of(values, epsilon)
-        unit = power_of_two(largest, smallest)
-        kept, atoms, rest = prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, inside, place, work)
+        work.scale[j] = power_of_two(mass[j])
+    for d in range(count):
+        own, values = terms[starts[d] : starts[d + 1]], weights[starts[d] : starts[d + 1]]
+        objective[d], largest = norm_of(values)
+        unit = power_of_two(largest)
+        rows, atoms, rest = prepare(own, values, by_term, by_atom, mass, lam, unit, work)
         if atoms == 0:
             continue
-        enough = accepted * (objective[d] / unit)
-        primal, gap = _solve(kept, atoms, work, edges, limit, tolerance, rounding, noise, enough)
-        gaps[d], failed[d], value = gap * unit, not gap <= enough, rest + primal * unit
-        if value >= objective[d]:
-            continue
-        objective[d] = value
-        lengths[d] = write(atoms, unit, scale, work, out_atom[used:], out_value[used:])
-        used += lengths[d]
-    return used
+        enough = ACCEPTED * (objective[d] / unit)
+        primal, gap = _solve(rows, atoms, work, limit, enough)
+        gaps[d], failed[d] = gap * unit, not gap <= enough
+        if not rest + primal * unit >= objective[d]:  # or no number
+            objective[d] = rest + primal * unit
+            lengths[d] = write(atoms, unit, work, atom[used:], value[used:])
+            used += lengths[d]
+    return lengths, atom[:used], value[:used], objective, gaps, failed

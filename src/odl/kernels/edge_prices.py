@@ -8,6 +8,11 @@ import numpy as np
 
 from odl.kernels.compiled import inlined, kernel
 
+# Relative to documents and atoms of order one.
+TOLERANCE = 1e-12  # of slopes
+ROUNDING = 1e-14  # of residuals
+NOISE = 1e-10  # in directions
+
 
 @kernel
 def set_gradient(rows, atoms, work):
@@ -26,13 +31,13 @@ def _add_row(i, factor, work):
 
 
 @kernel
-def set_origin(rows, atoms, work, edges):
+def set_origin(rows, atoms, work):
     """Start at x = 0, where every code is a held form."""
     for i in range(rows):
         work.residual[i] = work.target[i]
         work.side[i] = 1.0
         work.held[i] = False
-    clear_edges(atoms, work, edges)
+    clear_edges(atoms, work)
     for j in range(atoms):
         work.code[j] = 0.0
         work.active[j] = False
@@ -40,17 +45,17 @@ def set_origin(rows, atoms, work, edges):
 
 
 @kernel
-def clear_edges(atoms, work, edges):
+def clear_edges(atoms, work):
     for j in range(atoms):
         for k in range(atoms):
-            edges[j * atoms + k] = 0.0
-        edges[j * atoms + j] = 1.0
+            work.edges[j * atoms + k] = 0.0
+        work.edges[j * atoms + j] = 1.0
         work.form[j] = -1 - j
         work.slot[j] = j
 
 
 @inlined
-def set_prices(atoms, work, edges):
+def set_prices(atoms, work):
     """Fill `price` and, where many atoms make it worth while (steepest edges need fewer pivots), `length`."""
     many = atoms > 16
     for k in range(atoms):
@@ -61,34 +66,28 @@ def set_prices(atoms, work, edges):
         if work.active[j]:
             factor = work.gradient[j]
             for k in range(atoms):
-                work.price[k] += factor * edges[j * atoms + k]
+                work.price[k] += factor * work.edges[j * atoms + k]
             if many:
                 for k in range(atoms):
-                    work.length[k] += edges[j * atoms + k] * edges[j * atoms + k]
+                    work.length[k] += work.edges[j * atoms + k] * work.edges[j * atoms + k]
 
 
 @inlined
-def choose_edge(rows, atoms, work, tolerance, first_found):
-    """Return the edge of steepest descent (or the first one, by Bland's order) as (edge, direction, slope)."""
-    best, chosen, direction, order = 0.0, -1, 1.0, 2 * rows + atoms
-    found = 0.0
+def choose_edge(atoms, work):
+    """Return the edge of steepest descent as (edge, direction, slope); -1 where none descends."""
+    best, edge, direction, steepest = 0.0, -1, 1.0, 0.0
     for k in range(atoms):
-        form, price = work.form[k], work.price[k]
-        slope, name, sign = price, -1 - form, 1.0
-        if form >= 0:
-            slope = 1.0 - abs(price)
-            sign = 1.0 if price < 0.0 else -1.0
-            name = atoms + 2 * form + (1 if sign > 0.0 else 0)
-        if first_found:
-            if slope < -tolerance and name < order:
-                found, chosen, direction, order = slope, k, sign, name
-        elif slope < -tolerance and slope * slope > best * work.length[k]:
-            best, found, chosen, direction = slope * slope / work.length[k], slope, k, sign
-    return chosen, direction, found
+        slope, sign = work.price[k], 1.0
+        if work.form[k] >= 0:
+            sign = 1.0 if slope < 0.0 else -1.0
+            slope = 1.0 - abs(slope)
+        if slope < -TOLERANCE and slope * slope > best * work.length[k]:
+            best, steepest, edge, direction = slope * slope / work.length[k], slope, k, sign
+    return edge, direction, steepest
 
 
 @inlined
-def set_speed(atoms, edge, direction, work, edges, noise):
+def set_speed(atoms, edge, direction, work):
     """Fill `move`, `speed` and `hit` for the edge; return the number of rows touched and that of finite hits.
 
     The hits are also listed in `when`, `turn`. Moves and speeds that are zero but for rounding become zero: as
@@ -96,22 +95,22 @@ def set_speed(atoms, edge, direction, work, edges, noise):
     """
     largest = 0.0
     for j in range(atoms):
-        largest = max(largest, abs(edges[j * atoms + edge]))
+        largest = max(largest, abs(work.edges[j * atoms + edge]))
     touched = 0
     for j in range(atoms):
-        if abs(edges[j * atoms + edge]) <= noise * largest:
-            edges[j * atoms + edge] = 0.0
-        move = direction * edges[j * atoms + edge]
+        if abs(work.edges[j * atoms + edge]) <= NOISE * largest:
+            work.edges[j * atoms + edge] = 0.0
+        move = direction * work.edges[j * atoms + edge]
         work.move[j] = move
         if move != 0.0:
             for entry in range(work.column[j], work.column[j + 1]):
-                i = work.found_at[entry]
+                i = work.position_of[entry]
                 if not work.held[i]:
                     if not work.seen[i]:
                         work.seen[i], work.speed[i], work.size[i] = True, 0.0, 0.0
                         work.touched[touched] = i
                         touched += 1
-                    part = work.found_weight[entry] * move
+                    part = work.weight_by_atom[entry] * move
                     work.speed[i] += part
                     work.size[i] += abs(part)
     hits = 0
@@ -119,7 +118,7 @@ def set_speed(atoms, edge, direction, work, edges, noise):
         i = work.touched[position]
         work.seen[i], work.hit[i] = False, np.inf
         speed = work.speed[i]
-        if abs(speed) <= noise * work.size[i]:
+        if abs(speed) <= NOISE * work.size[i]:
             work.speed[i] = 0.0
         elif speed * work.side[i] > 0.0:
             work.hit[i] = work.residual[i] / speed
@@ -167,61 +166,49 @@ def _lowest_point(when, turn, count, slope):
 
 
 @inlined
-def blocking(rows, atoms, touched, hits, slope, work, nearness, first_found):
+def blocking(atoms, touched, hits, slope, work):
     """Return (step, form): how far to go along the edge and the form that is held at zero from there on.
 
-    Codes are hard bounds. Of forms that block together the fastest is taken (the stablest pivot), or the first in
-    Bland's order. A step that is infinite means that rounding hides the bound.
+    Codes are hard bounds. Of forms that block together the fastest is taken, the stablest pivot. A step that is
+    infinite means that rounding hides the bound.
     """
     limit = np.inf
     for j in range(atoms):
         if work.active[j] and work.move[j] < 0.0:
             limit = min(limit, work.code[j] / -work.move[j])
-    if first_found:
-        step = limit
-        for position in range(hits):
-            step = min(step, work.when[position])
-    else:
-        step = min(limit, _lowest_point(work.when, work.turn, hits, slope))
+    step = min(limit, _lowest_point(work.when, work.turn, hits, slope))
     if step == np.inf:
         return step, 0
-    margin = step * nearness
-    best, form, order = 0.0, 0, 2 * rows + atoms
+    margin = step * ROUNDING
+    fastest, form = 0.0, 0
     for j in range(atoms):
-        if work.active[j] and work.move[j] < 0.0 and work.code[j] / -work.move[j] <= step + margin:
-            if first_found and j < order:
-                form, order = -1 - j, j
-            elif not first_found and -work.move[j] > best:
-                best, form = -work.move[j], -1 - j
-    if form < 0 and (first_found or limit <= step):
+        if work.active[j] and work.code[j] / -work.move[j] <= step + margin and -work.move[j] > fastest:
+            fastest, form = -work.move[j], -1 - j
+    if form < 0 and limit <= step:
         return step, form
-    best, form = 0.0, 0
+    fastest, form = 0.0, 0
     for position in range(touched):
         i = work.touched[position]
-        if abs(work.hit[i] - step) <= margin:
-            name = atoms + 2 * i + (0 if work.side[i] > 0.0 else 1)
-            if first_found and name < order:
-                form, order = i, name
-            elif not first_found and abs(work.speed[i]) > best:
-                best, form = abs(work.speed[i]), i
+        if abs(work.hit[i] - step) <= margin and abs(work.speed[i]) > fastest:
+            fastest, form = abs(work.speed[i]), i
     return step, form
 
 
 @inlined
-def advance(atoms, touched, step, slope, form, work, rounding, first_found):
+def advance(atoms, touched, step, slope, form, work):
     """Move codes and residuals by `step`; the sides of residuals that changed sign flip."""
     for j in range(atoms):
         if work.move[j] != 0.0:
             change = step * work.move[j]
             value = work.code[j] + change
-            work.code[j] = value if value > rounding * abs(change) else 0.0
+            work.code[j] = value if value > ROUNDING * abs(change) else 0.0
     zeros = 0
     for position in range(touched):
         i = work.touched[position]
         if work.speed[i] != 0.0:
             change, before = step * work.speed[i], work.residual[i]
             value = before - change
-            if abs(value) <= rounding * (work.target[i] + abs(before) + abs(change)):
+            if abs(value) <= ROUNDING * (work.target[i] + abs(before) + abs(change)):
                 value = 0.0
                 zeros += 1
             work.residual[i] = value
@@ -229,7 +216,7 @@ def advance(atoms, touched, step, slope, form, work, rounding, first_found):
                 slope += 2.0 * abs(work.speed[i])
                 _add_row(i, 2.0 * work.side[i], work)
                 work.side[i] = -work.side[i]
-    if zeros > 1 and not first_found:
+    if zeros > 1:
         for position in range(touched):
             i = work.touched[position]
             if work.residual[i] == 0.0 and i != form and work.side[i] * work.speed[i] > 0.0:
@@ -241,12 +228,12 @@ def advance(atoms, touched, step, slope, form, work, rounding, first_found):
 
 
 @inlined
-def see(form, atoms, work, edges):
+def see(form, atoms, work):
     """Fill `image`: how much a form grows along each edge."""
     if form < 0:
         row = (-1 - form) * atoms
         for k in range(atoms):
-            work.image[k] = edges[row + k]
+            work.image[k] = work.edges[row + k]
         return
     for k in range(atoms):
         work.image[k] = 0.0
@@ -254,22 +241,22 @@ def see(form, atoms, work, edges):
         j, factor = work.atom[entry], work.weight[entry]
         if work.active[j]:
             for k in range(atoms):
-                work.image[k] += factor * edges[j * atoms + k]
+                work.image[k] += factor * work.edges[j * atoms + k]
         else:
             work.image[work.slot[j]] += factor
 
 
 @inlined
-def exchange(edge, form, atoms, work, edges):
+def exchange(edge, form, atoms, work):
     """Let go of the form at `edge` and hold `form`, whose `image` is set: one elimination step on `edges`."""
     pivot = work.image[edge]
     for j in range(atoms):
-        factor = edges[j * atoms + edge]
+        factor = work.edges[j * atoms + edge]
         if factor != 0.0:
             factor /= pivot
             for k in range(atoms):
-                edges[j * atoms + k] -= factor * work.image[k]
-            edges[j * atoms + edge] = factor
+                work.edges[j * atoms + k] -= factor * work.image[k]
+            work.edges[j * atoms + edge] = factor
     work.form[edge] = form
 
 
@@ -286,9 +273,9 @@ def let_go(edge, direction, work):
 
 
 @inlined
-def hold(edge, form, atoms, work, edges):
-    see(form, atoms, work, edges)
-    exchange(edge, form, atoms, work, edges)
+def hold(edge, form, atoms, work):
+    see(form, atoms, work)
+    exchange(edge, form, atoms, work)
     if form >= 0:
         work.held[form] = True
         work.residual[form] = 0.0
@@ -299,5 +286,5 @@ def hold(edge, form, atoms, work, edges):
     work.slot[j] = edge
     work.code[j] = 0.0
     for k in range(atoms):
-        edges[j * atoms + k] = 0.0
-    edges[j * atoms + edge] = 1.0
+        work.edges[j * atoms + k] = 0.0
+    work.edges[j * atoms + edge] = 1.0

@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odl.kernels.compiled import kernel
+from odl.kernels.compiled import allocating, kernel
+
+EPSILON = float(np.finfo(np.float64).eps)
+TINY = 2.0**-66  # weights dropped, relative to documents and atoms of order one
+SMALLEST = 2.0**-1000  # unit
 
 
 class Work(NamedTuple):
@@ -19,9 +23,9 @@ class Work(NamedTuple):
     atom: np.ndarray  # compact atom of an entry
     weight: np.ndarray  # its value, scaled
     column: np.ndarray  # the same by atoms: entries of atom j are column[j]:column[j + 1]
-    found_at: np.ndarray  # position of an entry in the document, then its row
-    found_atom: np.ndarray
-    found_weight: np.ndarray
+    position_of: np.ndarray  # position of an entry in the document, then its row
+    atom_of: np.ndarray
+    weight_by_atom: np.ndarray
     count: np.ndarray  # entries at a position, then the place of the next one
     row: np.ndarray  # position -> row
     target: np.ndarray  # p_i, scaled
@@ -48,111 +52,126 @@ class Work(NamedTuple):
     active: np.ndarray  # x_j is not a form held at zero
     form: np.ndarray  # row i of a held residual, or -1 - j of a held code
     slot: np.ndarray  # edge of a held code
+    edges: np.ndarray  # columns, one edge each; only what the document's own atoms need is ever touched
+    scale: np.ndarray  # of all atoms: powers of two
+    inside: np.ndarray  # of all atoms: mass on the document's terms
+    place: np.ndarray  # of all terms: position in the document and 1 more; 0 elsewhere
 
 
-@kernel
-def carve(rows, entries, atoms, real, whole, flags):
-    """Cut the three buffers, of the sizes that `odl.coding.exact` knows, into the arrays of `Work`."""
-    r, w = 2 * entries, 3 * entries
-    q, v = r + 9 * rows, w + 4 * rows + 1
-    u = v + atoms + 1
+@allocating
+def allocate(batch, by_term, n_atoms):
+    """Return the arrays for any document of a batch."""
+    (starts, terms, _), row_start = batch, by_term[0]
+    rows = entries = 0
+    for d in range(len(starts) - 1):
+        size = 0
+        for entry in range(starts[d], starts[d + 1]):
+            size += row_start[terms[entry] + 1] - row_start[terms[entry]]
+        rows, entries = max(rows, starts[d + 1] - starts[d]), max(entries, size)
+    whole, real, flag = np.int64, np.float64, np.uint8
     return Work(
-        whole[w : w + rows + 1],
-        whole[:entries],
-        real[:entries],
-        whole[v:u],
-        whole[entries : 2 * entries],
-        whole[2 * entries : w],
-        real[entries:r],
-        whole[w + rows + 1 : w + 2 * rows + 1],
-        whole[w + 2 * rows + 1 : w + 3 * rows + 1],
-        real[r : r + rows],
-        real[r + rows : r + 2 * rows],
-        real[r + 2 * rows : r + 3 * rows],
-        real[r + 3 * rows : r + 4 * rows],
-        flags[:rows],
-        real[r + 4 * rows : r + 5 * rows],
-        real[r + 5 * rows : r + 6 * rows],
-        whole[w + 3 * rows + 1 : v],
-        flags[rows : 2 * rows],
-        real[r + 6 * rows : r + 7 * rows],
-        real[r + 7 * rows : r + 8 * rows],
-        real[r + 8 * rows : q],
-        whole[u : u + atoms],
-        real[q : q + atoms],
-        real[q + atoms : q + 2 * atoms],
-        real[q + 2 * atoms : q + 3 * atoms],
-        real[q + 3 * atoms : q + 4 * atoms],
-        real[q + 4 * atoms : q + 5 * atoms],
-        real[q + 5 * atoms : q + 6 * atoms],
-        real[q + 6 * atoms : q + 7 * atoms],
-        real[q + 7 * atoms : q + 8 * atoms],
-        flags[2 * rows : 2 * rows + atoms],
-        whole[u + atoms : u + 2 * atoms],
-        whole[u + 2 * atoms : u + 3 * atoms],
+        np.zeros(rows + 1, whole),
+        np.zeros(entries, whole),
+        np.zeros(entries, real),
+        np.zeros(n_atoms + 1, whole),
+        np.zeros(entries, whole),
+        np.zeros(entries, whole),
+        np.zeros(entries, real),
+        np.zeros(rows, whole),
+        np.zeros(rows, whole),
+        np.zeros(rows, real),
+        np.zeros(rows, real),
+        np.zeros(rows, real),
+        np.zeros(rows, real),
+        np.zeros(rows, flag),
+        np.zeros(rows, real),
+        np.zeros(rows, real),
+        np.zeros(rows, whole),
+        np.zeros(rows, flag),
+        np.zeros(rows, real),
+        np.zeros(rows, real),
+        np.zeros(rows, real),
+        np.zeros(n_atoms, whole),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, real),
+        np.zeros(n_atoms, flag),
+        np.zeros(n_atoms, whole),
+        np.zeros(n_atoms, whole),
+        np.empty(n_atoms * n_atoms, real),
+        np.empty(n_atoms, real),
+        np.empty(n_atoms, real),
+        np.zeros(len(row_start), np.int32),
     )
 
 
 @kernel
-def power_of_two(value, lowest):
-    """Return the power of two with value / power in [1, 2), at least `lowest`."""
+def power_of_two(value):
+    """Return the power of two with value / power in [1, 2), at least `SMALLEST`."""
     _, exponent = math.frexp(value)
-    return max(math.ldexp(1.0, exponent - 1), lowest)
+    return max(math.ldexp(1.0, exponent - 1), SMALLEST)
 
 
 @kernel
-def _screen(terms, values, a_start, a_atom, a_weight, mass, lam, inside, names):
+def _screen(terms, values, by_term, mass, lam, work):
     """Sum each atom's mass inside supp(p); list the atoms with 2 g_j > c_j + lam (no other needs to be in a code)."""
+    (start, atom, weight), inside = by_term, work.inside
     inside[:] = 0.0
     for position in range(len(terms)):
         if values[position] > 0.0:
             term = terms[position]
-            for entry in range(a_start[term], a_start[term + 1]):
-                inside[a_atom[entry]] += a_weight[entry]
-    kept = 0
+            for entry in range(start[term], start[term + 1]):
+                inside[atom[entry]] += weight[entry]
+    atoms = 0
     for j in range(len(mass)):
         if 2.0 * inside[j] > mass[j] + lam:
-            names[kept] = j
-            kept += 1
-    return kept
+            work.names[atoms] = j
+            atoms += 1
+    return atoms
 
 
 @kernel
-def _collect(terms, values, c_start, c_term, c_weight, scale, tiny, place, atoms, work):
+def _collect(terms, values, by_atom, atoms, work):
     """List the entries of the kept atoms on supp(p), atom by atom; count them by position. Return their number."""
+    start, term, weight = by_atom
     for position in range(len(terms)):
         work.count[position] = 0
-        place[terms[position]] = position + 1 if values[position] > 0.0 else 0
-    found = 0
+        work.place[terms[position]] = position + 1 if values[position] > 0.0 else 0
+    size = 0
     for j in range(atoms):
         name = work.names[j]
-        inverse = 1.0 / scale[name]
-        for entry in range(c_start[name], c_start[name + 1]):
-            position = place[c_term[entry]] - 1
-            if position >= 0 and c_weight[entry] * inverse > tiny:
-                work.found_at[found] = position
-                work.found_atom[found] = j
-                work.found_weight[found] = c_weight[entry] * inverse
+        inverse = 1.0 / work.scale[name]
+        for entry in range(start[name], start[name + 1]):
+            position = work.place[term[entry]] - 1
+            if position >= 0 and weight[entry] * inverse > TINY:
+                work.position_of[size] = position
+                work.atom_of[size] = j
+                work.weight_by_atom[size] = weight[entry] * inverse
                 work.count[position] += 1
-                found += 1
-        work.column[j + 1] = found
+                size += 1
+        work.column[j + 1] = size
     for position in range(len(terms)):
-        place[terms[position]] = 0
-    return found
+        work.place[terms[position]] = 0
+    return size
 
 
 @kernel
-def _compact(values, unit, tiny, found, work):
-    """Sort what was found by rows, in units where atoms and document are of order one.
+def _compact(values, unit, size, work):
+    """Sort the entries listed by rows, in units where atoms and document are of order one.
 
-    Returns the number of rows and the mass of p on the rows without entries, in the given units.
+    Returns the number of rows and the mass of p on the rows without entries, in the units of the document.
     """
     rows = total = 0
     rest = 0.0
     for position in range(len(values)):
         if work.count[position]:
             value = values[position] / unit
-            work.target[rows] = value if value > tiny else 0.0
+            work.target[rows] = value if value > TINY else 0.0
             work.start[rows] = total
             work.row[position] = rows
             rows += 1
@@ -160,51 +179,50 @@ def _compact(values, unit, tiny, found, work):
         else:
             rest += values[position]
     work.start[rows] = total
-    for entry in range(found):
-        position = work.found_at[entry]
+    for entry in range(size):
+        position = work.position_of[entry]
         target = work.count[position]
-        work.atom[target] = work.found_atom[entry]
-        work.weight[target] = work.found_weight[entry]
+        work.atom[target] = work.atom_of[entry]
+        work.weight[target] = work.weight_by_atom[entry]
         work.count[position] = target + 1
-        work.found_at[entry] = work.row[position]
+        work.position_of[entry] = work.row[position]
     return rows, rest
 
 
 @kernel
-def norm_of(values, epsilon):
+def norm_of(values):
     """Return (l1 norm, largest value); a norm that differs from one by rounding only is one."""
     total = largest = 0.0
     for value in values:
         total += value
         largest = max(largest, value)
-    if abs(total - 1.0) <= (4 + len(values)) * epsilon:
+    if abs(total - 1.0) <= (4 + len(values)) * EPSILON:
         total = 1.0
     return total, largest
 
 
 @kernel
-def prepare(terms, values, by_term, by_atom, mass, scale, lam, unit, tiny, inside, place, work):
+def prepare(terms, values, by_term, by_atom, mass, lam, unit, work):
     """Screen and compact one document; return (rows, atoms, mass left out)."""
-    atoms = _screen(terms, values, by_term[0], by_term[1], by_term[2], mass, lam, inside, work.names)
+    atoms = _screen(terms, values, by_term, mass, lam, work)
     if atoms == 0:
         return 0, 0, 0.0
     for position in range(atoms):
         j = work.names[position]
-        work.cost[position] = (max(mass[j] - inside[j], 0.0) + lam) / scale[j]
-        work.bound[position] = (mass[j] + lam) / scale[j]
-    found = _collect(terms, values, by_atom[0], by_atom[1], by_atom[2], scale, tiny, place, atoms, work)
-    rows, rest = _compact(values, unit, tiny, found, work)
+        work.cost[position] = (max(mass[j] - work.inside[j], 0.0) + lam) / work.scale[j]
+        work.bound[position] = (mass[j] + lam) / work.scale[j]
+    rows, rest = _compact(values, unit, _collect(terms, values, by_atom, atoms, work), work)
     return rows, atoms, rest
 
 
 @kernel
-def write(atoms, unit, scale, work, out_atom, out_value):
+def write(atoms, unit, work, out_atom, out_value):
     """Write the positive codes in the given units, infinite if they leave the normal numbers; return how many."""
     used = 0
     for j in range(atoms):
         if work.code[j] > 0.0 and used < len(out_atom):
             out_atom[used] = work.names[j]
-            value = work.code[j] * (unit / scale[work.names[j]])
+            value = work.code[j] * (unit / work.scale[work.names[j]])
             out_value[used] = value if value >= 2.0**-1022 else np.inf
             used += 1
     return used

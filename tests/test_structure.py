@@ -56,7 +56,7 @@ BESIDE = 10  # modules at most beside the rooms
 SCHEMAS = ROOT / "workflow" / "schemas"
 SCHEMA = json.loads((SCHEMAS / registry.SCHEMA).read_text())
 STAGES = SCHEMA["registry"]["stages"]
-LIGHT = {"numpy", "scipy", "h5py", "numba"}
+LIGHT = {"numpy", "scipy", "h5py", "numba", "llvmlite"}  # the last is a part of numba
 
 
 def modules():

@@ -16,7 +16,7 @@ N_TERMS = 15
 def problem(name, rng, sizes=(1, 2, 1, 3, 1, 1), seed=2, seen_by=1.0, graph="erdos_renyi", gamma=0.1):
     """A model, a document that its atoms explain in part, atoms of unequal agents and a network."""
     model = models.task(name, gamma=gamma, delta=0.5, eta=0.3)
-    blocks = [model.columns.project(rng.normal(size=(N_TERMS, size)) + 0.3) for size in sizes]
+    blocks = [model.project(rng.normal(size=(N_TERMS, size)) + 0.3) for size in sizes]
     x = np.concatenate(blocks, axis=1) @ np.abs(rng.normal(size=sum(sizes))) + 0.2 * rng.normal(size=N_TERMS)
     made = network(graph, len(sizes), probability=0.5, seed=seed, seen_by=seen_by)
     return model, x / np.linalg.norm(x), blocks, made
@@ -24,7 +24,7 @@ def problem(name, rng, sizes=(1, 2, 1, 3, 1, 1), seed=2, seen_by=1.0, graph="erd
 
 def optimum(model, x, W):
     """Maximise the dual of the whole dictionary by L-BFGS-B on the box."""
-    bounds = [(-model.residual.limit, model.residual.limit)] * len(x)
+    bounds = [(-1.0, 1.0) if hasattr(model.residual, "eta") else (None, None)] * len(x)
 
     def minus(nu):
         return -float(model.dual(x, W, nu)), model.gradient(x, W, nu, 1, 1.0)

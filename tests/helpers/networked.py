@@ -26,7 +26,7 @@ def material(name, rng, n_terms=60, n_atoms=9, n_documents=6):
     W = np.abs(rng.normal(size=(n_terms, n_atoms))) * (rng.random((n_terms, n_atoms)) < 0.3) * 3.0
     if name in ("sparse_svd", "biclustering"):
         W *= rng.choice([-1.0, 1.0], size=W.shape)
-    A = model.columns.project(W)
+    A = model.project(W)
     X = np.abs(A @ (2.0 * rng.random((n_atoms, n_documents)))) * (rng.random((n_terms, n_documents)) < 0.5)
     return model, sparse.csr_array(X.T), sparse.csc_array(A)
 

@@ -135,9 +135,6 @@ def test_atoms_gain_terms_of_documents_only(rng):
     [
         lambda P, A, model: coding.centralised(P, sparse.csc_array(-A), model),
         lambda P, A, model: coding.centralised(P[:, :5], A, model),
-        lambda P, A, model: coding.centralised(
-            P, A, models.Model(models.Squared(), models.NonNegativeElasticNet(0.1, 0.1))
-        ),
         lambda P, A, model: coding.owners(3, 4),
         lambda P, A, model: coding.over_network(P, A, model, np.arange(9), network("ring", 9), mu=-1.0),
     ],

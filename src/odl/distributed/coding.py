@@ -44,17 +44,7 @@ def unpack(atoms, n_terms):
 
 
 def settings(model):
-    """Return gamma, delta, eta (0: squared) and whether codes and atoms are signed, as the kernels take them.
-
-    Raises
-    ------
-    ParameterError
-        If one of codes and atoms is signed and the other not: no kernel has that combination.
-    """
-    if model.code.non_negative != model.columns.non_negative:
-        defect = f"{model.code.name} with {type(model.columns).__name__}"
-        todo = "change one of the two, or use odl.distributed.inference for dense documents"
-        raise ParameterError(defect, "codes and atoms that are both signed or both non-negative", todo)
+    """Return gamma, delta, eta (0: squared) and whether codes and atoms are signed, as the kernels take them."""
     eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
     return float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative
 
@@ -327,7 +317,7 @@ def learn_centralised(
     P, A = checked(P, A, model)
     atoms, _ = descent.learn_documents(
         *[*parts(P), pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
-        float(model.dictionary.beta),
+        float(model.beta),
     )
     return unpack(atoms, P.shape[1])
 
@@ -362,6 +352,6 @@ def learn_over_network(
     P, A = checked(P, A, model)
     arguments = _over(model, owner, network, Iteration(**iteration))
     atoms, _, _ = diffusion.diffuse_and_learn(
-        *[*parts(P), pack(A), P.shape[1], *arguments, float(step), float(model.dictionary.beta)]
+        *[*parts(P), pack(A), P.shape[1], *arguments, float(step), float(model.beta)]
     )
     return unpack(atoms, P.shape[1])

@@ -56,8 +56,6 @@ class Squared:
     ----------
     curvature : float
         c_f, the second derivative of f* per term: the gradient of f* is c_f nu.
-    limit : float
-        Largest |nu_i| in V_f.
 
     Examples
     --------
@@ -67,9 +65,7 @@ class Squared:
     np.float64(12.5)
     """
 
-    name: ClassVar[str] = "squared residual"
     curvature: ClassVar[float] = 1.0
-    limit: ClassVar[float] = np.inf
 
     def value(self, u: np.ndarray) -> Any:
         """Return f(u)."""
@@ -82,10 +78,6 @@ class Squared:
     def conjugate(self, nu: np.ndarray) -> Any:
         """Return f*(nu) = max_u nu^T u - f(u)."""
         return 0.5 * np.sum(np.square(nu), axis=-1)
-
-    def maximiser(self, nu: np.ndarray) -> np.ndarray:
-        """Return the u that attains f*(nu)."""
-        return np.array(nu, dtype=float)
 
     def project(self, nu: np.ndarray) -> np.ndarray:
         """Return the nearest point of V_f (here everything)."""
@@ -113,7 +105,6 @@ class Huber:
 
     eta: float
     name: ClassVar[str] = "Huber residual"
-    limit: ClassVar[float] = 1.0
 
     def __post_init__(self):
         _positive(self.name, "eta", self.eta, "f is not differentiable otherwise")
@@ -137,10 +128,6 @@ class Huber:
         inside = np.max(np.abs(nu), axis=-1, initial=0.0) <= 1.0
         return np.where(inside, 0.5 * self.eta * np.sum(np.square(nu), axis=-1), np.inf)
 
-    def maximiser(self, nu: np.ndarray) -> np.ndarray:
-        """Return a u that attains f*(nu); the only one where |nu_i| < 1."""
-        return self.eta * np.asarray(nu)
-
     def project(self, nu: np.ndarray) -> np.ndarray:
         """Return the nearest point of V_f = {||nu||_inf <= 1}."""
         return np.clip(nu, -1.0, 1.0)
@@ -154,31 +141,34 @@ class ElasticNet:
     ----------
     gamma, delta : float
         Weights of the l1 and the squared l2 penalty. delta > 0: h must be strongly convex.
+    non_negative : bool
+        On y >= 0, infinite elsewhere; T(a) = max(a - gamma, 0)/delta.
 
     Examples
     --------
     >>> import numpy as np
     >>> from odl.distributed.models import ElasticNet
-    >>> ElasticNet(0.5, 2.0).maximiser(np.array([-1.5, 0.2, 2.5]))
-    array([-0.5,  0. ,  1. ])
+    >>> a = np.array([-1.5, 0.2, 2.5])
+    >>> ElasticNet(0.5, 2.0).maximiser(a), ElasticNet(0.5, 2.0, non_negative=True).maximiser(a)
+    (array([-0.5,  0. ,  1. ]), array([0., 0., 1.]))
     """
 
     gamma: float
     delta: float
-    name: ClassVar[str] = "elastic net"
-    non_negative: ClassVar[bool] = False
+    non_negative: bool = False
 
     def __post_init__(self):
-        _not_negative(self.name, "gamma", self.gamma)
-        _positive(self.name, "delta", self.delta, "h must be strongly convex to have a dual over agents")
+        _not_negative("elastic net", "gamma", self.gamma)
+        _positive("elastic net", "delta", self.delta, "h must be strongly convex to have a dual over agents")
 
     def value(self, y: np.ndarray) -> Any:
         """Return h(y)."""
-        return self.gamma * np.sum(np.abs(y), axis=-1) + 0.5 * self.delta * np.sum(np.square(y), axis=-1)
+        value = self.gamma * np.sum(np.abs(y), axis=-1) + 0.5 * self.delta * np.sum(np.square(y), axis=-1)
+        return np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, value, np.inf) if self.non_negative else value
 
     def maximiser(self, a: np.ndarray) -> np.ndarray:
         """Return the only y that attains h*(a): the code of an atom with a = w^T nu."""
-        return soft(a, self.gamma) / self.delta
+        return (np.maximum(np.asarray(a) - self.gamma, 0.0) if self.non_negative else soft(a, self.gamma)) / self.delta
 
     def conjugate(self, a: np.ndarray) -> Any:
         """Return h*(a) = max_y a^T y - h(y)."""
@@ -186,138 +176,15 @@ class ElasticNet:
 
 
 @dataclass(frozen=True)
-class NonNegativeElasticNet(ElasticNet):
-    """The elastic net on y >= 0, infinite elsewhere; T(a) = max(a - gamma, 0)/delta.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.distributed.models import NonNegativeElasticNet
-    >>> NonNegativeElasticNet(0.5, 2.0).maximiser(np.array([-1.5, 0.2, 2.5]))
-    array([0., 0., 1.])
-    """
-
-    name: ClassVar[str] = "non-negative elastic net"
-    non_negative: ClassVar[bool] = True
-
-    def value(self, y: np.ndarray) -> Any:
-        """Return h(y)."""
-        return np.where(np.min(y, axis=-1, initial=0.0) >= 0.0, super().value(y), np.inf)
-
-    def maximiser(self, a: np.ndarray) -> np.ndarray:
-        """Return the only y that attains h*(a)."""
-        return np.maximum(np.asarray(a) - self.gamma, 0.0) / self.delta
-
-
-@dataclass(frozen=True)
-class NoPenalty:
-    """h_W = 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.distributed.models import NoPenalty
-    >>> NoPenalty().prox(np.array([[0.5]]), 0.1)
-    array([[0.5]])
-    """
-
-    beta: ClassVar[float] = 0.0
-
-    def value(self, W: Any) -> float:
-        """Return h_W(W)."""
-        return 0.0
-
-    def prox(self, W: Any, step: float) -> Any:
-        """Return argmin_V 1/2 ||V - W||^2 + step h_W(V)."""
-        return np.array(W, dtype=float)
-
-
-@dataclass(frozen=True)
-class L1Penalty:
-    """h_W = beta sum |W_ij|: sparse atoms.
-
-    Parameters
-    ----------
-    beta : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.distributed.models import L1Penalty
-    >>> L1Penalty(2.0).prox(np.array([[0.5, -0.1]]), 0.1)
-    array([[ 0.3, -0. ]])
-    """
-
-    beta: float
-
-    def __post_init__(self):
-        _not_negative("l1 penalty on the dictionary", "beta", self.beta)
-
-    def value(self, W: Any) -> float:
-        """Return h_W(W)."""
-        return self.beta * float(np.sum(np.abs(W)))
-
-    def prox(self, W: Any, step: float) -> Any:
-        """Return argmin_V 1/2 ||V - W||^2 + step h_W(V)."""
-        return soft(W, step * self.beta)
-
-
-@dataclass(frozen=True)
-class L2Ball:
-    """Columns w with ||w||_2 <= 1 (eq. 3).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.distributed.models import L2Ball
-    >>> L2Ball().project(np.array([[3.0, 0.1], [4.0, -0.2]]))
-    array([[ 0.6,  0.1],
-           [ 0.8, -0.2]])
-    """
-
-    non_negative: ClassVar[bool] = False
-
-    def project(self, W: np.ndarray) -> np.ndarray:
-        """Return the nearest dictionary in the set, column by column; one inside stays as it is."""
-        W = np.asarray(W, dtype=float)
-        return W / np.maximum(1.0, np.sqrt(np.sum(np.square(W), axis=0)))
-
-
-@dataclass(frozen=True)
-class NonNegativeL2Ball:
-    """Columns w with ||w||_2 <= 1 and w >= 0 (eq. 4).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.distributed.models import NonNegativeL2Ball
-    >>> NonNegativeL2Ball().project(np.array([[3.0, 0.1], [4.0, -0.2]]))
-    array([[0.6, 0.1],
-           [0.8, 0. ]])
-    """
-
-    non_negative: ClassVar[bool] = True
-
-    def project(self, W: np.ndarray) -> np.ndarray:
-        """Return the nearest dictionary in the set, column by column; one inside stays as it is."""
-        return L2Ball().project(np.maximum(W, 0.0))
-
-
-@dataclass(frozen=True)
 class Model:
-    """A combination of parts.
+    """A combination of parts; atoms lie in the unit l2 ball (eq. 3), and are not negative where codes are not (eq. 4).
 
     Parameters
     ----------
     residual : Squared or Huber
-    code : ElasticNet or NonNegativeElasticNet
-    dictionary : NoPenalty or L1Penalty
-    columns : L2Ball or NonNegativeL2Ball
-
-    Raises
-    ------
-    ParameterError
-        If a part stands in a place it does not fit.
+    code : ElasticNet
+    beta : float
+        Weight of the l1 penalty on the dictionary, h_W = beta sum |W_ij|.
 
     Examples
     --------
@@ -330,16 +197,15 @@ class Model:
 
     residual: Squared | Huber
     code: ElasticNet
-    dictionary: NoPenalty | L1Penalty = NoPenalty()
-    columns: L2Ball | NonNegativeL2Ball = L2Ball()
+    beta: float = 0.0
 
     def __post_init__(self):
-        for place, needs in PLACES.items():
-            part = getattr(self, place)
-            missing = [name for name in needs if not hasattr(part, name)]
-            if missing:
-                defect = f"{type(part).__name__} as the {place} part of a model lacks {', '.join(missing)}"
-                raise ParameterError(defect, f"a part with {', '.join(needs)}", "choose a part made for this place")
+        _not_negative("l1 penalty on the dictionary", "beta", self.beta)
+
+    def project(self, W: np.ndarray) -> np.ndarray:
+        """Return the nearest dictionary in the set, column by column; one inside stays as it is."""
+        W = np.maximum(W, 0.0) if self.code.non_negative else np.asarray(W, dtype=float)
+        return W / np.maximum(1.0, np.sqrt(np.sum(np.square(W), axis=0)))
 
     def primal(self, x: np.ndarray, W: np.ndarray, y: np.ndarray) -> Any:
         """Return f(x - W y) + h(y); x (..., terms), W (terms, atoms), y (..., atoms).
@@ -381,7 +247,8 @@ class Model:
 
         Equation `agent-atoms` of docs/method.md.
         """
-        return self.columns.project(self.dictionary.prox(W + step * np.outer(nu, y), step))
+        W = W + step * np.outer(nu, y)
+        return self.project(soft(W, step * self.beta) if self.beta else W)
 
     def largest_step(self, norms: ArrayLike, n_agents: int) -> float:
         """Return 1/max_k (c_f/N + ||W_k||_2^2/delta): below it diffusion is stable.
@@ -394,12 +261,6 @@ class Model:
         return 1.0 / (self.residual.curvature / n_agents + np.max(norms, initial=0.0) / self.code.delta)
 
 
-PLACES = {
-    "residual": ("value", "gradient", "conjugate", "maximiser", "project", "curvature", "limit"),
-    "code": ("value", "conjugate", "maximiser", "gamma", "delta"),
-    "dictionary": ("value", "prox", "beta"),
-    "columns": ("project", "non_negative"),
-}
 TASKS = ("sparse_svd", "biclustering", "nmf", "nmf_huber")  # table I
 
 
@@ -440,8 +301,5 @@ def task(name: str, *, gamma: float, delta: float, eta: float | None = None, bet
         raise ParameterError(
             defect, "no penalty on the dictionary in this task", "set beta to 0 or choose biclustering"
         )
-    if name.startswith("nmf"):
-        residual = Squared() if eta is None or name != "nmf_huber" else Huber(eta)
-        return Model(residual, NonNegativeElasticNet(gamma, delta), NoPenalty(), NonNegativeL2Ball())
-    penalty = L1Penalty(beta) if name == "biclustering" else NoPenalty()
-    return Model(Squared(), ElasticNet(gamma, delta), penalty, L2Ball())
+    residual = Huber(eta) if name == "nmf_huber" and eta is not None else Squared()
+    return Model(residual, ElasticNet(gamma, delta, non_negative=name.startswith("nmf")), beta)

@@ -172,7 +172,7 @@ class Diffusion(Learner):
     def first_atoms(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> sparse.csc_array:
         """Draw documents of the first batch as atoms."""
         A = draw_atoms(P, n_atoms, rng, self.start_terms, self.norm)
-        if self.model.columns.non_negative:
+        if self.model.code.non_negative:
             A.data = np.maximum(A.data, 0.0)
         return A
 

@@ -76,7 +76,7 @@ def made(model, settings):
     """Return a seeded problem: atoms on the sphere, documents of three atoms each and noise, of unit length."""
     rng = np.random.default_rng(SEED)
     atoms = np.abs(rng.standard_normal((settings["terms"], settings["agents"])))
-    atoms = model.columns.project(atoms / np.linalg.norm(atoms, axis=0))
+    atoms = model.project(atoms / np.linalg.norm(atoms, axis=0))
     codes = np.zeros((settings["documents"], settings["agents"]))
     for row in codes:
         row[rng.choice(len(row), min(3, len(row)), replace=False)] = rng.uniform(0.5, 1.5, min(3, len(row)))

@@ -9,7 +9,7 @@ from places import ROOT
 
 from odl.papers import qualitystudy, rivals
 from odl.papers.experiments import quality_overview
-from odl.papers.rivals import first_story, mixture, residual, windows
+from odl.papers.rivals import first_story, topicmodels, windows
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_first_stories_by_buckets_as_lists(chain, monkeypatch):
 
 
 def test_perplexity_is_the_bound_of_scikit_learn(chain):
-    rival = taught(mixture.TopicMixture(3), chain[:3])
+    rival = taught(topicmodels.TopicMixture(3), chain[:3])
     scores = rival.score(chain[3])
     counts = chain[3].counts[:].astype(float)
     shares = rival.model.transform(counts, normalize=False)
@@ -109,13 +109,13 @@ def test_perplexity_is_the_bound_of_scikit_learn(chain):
 
 
 def test_residual_of_dense_factors(chain):
-    rival = taught(residual.FactorResidual(3), chain[:3])
+    rival = taught(topicmodels.FactorResidual(3), chain[:3])
     scores = rival.score(chain[3])
     P = chain[3].weighed(norm="l2", tf="log")[:]
     W, H = rival.model.transform(P), rival.model.components_
     left = np.linalg.norm(P.toarray() - W @ H, axis=1)
     assert np.allclose(scores, np.where(np.diff(P.indptr) > 0, np.minimum(left, 1), 1), atol=1e-6)
-    known = taught(residual.FactorResidual(3), [*chain[:3], chain[3]]).score(chain[3])
+    known = taught(topicmodels.FactorResidual(3), [*chain[:3], chain[3]]).score(chain[3])
     assert known.mean() < scores.mean()
 
 

@@ -17,8 +17,7 @@ and nothing of a batch is looked at before it is scored. Imports name the rivals
 
 from odl.papers.rivals.first_story import FirstStory
 from odl.papers.rivals.meaning import FusedRanks, Joined, NearestMeaning
-from odl.papers.rivals.mixture import TopicMixture
-from odl.papers.rivals.residual import FactorResidual
+from odl.papers.rivals.topicmodels import FactorResidual, TopicMixture
 from odl.papers.rivals.windows import LastThousand, TemporalIdf, WholePast
 
 CLASSES = (WholePast, LastThousand, TemporalIdf, FirstStory, TopicMixture, FactorResidual)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import rankdata
 
+from odl.evaluation import metrics
 from odl.evaluation.baselines import BLOCK
 from odl.papers.rivals.windows import widened_rows
 from odl.stream import dense, weighting
@@ -203,8 +205,7 @@ def _five_of(words, past_words, vectors, past_vectors, weight):
 
 def _ranked(values):
     """Return the share of the batch below each value, and half of those equal."""
-    ordered = np.sort(values)
-    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / (2 * len(values))
+    return (rankdata(values) - 0.5) / len(values)
 
 
 def joined(P: sparse.csr_array, E: np.ndarray, weight: float) -> sparse.csr_array:
@@ -265,7 +266,7 @@ def separation(P: sparse.csr_array, E: np.ndarray, rng: np.random.Generator) -> 
     for share, by in ((0.25, "words"), (0.25, "vectors"), (0.5, "both")):
         for _ in range(TOPICS):
             first = rng.integers(n)
-            ranks = {"words": _ranks(words[first]), "vectors": _ranks(meaning[first])}
+            ranks = {"words": rankdata(-words[first], "ordinal"), "vectors": rankdata(-meaning[first], "ordinal")}
             ranks["both"] = ranks["words"] + ranks["vectors"]
             members = np.argsort(ranks[by], kind="stable")[:MEMBERS]
             rest = np.setdiff1d(np.arange(n), members)
@@ -292,18 +293,8 @@ def _agreement(words, meaning):
     shares = []
     for row in range(len(words)):
         near = np.argsort(-np.delete(words[row], row), kind="stable")[:NEAREST]
-        others = np.delete(meaning[row], row)
-        ordered = np.sort(others)
-        below = np.searchsorted(ordered, others[near], "left") + np.searchsorted(ordered, others[near], "right")
-        shares.append(below.mean() / (2 * len(others)))
+        shares.append(_ranked(np.delete(meaning[row], row))[near].mean())
     return float(np.mean(shares))
-
-
-def _ranks(likeness):
-    """Return the rank of each document, 0 for the most alike."""
-    ranks = np.empty(len(likeness), dtype=np.int64)
-    ranks[np.argsort(-likeness, kind="stable")] = np.arange(len(likeness))
-    return ranks
 
 
 def _separated(words, meaning, rows, members):
@@ -315,6 +306,5 @@ def _separated(words, meaning, rows, members):
     for weight in WEIGHTS:
         cosines = np.where(own, -np.inf, (1.0 - weight) * words + weight * meaning)
         near = np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
-        new, known = near[: len(members), None], near[None, len(members) :]
-        areas.append(((new < known).sum() + 0.5 * (new == known).sum()) / (new.size * known.size))
+        areas.append(metrics.auc(-near, np.arange(len(rows)) < len(members)))
     return np.array(areas)

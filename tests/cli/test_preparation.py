@@ -22,7 +22,7 @@ class TestStopWords:
         assert german[:2] == ("german", {}) and "are its stop words" in german[2]
         stop_words, weights, why = preparation.stop_words_of(["погода сегодня не такая как вчера"])
         assert (stop_words, weights) == (None, {"max_share": 0.5})
-        assert "words in more than 30% of the documents weigh nothing" in why
+        assert "words in more than 50% of the documents weigh nothing" in why
         assert preparation.stop_words_of(["das Wetter"], "none")[:2] == (None, {})
 
 

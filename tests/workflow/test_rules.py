@@ -60,9 +60,11 @@ def test_a_name_is_defined_in_one_rules_file():
         assert sorted(set(names)) == sorted(names)
 
 
-def test_every_rule_has_a_stage_and_every_name_of_a_stage_is_a_rule():
+def test_every_name_of_a_stage_is_a_rule_of_one_stage():
+    """A rule of none is shown with the pages."""
     rules = {name for path in RULES for name in defined(path.read_text())[0]}
-    assert sorted(name for names in STAGES.values() for name in names) == sorted(rules - {"all", "default"})
+    named = [name for names in STAGES.values() for name in names]
+    assert len({*named}) == len(named) > 10 and {*named} <= rules
 
 
 def test_no_name_of_snakemake_is_defined_anew():

@@ -88,7 +88,7 @@ def test_what_a_change_reruns(whole, tmp_path):
     study.configure(followed())
     study.edit("alerts/feedback.py")
     assert study.run("-n", PAGE).names() == {"newpage"}  # what only a reader uses is no source of the chain
-    study.edit("alerts/linkage.py")
+    study.edit("alerts/candidates.py")
     assert alert_jobs(study.run("-n")) == {f"alerts ad {t}" for t in range(4)}
 
 
@@ -96,7 +96,7 @@ def test_what_a_change_reruns(whole, tmp_path):
     ("alerts", "reason"),
     [
         ({"run": "da"}, "alerts.run names 'da'; expected one of ad"),
-        ({"run": "ad", "atoms": 9}, "alerts.atoms is 9; expected one of 8"),
+        ({"run": "ad", "atoms": 9}, "alerts.atoms names 9; expected one of 8"),
         ({"run": "ad", "budget": 2.5}, "alerts.budget is 2.5; expected items a period"),
         (
             {"run": "ad", "window": 59, "warm_up": 60},

@@ -34,7 +34,7 @@ def test_experiments_run_and_are_shown(made):
 def test_a_changed_setting_runs_its_experiment_again(made):
     study = made[0]
     config = study.config
-    changed = {**config["experiments"]["denoising"], "weight": 2.0}
+    changed = {**config["experiments"]["denoising"], "iterations": 21}
     study.configure({**config, "experiments": {**config["experiments"], "denoising": changed}})
     assert study.run("-n").names("experiment") == {"experiment denoising", "page"}
     study.configure(config)

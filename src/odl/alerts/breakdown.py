@@ -77,6 +77,7 @@ def parts(alert, most=WORDS):
     if alert.rest:
         found.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
     found.append(("context", "context", alert.context, ""))
+    found.sort(key=lambda part: part[0] in ("down", "context"))  # what explains comes first
     whole = apportioned([100 * share / total for _, _, share, _ in found])
     rows = zip(found, whole, strict=True)
     return [Part(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]

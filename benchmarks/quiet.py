@@ -101,7 +101,7 @@ def judged(name, seed, batches, entering):
 
 def ids_of(record):
     """Return the ids of the documents that are shown of a period by itself."""
-    record = replace(record, topic=np.zeros_like(record.topic), sizes=[], changes=[], born=[], names=[], atoms=[])
+    record = replace(record, topic=np.zeros_like(record.topic), **{name: [] for name in periods.CHANGES})
     return {alert.id for alert in read.watch([record]).periods[0].alerts}
 
 

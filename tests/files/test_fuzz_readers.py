@@ -69,14 +69,16 @@ def test_no_other_file_is_written_by_way_of_a_made_one(tmp_path):
 def test_a_made_file_is_refused_or_accepted(targets, tmp_path):
     """The same makers with hypothesis in the place of chance, so that a file that fails becomes a small one."""
     for name, target in targets.items():
+        judged(name, target, tmp_path / f"fuzz-{re.sub('[^a-z0-9]', '-', name.lower())}")
 
-        @many(MANY)
-        @given(rnd=st.randoms(use_true_random=False))
-        def judged(rnd, name=name, target=target):
-            path = fuzz.write(target, rnd, tmp_path / f"fuzz-{re.sub('[^a-z0-9]', '-', name.lower())}")
-            assert fuzz.judge(target, path) in ("refused", "accepted"), name
 
-        judged()
+def judged(name, target, folder):
+    @many(MANY)
+    @given(rnd=st.randoms(use_true_random=False))
+    def each(rnd):
+        assert fuzz.judge(target, fuzz.write(target, rnd, folder)) in ("refused", "accepted"), name
+
+    each()
 
 
 def test_the_judge_sees_what_it_shall(tmp_path, monkeypatch):

@@ -87,8 +87,10 @@ class TestFresh:
         for name, steps in (("documents.h5", ["read"]), ("seed0/index.tsv", ["index"]), ("seed0/order.h5", ["index"])):
             (news / "results" / "news" / "news" / name).unlink()
             assert done(news) == steps
-        (news / "new.html").unlink()
-        assert done(news) == ["newpage"]
+        for name in ("new.html", "new.atom", "new.json"):
+            before = (news / name).read_bytes()
+            (news / name).unlink()
+            assert done(news) == ["newpage"] and (news / name).read_bytes() == before
 
     def test_a_damaged_file_is_made_again(self, news):
         path = chain(news, "features", 3)

@@ -1,7 +1,7 @@
 # Alerts: one job a timestep turns the scores of one run into items, topics and reasons (docs/alerts.md).
 # REQUIRED INPUTS: features/{t}.h5, batches/{t}.h5, {run}/k{k}/scores/{t}.h5, {t-1}.h5, {t}.h5, alerts/{t-1}.h5
 # OUTPUTS: {run}/k{k}/alerts/{t}.h5, of the run that `alerts` names and the seed of the report
-# new.html, or new-{corpus}.html where there are several streams: the page about them
+# new.html, new.atom and new.json, or new-{corpus}.html ... where there are several streams: page and feeds about them
 
 
 rule alerts:
@@ -58,7 +58,9 @@ rule newpage:
         seeds=lambda wildcards: other_seeds(NEWS[wildcards.of]),
         feedback=[path for path in [f"{SAID}/feedback.csv"] if os.path.exists(path)],
     output:
-        NEW + "{of}.html",
+        page=NEW + "{of}.html",
+        atom=NEW + "{of}.atom",
+        feed=NEW + "{of}.json",
     log:
         ROOT + "/logs/new{of}.log",
     wildcard_constraints:
@@ -73,4 +75,4 @@ rule newpage:
         optional=options(seeds="--seeds"),
         study=["--study", ROOT + "/report.html"] if not OWN else [],
     shell:
-        "odl step newpage --code {params.code:q} {output:q} {params.folder:q} --home {params.home:q} {params.study:q} {params.optional:q} > {log:q} 2>&1"
+        "odl step newpage --code {params.code:q} {output.page:q} {params.folder:q} --atom {output.atom:q} --feed {output.feed:q} --home {params.home:q} {params.study:q} {params.optional:q} > {log:q} 2>&1"

@@ -101,11 +101,14 @@ def page(args):
     argument("--home", help="where feedback.csv lies, if not in the folder"),
     argument("--study", help="the study page, linked where documents have topics"),
     argument("--seeds", nargs="*", default=[], help="last score files of the same run under other seeds"),
+    argument("--atom", help="Atom feed to write beside it"),
+    argument("--feed", help="JSON feed to write beside it"),
 )
 def newpage(args):
     from odl.report import newpage
 
-    newpage.write(args.output, args.folder, args.stream, home=args.home, study=args.study, seeds=args.seeds)
+    beside = {name: getattr(args, name) for name in ("home", "study", "seeds", "atom", "feed")}
+    newpage.write(args.output, args.folder, args.stream, **beside)
 
 
 @command(

@@ -86,7 +86,7 @@ STEPS = {
     ),
     "newpage": Step(
         {"alerts": RUN + "/alerts/{t}.h5", "feedback": "feedback.csv", "seeds": ""},
-        {"output": "new.html"},
+        {"atom": "new.atom", "feed": "new.json", "output": "new.html"},
         (),
     ),
 }

@@ -81,10 +81,11 @@ def alerts(arguments, learned=None, carried=None):
 
 
 def newpage(arguments):
-    """Write the page about what is new."""
+    """Write the page about what is new, and the feeds."""
     from odl.report import newpage
 
-    newpage.write(arguments["output"], arguments["folder"], home=arguments["home"])
+    feeds = {name: arguments[name] for name in ("atom", "feed")}
+    newpage.write(arguments["output"], arguments["folder"], home=arguments["home"], **feeds)
     return ""
 
 

@@ -8,7 +8,7 @@ from odl.alerts import explain, feedback, read
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
-from odl.report import newcharts, newhealth, newparts, newseeds, page
+from odl.report import newcharts, newfeeds, newhealth, newparts, newseeds, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup, element
 from odl.stream import losses
@@ -20,8 +20,8 @@ PARTS = (("before", "Periods before"), ("topics", "Topics over time"), ("scores"
 LIBRARY = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
 
 
-def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
-    """Write the page of a stream.
+def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=None, feed=None):
+    """Write the page of a stream, and its feeds.
 
     Parameters
     ----------
@@ -36,6 +36,8 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
         The study page, linked where documents have topics.
     seeds : sequence of path-like
         Score files of the last period of the same run under other seeds.
+    atom, feed : path-like, optional
+        Where the Atom and the JSON feed are written; none: they are not.
 
     Raises
     ------
@@ -59,6 +61,9 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=()):
     agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
+    for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
+        if place_of_feed:
+            newfeeds.write(place_of_feed, form(watch))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(provenance.page(text(watch, others, link, agreed, taken, members)))
 

@@ -3,6 +3,7 @@
 FROM python:3.11-slim
 
 # The C compiler links the kernels, which are compiled here, once for every user of the image.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends gcc libc6-dev \
     && rm -rf /var/lib/apt/lists/*

@@ -91,7 +91,7 @@ dist: .venv/installed
 
 # A version from a clean clone: numbers and date, tests, site, source distribution, wheel, checksums (CONTRIBUTING.md).
 release: .venv/tested
-	$(BIN)/python release/version.py "$(VERSION)"
+	$(BIN)/python release/version.py "$(VERSION)" --address "$(ADDRESS)" --doi "$(DOI)"
 	rm -rf dist
 	$(MAKE) --no-print-directory test docs dist
 	cd dist && sha256sum * > SHA256SUMS

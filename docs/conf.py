@@ -4,13 +4,16 @@ import re
 import sys
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 import odl  # noqa: E402
 
-project = "online-dictionary-learning"
-author = copyright = "The online-dictionary-learning developers"
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+project = CITATION["title"]
+author = copyright = ", ".join(person["name"] for person in CITATION["authors"])
 version = release = odl.__version__
 root_doc = "docs/index"
 include_patterns = [
@@ -66,13 +69,14 @@ html_extra_path = ["_root"]  # the root of the site leads to its start page
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_theme = "pydata_sphinx_theme"
-html_title = "online-dictionary-learning"
+html_title = project
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
+    "external_links": [{"name": "Repository", "url": CITATION[key]} for key in ("repository-code",) if key in CITATION],
 }
 html_sidebars = {"docs/index": []}
 html_copy_source = False

@@ -1,9 +1,12 @@
 """Numbers of a version: `python release/version.py 0.3.0` writes it, with the date, wherever it stands.
 
-That is the package, the citation, the changelog and the conda recipe. It refuses a version that is not above the last
-one, a changelog without news, and a tree with changes that are not committed. `make release` calls it first.
+That is the package, the citation, the changelog and the conda recipe. `--address URL` and `--doi DOI` go into the
+citation, from which docs, paper and support take them; the address also goes into what describes the package. It
+refuses a version that is not above the last one, a changelog without news, and a tree with changes that are not
+committed. `make release` calls it first.
 """
 
+import argparse
 import datetime
 import re
 import subprocess
@@ -40,10 +43,33 @@ def write(root, version, date):
         (root / name).write_text(re.sub(r"(?<=\ndate-released: )\S+", date, text), encoding="utf-8")
 
 
+def locate(root, address="", doi=""):
+    """Write the repository's address and the DOI into the citation, and the address into what describes the package."""
+    citation = root / "CITATION.cff"
+    for key, value in (("repository-code", address), ("doi", doi)):
+        if value:
+            text = re.sub(rf"(?m)^{key}: .*\n", "", citation.read_text(encoding="utf-8"))
+            text = text.replace("\nlicense: ", f'\n{key}: "{value}"\nlicense: ', 1)
+            citation.write_text(text, encoding="utf-8")
+    if address:
+        project, recipe = root / "pyproject.toml", root / "release" / "recipe.yaml"
+        text = re.sub(r"\n\[project\.urls\]\n.*\n", "", project.read_text(encoding="utf-8"))
+        urls = f'\n[project.urls]\nRepository = "{address}"\n'
+        project.write_text(text.replace("\n[project.scripts]\n", f"{urls}\n[project.scripts]\n", 1), encoding="utf-8")
+        text = re.sub(r"\n  repository: .*", "", recipe.read_text(encoding="utf-8"))
+        recipe.write_text(text.replace("\nabout:\n", f"\nabout:\n  repository: {address}\n", 1), encoding="utf-8")
+
+
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("version")
+    parser.add_argument("--address", default="", help="of the repository")
+    parser.add_argument("--doi", default="")
+    arguments = parser.parse_args()
     changed = subprocess.run(
         ["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     if changed:
         sys.exit(f"{len(changed.splitlines())} files are not committed; expected a clean clone; commit or clone")
-    write(ROOT, *sys.argv[1:2], datetime.date.today().isoformat())
+    write(ROOT, arguments.version, datetime.date.today().isoformat())
+    locate(ROOT, arguments.address, arguments.doi)

@@ -13,7 +13,7 @@ CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake"
 SPEC = spec_from_file_location("version", ROOT / "release" / "version.py")
 version = module_from_spec(SPEC)
 SPEC.loader.exec_module(version)
-FILES = [*version.PLACES, "CHANGELOG.md"]
+FILES = [*version.PLACES, "CHANGELOG.md", "pyproject.toml"]
 
 
 @pytest.fixture
@@ -54,6 +54,23 @@ def test_a_changelog_without_news_is_refused(tree):
     version.write(tree, "99.0.1", "2030-01-02")
     with pytest.raises(SystemExit, match="nothing under Unreleased"):
         version.write(tree, "99.0.2", "2030-01-03")
+
+
+def test_address_and_doi_are_filled_in_once(tree):
+    for address in ("https://forge.example/old", "https://forge.example/odl"):
+        version.locate(tree, address, "10.5281/zenodo.1")
+    citation = yaml.safe_load((tree / "CITATION.cff").read_text())
+    assert citation["repository-code"] == address and citation["doi"] == "10.5281/zenodo.1"
+    project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
+    assert project["urls"] == {"Repository": address} and project["scripts"] == {"odl": "odl.cli:main"}
+    assert yaml.safe_load((tree / "release/recipe.yaml").read_text())["about"]["repository"] == address
+    assert "old" not in "".join((tree / name).read_text() for name in ("CITATION.cff", "release/recipe.yaml"))
+
+
+def test_authors_are_those_of_the_citation():
+    (author,) = yaml.safe_load((ROOT / "CITATION.cff").read_text())["authors"]
+    assert f"- name: {author['name']}\n" in (ROOT / "paper" / "paper.md").read_text()
+    assert author["name"].lower() in (ROOT / "LICENSE").read_text().lower()
 
 
 def test_the_recipe_asks_for_what_the_package_does():

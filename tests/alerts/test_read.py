@@ -25,12 +25,11 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 from scipy.stats import binom
 
-from odl import learners
+from odl import cli, learners
 from odl.alerts import breakdown, candidates, explain, feedback, gates, periods, read, show
 from odl.alerts.calibration import tail_probability
 from odl.alerts.memory import nothing
 from odl.alerts.model import Reason
-from odl.cli.subcommands import COMMANDS
 from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scorefiles import read_scores
@@ -244,7 +243,7 @@ class TestStream:
         assert len({*atoms[topic.atom][0].split()} & {"rocket", "launch", "mission", "orbit", "pad", "crew"}) >= 3
 
     def test_texts_of_the_stream_move_no_cursor_and_mark_nothing_up(self, watch):
-        (choices,) = (more["choices"] for names, more in COMMANDS["new"].arguments if "--format" in names)
+        (choices,) = (more["choices"] for names, more in cli.commands()["new"].arguments if "--format" in names)
         assert choices == tuple(show.SHOWN)
         for form in show.SHOWN:
             text = show.SHOWN[form](watch, watch.periods)

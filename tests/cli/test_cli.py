@@ -14,7 +14,8 @@ from places import ROOT
 
 from odl import cli
 from odl.alerts import explain
-from odl.cli.subcommands import COMMANDS, triage
+from odl.cli import triage
+from odl.report import studypage
 
 STREAM = json.dumps(
     {
@@ -210,7 +211,8 @@ def test_a_job_ends_when_its_workflow_is_gone(tmp_path):
 
 
 def test_no_memory_left_is_one_sentence(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(COMMANDS, "table", COMMANDS["table"]._replace(function=lambda args: bytearray(1 << 62)))
+    monkeypatch.setattr(studypage, "main_table", lambda folder: bytearray(1 << 62))
+    (tmp_path / "tables").mkdir()
     assert cli.main(["table", str(tmp_path)]) == 1
     said = "odl table: out of memory (no more could be had); give it more, or fewer documents"
     assert said in capsys.readouterr().err

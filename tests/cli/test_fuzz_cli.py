@@ -12,7 +12,6 @@ from experimented import archive
 from fuzz_world import STEPS, STREAM, call, run_of
 
 from odl import cli
-from odl.cli.subcommands import STEPS as STEPS_OF_RULES
 
 RUN = json.dumps(run_of("dual_averaging"))
 EVALUATE = '{"min_novel": 1, "min_known": 1}'
@@ -66,7 +65,7 @@ NOT_READING = {
     "show",
     "forget",
     "unmute",
-}  # ranks starts rank, which reads; of the last three: test_originals.py
+}  # ranks starts rank, which reads; of the last three: test_upkeep.py
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +101,7 @@ def world(tmp_path_factory):
 
 def test_every_subcommand_is_here():
     (action,) = cli._parser()._subparsers._group_actions
-    assert action.choices.keys() | STEPS_OF_RULES.keys() == COMMANDS.keys() | NOT_READING
+    assert action.choices.keys() | cli.steps().keys() == COMMANDS.keys() | NOT_READING
 
 
 def words_of(command, world, out, changed=(None, None)):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from odl import cli
-from odl.cli.subcommands import COMMANDS, STEPS
+
+COMMANDS, STEPS = cli.commands(), cli.steps()
 
 ASK = """
 eval "$(odl completion bash)"

@@ -9,7 +9,7 @@ import pytest
 from places import ROOT
 from test_documented_names import python
 
-from odl.cli.declare import STEPS as COMMANDS
+from odl import cli
 from odl.config.steps import CORPUS, RUN, STEPS, STREAM, record_of
 
 STAGES = ("corpus", "features", "learn", "alerts")
@@ -88,7 +88,7 @@ def arguments(rule):
     fill = lambda place: params["params.optional"] if place[1] == "params.optional" else place[1]  # noqa: E731
     words = PLACE.sub(fill, rule["shell"][""]).split(" > ")[0].split(" 2> ")[0].split()
     parser = argparse.ArgumentParser(exit_on_error=False)
-    for flags, options in COMMANDS[words[2]].arguments:
+    for flags, options in cli.steps()[words[2]].arguments:
         kept = {
             name: value
             for name, value in options.items()

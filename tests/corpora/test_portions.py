@@ -46,7 +46,7 @@ def joined(folder, tables, options):
     sources, made = [str(folder / "docs" / "*")], []
     for number, path in enumerate(paths):
         made.append(folder / "shares" / f"{number}.h5")
-        portions.write(made[-1], sources, options, path, path)
+        portions.write(made[-1], portions.members(sources, options, path, path), options)
     return made, sources, paths
 
 
@@ -152,7 +152,7 @@ class TestJoining:
         paths = write(
             tmp_path / "docs", {f"{name}.jsonl": texts(at, at + 2) for at, name in ((0, "a"), (2, "b"), (4, "c"))}
         )
-        found = portions.write(tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], paths[1])
+        found = portions.write(tmp_path / "s.h5", portions.members([str(tmp_path / "docs")], {}, *paths[:2]), {})
         assert found.ids == ["d0", "d1", "d2", "d3"]
         with storage.reading(tmp_path / "s.h5", "share") as file:
             assert len(storage.read_array(file, "contents", "u", ndim=2)) == 4
@@ -186,9 +186,7 @@ class TestJoining:
     def test_a_file_that_is_gone_meanwhile(self, tmp_path):
         paths = write(tmp_path / "docs", {"a.jsonl": texts(0, 3)})
         with pytest.raises(DataError, match=r"b\.jsonl is not among"):
-            portions.write(
-                tmp_path / "s.h5", [str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl")
-            )
+            portions.members([str(tmp_path / "docs")], {}, paths[0], str(tmp_path / "docs" / "b.jsonl"))
 
     def test_shares_of_files_no_longer_read_are_forgotten(self, tmp_path):
         made, _, _ = joined(tmp_path, {"a.jsonl": texts(0, 3), "b.jsonl": texts(3, 5)}, {})

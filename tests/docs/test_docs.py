@@ -19,7 +19,6 @@ from places import ROOT
 
 import odl
 from odl import cli, config, corpora
-from odl.cli.subcommands import STEPS
 from odl.evaluation import averages, baselines, scorefiles, study
 from odl.files import digests, documents, storage
 from odl.jobs import runs, update
@@ -56,7 +55,7 @@ def code(text):
 def subcommands():
     """Return the commands of odl, and its steps as ``step NAME``."""
     (commands,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
-    return commands.choices.keys() | {f"step {name}" for name in STEPS}
+    return commands.choices.keys() | {f"step {name}" for name in cli.steps()}
 
 
 def anchors(text):

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from odl import cli
-from odl.cli import subcommands
 from odl.evaluation.plan import write_plan
 from odl.files import agentfiles, checkpoints
 
@@ -55,7 +54,7 @@ def call(*words):
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
         try:
-            status = cli.main([*(["step"] if words[0] in subcommands.STEPS else []), *map(str, words)])
+            status = cli.main([*(["step"] if words[0] in cli.steps() else []), *map(str, words)])
         except SystemExit as stop:
             status = stop.code
     return status, errors.getvalue()

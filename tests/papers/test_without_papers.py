@@ -25,14 +25,15 @@ print(stream.update(new)["alert"].sum() >= 2)
 STUDY = """
 import yaml
 from odl import config
-from odl.cli import registry, subcommands
+from odl import cli
+from odl.cli import registry
 schema = config.load_schema("workflow/schemas/config.schema.json")
 with open("config/config.yaml", encoding="utf-8") as file:
     study = yaml.safe_load(file)
 config.fill(study)
 study |= {"emerging": {**study["emerging"], "enabled": False}, "regret": {**study["regret"], "enabled": False}}
 config.check_config(study, schema)
-made = registry.schema(subcommands.STEPS)
+made = registry.schema(cli.steps())
 print(made["registry"]["experiments"], "regret" in made["registry"]["figures"], study["streams"] != [])
 """
 

@@ -37,7 +37,7 @@ import os, signal, sys, time
 
 
 def fault(event, args):
-    if event == "import" and args[0] == "odl.cli.subcommands":  # once a job
+    if event == "import" and args[0] == "odl.cli.streamsteps":  # once a job
         words = " ".join(sys.orig_argv)
         for name in os.listdir("faults"):
             kind, job = open(f"faults/{name}").read().split(" ", 1)

@@ -1,4 +1,8 @@
-"""The ``odl`` command: its subcommands (`odl.cli.subcommands`), how they are run and how they end."""
+"""The ``odl`` command: its subcommands, how they are run and how they end.
+
+A subcommand is declared beside its function (`odl.cli.declare`), in the file of its subject. Each checks its arguments
+and calls one module, imported only then.
+"""
 
 import contextlib
 import os
@@ -6,6 +10,7 @@ import sys
 import time
 
 # Everything else is imported where it is used: a step needs little of it.
+BEGAN = time.monotonic()
 
 TITLE = "What is new in a stream of documents, and why."
 MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
@@ -48,36 +53,52 @@ def _new(make, *names, **options):
     return make(*names, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
-def _parser():
-    """Return the parser of all commands and steps."""
+def commands():
+    """Return what people type: name -> `odl.cli.declare.Declared`, in the order of the help."""
+    from odl.cli import declare, folders, triage, upkeep
+
+    return declare.declared_in(folders, triage, upkeep)
+
+
+def steps():
+    """Return what the rules of the workflow call by `odl step NAME`, in the order of a study."""
+    from odl import rooms
+    from odl.cli import declare, streamsteps, studysteps
+
+    return declare.declared_in(streamsteps, studysteps, *([rooms.papers("stages")] if rooms.has_papers() else []))
+
+
+def _parser(with_steps=True):
+    """Return the parser of all commands, and of all steps."""
     import argparse
 
     import odl
-    from odl.cli.subcommands import COMMANDS
 
     parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
     parser.add_argument("--version", action="version", version=f"odl {odl.__version__}")
     listed = {"dest": "command", "metavar": "COMMAND", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl", **listed)
     lines = [TITLE, ""]
-    for name, declared in COMMANDS.items():
+    for name, declared in commands().items():
         _fill(_new(subparsers.add_parser, name, help=declared.help), declared)
         lines += [f"  {name:<12}{declared.help}", f"{'':14}$ {declared.examples[0]}"]
     parser.description, parser.epilog = "\n".join(lines), MORE
-    _add_steps(_new(subparsers.add_parser, "step", usage="odl step NAME ...", help="what rules of the workflow run"))
+    parser_of_steps = _new(
+        subparsers.add_parser, "step", usage="odl step NAME ...", help="what rules of the workflow run"
+    )
+    if with_steps:
+        _add_steps(parser_of_steps)
     return parser
 
 
 def _add_steps(parser):
     import argparse
 
-    from odl.cli.subcommands import STEPS
-
-    lines = [STEPS_TITLE, "", *(f"  {name:<12}{declared.help}" for name, declared in STEPS.items())]
+    lines = [STEPS_TITLE, "", *(f"  {name:<12}{declared.help}" for name, declared in steps().items())]
     parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
     subparsers = parser.add_subparsers(prog="odl step", **listed)
-    for name, declared in STEPS.items():
+    for name, declared in steps().items():
         _fill_step(_new(subparsers.add_parser, name, help=declared.help), declared)
 
 
@@ -113,18 +134,19 @@ def _parsed(words):
     import argparse
 
     from odl import rooms
-    from odl.cli.subcommands import STEPS, upkeep
+    from odl.cli import upkeep
 
     if "_ARGCOMPLETE" in os.environ:
         upkeep.complete(_parser())
-    if words[:1] == ["step"] and words[1:] and words[1] in STEPS:
-        parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
-        _fill_step(parser, STEPS[words[1]])
-        return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
-    if words[:1] == ["step"] and words[1:] and not words[1].startswith("-") and not rooms.has_papers():
-        print(f"odl: no `odl step {words[1]}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
-        return None
-    parser = _parser()
+    if words[:1] == ["step"] and words[1:] and not words[1].startswith("-"):
+        if declared := steps().get(words[1]):
+            parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
+            _fill_step(parser, declared)
+            return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
+        if not rooms.has_papers():
+            print(f"odl: no `odl step {words[1]}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
+            return None
+    parser = _parser(with_steps=words[:1] == ["step"])
     if not words:
         parser.print_help(sys.stderr)
         return None
@@ -164,12 +186,9 @@ def _run(args):
     from odl.errors import OdlError
 
     try:
-        with _recording(args):
-            args.function(args)
+        args.function(args)
         if getattr(args, "costs", None):
-            from odl.cli import recording
-
-            recording.write_costs(args.costs)
+            _write_costs(args.costs)
         sys.stdout.flush()
     except OdlError as error:
         _say(f"odl {args.command}: {error}")
@@ -193,17 +212,25 @@ def _run(args):
     return 0
 
 
-@contextlib.contextmanager
-def _recording(args):
-    """Write the record of a step into what it writes."""
-    if not hasattr(args, "code"):
-        yield
-        return
-    from odl.cli import recording
-    from odl.files import provenance
+def _write_costs(path):
+    """Write what this process has taken since it began to work (processes that it waited for: their CPU time).
 
-    with provenance.recording(recording.record(args)):
-        yield
+    Snakemake's `benchmark:` looks at processes twice a second at most, so that a short job has no figures there. The
+    table has one row, with Snakemake's columns: seconds, MB of memory at most, CPU seconds.
+    """
+    from odl.files import tables
+
+    cpu = sum(os.times()[:4])
+    tables.write_table(path, [{"s": time.monotonic() - BEGAN, "max_rss": _most_memory(), "cpu_time": cpu}])
+
+
+def _most_memory():
+    """Return the largest memory of this process in MB; what `resource` says includes that of who started it."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+    except OSError:
+        return float("nan")
 
 
 def _say(sentence):

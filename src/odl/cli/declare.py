@@ -5,15 +5,13 @@ import json
 import reprlib
 from typing import Any, NamedTuple
 
-COMMANDS = {}  # those that people type: name -> Declared, in the order of their declaration
-STEPS = {}  # those that the rules of the workflow call, by `odl step NAME`
-
 
 class Declared(NamedTuple):
     """A subcommand.
 
     Parameters
     ----------
+    name : str
     function : callable
         Of the parsed arguments.
     help : str
@@ -26,6 +24,7 @@ class Declared(NamedTuple):
         Lines to type.
     """
 
+    name: str
     function: Any
     help: str
     arguments: tuple
@@ -33,24 +32,20 @@ class Declared(NamedTuple):
     examples: tuple = ()
 
 
-def command(help, *arguments, more="", examples=()):
-    """Declare a function of the parsed arguments as the subcommand of its name, for people."""
+def subcommand(help, *arguments, name=None, more="", examples=()):
+    """Declare a function of the parsed arguments as the subcommand of its name, or of another."""
 
     def declared(function):
-        COMMANDS[function.__name__] = Declared(function, help, arguments, more, examples)
+        function.declared = Declared(name or function.__name__, function, help, arguments, more, examples)
         return function
 
     return declared
 
 
-def step(help, *arguments, name=None, more=""):
-    """Declare a function of the parsed arguments as the step of its name, or of another."""
-
-    def declared(function):
-        STEPS[name or function.__name__] = Declared(function, help, arguments, more)
-        return function
-
-    return declared
+def declared_in(*modules):
+    """Return the subcommands of some modules: name -> `Declared`, in their order."""
+    functions = (one for module in modules for one in vars(module).values() if hasattr(one, "declared"))
+    return {one.declared.name: one.declared for one in functions}
 
 
 def argument(*flags, **options):
@@ -92,3 +87,13 @@ def parse_span(text):
     if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
         raise argparse.ArgumentTypeError(f"{text!r}, where FIRST:END with FIRST before END is expected")
     return int(first), int(end)
+
+
+STATE = argument("--state", required=True, help="checkpoint to write")
+SCORES = argument("--scores", required=True, help="score file to write")
+TIMINGS = argument("--timings", required=True, help="CPU seconds to write")
+CHAIN = (
+    argument("--run", type=parse_map, required=True, help="JSON: corpus, seed, run, atoms, learner, features"),
+    argument("--previous", help="checkpoint of the timestep before"),
+    argument("--corpus-features", help="last features of the stream, for idf: corpus"),
+)

@@ -2,7 +2,7 @@
 
 import os
 
-from odl.cli.declare import argument, command
+from odl.cli.declare import argument, subcommand
 from odl.errors import ConfigError
 from odl.files.listing import KINDS
 
@@ -11,7 +11,7 @@ FILES = "JSONL, CSV, Parquet, mbox, RSS, Atom or text files, folders, patterns; 
 ANSWERS = (*ROLES, "kind", "delimiter", "encoding", "dates", "times", "period", "stop_words", "only")
 
 
-@command(
+@subcommand(
     "look at your documents and write a folder to run",
     argument("folder", help="folder to write, made if it is not there"),
     argument("sources", nargs="*", default=[], help=FILES),
@@ -41,7 +41,7 @@ def init(args):
     print(f"wrote {os.path.join(args.folder, init.FILE)}; now: {then}")
 
 
-@command(
+@subcommand(
     "run a folder that odl init wrote",
     argument("folder"),
     argument("--dry-run", "-n", action="store_true", help="say what would be done, and why; do nothing"),

@@ -8,9 +8,9 @@ from pathlib import Path
 from odl.cli.survey import survey
 from odl.config import places, project
 from odl.config.corpora import refuse_names
-from odl.corpora.formats import find_files
 from odl.errors import ConfigError
 from odl.files import storage
+from odl.files.listing import find_files
 
 FILE, SNAKEFILE, PROFILE = project.FILE, "Snakefile", "profiles/default/config.yaml"
 WORKFLOW = """# Written by `odl init --snakemake`: run it by `snakemake --cores 8` in this folder.

@@ -14,6 +14,7 @@ import re
 from odl import corpora, learners, rooms
 from odl.config import setting, sources
 from odl.config.sections import NAMES, SECTIONS, Stream, Study
+from odl.engine import calls
 from odl.files import storage
 from odl.report import figures
 
@@ -37,7 +38,7 @@ UNLISTED = "if it is new, run `odl step schema --write`"
 
 
 def schema(steps):
-    """Return the schema of a configuration, with the registry; `steps` are `odl.cli.declare.STEPS`."""
+    """Return the schema of a configuration, with the registry; `steps` is what `odl.cli.steps` returns."""
     whole = Study.schema()
     for section, key, entries in (
         ("corpora", "reader", _readers()),
@@ -58,7 +59,7 @@ def registry(steps):
         "readers": {name: _file_of(module.__name__) for name, module in corpora.readers().items()},
         "experiments": {name: _experiment(module) for name, module in _modules().items()},
         "figures": {name: _figure(name, module) for name, module in figures.modules().items()},
-        "stages": {one.function.__name__: _roots(one.function) for one in steps.values()},
+        "stages": {name: _roots(calls.FUNCTIONS.get(name, one.function)) for name, one in steps.items()},
     }
 
 
@@ -105,11 +106,12 @@ def _file_of(module):
 
 def _readers():
     entries = {}
-    for name, options in corpora.schema().items():
-        allowed = {"type": "object", "additionalProperties": False, "properties": options}
-        entries[name] = {"properties": {"options": allowed}}
-        if corpora.has_own_files(name):
-            entries[name]["required"] = ["sources"]
+    for name, module in corpora.readers().items():
+        allowed = {"type": "object", "additionalProperties": False, "properties": module.OPTIONS}
+        entries[name] = {
+            "properties": {"options": allowed},
+            **({} if module.FILES is not None else {"required": ["sources"]}),
+        }
     return entries
 
 

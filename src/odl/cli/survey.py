@@ -84,7 +84,7 @@ def survey(sources, answers):
     """
     answers = {name: value for name, value in answers.items() if value is not None}
     named, kind = filekinds.find(sources, answers.get("kind"), answers.get("only", False))
-    report, files = Survey(named), formats.find_files(named, kind)
+    report, files = Survey(named), listing.find_files(named, kind)
     report.set("kind", kind)
     kinds = Counter(kind or listing.kind_of(path) for _, path in files)
     report.say("files", ", ".join(f"{n} {LABELS[one]} file{'s' * (n > 1)}" for one, n in kinds.items()))

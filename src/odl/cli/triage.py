@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
-from odl.cli.declare import argument, command
+from odl.cli.declare import argument, subcommand
 from odl.errors import DataError, ParameterError
 
 LONGEST = 20  # digits of a topic
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
 NOTHING = Mark(-1, 0)
 
 
-@command(
+@subcommand(
     "say what is new in a stream, and why",
     FOLDER,
     STREAM,
@@ -119,7 +119,7 @@ def _place_of_mark(args):
     return os.path.join(args.folder, SEEN)
 
 
-@command(
+@subcommand(
     "say why a document has its score, or what a topic is",
     FOLDER,
     argument("what", help="the id of a document, or a topic (12 or topic:12)"),
@@ -147,7 +147,7 @@ def explain(args):
         print(json.dumps(show.as_map(alert, period, earlier.id if earlier else None), ensure_ascii=False))
 
 
-@command(
+@subcommand(
     "hold back a topic, a document or a source from now on",
     FOLDER,
     WHAT,
@@ -162,7 +162,7 @@ def mute(args):
     _say(args, "known" if args.known else "muted")
 
 
-@command(
+@subcommand(
     "always show a topic, a document or a source",
     *(FOLDER, WHAT, STREAM, UNTIL, NOTE),
     more=SAID,
@@ -172,7 +172,7 @@ def follow(args):
     _say(args, "follow")
 
 
-@command(
+@subcommand(
     "take back what was said of a topic, a document or a source",
     FOLDER,
     argument("what", help="as odl mute or odl follow named it"),

@@ -1,16 +1,134 @@
-"""Commands around a study: digests, compiled kernels, the schema, completion in a shell."""
+"""Commands around a folder or a study: original texts, the main table, digests, completion in a shell."""
 
+import contextlib
 import glob
 import os
 import sys
 
-from odl.cli.declare import STEPS, argument, command, step
+from odl.cli.declare import argument, subcommand
+from odl.errors import DataError
 
 SHELLS = ("bash", "zsh", "fish")
 MARKS = ("odl.yaml", "plan.json")  # one of them is in a folder that odl init wrote, and in results/STUDY
+FOLDER = argument("folder", help="a folder with odl.yaml")
+IDENT = argument("id", help="the id of a document, as odl new and odl explain name it")
 
 
-@command(
+@subcommand(
+    "print the whole text of a document, by file and line",
+    *(FOLDER, IDENT),
+    more="It is read from the file it came from, not from the results.",
+    examples=("odl show news d21",),
+)
+def show(args):
+    from odl.files.escaping import visible
+
+    with contextlib.chdir(args.folder):
+        place, row = _row_of(args.folder, args.id)
+    text = row.get("text") or "\n".join(f"{word} {count}" for word, count in (row.get("counts") or {}).items())
+    head = [place, *(str(row[name]) for name in ("time", "title", "url") if row.get(name))]
+    print("\n".join([*map(visible, head), "", *map(visible, str(text).splitlines())]))
+
+
+@subcommand(
+    "take a document out of all that is stored",
+    *(FOLDER, IDENT),
+    argument("--dry-run", "-n", action="store_true", help="say what would be learned again; do nothing"),
+    more="Its text, its words and what was learned from them go: the stream is learned again from its period on.\n"
+    "Its row in your own file stays, and is not read any more: a digest of the id in forgotten.txt keeps it out.",
+    examples=("odl forget news d21 --dry-run", "odl forget news d21"),
+)
+def forget(args):
+    from odl.alerts import feedback
+    from odl.cli import run
+    from odl.config import project
+    from odl.corpora import collection
+
+    with contextlib.chdir(args.folder):
+        place, row = _row_of(args.folder, args.id)
+    t, n = _period_of(args)
+    cost = f"{n - t} of {n} periods are learned again" if t is not None else "no period has it"
+    if args.dry_run:
+        print(f"{args.id} ({place}): {cost}, and nothing of it stays in results.")
+        return
+    project.forget(args.folder, collection.forgotten_as(row["id"]))
+    feedback.remove(args.folder, args.id)
+    if project.read(args.folder).get(project.DRIVER) == "snakemake":
+        print(f"{args.id} is not read any more. Now run snakemake in {args.folder}: {cost}.")
+        return
+    print(run.run(args.folder))
+    print(f"{args.id} is forgotten, {cost}. Its row is yours to delete: {place}.")
+
+
+def _period_of(args):
+    """Return the period of a document, None where no result has it, and the number of periods."""
+    from odl.alerts import explain, read
+
+    try:
+        watched = read.place_of(args.folder)
+    except DataError:  # never run
+        return None, 0
+    found = explain.find(watched, args.id)
+    return found and found[0], read.first_of(watched, 0)
+
+
+def _row_of(folder, ident):
+    """Return where a row of the sources is, in words, and its values by role; called in the folder of odl.yaml."""
+    from odl.corpora import collection, fields
+    from odl.corpora.formats import rows
+    from odl.engine import folder as folders
+    from odl.files import listing
+
+    stream = folders.opened().stream
+    form, columns = collection.form_of(stream["options"]), collection.columns_of(stream["options"])
+    for name, path in listing.find_files(stream["sources"], form.kind):
+        kind = form.of(path)
+        roles = columns if kind in listing.TABULAR else collection.own_columns(kind, columns)
+        for place, values in rows(path, form, name):
+            row = {role: collection.value_of(values, column) for role, column in roles.items()}
+            with contextlib.suppress(ValueError):  # said by the run
+                identity = collection.identity_of(row, name, place)
+                if ident in (identity, identity + collection.ending(collection.content_of(row))):
+                    values = {role: value for role, value in row.items() if not fields.missing(value)}
+                    return f"{os.path.normpath(os.path.join(folder, path))} {place}", {**values, "id": identity}
+    raise DataError(f"no row of the sources of {folder} has the id {ident}", "the id of one", "look at odl new")
+
+
+@subcommand(
+    "print the main table of a finished study",
+    argument("folder", help="results/STUDY"),
+    argument("--beside", metavar="FILE", help="CSV with the columns id and score: compare these scores with the study"),
+    argument("--stream", help="with --beside: which stream, where the study has several"),
+    argument("--seed", type=int, help="with --beside: whose batches (default: the first)"),
+    more="AUC of novel documents by run and number of atoms, where documents have topics; report.html has all.",
+    examples=("odl table results/default", "odl table results/default --beside mine.csv"),
+)
+def table(args):
+    from odl.report import studypage
+
+    _check_finished(args.folder)
+    if args.beside:
+        from odl.evaluation import outside
+
+        own = outside.read(args.beside)
+        print(outside.as_text(*outside.compare(args.folder, own, stream=args.stream, seed=args.seed)))
+        return
+    print(studypage.main_table(f"{args.folder}/tables"))
+    print(f"Report: {args.folder}/report.html")
+
+
+def _check_finished(folder):
+    """Refuse a folder without tables; where studies lie below it, as below a person's own, say which."""
+    if os.path.isdir(os.path.join(folder, "tables")):
+        return
+    from odl.config import project
+
+    below = sorted(glob.glob(os.path.join(*map(glob.escape, (folder, project.results_of(folder))), "*", "tables")))
+    todo = f"name {os.path.dirname(below[0])}" if below else "run it first, or name another"
+    raise DataError(f"{folder} holds no tables", "the folder results/STUDY of a finished study", todo)
+
+
+@subcommand(
     "hold every file of a study to its digests",
     argument("folder", help="results/STUDY"),
     more="Compiled kernels too. It names what is damaged and what to delete, and ends with status 1 if there is any.",
@@ -32,55 +150,7 @@ def verify(args):
         sys.exit(1)
 
 
-@step(
-    "compile the numerical kernels of learners, before jobs need them",
-    argument("algorithm", nargs="*", help="algorithms or topics; all if none is named"),
-    argument("--stamp", help="empty file to write when done"),
-    argument("--cores", type=int, default=1, metavar="N", help="make so many libraries at a time; 0: one on each core"),
-    name="compile",
-)
-def compile_kernels(args):
-    from odl import learners, rooms
-    from odl.engine import forking
-    from odl.files import joblog
-    from odl.jobs import compile as ahead
-    from odl.jobs import update
-    from odl.kernels import marshalling
-
-    joblog.aloud()
-    at_once = args.cores or forking.cores()
-    if "topics" in args.algorithm:
-        rooms.papers("emerging")
-    names = ahead.needed(args.algorithm) if args.algorithm else marshalling.names()
-    for name in ahead.build_all(names, joblog.say, at_once=at_once):
-        print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
-    # What has no library numba compiles when it is first called: what two algorithms share, only once.
-    with ahead.alone("__init__"):
-        for algorithm in args.algorithm or [*learners.LEARNERS, *["topics"] * rooms.has_papers()]:
-            if algorithm == "topics":
-                rooms.papers("emerging").warm_up()
-            else:
-                update.warm_up(algorithm)
-    if args.stamp:
-        open(args.stamp, "w").close()
-
-
-@step(
-    "print the schema of the configuration",
-    argument("--write", action="store_true", help="write it where the workflow reads it"),
-    argument("--folder", default="workflow/schemas", help="where it lies"),
-    more="It has what the workflow has to know of learners, readers and experiments.",
-)
-def schema(args):
-    from odl.cli import registry
-
-    if args.write:
-        registry.write(STEPS, args.folder)
-    else:
-        print(registry.text(registry.schema(STEPS)), end="")
-
-
-@command(
+@subcommand(
     "print what completes commands in your shell",
     argument("shell", choices=SHELLS),
     more='Add to ~/.bashrc:                    eval "$(odl completion bash)"\n'

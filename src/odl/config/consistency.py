@@ -3,7 +3,6 @@
 import difflib
 import re
 
-from odl import trees
 from odl.config.chains import atoms_of, run_of
 from odl.config.schema import check_map
 from odl.config.sections import FollowedAlerts, fill
@@ -205,6 +204,8 @@ def _check_trees(config):
     for run in config["runs"]:
         learner = config["learners"][run]
         for k in atoms_of(config, run) if learner["algorithm"] == "hierarchical" else ():
+            from odl import trees  # of one learner only
+
             try:
                 trees.parse(learner.get("tree", "binary"), k)
             except ParameterError as error:

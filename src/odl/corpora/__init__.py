@@ -69,37 +69,17 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     >>> len(documents), documents.ids[0], documents.topics[0]
     (240, 'sim-000001', ('returning-01',))
     """
-    if name not in readers():
-        raise ConfigError(
-            f"the reader {name!r} is unknown{nearest(name, readers())}",
-            "one of " + ", ".join(readers()),
-            "correct the name",
-        )
-    module, sources = readers()[name], [str(source) for source in sources]
-    options = {} if options is None else options
+    module, options = _reader(name), {} if options is None else options
     check_options(name, options, module.OPTIONS)
-    return module.read(sources if module.FILES is None else check_sources(name, sources, module.FILES), options)
+    paths = [str(source) for source in sources]
+    return module.read(paths if module.FILES is None else check_sources(name, paths, module.FILES), options)
 
 
-def has_own_files(name: str) -> bool:
-    """Whether a study names the files of a reader itself.
-
-    Examples
-    --------
-    >>> from odl import corpora
-    >>> corpora.has_own_files("documents"), corpora.has_own_files("tdt2")
-    (True, False)
-    """
-    return readers()[name].FILES is None
-
-
-def schema() -> dict[str, dict]:
-    """Return the options of every reader, as the configuration's schema has them.
-
-    Examples
-    --------
-    >>> from odl import corpora
-    >>> sorted(corpora.schema())[:3]
-    ['20news', 'arxiv-cs', 'documents']
-    """
-    return {name: module.OPTIONS for name, module in readers().items()}
+def _reader(name):
+    """Return a reader; that of a person's own files without importing the others."""
+    if name == "documents":
+        return import_module(f"{__name__}.collection")
+    if name not in readers():
+        expected = "one of " + ", ".join(readers())
+        raise ConfigError(f"the reader {name!r} is unknown{nearest(name, readers())}", expected, "correct the name")
+    return readers()[name]

@@ -10,10 +10,12 @@ import numpy as np
 
 from odl.corpora import encodings, fields, formats, mailfeeds
 from odl.corpora.checks import check_options
-from odl.corpora.formats import Form, delimiter_of, find_files, rows
+from odl.corpora.formats import Form, delimiter_of, rows
 from odl.errors import ConfigError, DataError, nearest
 from odl.files import joblog, listing
 from odl.files.documents import Documents, Dropped, Repeats, one_line
+from odl.files.escaping import clean
+from odl.files.listing import find_files
 from odl.text import cleaning, encoder
 from odl.text.shingles import Shingler
 from odl.text.splitter import Splitter, count_words
@@ -267,14 +269,14 @@ class Collection:
         title = given.get("title")
         if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
             title = subject_of(given.get("text"))
-        self.titles.append(one_line(fields.clean(str(text if fields.missing(title) else title))))
+        self.titles.append(one_line(clean(str(text if fields.missing(title) else title))))
         self.ids.enter(identity, content)
         self.times.append(time)
         self.topics.append(topics)
         self.files.append(name)
         self.urls.append(fields.parse_url(given.get("url")))
         if self.kept:
-            self.texts.append(one_line(fields.clean(text), self.kept))
+            self.texts.append(one_line(clean(text), self.kept))
         if vector is not None:
             self.vectors.append(vector)
         if self.meaning is not None:

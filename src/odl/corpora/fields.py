@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 
 from odl.files.documents import NO_TIME
+from odl.files.escaping import clean
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_COUNT = np.iinfo(np.int32).max
@@ -18,11 +19,6 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DATES = ("day-first", "month-first")
 YEAR_LAST = re.compile(r"(?P<first>\d{1,2})([./-])(?P<second>\d{1,2})\2(?P<year>\d{4}|\d{2})(?P<clock>[ T,]+\d.*)?")
 YEAR_FIRST = re.compile(r"\d{4}([/.])\d{2}\1\d{2}")
-
-
-def clean(text):
-    """Replace what UTF-8 cannot hold (half a surrogate pair, which JSON can spell)."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def missing(value):

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from odl.corpora import parquet
 from odl.corpora.checks import COLUMNS, LONGEST_LINE, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
-from odl.corpora.fields import clean
 from odl.corpora.mailfeeds import feed_rows, mail_rows
 from odl.errors import DataError
 from odl.files import listing
@@ -54,42 +53,6 @@ class Form:
     def of(self, path):
         """Return the kind of a file."""
         return self.kind or listing.kind_of(path)
-
-
-def find_files(sources, kind=None):
-    """Return (name, path) of the files named by files, folders and patterns (`odl.files.listing.expand`).
-
-    What is not UTF-8 in a name is replaced by "?" there, not in the path.
-
-    Raises
-    ------
-    DataError
-        If a source does not exist, a file is of no kind, a folder holds none, or two files have the same name.
-    """
-    found = {}
-    for source in sources:
-        files = listing.expand(source, kind)
-        if files is None:
-            raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
-        if not files:
-            what = "the folder" if os.path.isdir(source) else "the pattern"
-            raise DataError(f"{what} {source} holds no document files", _kinds(), "put files there")
-        for name, path in files:
-            if not kind and not listing.kind_of(path):
-                raise DataError(f"{path} is of another kind", _kinds(), "set the option kind, or convert or rename it")
-            name = clean(name)
-            if name in found:
-                raise DataError(
-                    f"{path} has the same name as {found[name]}", "files of different names", "rename or remove one"
-                )
-            found[name] = path
-    if not found:
-        raise DataError("no source was given for documents", "files or folders", "name them")
-    return list(found.items())
-
-
-def _kinds():
-    return "files ending in " + listing.endings()
 
 
 def rows(path, form=Form(), name=None):

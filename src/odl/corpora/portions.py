@@ -11,17 +11,33 @@ import numpy as np
 from scipy import sparse
 
 from odl.corpora import collection
-from odl.corpora.formats import find_files
 from odl.errors import DataError
 from odl.files import documents as docs
 from odl.files import storage
 from odl.files.documents import Documents, Dropped
+from odl.files.listing import find_files
 from odl.text import cleaning
 
 CAME = "files that stay while they are read", "run the same command again"
 
 
-def write(output, sources, options, first, last):
+def members(sources, options, first, last):
+    """Return (name, path) of the files of sources from one path to another.
+
+    Raises
+    ------
+    DataError
+        If one of the two is none of them.
+    """
+    files = find_files(sources, options.get("kind"))
+    places = [Path(path) for _, path in files]
+    for end in map(Path, (first, last)):
+        if end not in places:
+            raise DataError(f"{end} is not among the files of the sources any more", *CAME)
+    return files[places.index(Path(first)) : places.index(Path(last)) + 1]
+
+
+def write(output, files, options):
     """Read some of the files that sources name, and return the documents.
 
     Parameters
@@ -30,34 +46,28 @@ def write(output, sources, options, first, last):
         Written: the documents, a digest of the content of each (``contents``, those left out last), id and content of
         the rows whose id occurred before (``again``), and the length of vectors that were read from a column (attribute
         ``dimensions``, else 0).
-    sources : list of path-like
+    files : list of (str, path-like)
+        Their names and paths.
     options : dict
         As for `odl.corpora.collection.read`.
-    first, last : str
-        Paths of the first and the last file; those between them, in the order of the sources, are read as well.
 
     Returns
     -------
     Documents
     """
     form, gathered = collection.form_of(options), collection.Collection(options)
-    files = find_files(sources, form.kind)
-    places = [Path(path) for _, path in files]
-    if Path(first) not in places or Path(last) not in places:
-        gone = first if Path(first) not in places else last
-        raise DataError(f"{gone} is not among the files of the sources any more", *CAME)
-    for name, path in files[places.index(Path(first)) : places.index(Path(last)) + 1]:
+    for name, path in files:
         gathered.add_file(name, path, form)
-    found = gathered.documents()
-    names = [*found.ids, *(found.dropped.ids if found.dropped else [])]
+    documents = gathered.documents()
+    names = [*documents.ids, *(documents.dropped.ids if documents.dropped else [])]
     with storage.writing(output, docs.SHARE, dimensions=gathered.n_dimensions or 0) as file:
-        docs.write_fields(file, found)
-        storage.write_array(file, "digests", found.digests())
+        docs.write_fields(file, documents)
+        storage.write_array(file, "digests", documents.digests())
         storage.write_array(file, "contents", _stored([gathered.ids.contents[name] for name in names]))
         again = file.create_group("again")
         storage.write_strings(again, "ids", [identity for identity, _ in gathered.ids.again])
         storage.write_array(again, "contents", _stored([content for _, content in gathered.ids.again]))
-    return found
+    return documents
 
 
 def join(output, paths, sources, options):

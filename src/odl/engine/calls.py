@@ -1,13 +1,20 @@
-"""The functions of the steps, by the names of their arguments (`odl.config.steps`)."""
+"""Functions of the steps, by the names of their arguments (`odl.config.steps`)."""
+
+from typing import Any, NamedTuple
+
+
+class Done(NamedTuple):
+    """What a step did: lines for a person, and what it leaves in memory for the steps that follow."""
+
+    said: tuple = ()
+    left: Any = None
 
 
 def share(arguments):
     """Read some of a person's files."""
     from odl.corpora import portions
 
-    files = [path for _, path in arguments["sources"]]
-    found = portions.write(arguments["output"], arguments["named"], arguments["options"], files[0], files[-1])
-    return f"{len(found)} documents"
+    return _read(portions.write(arguments["output"], arguments["sources"], arguments["options"]))
 
 
 def read(arguments):
@@ -16,77 +23,94 @@ def read(arguments):
     from odl.corpora import portions
     from odl.files import documents
 
+    output, options = arguments["output"], arguments["options"]
     if arguments.get("shares"):
-        found = portions.join(arguments["output"], arguments["shares"], arguments["named"], arguments["options"])
+        corpus = portions.join(output, arguments["shares"], arguments["source"], options)
         portions.forget(arguments["shares"])
     else:
-        found = corpora.read(arguments["reader"], arguments["named"], arguments["options"])
-        documents.write(arguments["output"], found, reader=arguments["reader"])
-    counts = f"{len(found)} documents" + (f", {len(found.vocabulary)} terms" if found.vocabulary else "")
-    return "; ".join(filter(None, [counts, str(found.repeats)]))
+        corpus = corpora.read(arguments["reader"], arguments["source"], options)
+        documents.write(output, corpus, reader=arguments["reader"])
+    return _read(corpus)
+
+
+def _read(corpus):
+    from odl.files import documents
+
+    counts = f"{len(corpus)} documents" + (f", {len(corpus.vocabulary)} terms" if corpus.vocabulary else "")
+    return Done(("; ".join(filter(None, [counts, str(corpus.repeats)])), *documents.losses(corpus)))
 
 
 def index(arguments):
     """Cut the stream into batches."""
+    from dataclasses import asdict
+
+    from odl.config.sections import Order
     from odl.stream import batching
 
+    stream = asdict(Order.of(arguments["stream"], "--stream"))
     named = {name: arguments[name] for name in ("seed", "made")}
-    batching.index(arguments["documents"], arguments["table"], arguments["order"], **named, **arguments["stream"])
-    return ""
+    batching.index(arguments["documents"], arguments["table"], arguments["order"], **named, **stream)
+    return Done()
 
 
 def batch(arguments):
     """Write the documents of one timestep."""
     from odl.stream import batchfile
 
-    return batchfile.cut(arguments["documents"], arguments["order"], arguments["output"], arguments["t"])
+    return Done((batchfile.cut(*(arguments[name] for name in ("documents", "order", "output", "t"))),))
 
 
 def features(arguments, previous=None):
-    """Continue the chain of vocabulary and frequencies; return the features, open."""
+    """Continue the chain of vocabulary and frequencies; leave the features, open."""
     from odl.stream import features
 
     paths = arguments["output"], arguments["batch"], previous or arguments["previous"] or None
-    return features.advance(*paths, arguments["max_terms"], arguments["hash_terms"]).opened(arguments["output"])
+    made = features.advance(*paths, arguments["max_terms"], arguments["hash_terms"])
+    data = made.opened(arguments["output"])
+    bounded = (data.sentence(),) if data.max_terms or data.hash_terms else ()
+    return Done((*bounded, *(part.sentence() for part in (made.cut, data.groups) if part is not None)), data)
 
 
 def update(arguments, data=None, before=None):
-    """Score one timestep and learn from it; return what that leaves in memory."""
+    """Score one timestep and learn from it; leave what the next ones need of it."""
     from odl.jobs import runs, update
 
-    names = ("previous", "history", "corpus_features")
-    return update.update(
+    names = ("timings", "previous", "history", "corpus_features")
+    learned = update.update(
         *(data or arguments["features"], arguments["state"], arguments["scores"]),
         run=runs.parse(arguments["run"]),
         **{name: arguments.get(name) or None for name in names},
+        shards=arguments.get("shards") or (),
         before=before,
     )
+    return Done(left=learned)
 
 
 def alerts(arguments, learned=None, carried=None):
-    """Continue the chain of items, topics and reasons; return what the next period goes on from."""
+    """Continue the chain of items, topics and reasons; leave what the next period goes on from."""
     from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
     files = {name: arguments.get(name) or None for name in ("known", "previous", "batch")}
-    return alerts.follow(
+    period = alerts.follow(
         *(arguments[name] for name in ("features", "scores", "state", "output")),
         run=runs.parse(arguments["run"]),
-        settings=Alerts(**arguments["settings"]),
+        settings=Alerts.of(arguments["settings"], "--settings"),
         whole=arguments.get("corpus_features") or None,
         **files,
         learned=learned,
         carried=carried,
     )
+    return Done(left=period)
 
 
 def newpage(arguments):
     """Write the page about what is new, and the feeds."""
     from odl.report import newpage
 
-    feeds = {name: arguments[name] for name in ("atom", "feed")}
-    newpage.write(arguments["output"], arguments["folder"], home=arguments["home"], **feeds)
-    return ""
+    named = {name: arguments.get(name) for name in ("stream", "home", "study", "atom", "feed")}
+    newpage.write(arguments["output"], arguments["folder"], **named, seeds=arguments.get("seeds") or ())
+    return Done()
 
 
 FUNCTIONS = {function.__name__: function for function in (share, read, index, batch, features, update, alerts, newpage)}

@@ -137,8 +137,7 @@ def _check_alone(config):
 def files_of(folder):
     """Return the (name, path) of the files of the sources, and their shares: name -> files; none where read at once."""
     paths = study.sources_of(folder.config, folder.names["corpus"], [], "data")
-    names = {}
-    for source in folder.stream["sources"]:
-        for name, path in listing.expand(source, folder.stream["options"].get("kind")) or ():
-            names[path if path == source else str(Path(path))] = name
+    sources, kind = folder.stream["sources"], folder.stream["options"].get("kind")
+    named = listing.find_files(sources, kind)
+    names = {path if path in sources else str(Path(path)): name for name, path in named}
     return [(names[path], path) for path in paths], study.shares_of(paths)

@@ -88,7 +88,7 @@ class Loop:
             self._keep_times(files)
         name_of = {path: name for name, path in files}
         stream, pattern = self.folder.stream, STEPS["share"].writes["output"]
-        common = {"reader": stream["reader"], "options": stream["options"], "named": stream["sources"]}
+        common = {"reader": stream["reader"], "options": stream["options"], "source": stream["sources"]}
         each = [
             {"sources": [(name_of[path], path) for path in members], **common}
             | {"output": self.folder.path(pattern.replace("{share}", share))}
@@ -228,15 +228,15 @@ class Loop:
         if self.shown:
             self.shown.started(job, name, {} if t is None else {"t": str(t)})
         with provenance.recording(record) as outputs:
-            result = calls.FUNCTIONS[name](arguments, **more)
+            said, left = calls.FUNCTIONS[name](arguments, **more)
         for role, digest in zip(STEPS[name].writes, outputs, strict=True):
             beside = outputs[: list(STEPS[name].writes).index(role)]
             self.ledger.put(arguments[role], digest, {**record, "beside": beside})
-        if name in ("features", "update", "alerts"):
-            self.left[name] = t, result
-        self.period = result if name == "batch" else self.period
+        if left is not None:
+            self.left[name] = t, left
+        self.period = said[0] if name == "batch" else self.period
         if self.shown:
-            self.shown.finished(job, result if name == "read" else self.period)
+            self.shown.finished(job, said[0] if name == "read" else self.period)
         self.done.append(Made(name, t, reason, time.process_time() - began))
 
     def _at_hand(self, name, t):

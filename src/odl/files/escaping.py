@@ -1,4 +1,4 @@
-"""What a terminal would act on, spelled out. Standard library only, like `odl.files.tables`, which writes with it."""
+"""Signs that a terminal, a spreadsheet or UTF-8 does not take, spelled out or replaced. Standard library only."""
 
 import re
 
@@ -31,3 +31,8 @@ def guarded(value):
 def unguarded(cell):
     """Return the text that `guarded` made a cell of."""
     return re.sub(f"{CELL}'{FORMULA}", "", cell)
+
+
+def clean(text):
+    """Replace what UTF-8 cannot hold (half a surrogate pair, which JSON can spell)."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -3,6 +3,9 @@
 import glob
 import os
 
+from odl.errors import DataError
+from odl.files.escaping import clean
+
 TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")  # what is taken from a folder
 SUFFIXES = {
     "jsonl": (".jsonl", ".ndjson"),
@@ -80,3 +83,35 @@ def _fixed(pattern):
 def endings():
     """Return the ends of names that are known, for a message."""
     return ", ".join(suffix for ends in SUFFIXES.values() for suffix in ends)
+
+
+def find_files(sources, kind=None):
+    """Return (name, path) of the files named by files, folders and patterns (`expand`).
+
+    What is not UTF-8 in a name is replaced by "?" there, not in the path.
+
+    Raises
+    ------
+    DataError
+        If a source does not exist, a file is of no kind, a folder holds none, or two files have the same name.
+    """
+    named, kinds = {}, f"files ending in {endings()}"
+    for source in sources:
+        files = expand(source, kind)
+        if files is None:
+            raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
+        if not files:
+            what = "the folder" if os.path.isdir(source) else "the pattern"
+            raise DataError(f"{what} {source} holds no document files", kinds, "put files there")
+        for name, path in files:
+            if not kind and not kind_of(path):
+                raise DataError(f"{path} is of another kind", kinds, "set the option kind, or convert or rename it")
+            name = clean(name)
+            if name in named:
+                raise DataError(
+                    f"{path} has the same name as {named[name]}", "files of different names", "rename or remove one"
+                )
+            named[name] = path
+    if not named:
+        raise DataError("no source was given for documents", "files or folders", "name them")
+    return list(named.items())

@@ -15,7 +15,6 @@ from odl.evaluation import scorefiles
 from odl.files import checkpoints, storage
 from odl.files.tables import write_table
 from odl.jobs import runs
-from odl.jobs.shards import gather
 from odl.learners.batches import InMemory
 from odl.learners.sparse_atoms import moved
 from odl.stream import features, terms
@@ -100,6 +99,8 @@ def update(
     started = time.process_time()
     spent = 0.0
     if shards:
+        from odl.jobs.shards import gather
+
         scores, batch, spent = gather(shards, P, run.chain, data.t, step.previous)
     else:
         P = P[:]

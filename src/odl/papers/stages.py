@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 
-from odl.cli.declare import argument, parse_map, step
+from odl.cli.declare import argument, parse_map, subcommand
 from odl.errors import ParameterError
 
 RULE = argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count")
 
 
-@step(
+@subcommand(
     "group and print the emerging topics of one timestep",
     argument("scores", help="score file of the timestep"),
     argument("features", help="features of the same timestep"),
@@ -41,7 +41,7 @@ def topics(args):
     print((emergingfiles.as_json if args.json else emergingfiles.as_text)(found, batch, args.topics))
 
 
-@step(
+@subcommand(
     "write the table of the emerging topics of one run",
     argument("table", help="table to write"),
     argument("--files", nargs="*", default=[], help="what odl step topics wrote"),
@@ -59,7 +59,7 @@ def emerging(args):
     tables.write_table(args.table, rows, emergingfiles.COLUMNS)
 
 
-@step(
+@subcommand(
     "gather the emerging topics of runs over seeds",
     argument("plan"),
     argument("output", help="table to write"),
@@ -71,7 +71,7 @@ def emergings(args):
     emergingfiles.gather(args.plan, args.output, args.tables)
 
 
-@step(
+@subcommand(
     "write the loss of a run against the best dictionary in hindsight",
     argument("output", help="table to write"),
     argument("--checkpoints", nargs="+", required=True, help="of all timesteps, in order"),
@@ -86,7 +86,7 @@ def regret(args):
     regrettables.write(args.output, args.checkpoints, args.features, **options)
 
 
-@step(
+@subcommand(
     "gather the regret of runs over seeds",
     argument("plan"),
     argument("output", help="table to write"),
@@ -100,7 +100,7 @@ def regrets(args):
     regrettables.gather_regret(args.plan, args.output, runs=of.runs, sizes=of.sizes)
 
 
-@step(
+@subcommand(
     "measure one part of an experiment",
     argument("name"),
     argument("output", help="file to write"),
@@ -114,7 +114,7 @@ def measure(args):
     experiments.measure(args.name, args.output, args.part, args.settings, args.files)
 
 
-@step(
+@subcommand(
     "run an experiment beside the streams: tables and figures",
     argument("name"),
     argument("folder", help="folder of tables and figures to write"),

@@ -8,10 +8,10 @@ from odl.cli import columns as roles
 from odl.cli import filekinds, preparation
 from odl.corpora import collection, fields, formats
 from odl.corpora.encodings import check_encoding
-from odl.corpora.mailfeeds import CATEGORY
 from odl.errors import ConfigError, DataError
 from odl.files import listing
 from odl.files.documents import NO_TIME, NONE, Repeats
+from odl.files.listing import CATEGORY
 
 MOST = 200_000  # rows that are looked at
 SAMPLE = 2000  # texts that are

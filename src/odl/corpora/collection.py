@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from odl.corpora import encodings, fields, formats, mailfeeds
+from odl.corpora import encodings, fields, formats
 from odl.corpora.checks import check_options
 from odl.corpora.formats import Form, delimiter_of, rows
 from odl.errors import ConfigError, DataError, nearest
@@ -119,9 +119,7 @@ def columns_of(options):
 
 def own_columns(kind, columns):
     """Return role -> column of mail, texts and feeds; the categories of these are topics where `columns` say so."""
-    return (
-        {**OWN, "topics": mailfeeds.CATEGORY} if kind == "feed" and columns.get("topics") == mailfeeds.CATEGORY else OWN
-    )
+    return {**OWN, "topics": listing.CATEGORY} if kind == "feed" and columns.get("topics") == listing.CATEGORY else OWN
 
 
 def names_of(column):

@@ -10,10 +10,8 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from odl.corpora import parquet
 from odl.corpora.checks import COLUMNS, LONGEST_LINE, lines, unpacked
 from odl.corpora.encodings import UTF8, Encoding, not_decoded, recoded
-from odl.corpora.mailfeeds import feed_rows, mail_rows
 from odl.errors import DataError
 from odl.files import listing
 
@@ -92,14 +90,16 @@ def rows(path, form=Form(), name=None):
 def _rows(path, form, name):
     kind = form.of(path)
     if kind == "parquet":
+        from odl.corpora import parquet
+
         yield from parquet.rows(path)
         return
     with opened(path) as file:
-        if kind == "mail":
-            yield from mail_rows(file, path, form.encoding)
-            return
-        if kind == "feed":
-            yield from feed_rows(file, path)
+        if kind in ("mail", "feed"):
+            from odl.corpora import mailfeeds
+
+            mail = kind == "mail"
+            yield from mailfeeds.mail_rows(file, path, form.encoding) if mail else mailfeeds.feed_rows(file, path)
             return
         file, encoding = recoded(file, path, form.encoding)
         if kind == "csv":

@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from odl.corpora import checks
 from odl.errors import DataError
+from odl.files.listing import CATEGORY
 
 ENVELOPE = b"From "
 DATED = re.compile(rb"From .*\d\d:\d\d.*\d{4}\s*$")  # a line "From here on" is text
@@ -24,7 +25,6 @@ ROLES = {
     "guid": "id", "id": "id", "title": "title", "link": "url", "pubdate": "time", "published": "time", "date": "time",
     "updated": "later", "description": "summary", "summary": "summary", "encoded": "content", "content": "content",
 }  # fmt: skip
-CATEGORY = "category"
 CATEGORIES = {CATEGORY, "subject"}  # the latter of Dublin Core
 BLOCK = 1 << 16
 MARKUP = 1 << 20  # tags and entities beside one for each character of text

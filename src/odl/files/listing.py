@@ -18,6 +18,7 @@ SUFFIXES = {
 }
 KINDS = tuple(SUFFIXES)
 TABULAR = ("jsonl", "csv", "parquet")  # kinds whose columns a person names
+CATEGORY = "category"  # column of the categories of a feed
 FEEDBACK = "feedback.csv", b"what,verdict"  # what `odl mute` writes, which may lie beside documents, and how it begins
 
 

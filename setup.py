@@ -23,9 +23,7 @@ MAKE = """if True:  # run by another process, since numba keeps settings of the 
     import sys
     from odl.engine import forking
     from odl.errors import OdlError
-    from odl.files import joblog
     from odl.jobs import compile
-    joblog.aloud()
     try:
         compile.build_whole(sys.argv[1] or None, forking.cores())
     except OdlError as error:

@@ -61,7 +61,7 @@ def foreign(tree, names=()):
 
 
 def own(module):
-    return module.split(".")[0] in ("odl", "snakemake_logger_plugin_odl")
+    return module.split(".")[0] == "odl"
 
 
 def code(node):

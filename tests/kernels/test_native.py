@@ -408,25 +408,23 @@ def test_without_a_compiler_nothing_is_made(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not shutil.which(os.environ.get("CC", "cc")), reason="no C compiler to link a library with")
 def test_several_at_a_time_are_made_by_as_many_processes(tmp_path, capfd):
-    from odl.files import joblog
     from odl.jobs import compile as ahead
 
     names = ["block_descent", "grams", "ward_merging"]
-    assert ahead.build_all(names, joblog.say, tmp_path, at_once=2) == []
+    assert ahead.build_all(names, ahead.aloud, tmp_path, at_once=2) == []
     assert {name.partition("-")[0] for name in os.listdir(tmp_path)} == set(names)
     assert len(list(tmp_path.glob("*.so"))) == len(list(tmp_path.glob("*.so.sha256"))) == 3
     lines = capfd.readouterr().out.splitlines()
-    assert {f"now: kernels {name}, library {k} of 3" for k, name in enumerate(names, 1)} <= set(lines)
-    assert ahead.build_all(names, joblog.say, tmp_path, at_once=2) == []
+    assert {f"kernels {name}, library {k} of 3" for k, name in enumerate(names, 1)} <= set(lines)
+    assert ahead.build_all(names, ahead.aloud, tmp_path, at_once=2) == []
     assert capfd.readouterr().out == ""
 
 
 def test_several_at_a_time_without_a_compiler(tmp_path, monkeypatch):
-    from odl.files import joblog
     from odl.jobs import compile as ahead
 
     monkeypatch.setenv("CC", str(tmp_path / "missing"))
-    assert ahead.build_all(["grams", "ward_merging"], joblog.say, tmp_path / "made", at_once=2) == [
+    assert ahead.build_all(["grams", "ward_merging"], ahead.aloud, tmp_path / "made", at_once=2) == [
         "grams",
         "ward_merging",
     ]

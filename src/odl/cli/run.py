@@ -15,7 +15,6 @@ from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError
-from odl.files import joblog
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -63,7 +62,6 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
 def _run(place, ledger, named, began, *, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     loop = Loop(place, ledger, None if dry else shown, dry=dry, anew=lambda: _note_topics(place, ledger), **options)
-    joblog.aloud(lambda line: None)
     try:
         n = loop.run()
         if dry:
@@ -73,16 +71,14 @@ def _run(place, ledger, named, began, *, dry, **options):
         shown.close()
         told = _ending(place, ledger, n, [one.t for one in loop.done if one.step == "alerts"])
     except BaseException as error:
+        shown.close(whole=False)
         if isinstance(error, KeyboardInterrupt):
-            shown.stopped = True
             told = f"what was finished is kept, and `odl run {named}` goes on from there"
             print(f"odl run: stopped; {told}", file=sys.stderr)
         with contextlib.suppress(OSError):  # the first file that found no room is the one to name
             ledger.save()
         raise
     finally:
-        if not shown.closed:
-            shown.close()
         loop.write_costs()
     ledger.save()
     told = told.replace("odl explain FOLDER", f"odl explain {named}").replace("odl new FOLDER", f"odl new {named}")

@@ -23,9 +23,8 @@ def download(args):
 def _do(args):
     """Do a step that `odl.config.steps` describes, with the record that the loop of `odl run` writes."""
     from odl.engine import calls, ledger
-    from odl.files import checkpoints, joblog, provenance
+    from odl.files import checkpoints, provenance
 
-    joblog.aloud()
     name, arguments = args.command, dict(vars(args))
     if name == "read":
         name = "share" if args.files else name

@@ -191,17 +191,15 @@ def page(args):
 def compile(args):
     from odl import learners, rooms
     from odl.engine import forking
-    from odl.files import joblog
     from odl.jobs import compile as ahead
     from odl.jobs import update
     from odl.kernels import marshalling
 
-    joblog.aloud()
     at_once = args.cores or forking.cores()
     if "topics" in args.algorithm:
         rooms.papers("emerging")
     names = ahead.needed(args.algorithm) if args.algorithm else marshalling.names()
-    for name in ahead.build_all(names, joblog.say, at_once=at_once):
+    for name in ahead.build_all(names, ahead.aloud, at_once=at_once):
         print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):

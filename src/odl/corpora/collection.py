@@ -12,7 +12,7 @@ from odl.corpora import encodings, fields, formats
 from odl.corpora.checks import check_options
 from odl.corpora.formats import Form, delimiter_of, rows
 from odl.errors import ConfigError, DataError, nearest
-from odl.files import joblog, listing
+from odl.files import listing
 from odl.files.documents import Documents, Dropped, Repeats, one_line
 from odl.files.escaping import clean
 from odl.files.listing import find_files
@@ -218,7 +218,7 @@ class Collection:
         tabular = kind in listing.TABULAR
         columns = self.columns if tabular else own_columns(kind, self.columns)
         seen, with_ids = set(), None
-        for place, row in joblog.counted(rows(path, form, name), lambda _: f"{len(self.times):,} documents, {name}"):
+        for place, row in rows(path, form, name):
             if with_ids is None:
                 check_first_row(path, row, columns)
                 with_ids = columns.get("id") in row

@@ -70,7 +70,8 @@ class Loop:
         settings = study.Order.part(stream)
         self.step("index", seed=seed, stream=settings, made=self.folder.folder_of("batch"))
         rows = self.rows()
-        self.expect(rows)
+        if self.shown:
+            self.shown.steps = len(rows)
         whole = self.folder.chain["features"]["idf"] == "corpus"
         self.last = self.folder.path(STEPS["features"].writes["output"], len(rows) - 1) if whole else ""
         for t, row in enumerate(rows) if whole else ():
@@ -224,9 +225,8 @@ class Loop:
             self.anew = None
         more = self._at_hand(name, t)
         record = record_of(name, arguments, self._digest)
-        job = (name, t)
         if self.shown:
-            self.shown.started(job, name, {} if t is None else {"t": str(t)})
+            self.shown.started(name, t)
         with provenance.recording(record) as outputs:
             said, left = calls.FUNCTIONS[name](arguments, **more)
         for role, digest in zip(STEPS[name].writes, outputs, strict=True):
@@ -236,7 +236,7 @@ class Loop:
             self.left[name] = t, left
         self.period = said[0] if name == "batch" else self.period
         if self.shown:
-            self.shown.finished(job, said[0] if name == "read" else self.period)
+            self.shown.finished(name, t, said[0] if name == "read" else self.period)
         self.done.append(Made(name, t, reason, time.process_time() - began))
 
     def _at_hand(self, name, t):
@@ -288,11 +288,6 @@ class Loop:
                     stem, suffix = os.path.splitext(file)
                     if suffix == ".h5" and stem.isdecimal() and int(stem) >= n:
                         self.ledger.forget(os.path.join(folder, file))
-
-    def expect(self, rows):
-        """Tell the progress how much there may be."""
-        if self.shown:
-            self.shown.steps = len(rows)
 
     def write_costs(self):
         """Write what the steps of this run took, one table a run."""

@@ -12,10 +12,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 
 from odl.config import sources
 from odl.errors import OdlError, StorageError
-from odl.files import joblog, storage
+from odl.files import storage
 from odl.kernels import marshalling, native
 
 try:
@@ -25,6 +26,7 @@ except ImportError:  # not on Windows
 
 OTHERS = {"topics": "papers/emerging"}  # with kernels, beside the learners
 FLAGS = ["-shared", "-fPIC", "-O2", "-fvisibility=hidden"]  # of RUNTIME, which needs not be seen
+aloud = partial(print, flush=True)
 RUNTIME = os.path.join(os.path.dirname(native.__file__), "runtime.c")
 
 
@@ -76,7 +78,7 @@ def build_all(names, say, folder=None, at_once=1):
     names : iterable of str
         Of files of kernels that are called from outside.
     say : callable
-        Takes a line for each library that is compiled or waited for; with several at a time, `joblog.say`.
+        Takes a line for each library that is compiled or waited for; with several at a time, `aloud`.
     folder : path-like, optional
         Make them there, for a wheel; by default where they are looked for, and only those that were not shipped.
     at_once : int
@@ -96,7 +98,7 @@ def build_all(names, say, folder=None, at_once=1):
     names = [name for name in names if not ready(name)]
     makers = min(at_once, len(names))
     if makers > 1:  # each goes through all of them and leaves out what another has, as jobs side by side do
-        with multiprocessing.get_context("spawn").Pool(makers, initializer=joblog.aloud) as pool:
+        with multiprocessing.get_context("spawn").Pool(makers) as pool:
             parts = pool.starmap(build_all, [(names, say, folder)] * makers, chunksize=1)
         return [name for name in names if any(name in part for part in parts)]
     others, failed = [], []
@@ -140,7 +142,7 @@ def build_whole(folder, at_once):
     """
     if folder:
         os.makedirs(folder, exist_ok=True)
-    failed = build_all(marshalling.names(), joblog.say, folder, at_once)
+    failed = build_all(marshalling.names(), aloud, folder, at_once)
     if failed:
         defect, expected = f"no library of {', '.join(failed)} was made", "a C compiler (cc, or CC) that makes them"
         raise OdlError(defect, expected, "install one, or set ODL_LIBRARIES=none")

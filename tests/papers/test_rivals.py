@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cosines import dense_cosines, make_chain
 from places import ROOT
+from sklearn.decomposition import MiniBatchNMF
 
 from odl.papers import qualitystudy, rivals
 from odl.papers.experiments import quality_overview
@@ -112,11 +113,23 @@ def test_residual_of_dense_factors(chain):
     rival = taught(topicmodels.FactorResidual(3), chain[:3])
     scores = rival.score(chain[3])
     P = chain[3].weighed(norm="l2", tf="log")[:]
-    W, H = rival.model.transform(P), rival.model.components_
+    W, H = rival.weights(P, rival.SCORING), rival.components
     left = np.linalg.norm(P.toarray() - W @ H, axis=1)
     assert np.allclose(scores, np.where(np.diff(P.indptr) > 0, np.minimum(left, 1), 1), atol=1e-6)
     known = taught(topicmodels.FactorResidual(3), [*chain[:3], chain[3]]).score(chain[3])
     assert known.mean() < scores.mean()
+
+
+def test_factors_are_those_of_scikit_learn_as_long_as_no_word_is_new(chain):
+    rival = taught(topicmodels.FactorResidual(3), chain[:1])
+    P = chain[0].weighed(norm="l2", tf="log")[:]
+    full, size = P[np.diff(P.indptr) > 0], rival.PIECE
+    model = MiniBatchNMF(rival.FACTORS, init="random", batch_size=size, random_state=3)
+    for _ in range(rival.FIRST):
+        for first in range(0, full.shape[0], size):
+            model.partial_fit(full[first : first + size])
+    assert np.allclose(rival.components, model.components_, rtol=1e-9, atol=0)
+    assert np.allclose(rival.weights(full, rival.SCORING), model.transform(full), rtol=1e-9, atol=1e-15)
 
 
 def test_rows_of_a_study(chain):

@@ -1,4 +1,4 @@
-"""Models of scikit-learn that learn online: latent Dirichlet allocation, and a nonnegative matrix factorisation."""
+"""Topic models that learn online: latent Dirichlet allocation, and a nonnegative matrix factorisation."""
 
 import warnings
 
@@ -111,46 +111,67 @@ class FactorResidual:
     NAME, SLOW, NEEDS = "nmf-residual", True, "counts"
     WORDS = "residual of an online NMF"
     FACTORS, PIECE, FIRST, LATER = 50, 250, 10, 1  # documents of an update; passes over the first batch and the others
+    FORGET, CODING, SCORING, TOLERANCE = 0.7, 30, 200, 1e-4  # as scikit-learn's MiniBatchNMF has them
 
     def __init__(self, seed: int = 0) -> None:
-        from sklearn.decomposition import MiniBatchNMF
-
-        self.rng = np.random.default_rng(seed)
-        self.model = MiniBatchNMF(self.FACTORS, init="random", batch_size=self.PIECE, random_state=seed)
+        self.first, self.rng = np.random.RandomState(seed), np.random.default_rng(seed)
+        self.components = self.numerator = self.denominator = np.empty((self.FACTORS, 0))
 
     def score(self, batch: Features) -> np.ndarray:
         """Return the residual of every document; 1 for a document without words."""
         P = batch.weighed(norm="l2", tf="log")[:]
-        self._widen(P.shape[1], P)
-        H, W = self.model.components_, self.model.transform(P)
+        self._widen(P)
+        H, W = self.components, self.weights(P, self.SCORING)
         explained = 2.0 * (W * (P @ H.T)).sum(axis=1) - ((W @ (H @ H.T)) * W).sum(axis=1)
         return np.sqrt(np.clip(1.0 - explained, 0.0, 1.0))
 
     def learn(self, batch: Features) -> None:
         """Go through a batch in pieces."""
         P = batch.weighed(norm="l2", tf="log")[:]
-        started = hasattr(self.model, "components_")
+        started = self.components.size
         if started:
-            self._widen(P.shape[1], P)
+            self._widen(P)
         P = P[np.diff(P.indptr) > 0]
+        if not started:
+            self._widen(P[: self.PIECE])
         for _ in range(self.LATER if started else self.FIRST):
             for first in range(0, P.shape[0], self.PIECE):
-                self.model.partial_fit(P[first : first + self.PIECE])
+                self._update(P[first : first + self.PIECE])
+
+    def weights(self, P, iterations):
+        """Return the factors' weights in documents, by multiplicative updates W <- W * (P H^T) / (W H H^T)."""
+        H = self.components
+        explained, overlap = P @ H.T, H @ H.T
+        W = np.full((P.shape[0], self.FACTORS), np.sqrt(P.mean() / self.FACTORS))
+        for _ in range(iterations):
+            before = W
+            W = before * _ratio(explained, before @ overlap)
+            if np.linalg.norm(W - before) <= self.TOLERANCE * np.linalg.norm(W):
+                break
+        return W
+
+    def _update(self, P):
+        """Do the multiplicative update of the factors, its two sums discounted as documents go by."""
+        W = self.weights(P, self.CODING)
+        self.numerator = self.FORGET * self.numerator + self.components * (P.T @ W).T
+        self.denominator = self.FORGET * self.denominator + W.T @ W @ self.components
+        self.components = _ratio(self.numerator, self.denominator)
 
     @property
     def stored(self) -> int:
         """Entries of the factors."""
-        return self.model.components_.size
+        return self.components.size
 
-    def _widen(self, width, P):
-        """Give new words the weights that scikit-learn draws for all at the start."""
-        model = self.model
-        missing = width - model.components_.shape[1]
-        if missing:
-            size = np.sqrt(P.mean() / self.FACTORS)
-            drawn = size * np.abs(self.rng.standard_normal((self.FACTORS, missing)))
-            model.components_ = np.concatenate([model.components_, drawn], axis=1)
-            # Sums that an update goes on from: those of new words begin as scikit-learn begins all.
-            model._components_numerator = np.concatenate([model._components_numerator, drawn], axis=1)
-            model._components_denominator = widened(model._components_denominator, width, 1.0)
-            model.n_features_in_ = width
+    def _widen(self, P):
+        """Draw weights for words that are new; the sums of an update begin with them and with 1."""
+        known, width = self.components.shape[1], P.shape[1]
+        if width > known:
+            shape, rng = (self.FACTORS, width - known), self.rng if known else self.first
+            drawn = np.sqrt(P.mean() / self.FACTORS) * np.abs(rng.standard_normal(shape))
+            self.components = np.concatenate([self.components, drawn], axis=1)
+            self.numerator = np.concatenate([self.numerator, drawn], axis=1)
+            self.denominator = widened(self.denominator, width, 1.0)
+
+
+def _ratio(above, below):
+    return above / np.where(below == 0, np.finfo(np.float32).eps, below)

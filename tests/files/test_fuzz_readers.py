@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from places import ROOT
 
+from odl.files import blocks
+
 EXAMPLES = 3  # a reader; `make test-long` has 300, and MANY of hypothesis
 MANY = 40
 
@@ -63,6 +65,17 @@ def test_no_other_file_is_written_by_way_of_a_made_one(tmp_path):
         for seed in range(20):
             fuzzing._change_values(file, random.Random(seed))
     assert other.read_bytes() == b"A" * 16
+
+
+def test_an_agent_with_a_digest_that_no_writer_gives_is_refused(world, targets, tmp_path):
+    path = tmp_path / "made" / "x.h5"
+    path.parent.mkdir()
+    path.write_bytes((world / "net.agents/0.h5").read_bytes())
+    assert fuzz.judge(targets["agent"], path) == "accepted"
+    with h5py.File(path, "r+") as file:
+        file.attrs["digest"] = "no digest"
+    blocks.close(path)
+    assert fuzz.judge(targets["agent"], path) == "refused"
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ import functools
 import hashlib
 import io
 import json
+import re
 import struct
 import zlib
 from typing import NamedTuple
@@ -615,12 +616,13 @@ def _network_file(world, path):
 
 
 def _agent_file(world, path):
-    """An agent's file that the network's file is made to fit."""
+    """An agent's file that the network's file is made to fit, where its digest is one that a writer can have given."""
     (path.parent / "net.agents").mkdir(exist_ok=True)
     (path.parent / "net.agents/0.h5").write_bytes(path.read_bytes())
     (path.parent / "net.agents/1.h5").write_bytes((world / "net.agents/1.h5").read_bytes())
     held = agentfiles.read_network(world / "net.h5")
     digest = storage.digest_of(path, "agent")
+    digest = digest if re.fullmatch("[0-9a-f]{64}", digest) else held.digests[0]
     agentfiles.write_network(path.parent / "net.h5", held._replace(digests=[digest, held.digests[1]]))
     agentfiles.read_whole(path.parent / "net.h5")
 

@@ -187,7 +187,7 @@ class Earlier:
     """
 
     def __init__(self, place=None, first=0):
-        self.place, self.first = place, first
+        self.place, self.first, self.births = place, first, {}
         self.scored, self.known = periods.read_topics(_path(place, first - 1)) if first else (0, {})
 
     def topic(self, number):
@@ -199,7 +199,9 @@ class Earlier:
             If the file of its birth is damaged.
         """
         known = self.known[number]
-        time, born, _ = periods.read_births(_path(self.place, known.birth))
+        if known.birth not in self.births:  # one file for all topics of a period, whatever the budget
+            self.births[known.birth] = periods.read_births(_path(self.place, known.birth))
+        time, born, _ = self.births[known.birth]
         ident, title = next((ident, title) for each, ident, title in born if each == number)
         topic = _new_topic(number, known.birth, time, ident, title)
         topic.name, topic.history = _words(known.name), [(known.birth, "new")]

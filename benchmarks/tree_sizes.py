@@ -6,10 +6,10 @@ Vectors of two million entries in all, whatever the tree: complete binary trees,
 """
 
 import numpy as np
+from hierarchy import prox
 from measure import cpu
 
 from odl import trees
-from odl.prox import treeprox
 
 ENTRIES, REPEATS = 2_000_000, 4
 LEVELS, CHAINS = (6, 9, 12, 15), (2, 8, 32, 128)
@@ -26,8 +26,8 @@ def chains(length, atoms=1024):
 def nanoseconds(tree, norm, rng):
     """Return the least CPU nanoseconds for each entry of the prox of vectors that a tree is for."""
     U = rng.normal(size=(max(ENTRIES // tree.n_atoms, 1), tree.n_atoms))
-    out = np.empty_like(U)
-    times = [cpu(lambda: treeprox.prox_tree(U, tree, 1.0, norm=norm, out=out))[0] for _ in range(REPEATS)]
+    place = np.empty_like(U)
+    times = [cpu(lambda: prox(place, U, tree, 1.0, norm))[0] for _ in range(REPEATS)]
     return 1e9 * min(times) / U.size
 
 

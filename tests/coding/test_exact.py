@@ -139,33 +139,18 @@ def test_weights_that_leave_the_numbers_are_refused():
     assert value == pytest.approx(1e299)
 
 
-def test_threads_do_not_matter(rng):
-    P, A = rng.random((40, 60)), rng.random((60, 30)) * (rng.random((60, 30)) < 0.3)
-    alone = exact.codes(P, A, 0.1, return_gap=True)
-    for threads in (2, 3, 100):
-        several = exact.codes(P, A, 0.1, return_gap=True, threads=threads)
-        assert np.array_equal(alone[0].toarray(), several[0].toarray())
-        assert all(np.array_equal(*pair) for pair in zip(alone[1:], several[1:], strict=True))
-
-
-@pytest.mark.parametrize("option", [{"threads": 0}, {"threads": "2"}, {"max_pivots": -1}, {"max_pivots": 1.5}])
-def test_options_refused(option):
-    with pytest.raises(ParameterError, match=f"{next(iter(option))} is"):
-        sparse_code(np.eye(2), np.eye(2), **option)
-
-
 def test_what_the_kernel_cannot_prove_is_solved_again(rng, monkeypatch):
     """Without pivots nothing is proved: HiGHS takes over, and codes and certificates are as good."""
     P, A = rng.random((6, 30)), rng.random((30, 12)) * (rng.random((30, 12)) < 0.3)
     P[2] = 0.0
     X, value, _ = exact.codes(P, A, 0.1, return_gap=True)
-    Y, again, gap = exact.codes(P, A, 0.1, return_gap=True, max_pivots=0)
+    Y, again, gap = exact.solve(P, A, 0.1, limit=0)
     np.testing.assert_allclose(again, value, rtol=1e-10)
     np.testing.assert_allclose(Y.toarray(), X.toarray(), atol=1e-8)
     assert (gap <= 1e-9 * P.sum(axis=1)).all() and Y.has_canonical_format
     monkeypatch.setattr(exact, "_solve_by_highs", lambda *_: (None, np.inf, np.inf))
     with pytest.raises(OdlError, match="row 0 of P is solved only to a gap"):
-        exact.codes(P, A, 0.1, max_pivots=0)
+        exact.solve(P, A, 0.1, limit=0)
 
 
 def test_documents_in_the_span_seldom_need_another_solver(rng, monkeypatch):

@@ -280,7 +280,7 @@ def test_real_documents(corpora):
     ("P", "A", "lam", "loss", "words"),
     [
         (np.ones((2, 3)), np.ones((4, 2)), 0.1, "norm", "P has 3 terms and A has 4"),
-        (np.ones((2, 3)), np.ones((3, 2)), -0.1, "norm", "from 0 to 1e100"),
+        (np.ones((2, 3)), np.ones((3, 2)), -0.1, "norm", "from 0 to 1e\\+100"),
         (np.ones((2, 3)), np.ones((3, 2)), "0.1", "norm", "a real number"),
         (np.ones((2, 3)), np.ones((3, 2)), 0.1, "l1", "one of 'norm', 'squared'"),
         (np.full((2, 3), 1e101), np.ones((3, 2)), 0.1, "norm", "above 1e\\+100"),

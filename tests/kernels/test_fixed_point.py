@@ -83,7 +83,7 @@ def test_a_start_that_is_wrong_is_iterated_from(rng, monkeypatch):
     made, owner = network("ring", 9, degree=2), np.arange(9)
     slow = coding.over_network(P, A, model, owner, made, **MANY)
     monkeypatch.setattr(
-        coding.fixedpoint, "spread", lambda mixing, mu, pull: fixed_point.spread(mixing, 0.5 * mu, 2.0 * pull)
+        coding.fixedpoint, "spread", lambda weights, mu, pull: fixed_point.spread(weights, 0.5 * mu, 2.0 * pull)
     )
     near = coding.over_network(P, A, model, owner, made, tolerance=1e-9, iterations=12_000, settled=True)
     assert near.iterations.min() > 10
@@ -111,8 +111,7 @@ def test_too_many_agents_are_refused(rng, monkeypatch):
 def test_elimination_solves_and_spreads_what_the_series_spreads(rng):
     made = network("erdos_renyi", 12, probability=0.4, seed=3)
     W = made.weights.toarray()
-    arrays = (made.weights.indptr.astype(np.int64), made.weights.indices.astype(np.int64), made.weights.data)
-    found = fixed_point.spread(arrays, 0.3, 0.1)
+    found = fixed_point.spread(W, 0.3, 0.1)
     series = sum(0.3 * 0.9**power * np.linalg.matrix_power(W, power + 1) for power in range(400))
     np.testing.assert_allclose(found[0], series, atol=1e-12)
     np.testing.assert_array_equal(found[1], W)

@@ -34,9 +34,8 @@ def test_the_optimum_is_certified_by_its_dual(name, rng):
 @pytest.mark.parametrize("name", ["sparse_svd", "nmf"])
 def test_codes_from_products_and_from_entries_are_the_same(name, rng):
     model, P, A = material(name, rng)
-    codes, parts = agent_descent.code_documents(
-        *[P.indptr, P.indices, P.data, coding.pack(A), 60, coding.settings(model), 1e-12, 10_000]
-    )
+    arguments = coding.pack(A), 60, coding.constants(model), 1e-12, 10_000, 0.0, 0.0
+    _, codes, parts = agent_descent.code_documents((P.indptr, P.indices, P.data), *arguments)
     found = coding.centralised(P, A, model, tolerance=1e-12)
     np.testing.assert_allclose(found.codes.toarray(), codes, atol=1e-6)
     np.testing.assert_allclose(found.score, parts[0] + parts[1], rtol=1e-11)

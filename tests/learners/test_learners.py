@@ -12,7 +12,7 @@ from scipy import sparse
 from odl import learners, novelty
 from odl.errors import ParameterError
 from odl.learners import base, batches, sparse_atoms
-from odl.learners.online_admm import largest_eigenvalue, oiadmm_step
+from odl.learners.online_admm import oiadmm_step
 
 
 def documents(rng, n=80, m=40, topics=5):
@@ -261,12 +261,6 @@ def test_bounds_keep_the_largest(rng):
     state = learner.start(P, 6, rng)
     state = learner.learn(state, P, learner.score(state, P).codes)
     assert np.diff(state.arrays["dual"].indptr).max() == 5
-
-
-def test_largest_eigenvalue(rng):
-    X = sparse.random_array((30, 8), density=0.3, rng=rng, format="csr")
-    assert np.isclose(largest_eigenvalue(sparse.csr_array(X.T @ X)), np.linalg.norm(X.toarray(), 2) ** 2)
-    assert largest_eigenvalue(sparse.csr_array((8, 8))) == 0.0
 
 
 def test_the_papers_coder_records_its_gap(P, rng):

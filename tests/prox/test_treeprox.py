@@ -249,20 +249,6 @@ def test_bad_atoms_are_refused(rng):
     assert treeprox.value_atoms(np.array([[-0.5]]), 1.0, nonnegative=True) == np.inf
 
 
-def test_a_result_is_written_where_asked(rng):
-    tree, U = trees.balanced((3, 2)), rng.normal(size=(5, 10))
-    expected = treeprox.prox_tree(U, tree, 0.5)
-    place = np.empty_like(U)
-    assert treeprox.prox_tree(U, tree, 0.5, out=place) is place and np.array_equal(place, expected)
-    one = U[0].copy()
-    assert treeprox.prox_tree(one, tree, 0.5, out=one) is one and np.array_equal(one, expected[0])
-    fixed = np.empty_like(U)
-    fixed.flags.writeable = False
-    for wrong in (np.empty((4, 10)), np.empty((5, 10), order="F"), np.empty((5, 10), np.float32), fixed, [0.0] * 10):
-        with pytest.raises(ParameterError, match=r"a writeable array of float64 in C order with the shape \(5, 10\)"):
-            treeprox.prox_tree(U, tree, 0.5, out=wrong)
-
-
 @pytest.mark.parametrize("norm", treeprox.NORMS)
 def test_atoms_in_any_order_have_the_same_prox(rng, norm):
     """Nodes in preorder are worked on in place, others in a copy."""

@@ -34,7 +34,7 @@ def sparse_code(
     return_gap : bool
         Also return how far each objective can be from the optimum.
     **options
-        Options of the solver (exact: threads, max_pivots; admm: iterations, phi, gamma, block).
+        Options of the solver (exact: none; admm: iterations, phi, gamma).
 
     Returns
     -------
@@ -68,7 +68,6 @@ def sparse_code(
     known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in _SHARED]
     for name in options:
         if name not in known:
-            raise ParameterError(
-                f"the coder {solver!r} has no option {name!r}", f"options among {', '.join(known)}", f"remove {name!r}"
-            )
+            expected = f"options among {', '.join(known)}" if known else "no options"
+            raise ParameterError(f"the coder {solver!r} has no option {name!r}", expected, f"remove {name!r}")
     return SOLVERS[solver](P, A, lam, return_gap=return_gap, **options)

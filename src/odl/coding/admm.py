@@ -9,21 +9,17 @@ from scipy import sparse
 
 from odl.coding import exact
 from odl.errors import ParameterError
-from odl.kernels import native
-from odl.prox.projections import EPSILON, MatrixLike, parts, real_matrix
+from odl.prox.projections import EPSILON, SMALLEST, MatrixLike, number, real_matrix, whole
 
-kernels = native.Kernels("grams")
+BLOCK = 64  # documents iterated together: bounds memory and changes no result
 
 
 def psi_max(M: MatrixLike) -> float:
-    """Return the largest eigenvalue of ``M^T M`` for a non-negative matrix M, 0 for an empty one.
-
-    Power iteration from a vector of ones (which is never orthogonal to the leading eigenvector of a non-negative
-    matrix) until the Rayleigh quotient is still to rounding; deterministic, O(stored entries) an iteration.
+    """Return the largest eigenvalue of ``M^T M``, 0 for an empty matrix.
 
     Parameters
     ----------
-    M : sparse or dense, non-negative
+    M : sparse or dense
         Any shape.
 
     Examples
@@ -34,10 +30,23 @@ def psi_max(M: MatrixLike) -> float:
     9.0
     """
     M = real_matrix(M, "M")
-    start, index, value = parts(M)
-    largest = np.zeros(1)
-    kernels.largest_eigenvalue(start, index, value, np.ones(M.shape[1]), np.zeros(M.shape[1]), 20_000, 1e-15, largest)
-    return float(largest[0])
+    return largest_eigenvalue(sparse.csr_array(M.T @ M))
+
+
+def largest_eigenvalue(gram: sparse.csr_array) -> float:
+    """Return Psi_max of a sparse positive semi-definite matrix (0 for an empty or zero one).
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.coding.admm import largest_eigenvalue
+    >>> round(largest_eigenvalue(csr_array([[2.0, 1.0], [1.0, 2.0]])), 6)
+    3.0
+    """
+    used = np.flatnonzero(gram.diagonal())
+    if not len(used):
+        return 0.0
+    return float(np.linalg.eigvalsh(gram[used][:, used].toarray())[-1])
 
 
 def soft(Z, threshold):
@@ -54,7 +63,6 @@ def codes(
     iterations: int = 100,
     phi: float = 5.0,
     gamma: float = 1.89,
-    block: int = 64,
 ) -> tuple:
     """Code every document by ADMM (papers' orientation, kappa = 1/Psi_max(A), start X = 0, E = P, rho = 0):
 
@@ -83,8 +91,6 @@ def codes(
         Penalty of the augmented Lagrangian, positive.
     gamma : float
         Relaxation of the dual step, positive.
-    block : int
-        Documents iterated together; bounds memory and changes no result.
 
     Returns
     -------
@@ -114,16 +120,18 @@ def codes(
     (array([[0.6]]), array([0.46]), array([0.]))
     """
     P, A, _ = exact.check_matrices(P, A)
-    lam = exact.check_lam(lam)
-    _check_options(iterations, phi, gamma, block)
+    lam = number(lam, "lam", 0.0, exact.LARGEST_WEIGHT)
+    whole(iterations, "iterations", 1)
+    for name, value in (("phi", phi), ("gamma", gamma)):
+        number(value, name, SMALLEST)
     psi, X = psi_max(A), sparse.csr_array((P.shape[0], A.shape[1]))
     if psi > 0.0 and P.shape[0]:
         used = np.flatnonzero(np.diff(A.indptr))
         D, Q = A[used], P[:, used]
         kappa = 1.0 / psi
         blocks = [
-            _iterate(Q[first : first + block].toarray().T.copy(), D, lam, kappa, iterations, phi, gamma)
-            for first in range(0, P.shape[0], block)
+            _iterate(Q[first : first + BLOCK].toarray().T.copy(), D, lam, kappa, iterations, phi, gamma)
+            for first in range(0, P.shape[0], BLOCK)
         ]
         X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     objective = objectives(P, A, lam, X)
@@ -163,11 +171,3 @@ def _iterate(P, A, lam, kappa, iterations, phi, gamma):
         fitted = A @ X
         rho += gamma * phi * (P - fitted - E)
     return sparse.csr_array(X.T)
-
-
-def _check_options(iterations, phi, gamma, block):
-    for name, value in (("iterations", iterations), ("block", block)):
-        exact.check_whole(name, value, 1)
-    for name, value in (("phi", phi), ("gamma", gamma)):
-        if isinstance(value, str) or not np.isscalar(value) or not np.isreal(value) or not 0.0 < value < np.inf:
-            raise ParameterError(f"{name} is {value!r}", "a positive number", f"set {name}")

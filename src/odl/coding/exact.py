@@ -7,14 +7,12 @@ simplex method with a piecewise linear line search, and certified by the dual
     max_y  p_S^T y - ||p||_1    subject to  A_S^T y <= c + lam,  0 <= y <= 2.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from scipy import sparse
 
 from odl.errors import OdlError, ParameterError
 from odl.kernels import native
-from odl.prox.projections import MatrixLike, parts, real_matrix
+from odl.prox.projections import MatrixLike, number, parts, real_matrix
 
 kernels = native.Kernels("edge_following")
 
@@ -59,35 +57,12 @@ def check_matrices(P, A):
     return P, A, mass
 
 
-def check_lam(lam):
-    """Return the weight of the penalty as float, or refuse it."""
-    if isinstance(lam, (bool, np.bool_, str, bytes)) or not np.isscalar(lam) or not np.isreal(lam):
-        raise ParameterError(f"lam is {lam!r}", "a real number of at least 0", "set lam, for instance to 0.1")
-    if not 0.0 <= lam <= LARGEST_WEIGHT:
-        raise ParameterError(f"lam is {lam}", "a finite number of at least 0", "set lam, for instance to 0.1")
-    return float(lam)
-
-
-def check_whole(name, value, least):
-    """Refuse an option that is not a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ParameterError(f"{name} is {value!r}", f"a whole number of at least {least}", f"set {name}")
-
-
-def codes(
-    P: MatrixLike,
-    A: MatrixLike,
-    lam: float,
-    *,
-    return_gap: bool = False,
-    threads: int = 1,
-    max_pivots: int | None = None,
-) -> tuple:
+def codes(P: MatrixLike, A: MatrixLike, lam: float, *, return_gap: bool = False) -> tuple:
     """Code every document exactly.
 
     Solves ``min_{x >= 0} ||p - A x||_1 + lam sum(x)`` for every row p of P. Where the optimum is not unique, one
-    optimal code is returned, always the same. Documents are independent of each other: neither the number of
-    threads nor the way a stream is cut into batches changes a bit.
+    optimal code is returned, always the same. Documents are independent of each other: the way a stream is cut into
+    batches changes no bit.
 
     Equations `exact-codes` and `certificate` of docs/method.md.
 
@@ -101,10 +76,6 @@ def codes(
         Weight of the penalty, at least 0.
     return_gap : bool
         Also return the certificate.
-    threads : int
-        Documents are split over this many threads.
-    max_pivots : int, optional
-        Pivots of one document before the next, more careful route is taken; by default a multiple of its size.
 
     Returns
     -------
@@ -119,7 +90,7 @@ def codes(
     Raises
     ------
     ParameterError
-        As `check_matrices` and `check_lam`, and where codes or objectives leave the range of floating point numbers.
+        As `check_matrices`, for another lam, and where codes or objectives leave the range of floating point numbers.
     OdlError
         If no route reaches a gap of 1e-9 times the document's norm.
 
@@ -136,14 +107,11 @@ def codes(
     >>> X.toarray().round(3), objective.round(3), bool(gap[0] < 1e-9)
     (array([[0.6]]), array([0.46]), True)
     """
-    lam = check_lam(lam)
-    check_whole("threads", threads, 1)
-    check_whole("max_pivots", 0 if max_pivots is None else max_pivots, 0)
-    X, objective, gap = solve(P, A, lam, threads, -1 if max_pivots is None else int(max_pivots))
+    X, objective, gap = solve(P, A, number(lam, "lam", 0.0, LARGEST_WEIGHT))
     return (X, objective, gap) if return_gap else (X, objective)
 
 
-def solve(P, A, lam, threads=1, limit=-1):
+def solve(P, A, lam, limit=-1):
     """Code every document as `codes` does, with settings that have been checked.
 
     Parameters
@@ -151,7 +119,6 @@ def solve(P, A, lam, threads=1, limit=-1):
     P, A
         As `codes` takes them; they are checked here.
     lam : float
-    threads : int
     limit : int
         Pivots of one document before the next route is taken; -1: a multiple of its size.
 
@@ -160,16 +127,10 @@ def solve(P, A, lam, threads=1, limit=-1):
     X, objective, gap
     """
     P, A, mass = check_matrices(P, A)
-    count, dictionary = P.shape[0], (parts(A), parts(A.tocsc()))
-    cuts = np.linspace(0, count, max(1, min(threads, count)) + 1).astype(np.int64).tolist()
-
-    def code(first, last):
-        return kernels.code_documents(parts(P[first:last]), *dictionary, mass, float(lam), limit)
-
-    with ThreadPoolExecutor(threads) as pool:  # starts no thread before it is asked
-        results = list((pool.map if threads > 1 else map)(code, cuts[:-1], cuts[1:]))
-    lengths, atoms, values, objective, gap, failed = (np.concatenate(part) for part in zip(*results, strict=True))
-    X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(count, A.shape[1]))
+    lengths, atoms, values, objective, gap, failed = kernels.code_documents(
+        parts(P), parts(A), parts(A.tocsc()), mass, float(lam), limit
+    )
+    X = sparse.csr_array((values, atoms, np.concatenate(([0], np.cumsum(lengths)))), shape=(P.shape[0], A.shape[1]))
     if failed.any():
         X = _repair(P, A, lam, mass, X, objective, gap, np.flatnonzero(failed))
     if not (np.isfinite(objective).all() and np.isfinite(X.data).all()):

@@ -9,8 +9,8 @@ from scipy import sparse
 from odl import trees
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import MatrixLike, real_matrix
-from odl.prox.treeprox import is_infinity, layout, number
+from odl.prox.projections import MatrixLike, dense, number, real_matrix, whole
+from odl.prox.treeprox import is_infinity, layout
 
 grams = native.Kernels("grams")
 tree_codes = native.Kernels("tree_codes")
@@ -117,7 +117,7 @@ def codes(
     >>> found.X.toarray(), found.residual + found.penalty
     (array([[2., 0.]]), array([2.625]))
     """
-    D = _dense(D, "D")
+    D = real_matrix(D, "D").toarray() if sparse.issparse(D) else dense(D, "D", 2)
     tree = trees.flat(D.shape[1]) if tree is None else tree
     lam = number(lam, "lam")
     rule, infinity, positive, weights = _options(**options)
@@ -129,7 +129,8 @@ def codes(
     if mask is None and not sparse.issparse(P) and np.shape(P)[1] < D.shape[1]:
         mask = np.ones(np.shape(P), dtype=bool)  # D is smaller than its Gram matrix
     if mask is not None:
-        P, mask = _dense(P, "P"), np.asarray(mask) != 0
+        P = real_matrix(P, "P").toarray() if sparse.issparse(P) else dense(P, "P", 2)
+        mask = np.asarray(mask) != 0
         P = np.where(mask, P, 0.0)
     else:
         P = real_matrix(P, "P")  # dense too: products of sparse matrices sum in one order, whatever the threads
@@ -159,28 +160,8 @@ def codes(
 def _options(norm="l2", weights=None, nonnegative=True, stop="gap", tolerance=1e-6, iterations=1000):
     if stop not in STOPS:
         raise ParameterError(f"stop is {stop!r:.60}", f"one of {', '.join(STOPS)}", "choose one of these")
-    if isinstance(iterations, bool) or not isinstance(iterations, (int, np.integer)) or iterations < 0:
-        raise ParameterError(f"iterations is {iterations!r:.60}", "a whole number of at least 0", "set iterations")
-    rule = (stop == "gap", number(tolerance, "tolerance"), int(iterations), EVERY)
+    rule = (stop == "gap", number(tolerance, "tolerance"), whole(iterations, "iterations", 0), EVERY)
     return rule, is_infinity(norm), bool(nonnegative), weights
-
-
-def _dense(matrix, name):
-    """Return a checked matrix as a float64 array in C order."""
-    if sparse.issparse(matrix):
-        return real_matrix(matrix, name).toarray()
-    todo = f"pass {name} as a sparse or dense matrix of real numbers"
-    try:
-        matrix = np.asarray(matrix)
-    except ValueError as error:
-        raise ParameterError(f"{name} is ragged", "a two-dimensional matrix", todo) from error
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        defect = f"{name} is of type {matrix.dtype} with {matrix.ndim} dimensions"
-        raise ParameterError(defect, "real numbers with 2", todo)
-    matrix = np.require(matrix, np.float64, "C")
-    if not np.isfinite(matrix).all():
-        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")
-    return matrix
 
 
 def _check_shapes(P, D, tree, mask, start):

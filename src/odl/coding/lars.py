@@ -13,7 +13,7 @@ from scipy import sparse
 
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import EPSILON, MatrixLike, parts, real_matrix
+from odl.prox.projections import EPSILON, MatrixLike, number, parts, real_matrix
 
 kernels = native.Kernels("lars_path")
 LOSSES = ("norm", "squared")
@@ -79,11 +79,7 @@ def check_arguments(P, A, lam):
         if np.abs(matrix.data).max(initial=0.0) > LARGEST_WEIGHT:
             defect = f"{name} holds a weight above {LARGEST_WEIGHT:g}"
             raise ParameterError(defect, "smaller weights", f"rescale {name}")
-    if isinstance(lam, (bool, np.bool_, str, bytes)) or not np.isscalar(lam) or not np.isreal(lam):
-        raise ParameterError(f"lam is {lam!r}", "a real number of at least 0", "set lam, for instance to 0.1")
-    if not 0.0 <= lam <= LARGEST_WEIGHT:
-        raise ParameterError(f"lam is {lam}", "a number from 0 to 1e100", "set lam, for instance to 0.1")
-    return P, A, float(lam)
+    return P, A, number(lam, "lam", 0.0, LARGEST_WEIGHT)
 
 
 def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "squared"] = "norm") -> Codes:
@@ -118,7 +114,7 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     Raises
     ------
     ParameterError
-        As `check`, and for an unknown loss.
+        As `check_arguments`, and for an unknown loss.
 
     References
     ----------

@@ -18,10 +18,9 @@ import numpy as np
 from scipy import sparse
 
 from odl.coding.admm import psi_max
-from odl.coding.exact import check_whole
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import MatrixLike, parts, project_columns, real_matrix
+from odl.prox.projections import SMALLEST, MatrixLike, number, parts, project_columns, real_matrix, whole
 
 fitkernels = native.Kernels("dictionary_step")
 
@@ -141,9 +140,10 @@ def fit_dictionary(
            [0. , 0. , 1. ]]), 0.0)
     """
     P, X, A = _check(P, X, start)
-    check_whole("iterations", iterations, 0)
-    for name, value, least in (("tolerance", tolerance, 0.0), ("phi", phi, None), ("gamma", gamma, None)):
-        _check_number(name, value, least)
+    whole(iterations, "iterations", 0)
+    number(tolerance, "tolerance")
+    for name, value in (("phi", phi), ("gamma", gamma)):
+        number(value, name, SMALLEST)
     if steps not in ("pairs", "uniform"):
         raise ParameterError(f"steps is {steps!r}", "'pairs' or 'uniform'", "choose one of these")
     total = np.bincount(X.indices, weights=X.data, minlength=X.shape[1]).astype(float)  # whole numbers if X is empty
@@ -230,11 +230,3 @@ def _without_zeros(matrix):
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix
-
-
-def _check_number(name, value, least):
-    """Refuse an option that is not a finite number, positive or of at least `least`."""
-    number = np.isscalar(value) and not isinstance(value, (str, bytes, bool, np.bool_)) and np.isreal(value)
-    if not number or not np.isfinite(value) or (value <= 0.0 if least is None else value < least):
-        expected = "a positive number" if least is None else f"a number of at least {least:g}"
-        raise ParameterError(f"{name} is {value!r}", expected, f"set {name}")

@@ -16,8 +16,8 @@ from scipy import sparse
 from odl.coding import fista
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.prox.projections import EPSILON, MatrixLike, real_matrix
-from odl.prox.treeprox import LARGEST_ENTRY, number, project_atoms
+from odl.prox.projections import EPSILON, MatrixLike, number, real_matrix, whole
+from odl.prox.treeprox import LARGEST_ENTRY, project_atoms
 from odl.trees import Tree
 
 BLOCK = 512  # documents summed at a time
@@ -328,8 +328,7 @@ def learn_online(
            [0.8, 0. ],
            [0. , 1. ]]), 40.0, 1)
     """
-    if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
-        raise ParameterError(f"batch is {batch!r}", "a whole number of at least 1", "set batch")
+    whole(batch, "batch", 1)
     D, objective = _like(D, problem.project(D)), []
     P = sparse.csr_array(P) if sparse.issparse(P) else np.asarray(P)
     for _ in range(epochs):

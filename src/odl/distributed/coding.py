@@ -15,7 +15,7 @@ from odl.distributed.inference import CHECK
 from odl.distributed.models import Huber, Model
 from odl.distributed.networks import Network, single
 from odl.errors import ParameterError
-from odl.kernels import native
+from odl.kernels import marshalling, native
 from odl.prox.projections import parts, real_matrix
 
 descent = native.Kernels("agent_descent")
@@ -24,29 +24,29 @@ fixedpoint = native.Kernels("fixed_point")
 
 
 def pack(A):
-    """Return the atoms of a dictionary (CSC) as padded rows: terms, weights, and the number of entries of each."""
+    """Return the atoms of a dictionary (CSC) as padded rows."""
     count = np.diff(A.indptr).astype(np.int64)
     filled = np.arange(max(int(count.max(initial=0)), 1)) < count[:, None]
     term, weight = np.zeros(filled.shape, dtype=np.int32), np.zeros(filled.shape)
     term[filled], weight[filled] = A.indices, A.data
-    return term, weight, count
+    return marshalling.Atoms(term, weight, count)
 
 
 def unpack(atoms, n_terms):
     """Return padded atoms as a dictionary, shape (n_terms, n_atoms), terms ascending, without zeros."""
     term, weight, count = atoms
     filled = np.arange(term.shape[1]) < count[:, None]
-    starts = np.concatenate([[0], np.cumsum(count)])
-    A = sparse.csc_array((weight[filled], term[filled], starts), shape=(n_terms, len(count)))
+    entries = weight[filled], term[filled], np.concatenate([[0], np.cumsum(count)])
+    A = sparse.csc_array(entries, shape=(n_terms, len(count)))
     A.sort_indices()
     A.eliminate_zeros()
     return A
 
 
-def settings(model):
-    """Return gamma, delta, eta (0: squared) and whether codes and atoms are signed, as the kernels take them."""
+def constants(model):
+    """Return a model as the kernels take it."""
     eta = float(model.residual.eta) if isinstance(model.residual, Huber) else 0.0
-    return float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative
+    return marshalling.Model(float(model.code.gamma), float(model.code.delta), eta, not model.code.non_negative)
 
 
 def checked(P, A, model):
@@ -55,7 +55,7 @@ def checked(P, A, model):
     if P.shape[1] != A.shape[0]:
         defect = f"documents of {P.shape[1]} terms and atoms of {A.shape[0]}"
         raise ParameterError(defect, "the same terms", "widen the dictionary by zero rows")
-    if not settings(model)[3] and A.data.min(initial=0.0) < 0:
+    if model.code.non_negative and A.data.min(initial=0.0) < 0:
         raise ParameterError(f"an atom with the entry {A.data.min()}", "atoms of at least 0", "project the dictionary")
     return P, A
 
@@ -143,13 +143,13 @@ def centralised(P: sparse.csr_array, A: sparse.csc_array, model: Model, *, toler
            [0.  , 1.01]]), array([0.09, 0.12]))
     """
     P, A = checked(P, A, model)
-    limits = (settings(model), float(tolerance), SWEEPS)
-    if settings(model)[2] == 0.0:
+    limits = (constants(model), float(tolerance), SWEEPS)
+    if not isinstance(model.residual, Huber):
         products, gram = np.ascontiguousarray((P @ A).toarray()), np.ascontiguousarray((A.T @ A).toarray())
         squares = 2.0 * empty_cost(P, model)
         codes, values = descent.code_squared(products, squares, gram, *limits)
     else:
-        codes, values = descent.code_documents(*parts(P), pack(A), P.shape[1], *limits)
+        _, codes, values = descent.code_documents(parts(P), pack(A), P.shape[1], *limits, 0.0, 0.0)
     return Coded(sparse.csr_array(codes), values[0], values[1], values[0] + values[1], values[2])
 
 
@@ -219,32 +219,22 @@ class Iteration(NamedTuple):
 
 
 def _over(model, owner, network, iteration):
-    """Return the kernel's arguments; a network where all hold the same dual variable is run as one agent."""
+    """Return the iteration as the kernel takes it; a network where all hold the same dual variable is one agent."""
     mu = iteration.mu or safe_step(model, owner, network)
     if mu < 0:
         raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
     if _as_one(network):
         # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step mu/N.
         owner, mu, network = np.zeros_like(owner), mu / network.n_agents, single()
-    weights = network.weights
-    mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
-    limits = np.zeros((2, 0, 0))
+    weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.settled:
         if network.n_agents > SETTLED:
             defect = f"{network.n_agents} agents for the fixed point, which takes a number for each pair of them"
             raise ParameterError(defect, f"at most {SETTLED}", "set solver: diffusion, or lower agents")
-        limits = fixedpoint.spread(mixing, float(mu), mu * model.residual.curvature / network.n_agents)
-    return (
-        owner.astype(np.int64),
-        mixing,
-        network.shares,
-        settings(model),
-        float(mu),
-        int(iteration.iterations),
-        float(iteration.tolerance),
-        CHECK,
-        limits,
-    )
+        spread = fixedpoint.spread(weights.toarray(), float(mu), mu * model.residual.curvature / network.n_agents)
+    mixing = (weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data)
+    ends = (float(mu), int(iteration.iterations), float(iteration.tolerance), CHECK)
+    return marshalling.Diffusion(owner.astype(np.int64), *mixing, network.shares, *ends, spread)
 
 
 def over_network(
@@ -284,8 +274,8 @@ def over_network(
     array([0.09, 0.12])
     """
     P, A = checked(P, A, model)
-    arguments = _over(model, owner, network, Iteration(**iteration))
-    codes, costs, used, reached = diffusion.diffuse_documents(*parts(P), pack(A), P.shape[1], *arguments)
+    arguments = (constants(model), _over(model, owner, network, Iteration(**iteration)))
+    _, codes, costs, used, reached = diffusion.diffuse_documents(parts(P), pack(A), P.shape[1], *arguments, 0.0, 0.0)
     if _as_one(network):
         costs = np.repeat(costs / network.n_agents, network.n_agents, axis=1)
     codes, score = sparse.csr_array(codes), -costs.sum(axis=1)
@@ -315,10 +305,8 @@ def learn_centralised(
            [0.  , 0.82]])
     """
     P, A = checked(P, A, model)
-    atoms, _ = descent.learn_documents(
-        *[*parts(P), pack(A), P.shape[1], settings(model), float(tolerance), SWEEPS, float(step)],
-        float(model.beta),
-    )
+    limits = (constants(model), float(tolerance), SWEEPS)
+    atoms, _, _ = descent.code_documents(parts(P), pack(A), P.shape[1], *limits, float(step), float(model.beta))
     return unpack(atoms, P.shape[1])
 
 
@@ -350,8 +338,5 @@ def learn_over_network(
            [0.  , 0.82]])
     """
     P, A = checked(P, A, model)
-    arguments = _over(model, owner, network, Iteration(**iteration))
-    atoms, _, _ = diffusion.diffuse_and_learn(
-        *[*parts(P), pack(A), P.shape[1], *arguments, float(step), float(model.beta)]
-    )
-    return unpack(atoms, P.shape[1])
+    steps = (_over(model, owner, network, Iteration(**iteration)), float(step), float(model.beta))
+    return unpack(diffusion.diffuse_documents(parts(P), pack(A), P.shape[1], constants(model), *steps)[0], P.shape[1])

@@ -1,8 +1,9 @@
 """Compiled terms of the objective over agents on padded atoms: residual loss, codes' threshold, screen, an atom's step.
 
-Atoms lie in the rows of two padded arrays with room to grow: entries of atom j are ``term[j, :count[j]]`` (in any
-order) and ``weight[j, :count[j]]``. `eta` is 0 for the squared residual. `signed` tells whether codes and atoms
-may be negative; where they may not, nu <= nu of the empty code entry by entry, so an atom with w^T nu <= gamma
+Atoms lie in the rows of two padded arrays with room to grow (`odl.kernels.marshalling.Atoms`): entries of atom j are
+``term[j, :count[j]]`` (in any order) and ``weight[j, :count[j]]``. A document is a tuple of its terms and their values.
+In a model (`odl.kernels.marshalling.Model`) `eta` is 0 for the squared residual, and `signed` tells whether codes and
+atoms may be negative; where they may not, nu <= nu of the empty code entry by entry, so an atom with w^T nu <= gamma
 there is silent and left out of everything: an exact screen.
 """
 
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.kernels.compiled import allocating, kernel
+from odl.kernels.marshalling import Atoms
 
 
 class Work(NamedTuple):
@@ -70,17 +72,18 @@ def loss(rest, eta):
 
 
 @kernel
-def agreement(term, weight, count, j, rest, eta):
+def agreement(atoms, j, rest, eta):
     """Return w_j^T nu for nu = f'(rest)."""
     total = 0.0
-    for entry in range(count[j]):
-        total += weight[j, entry] * slope_of(rest[term[j, entry]], eta)
+    for entry in range(atoms.count[j]):
+        total += atoms.weight[j, entry] * slope_of(rest[atoms.term[j, entry]], eta)
     return total
 
 
 @kernel
-def start_document(terms, values, work):
+def start_document(document, work):
     """Set the residual of the empty code; return the number of touched terms."""
+    terms, values = document
     for position in range(len(terms)):
         i = terms[position]
         work.rest[i] = values[position]
@@ -90,48 +93,51 @@ def start_document(terms, values, work):
 
 
 @kernel
-def clear(touched, work):
-    """Return the work arrays to zero."""
+def clear(touched, kept, work):
+    """Return the work arrays to zero, the codes of the kept atoms too."""
     for position in range(touched):
         i = work.touched[position]
         work.rest[i] = 0.0
         work.dual[i] = 0.0
         work.inside[i] = 0
+    for position in range(kept):
+        work.code[work.kept[position]] = 0.0
 
 
 @kernel
-def screen(term, weight, count, gamma, eta, signed, scale, work):
+def screen(atoms, model, scale, work):
     """List the atoms that can be active: all, or with nothing negative those with w^T nu > gamma at nu's bound.
 
     The bound is nu of the empty code, times `scale` where it is positive (1 unless only some agents see x).
     """
     kept = 0
-    for j in range(len(count)):
+    for j in range(len(atoms.count)):
         total = 0.0
-        if not signed:
-            for entry in range(count[j]):
-                slope = slope_of(work.rest[term[j, entry]], eta)
+        if not model.signed:
+            for entry in range(atoms.count[j]):
+                slope = slope_of(work.rest[atoms.term[j, entry]], model.eta)
                 if scale > 1.0:
                     slope = scale * max(slope, 0.0)
-                total += weight[j, entry] * slope
-        if count[j] and (signed or total > gamma):
+                total += atoms.weight[j, entry] * slope
+        if atoms.count[j] and (model.signed or total > model.gamma):
             work.kept[kept] = j
             kept += 1
     return kept
 
 
 @allocating
-def squared_sizes(term, weight, count):
-    sizes = np.zeros(len(count))
-    for j in range(len(count)):
-        for entry in range(count[j]):
-            sizes[j] += weight[j, entry] ** 2
+def squared_sizes(atoms):
+    sizes = np.zeros(len(atoms.count))
+    for j in range(len(atoms.count)):
+        for entry in range(atoms.count[j]):
+            sizes[j] += atoms.weight[j, entry] ** 2
     return sizes
 
 
 @kernel
-def step_atom(term, weight, count, j, step, shrink, touched, signed, work):
+def step_atom(atoms, j, step, shrink, touched, signed, work):
     """W_j <- Proj(prox(W_j + step nu)) for nu = work.dual (eqs 51 to 56); needs room. Returns ||W_j||^2."""
+    term, weight, count = atoms
     for entry in range(count[j]):
         i = term[j, entry]
         weight[j, entry] += step * work.dual[i]
@@ -164,13 +170,14 @@ def step_atom(term, weight, count, j, step, shrink, touched, signed, work):
 
 
 @allocating
-def room(term, weight, needed):
-    """Return the arrays with at least `needed` places for each atom."""
+def room(atoms, needed):
+    """Return the atoms with at least `needed` places for each."""
+    term, weight, count = atoms
     if needed <= term.shape[1]:
-        return term, weight
+        return atoms
     places = max(needed, term.shape[1] + term.shape[1] // 2)
     wider_term = np.zeros((term.shape[0], places), term.dtype)
     wider_weight = np.zeros((term.shape[0], places))
     wider_term[:, : term.shape[1]] = term
     wider_weight[:, : term.shape[1]] = weight
-    return wider_term, wider_weight
+    return Atoms(wider_term, wider_weight, count)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from odl.kernels.compiled import allocating, called, kernel
+from odl.kernels.compiled import allocating, called
 
 
 @called("d[,] -> d[,]")
@@ -61,35 +61,3 @@ def steepness(gram, rounds):
         v /= v.max() if v.max() > 0.0 else 1.0
         v = np.maximum(v, 1e-12)
     return best
-
-
-@called("l[] u[] d[] d[] d[] l d d[]")
-@kernel
-def largest_eigenvalue(start, index, value, vector, image, limit, tolerance, found):
-    """Find the largest eigenvalue of M^T M, M a non-negative CSR matrix, by power iteration from `vector`, all ones.
-
-    `image` is work space as long as `vector`; what is found goes into found[0].
-    """
-    found[0] = 0.0
-    for _ in range(limit):
-        image[:] = 0.0
-        for i in range(len(start) - 1):
-            product = 0.0
-            for entry in range(start[i], start[i + 1]):
-                product += value[entry] * vector[index[entry]]
-            for entry in range(start[i], start[i + 1]):
-                image[index[entry]] += value[entry] * product
-        square, joint, own = 0.0, 0.0, 0.0
-        for i in range(len(vector)):
-            square += image[i] * image[i]
-            joint += image[i] * vector[i]
-            own += vector[i] * vector[i]
-        length = math.sqrt(square)
-        if length == 0.0:
-            found[0] = 0.0
-            return
-        before, found[0] = found[0], joint / own
-        for i in range(len(vector)):
-            vector[i] = image[i] / length
-        if abs(found[0] - before) <= tolerance * found[0]:
-            return

@@ -29,9 +29,6 @@ L2, D2 = Annotated[np.ndarray, "l[,]"], Annotated[np.ndarray, "d[,]"]
 # Arguments of several kernels.
 ROWS = "l[] u[] d[]"  # starts, indices, values of a sparse matrix, as `odl.prox.projections.parts` returns them
 PIECES = "((ROWS) (ROWS) (ROWS) (ROWS))"  # a block of documents and three inverted lists (`odl.kernels.atom_clusters`)
-ATOMS = "(i[,] d[,] l[])"  # padded: terms, weights, how many (`odl.kernels.agent_losses`)
-MODEL = "(d d d ?)"  # gamma, delta, eta, signed
-MIXING = "(l[] l[] d[])"  # over a network: starts, agents, weights
 TREE_CODES = "Layout d d ? ? (? d l l)"  # lam, lipschitz, infinity, positive, rule (`odl.kernels.tree_codes`)
 
 
@@ -42,6 +39,38 @@ class Layout(NamedTuple):
     end: L1  # end of a node's group
     parent: L1  # -1 for a root
     weight: D1  # w_g
+
+
+class Atoms(NamedTuple):
+    """Atoms in padded rows, with room to grow (`odl.kernels.agent_losses`)."""
+
+    term: Annotated[np.ndarray, "i[,]"]
+    weight: D2
+    count: L1  # entries of each
+
+
+class Model(NamedTuple):
+    """Objective over agents (`odl.distributed.models`)."""
+
+    gamma: float
+    delta: float
+    eta: float  # 0: the squared residual
+    signed: bool  # codes and atoms may be negative
+
+
+class Diffusion(NamedTuple):
+    """Iteration over a network (`odl.kernels.adapt_then_combine`)."""
+
+    owner: L1  # agent of each atom
+    starts: L1  # neighbours of agent k, itself among them, are neighbours[starts[k]:starts[k + 1]]
+    neighbours: L1
+    weights: D1  # of these
+    shares: D1  # 1/|N_I| for an agent that sees the documents, else 0
+    mu: float
+    iterations: int
+    tolerance: float
+    check: int  # iterations from one look at the stopping rule to the next
+    spread: Annotated[np.ndarray, "d[,,]"]  # from `odl.kernels.fixed_point.spread`; empty: iterate from the start
 
 
 class Merging(NamedTuple):

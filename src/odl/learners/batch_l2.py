@@ -15,7 +15,7 @@ from odl.errors import ParameterError
 from odl.kernels import native
 from odl.learners.base import Learner, Scores, State
 from odl.learners.sparse_atoms import draw_atoms, new_atoms, widen
-from odl.prox.projections import MatrixLike, parts, real_matrix
+from odl.prox.projections import MatrixLike, parts, real_matrix, whole
 
 kernels = native.Kernels("block_descent")
 
@@ -221,12 +221,10 @@ def update_dictionary(P: MatrixLike, X: MatrixLike, A: MatrixLike, *, sweeps: in
         raise ParameterError(defect, "documents x terms, documents x atoms, terms x atoms", "build them on one stream")
     if X.data.min(initial=0.0) < 0.0:
         raise ParameterError("X holds negative codes", "codes of at least 0", "check X")
-    if sweeps < 1:
-        raise ParameterError(f"{sweeps} sweeps", "at least 1", "raise sweeps")
     by_atom = sparse.csr_array(X.T)
     B = sparse.csr_array(by_atom @ P).sorted_indices()
     C = np.ascontiguousarray((by_atom @ X).toarray())
-    lengths, terms, values = kernels.descend_in_ball(parts(B), C, parts(A), A.shape[0], int(sweeps))
+    lengths, terms, values = kernels.descend_in_ball(parts(B), C, parts(A), A.shape[0], whole(sweeps, "sweeps", 1))
     return sparse.csc_array((values, terms, np.concatenate(([0], np.cumsum(lengths)))), shape=A.shape)
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from odl.coding.admm import largest_eigenvalue
 from odl.learners.base import Kept, State
 from odl.learners.batches import BLOCK, Block, RowParts, blocks
 from odl.learners.l1_objective import L1Learner
@@ -198,19 +199,3 @@ def oiadmm_step(
     """
     after = OnlineADMM(beta=beta, tau=tau, dual_terms=0).learn(State(A, {"dual": dual}), P, X)
     return after.dictionary, after.arrays["dual"]
-
-
-def largest_eigenvalue(gram: sparse.csr_array) -> float:
-    """Return Psi_max of a sparse positive semi-definite matrix (0 for an empty or zero one).
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from odl.learners.online_admm import largest_eigenvalue
-    >>> round(largest_eigenvalue(csr_array([[2.0, 1.0], [1.0, 2.0]])), 6)
-    3.0
-    """
-    used = np.flatnonzero(gram.diagonal())
-    if not len(used):
-        return 0.0
-    return float(np.linalg.eigvalsh(gram[used][:, used].toarray())[-1])

@@ -32,10 +32,10 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners
+from odl.coding.admm import largest_eigenvalue
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import ParameterError
 from odl.learners.l1_objective import ROUNDING
-from odl.learners.online_admm import largest_eigenvalue
 from odl.learners.sparse_atoms import widen
 
 

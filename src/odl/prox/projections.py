@@ -12,6 +12,7 @@ from odl.kernels import native
 kernels = native.Kernels("simplex_projection")
 MatrixLike: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 EPSILON = float(np.finfo(np.float64).eps)
+SMALLEST = 1e-300  # of what has to be above 0
 
 
 def real_matrix(matrix, name, form=sparse.csr_array):
@@ -95,6 +96,39 @@ def _is_compressed(start, indices, data, n_major, n_minor):
     ordered = start[0] == 0 and bool((start[1:] >= start[:-1]).all())
     stored = min(len(indices), len(data))
     return ordered and bool(start[-1] <= stored) and _are_within(indices[: int(start[-1])], n_minor)
+
+
+def number(value, name, least=0.0, most=np.inf):
+    """Return a real number of a range as float, or refuse it."""
+    if isinstance(value, (bool, np.bool_, str, bytes)) or not np.isscalar(value) or not np.isreal(value):
+        raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"set {name}")
+    if not least <= value <= most or not np.isfinite(value):
+        span = f"from {least:g} to {most:g}" if np.isfinite(most) else f"of at least {least:g}"
+        raise ParameterError(f"{name} is {value}", f"a finite number {span}", f"set {name}")
+    return float(value)
+
+
+def whole(value, name, least):
+    """Return a whole number of at least `least` as int, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ParameterError(f"{name} is {value!r:.60}", f"a whole number of at least {least}", f"set {name}")
+    return int(value)
+
+
+def dense(values, name, *dimensions):
+    """Return an array of float64 in C order, of one of so many dimensions; refuse what is not real and finite."""
+    todo = f"pass {name} as a matrix of real numbers"
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise ParameterError(f"{name} is ragged", f"a table of {dimensions[-1]} dimensions", todo) from error
+    if values.dtype.kind not in "biuf" or values.ndim not in dimensions:
+        defect = f"{name} is of type {values.dtype} with {values.ndim} dimensions"
+        raise ParameterError(defect, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
+    values = np.require(values, np.float64, "C")
+    if not np.isfinite(values).all():
+        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", "clean or rescale the input")
+    return values
 
 
 def parts(matrix):

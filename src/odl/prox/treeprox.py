@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
 from odl.kernels import marshalling, native
-from odl.prox.projections import EPSILON
+from odl.prox.projections import EPSILON, dense, number
 from odl.trees import ROOT, Tree
 
 elastic = native.Kernels("block_descent")
@@ -38,7 +38,7 @@ def layout(tree, weights=None):
     """
     if not isinstance(tree, Tree):
         raise ParameterError(f"tree is {tree!r:.60}", "an odl.trees.Tree", "build it with odl.trees")
-    weights = np.ones(tree.n_nodes) if weights is None else _real(weights, "weights", 1)
+    weights = np.ones(tree.n_nodes) if weights is None else dense(weights, "weights", 1)
     if weights.shape != (tree.n_nodes,) or (weights < 0.0).any():
         raise ParameterError(
             f"{weights.size} weights{', some negative' if (weights < 0.0).any() else ''}",
@@ -57,32 +57,6 @@ def layout(tree, weights=None):
     return order, marshalling.Layout(start, end, parent, weights[list(tree.preorder)])
 
 
-def _real(values, name, *dimensions):
-    """Return a float64 array in C order, refusing what is not real and finite."""
-    todo = f"correct {name}"
-    try:
-        values = np.asarray(values)
-    except ValueError as error:
-        raise ParameterError(f"{name} is ragged", f"a table of {dimensions[-1]} dimensions", todo) from error
-    if values.dtype.kind not in "biuf" or values.ndim not in dimensions:
-        defect = f"{name} is of type {values.dtype} with {values.ndim} dimensions"
-        raise ParameterError(defect, f"real numbers with {' or '.join(map(str, dimensions))}", todo)
-    values = np.require(values, np.float64, "C")
-    if not np.isfinite(values).all():
-        raise ParameterError(f"{name} holds NaN or infinite values", "finite values", todo)
-    return values
-
-
-def number(value, name, least=0.0, most=np.inf):
-    """Return a real number of a range as float, or refuse it."""
-    if isinstance(value, (bool, np.bool_, str, bytes)) or not np.isscalar(value) or not np.isreal(value):
-        raise ParameterError(f"{name} is {value!r:.60}", "a real number", f"set {name}")
-    if not least <= value <= most or not np.isfinite(value):
-        span = f"from {least:g} to {most:g}" if np.isfinite(most) else f"of at least {least:g}"
-        raise ParameterError(f"{name} is {value}", f"a finite number {span}", f"set {name}")
-    return float(value)
-
-
 def is_infinity(norm):
     """Say whether a penalty's norm is l-infinity, refusing what is no norm."""
     if norm not in NORMS:
@@ -92,7 +66,7 @@ def is_infinity(norm):
 
 def _rows(U, tree):
     """Return (U as two-dimensional array, whether it was one vector)."""
-    U = _real(U, "U", 1, 2)
+    U = dense(U, "U", 1, 2)
     one = U.ndim == 1
     U = U[None] if one else U
     if U.shape[1] != tree.n_atoms:
@@ -109,7 +83,6 @@ def prox_tree(
     norm: Literal["l2", "linf"] = "l2",
     nonnegative: bool = False,
     weights: ArrayLike | None = None,
-    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the prox of a hierarchical penalty, exactly, for every row of U.
 
@@ -122,7 +95,7 @@ def prox_tree(
     Parameters
     ----------
     U : array-like, shape (n_rows, n_atoms) or (n_atoms,)
-        Not modified, unless it is `out`.
+        Not modified.
     tree : odl.trees.Tree
     lam : float
         Weight of the penalty, at least 0.
@@ -132,13 +105,10 @@ def prox_tree(
         Over v >= 0, which is the prox of max(u, 0).
     weights : array-like, shape (n_nodes,), optional
         w_g, at least 0; 1 by default.
-    out : ndarray of float64, shaped as U, in C order, optional
-        Receives the result: in a loop, new memory for every call may take longer than the prox.
 
     Returns
     -------
     ndarray of float64, shaped as U
-        `out`, where it is given.
 
     Raises
     ------
@@ -159,25 +129,9 @@ def prox_tree(
     order, plan = layout(tree, weights)
     lam, infinity = number(lam, "lam"), is_infinity(norm)
     V, one = _rows(U, tree)
-    if out is None:
-        out = V[0].copy() if one else V.copy()
-    else:
-        _check_out(out, V[0] if one else V)
-        np.copyto(out, V[0] if one else V)
-    tree_prox.prox_rows(out[None] if one else out, order, plan, lam, infinity, bool(nonnegative))
-    return out
-
-
-def _check_out(out, values):
-    """Refuse what a result cannot be written into."""
-    fits = isinstance(out, np.ndarray) and (out.shape, out.dtype) == (values.shape, values.dtype)
-    if not fits or not out.flags.c_contiguous or not out.flags.writeable:
-        defect = f"out is of type {type(out).__name__}"
-        if isinstance(out, np.ndarray):
-            order = "" if out.flags.c_contiguous else ", not in C order"
-            defect = f"out is {out.dtype} of shape {out.shape}{order}{'' if out.flags.writeable else ', read-only'}"
-        wanted = f"a writeable array of float64 in C order with the shape {values.shape}"
-        raise ParameterError(defect, wanted, "make it with numpy.empty")
+    V = V.copy()
+    tree_prox.prox_rows(V, order, plan, lam, infinity, bool(nonnegative))
+    return V[0] if one else V
 
 
 def value_tree(
@@ -249,7 +203,7 @@ def project_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False) -> np.n
     >>> project_atoms([[3.0], [4.0]], mu=1.0, nonnegative=True).ravel()  # on the simplex
     array([0., 1.])
     """
-    D = _real(D, "D", 2)
+    D = dense(D, "D", 2)
     if D.size and np.abs(D).max() > LARGEST_ENTRY:
         raise ParameterError(f"D holds a weight above {LARGEST_ENTRY:g}", "smaller weights", "rescale D")
     atoms = np.ascontiguousarray(D.T).copy()
@@ -273,6 +227,6 @@ def value_atoms(D: ArrayLike, mu: float, *, nonnegative: bool = False, tolerance
     >>> value_atoms([[0.6], [0.8]], mu=0.0), value_atoms([[0.6], [0.8]], mu=0.5)
     (0.0, inf)
     """
-    D, mu = _real(D, "D", 2), number(mu, "mu", 0.0, 1.0)
+    D, mu = dense(D, "D", 2), number(mu, "mu", 0.0, 1.0)
     inside = (mu * np.abs(D).sum(axis=0) + (1.0 - mu) * (D**2).sum(axis=0) <= 1.0 + tolerance).all()
     return 0.0 if inside and not (nonnegative and D.min(initial=0.0) < -tolerance) else np.inf

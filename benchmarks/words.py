@@ -1,10 +1,13 @@
 """Words of every script beside those of the pattern: average AUC on English streams, characters a second by script.
 
     ODL_MIRROR=... python benchmarks/words.py [--streams newsgroups subjects] [--seeds 0 1] [--output words.tsv]
+    ODL_MIRROR=... python benchmarks/words.py --shares [--streams ...] [--seeds ...] [--output shares.tsv]
     ODL_MIRROR=... python benchmarks/words.py --speed
 
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
-`levels` with 500 atoms, by both tokenisers in the same orders. Speed is of counting, the best of five, both in turn.
+`levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
+words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
+turn.
 """
 
 import argparse
@@ -24,13 +27,14 @@ from odl.text.tokens import tally
 HERE = Path(__file__).resolve().parent.parent
 STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
 TOKENISERS = ("pattern", "words")
+SHARES = (("english", 1.0), (None, 1.0), (None, 0.5))  # list of stop words, largest share of a word that is weighed
 
 
-def documents_of(name, tokeniser):
+def documents_of(name, tokeniser, stop_words="english"):
     """Return the setting of a stream, the rule of its evaluation, and its documents by a tokeniser."""
     study = yaml.safe_load((HERE / "config/quality.yaml").read_text(encoding="utf-8"))
     setting = study["corpora"]["titles" if name == "abstracts" else name]
-    options = {**setting["options"], "tokens": {"tokeniser": tokeniser, "stop_words": "english"}}
+    options = {**setting["options"], "tokens": {"tokeniser": tokeniser, "stop_words": stop_words}}
     if name == "abstracts":
         del options["fields"]
     registry = download.load_registry(HERE / "data/corpora.csv")
@@ -39,12 +43,13 @@ def documents_of(name, tokeniser):
     return setting, study["evaluate"], corpora.read(setting["reader"], files, options)
 
 
-def auc(stream):
+def auc(stream, **weighting):
     """Return the average AUC of `levels`."""
+    weighting = {"tf": "log", **weighting}
     learner = learners.make("levels")
-    state, scores = learner.start(stream.P(0), 500, novelty.generator(stream.seed, "start")), {}
+    state, scores = learner.start(stream.P(0, weighting), 500, novelty.generator(stream.seed, "start")), {}
     for t in range(1, max(stream.listed) + 1):
-        P = stream.P(t)
+        P = stream.P(t, weighting)
         if t in stream.listed:
             scores[t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
         state = learner.learn(state, P, None)
@@ -62,6 +67,21 @@ def compare(names, seeds, output):
                 found = auc(qualitystream.Stream(name, documents, setting, rule, order))
                 rows.append({"stream": name, "seed": seed, "tokeniser": tokeniser, "auc": found})
                 print(f"{name}\t{seed}\t{tokeniser}\t{found:.4f}", flush=True)
+    tables.write_table(output, rows)
+
+
+def compare_shares(names, seeds, output):
+    """Write the AUC of all words with and without stop words of the stream, and that of a list, by stream and seed."""
+    rows = []
+    for name in names:
+        for stop_words, max_share in SHARES:
+            setting, rule, documents = documents_of(name, "words", stop_words)
+            for seed in seeds:
+                order = config.order_seed({"corpora": {name: setting}}, name, seed)
+                stream = qualitystream.Stream(name, documents, setting, rule, order)
+                row = {"stream": name, "seed": seed, "stop_words": stop_words or "none", "max_share": max_share}
+                rows.append(row | {"auc": auc(stream, max_share=max_share)})
+                print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)
 
 
@@ -91,12 +111,13 @@ def main():
     words.add_argument("--streams", nargs="+", default=list(STREAMS), choices=STREAMS)
     words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     words.add_argument("--output", default="words.tsv")
+    words.add_argument("--shares", action="store_true")
     words.add_argument("--speed", action="store_true")
     told = words.parse_args()
     if told.speed:
         speed()
     else:
-        compare(told.streams, told.seeds, told.output)
+        (compare_shares if told.shares else compare)(told.streams, told.seeds, told.output)
 
 
 if __name__ == "__main__":

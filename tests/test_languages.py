@@ -138,6 +138,7 @@ def test_the_topic_that_enters_is_found(name, tmp_path, monkeypatch, capsys):
     entering = {row["id"] for row in rows if row["new"] and row["id"].startswith(f"{WEEKS - 1}-")}
     assert len(alerts) > 15 and {alert.id for alert in alerts} <= entering
     tokens = analyser({"tokeniser": "words", "stop_words": None, "hangul": "pairs" if name == "Korean" else "words"})
+    texts = [unicodedata.normalize("NFC", row["text"]) for row in rows]
     words = [set(map(str.casefold, tokens(row["text"]))) for row in rows]
     known = set().union(*(own for own, row in zip(words, rows, strict=True) if row["id"] not in entering))
     own = set().union(*words) - known
@@ -145,4 +146,7 @@ def test_the_topic_that_enters_is_found(name, tmp_path, monkeypatch, capsys):
         assert alert.reasons and alert.reasons[0].word.casefold() in own, alert.reasons
         text = unicodedata.normalize("NFC", alert.text)
         assert all(phrase in text for phrase, _ in breakdown.phrases(alert)), breakdown.line(alert)  # as it spells them
-        assert alert.topic_name and set(map(str.casefold, alert.topic_name)) <= own, alert.topic_name
+        for part in alert.topic_name:  # a run without spaces may hold a pair that others have as well
+            inside = {word.casefold() for word in tokens(part)}
+            assert len(inside - own) <= (len(inside) // 2 if name == "Thai" else 0), part
+        assert alert.topic_name and all(any(part in text for text in texts) for part in alert.topic_name)

@@ -262,7 +262,7 @@ class TestStream:
         one, two = csv.DictReader(io.StringIO(text))
         assert (one["id"], one["title"], one["source"]) == ("'=1+1", '\'=HYPERLINK("x")', "'-a.jsonl")
         assert one["members"] == "'=1+1\t'@b" and one["tail"] == "-0.5" and float(one["score"]) == first.score
-        assert two["title"] == "free;'=1+1" and two["topic_name"] == "'+a b" and two["id"] == second.id
+        assert two["title"] == "free;'=1+1" and two["topic_name"] == "'+a, b" and two["id"] == second.id
         plain = show.as_csv(watch, [period])
         assert "'" not in plain and len(plain.splitlines()) == 1 + len(period.alerts)
 
@@ -427,8 +427,18 @@ class TestClusters:
     def test_a_name_is_of_words_that_items_share(self):
         sums = sparse.csr_array(np.array([[9.0, 0.0, 2.0, 1.0, 0.5]]))
         words, held = ["own", "none", "some", "most", "few"], np.array([1, 2, 4, 1])
-        assert candidates.name_of(sums, held, 5, words, 3) == ("some", "most")
-        assert candidates.name_of(sums, held, 20, words, 3) == ()  # a quarter of them, five, share none
+        assert candidates.name_words(sums, held, 5, words) == {"some": 4.0, "most": 4.0}
+        assert candidates.name_words(sums, held, 20, words) == {}  # a quarter of them, five, share none
+        assert candidates.name_of({"some": 4.0, "most": 3.0}, [], 1) == ("some",)
+
+    def test_a_name_is_of_phrases_as_most_items_spell_them(self):
+        """Words that half of the texts have together are one part; a run of a script without spaces counts as one."""
+        texts = ["Duct Tape holds NASA", "the duct tape of NASA", "duct tape", "tape, nasa"]
+        words = {"tape": 5.0, "duct": 4.0, "holds": 3.5, "nasa": 3.0}
+        assert candidates.name_of(words, texts, 3) == ("duct tape", "holds")
+        assert candidates.name_of(words, texts, 4) == ("duct tape", "holds", "NASA")
+        pairs = {"気象": 1.0, "象衛": 1.0, "衛星": 2.0, "打上": 3.0}
+        assert candidates.name_of(pairs, ["気象衛星を打上", "気象衛星、打上", "衛星"], 5) == ("気象衛星", "打上")
 
     def test_a_group_that_the_stream_knows_is_no_new_topic(self, rng):
         """Three odd items with ordinary ones like them, and three without."""

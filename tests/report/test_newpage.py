@@ -43,7 +43,7 @@ def test_it_opens_on_the_latest_period(watch):
     new = [topic for topic, _ in newparts.groups(watch, last) if topic and topic.birth == last.t]
     assert new and page.index(newparts.headline(watch, last, newparts.groups(watch, last))) < 600
     for topic in new:
-        assert page.index(" ".join(topic.name)) < page.index("Periods before", page.index("documents this period"))
+        assert page.index(", ".join(topic.name)) < page.index("Periods before", page.index("documents this period"))
     for alert in last.alerts:
         assert alert.title in page
     assert (

@@ -1,9 +1,11 @@
 """Breakdown of a score into printed parts: words by name, further words, words of its own, words that pull down."""
 
 import math
+import unicodedata
 from typing import NamedTuple
 
 from odl.alerts import excerpts
+from odl.files.escaping import isolated
 
 HALF = 0.5  # share of a score up to which words are named
 WORDS, OWN = 12, 3  # words at most that are named, and of those that no other document has
@@ -31,8 +33,12 @@ class Part(NamedTuple):
 
     def text(self, space=" "):
         """Return label, share and note in a line; `space` stands before the sign of the share."""
+        return f"{isolated(self.label)} {self.share(space)}"
+
+    def share(self, space=" "):
+        """Return share and note."""
         note = f" ({self.note.replace(' %', f'{space}%')})" if self.note else ""
-        return f"{self.label} {self.percent}{space}%{note}"
+        return f"{self.percent}{space}%{note}"
 
 
 def named(alert, most=WORDS):
@@ -49,8 +55,19 @@ def named(alert, most=WORDS):
 def phrases(alert, most=WORDS):
     """Return the words that are named as (phrase, share), spelled and joined as in the text kept of the item."""
     shares = {reason.word: reason.share for reason in named(alert, most)}
-    joined = excerpts.phrases(alert.text, list(shares))
-    return [(phrase, sum(shares[word] for word in words)) for phrase, words in joined]
+    joined: dict[str, float] = {}
+    for phrase, words in excerpts.phrases([alert.text], list(shares)):
+        whole = _whole_run(phrase, alert)
+        joined[whole] = joined.get(whole, 0.0) + sum(shares[word] for word in words)
+    return list(joined.items())
+
+
+def _whole_run(phrase, alert):
+    """Return the part of the topic's name that a phrase without spaces is cut from in the text; else the phrase."""
+    if not excerpts.UNSPACED.search(phrase):
+        return phrase
+    text = unicodedata.normalize("NFC", alert.text)
+    return next((part for part in alert.topic_name if phrase in part and part in text), phrase)
 
 
 def parts(alert, most=WORDS):

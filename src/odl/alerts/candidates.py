@@ -3,15 +3,17 @@
 Nothing here looks back further than what `odl.alerts.memory` carries, so that a period costs as much as its batch.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse, special
 
+from odl.alerts import excerpts
 from odl.alerts import memory as memories
 from odl.alerts.memory import ENDED, GROWING, NEW, ONGOING, RETURNING, limited, remembered, unit, widened
-from odl.alerts.model import NONE, STATES
+from odl.alerts.model import BETWEEN, NONE, STATES
 from odl.learners.batches import BLOCK
 from odl.learners.sparse_atoms import largest_per_row
 
@@ -21,6 +23,7 @@ OWN, NEEDED = 10, 2  # words that make a topic, and those of them that an item n
 LIFT = 2.0  # times the share of all documents that have such a word: the least share of the topic's items
 CLOSE = 0.85  # of the reach of a topic: the least cosine of an item that has such words
 NAMED = 10  # items up to which a topic's name is made again
+TEXTS = 50  # items at most whose texts are read for it
 
 
 class Changes(NamedTuple):
@@ -64,6 +67,8 @@ class Items(NamedTuple):
         Documents before the period that have the term.
     n_documents : int
         Documents before the period.
+    texts : callable, optional
+        Of rows, their texts; of none where they are not kept.
     """
 
     Q: sparse.csr_array
@@ -72,6 +77,7 @@ class Items(NamedTuple):
     novel: np.ndarray
     frequencies: np.ndarray
     n_documents: int
+    texts: Callable = lambda rows: []
 
 
 def advance(memory, t, items, vocabulary, settings):
@@ -99,7 +105,7 @@ def advance(memory, t, items, vocabulary, settings):
     topic[free] = _nearest(items._replace(Q=items.Q[free]), memory, settings, fresh)
     memory = memories.learned(memory, items.Q, topic, {birth.number: birth.rows for birth in births})
     memory, sizes, changes = _counted(memory, t, topic, settings)
-    memory = _named(memory, vocabulary, settings)
+    memory = _named(memory, topic, items, vocabulary, settings)
     memory = remembered(memory, t, items.Q, pool[topic[pool] == NONE], items.ids, settings)
     born = [(birth.number, birth.centre) for birth in births]
     joined_earlier = [(birth.number, ident) for birth in births for ident in birth.earlier]
@@ -187,14 +193,14 @@ def _counted(memory, t, topic, settings):
     return replace(after, totals=np.append(totals[1:], total)), sizes, changes
 
 
-def _named(memory, vocabulary, settings):
-    """Name the topics that are new, and again those of few items."""
+def _named(memory, topic, items, vocabulary, settings):
+    """Name the topics that are new, and again those of few items, where several came."""
     names = list(memory.names)
-    for row, items in enumerate(memory.items.tolist()):
-        gone = memory.sums.indptr[row] == memory.sums.indptr[row + 1]  # all its words have left the vocabulary
-        if not (names[row] and gone) and (not names[row] or items <= NAMED):
-            occurrences = memory.occurrences[[row]].data
-            names[row] = " ".join(name_of(memory.sums[[row]], occurrences, items, vocabulary, settings.terms))
+    for row, (number, n_items) in enumerate(zip(memory.number.tolist(), memory.items.tolist(), strict=True)):
+        members = np.flatnonzero(topic == number)
+        if not names[row] or (n_items <= NAMED and len(members) >= 2):
+            words = name_words(memory.sums[[row]], memory.occurrences[[row]].data, n_items, vocabulary)
+            names[row] = BETWEEN.join(name_of(words, items.texts(members[:TEXTS]), settings.terms)) or names[row]
     return replace(memory, names=names)
 
 
@@ -331,8 +337,8 @@ def own_likeness(Q):
     return float(np.mean(inner / sizes)) if Q.shape[0] > 1 else 0.0
 
 
-def name_of(sums, occurrences, items, vocabulary, most):
-    """Return the words of a topic's name, the most telling first.
+def name_words(sums, occurrences, items, vocabulary):
+    """Return the words that a topic's name may have, with their weights, the most telling first.
 
     Parameters
     ----------
@@ -342,13 +348,37 @@ def name_of(sums, occurrences, items, vocabulary, most):
         For each stored term of `sums` the number of items that have it.
     items : int
     vocabulary : list of str
+
+    Returns
+    -------
+    dict of str to float
+        Products of weight and items. A word of one item only never stands in it.
+    """
+    weight = np.where(occurrences >= max(2.0, SHARED * items), sums.data * occurrences, 0.0)
+    order = np.lexsort((sums.indices, -weight))
+    return {vocabulary[sums.indices[at]]: float(weight[at]) for at in order if weight[at] > 0}
+
+
+def name_of(words, texts, most):
+    """Return the parts of a topic's name: phrases as the texts spell them, by the sum of the weights of their words.
+
+    Parameters
+    ----------
+    words : dict of str to float
+        `name_words`.
+    texts : list of str
+        Of items of the topic; where there are none, words stand as they are counted.
     most : int
+        Words from which on there is no further part; a run of a script without spaces is one.
 
     Returns
     -------
     tuple of str
-        By the product of weight and items. A word of one item only never stands in it.
     """
-    weight = np.where(occurrences >= max(2.0, SHARED * items), sums.data * occurrences, 0.0)
-    order = np.lexsort((sums.indices, -weight))[:most]
-    return tuple(vocabulary[sums.indices[at]] for at in order if weight[at] > 0)
+    parts = excerpts.phrases(texts, list(words), min(2, len(texts)))
+    weight = {phrase: sum(map(words.get, inside)) for phrase, inside in parts}
+    name: list[str] = []
+    for phrase in sorted(weight, key=lambda phrase: -weight[phrase]):
+        if sum(len(part.split()) for part in name) < most:
+            name.append(phrase)
+    return tuple(name)

@@ -1,29 +1,90 @@
-"""Excerpt of a text around the words that tell why it is flagged, and where these stand in it."""
+"""Excerpt of a text around the words that tell why it is flagged; where words stand in texts, and their phrases."""
 
 import re
 import unicodedata
+from collections import Counter
+from functools import lru_cache
 
+from odl.text import scripts
 from odl.text.words import Words
 
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
 MOST = 3  # words of a phrase
-SPLIT = Words()
-PHRASE = re.compile(r"[_\s]+")
+SPLIT, PAIRS = Words(), Words(hangul="pairs")
+BLANKS = re.compile(r"[_\s]+")
+HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
+POINTS = f"[{scripts.POINTS}]*"
 
 
-def marks(text, words):
-    """Return where words stand in a text, as spans that rise and do not overlap.
+def places(text, words):
+    """Return where words stand in a text of which NFC is taken, as (first, last, word) in rising order.
 
     Parameters
     ----------
     text : str
-    words : sequence of str
-        As they are counted: a ``_`` stands for a blank of a phrase. Case is no matter.
+        In NFC.
+    words : collection of str
+        As they are counted: folded, a ``_`` for a blank of a phrase.
 
     Returns
     -------
-    list of (int, int)
+    list of (int, int, str)
+        Words as `odl.text.words` cuts the text; those that it does not find so, whole between other letters.
+
+    Examples
+    --------
+    >>> from odl.alerts.excerpts import places
+    >>> places("NASA and iPhones, iPhone", ["nasa", "iphone"])
+    [(0, 4, 'nasa'), (18, 24, 'iphone')]
+    """
+    words, spans = set(words), []
+    for chunk in re.finditer(r"\S+", text):
+        counted, (start, end) = _words(chunk[0]), chunk.span()
+        if words.isdisjoint(counted) and HANGUL.search(chunk[0]):
+            counted = _words(chunk[0], PAIRS)
+        for word in counted if not words.isdisjoint(counted) else ():
+            match = re.compile(POINTS.join(map(re.escape, word)), re.IGNORECASE).search(text, start, end)
+            if match or len(counted) == 1:  # folded to other letters
+                first, last = _with_marks(text, *match.span(), end) if match else _trimmed(text, start, end)
+                start = first if UNSPACED.search(word) else last
+                spans += [(first, last, word)] if word in words else []
+    folded = BLANKS.sub(" ", text.casefold())
+    rest = [word for word in words - {word for *_, word in spans} if BLANKS.sub(" ", word).strip() in folded]
+    return sorted(spans + _whole_words(text, rest))
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(chunk, split=SPLIT):
+    return tuple(split.of(chunk.encode("utf-8", "surrogatepass")))
+
+
+def _with_marks(text, first, last, end):
+    """Return a span with the marks behind it: vowel signs, points."""
+    while last < end and unicodedata.category(text[last])[0] == "M":
+        last += 1
+    return first, last
+
+
+def _trimmed(text, first, last):
+    """Return a span without the signs at its ends that are no letters, marks or digits."""
+    kept = [place for place in range(first, last) if unicodedata.category(text[place])[0] in "LMN"]
+    return (kept[0], kept[-1] + 1) if kept else (first, last)
+
+
+def _whole_words(text, words):
+    """Return where words of another tokeniser stand: between signs that are no letters; a blank is one or several."""
+    forms = {r"[\W_]+".join(map(re.escape, parts)): word for word in words if (parts := BLANKS.sub(" ", word).split())}
+    if not forms:
+        return []
+    either = "|".join(f"({form})" for form in sorted(forms, key=lambda form: (-len(form), form)))
+    ordered = sorted(forms.items(), key=lambda form: (-len(form[0]), form[0]))
+    found = re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)
+    return [(*match.span(), ordered[match.lastindex - 1][1]) for match in found]
+
+
+def marks(text, words):
+    """Return where words stand in a text of NFC, as spans that rise and do not overlap.
 
     Examples
     --------
@@ -31,76 +92,84 @@ def marks(text, words):
     >>> marks("Crude oil, OIL and oilseed", ["oil"])
     [(6, 9), (11, 14)]
     """
-    forms = [r"[\W_]+".join(map(re.escape, filter(None, PHRASE.split(word)))) for word in words]
-    forms = sorted(filter(None, forms), key=len, reverse=True)
-    if not forms:
-        return []
-    whole = [match.span() for match in re.finditer(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", text, re.IGNORECASE)]
-    # Scripts without blanks have words inside runs of letters.
-    wide = [form for form in forms if not form.isascii()]
-    spans = whole + [match.span() for form in wide for match in re.finditer(form, text, re.IGNORECASE)]
-    found, end = [], 0
-    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if span[0] >= end:
-            found.append(span)
-            end = span[1]
-    return found
+    spans: list[tuple[int, int]] = []
+    for first, last, _ in places(text, words):
+        if spans and first < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(last, spans[-1][1])
+        else:
+            spans.append((first, last))
+    return spans
 
 
-def phrases(text, words):
-    """Return words as a text spells them; those that stand side by side there, or overlap as pairs do, as one.
+def phrases(texts, words, least=1):
+    """Return words as texts spell them, those that stand together in them as one.
+
+    A phrase is of up to three words side by side, or of pairs of letters that overlap, however many. So many texts have
+    it at least, and half of those that have the rarest of its words. Of several that share a word, the one with the
+    largest product of words and texts is one.
 
     Parameters
     ----------
-    text : str
+    texts : sequence of str
     words : sequence of str
-        As of `marks`.
+        As of `places`.
+    least : int
+        Texts that have a phrase.
 
     Returns
     -------
     list of (str, list of str)
-        A phrase, of up to three words between blanks, and its words; in their order.
+        A phrase in the spelling of most texts, and its words; in the order of the words.
 
     Examples
     --------
     >>> from odl.alerts.excerpts import phrases
-    >>> phrases("Duct Tape, says NASA: duct tape", ["tape", "nasa", "duct"])
+    >>> phrases(["Duct Tape, says NASA: duct tape"], ["tape", "nasa", "duct"])
     [('Duct Tape', ['tape', 'duct']), ('NASA', ['nasa'])]
-    >>> phrases("気象衛星を打上", ["衛星", "象衛", "打上"])
+    >>> phrases(["気象衛星を打上"], ["衛星", "象衛", "打上"])
     [('象衛星', ['衛星', '象衛']), ('打上', ['打上'])]
     """
-    text, runs = unicodedata.normalize("NFC", text), [(0, -1, [""])]
-    for first, last, word in _places(text, words):
-        begin, end, inside = runs[-1]
-        if first < end or (end > 0 and text[end:first] in (" ", "-")):
-            runs[-1] = begin, max(end, last), [*inside, word]
-        else:
-            runs.append((first, last, [word]))
-    spelling: dict[str, str] = {}
-    for begin, end, inside in sorted(runs, key=lambda run: -len(run[2])):
-        if len(inside) <= MOST or " " not in text[begin:end]:
-            spelling = (
-                {**dict.fromkeys(inside, text[begin:end]), **spelling}
-                if spelling.keys().isdisjoint(inside)
-                else spelling
-            )
-    for first, last, word in _places(text, words):
-        spelling.setdefault(word, text[first:last])
-    joined: dict[str, list[str]] = {}
+    spellings: dict[tuple, Counter] = {}
+    for text in texts:
+        for inside, spelled in _runs(" ".join(unicodedata.normalize("NFC", text).split()), words).items():
+            spellings.setdefault(inside, Counter()).update([spelled])
+    counts = {inside: spelled.total() for inside, spelled in spellings.items()}
+    phrase_of: dict[str, tuple] = {}
+    for inside in sorted(counts, key=lambda inside: (len(inside) == 1, -len(inside) * counts[inside], inside)):
+        rarest = min(counts[word,] for word in inside)
+        together = len(inside) == 1 or (counts[inside] >= least and 2 * counts[inside] >= rarest)
+        if together and phrase_of.keys().isdisjoint(inside):
+            phrase_of |= dict.fromkeys(inside, inside)
+    joined: dict[tuple, list[str]] = {}
     for word in words:
-        joined.setdefault(spelling.get(word, word), []).append(word)
-    return list(joined.items())
+        joined.setdefault(phrase_of.get(word, (word,)), []).append(word)
+    return [
+        (_most_usual(spellings[inside]) if inside in spellings else inside[0], own) for inside, own in joined.items()
+    ]
 
 
-def _places(text, words):
-    """Return (first, last, word) where words stand in a text of NFC: whole words however they are folded, or marks."""
-    whole = []
-    for match in re.finditer(r"\w(?:\S*\w)?", text):
-        folded = SPLIT.of(match[0].encode("utf-8", "surrogatepass"))
-        if len(folded) == 1 and folded[0] in words:
-            whole.append((*match.span(), folded[0]))
-    rest = dict.fromkeys(words, ()).keys() - {word for *_, word in whole}
-    return sorted(whole + [(*span, word) for word in rest for span in marks(text, [word])])
+def _most_usual(spellings):
+    return min(spellings, key=lambda spelled: (-spellings[spelled], spelled))
+
+
+def _runs(text, words):
+    """Return the words of a text, and all runs of them that may be a phrase, with the first spelling of each."""
+    runs: list[list] = [[]]
+    for place in places(text, words):
+        last = runs[-1][-1][1] if runs[-1] else -1
+        if not (place[0] < last or text[last : place[0]] in (" ", "-")):
+            runs.append([])
+        runs[-1].append(place)
+    found: dict[tuple, str] = {}
+    for run in runs:
+        for start in range(len(run)):
+            for end in range(start + 1, len(run) + 1):
+                spelled = text[run[start][0] : max(last for _, last, _ in run[start:end])]
+                inside = tuple(word for *_, word in run[start:end])
+                if len({*inside}) < len(inside) or (len(inside) > MOST and " " in spelled):
+                    break
+                found.setdefault(inside, spelled)
+    return found
 
 
 def excerpt(text, words, longest=LONGEST):
@@ -149,7 +218,7 @@ def marked(text, words, mark):
     mark : callable
         Of a piece of the text, and whether it is one of the words; returns a string.
     """
-    pieces, end = [], 0
+    text, pieces, end = unicodedata.normalize("NFC", text), [], 0
     for first, last in marks(text, words):
         pieces += [mark(text[end:first], False), mark(text[first:last], True)]
         end = last

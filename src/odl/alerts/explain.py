@@ -10,7 +10,7 @@ from scipy import sparse
 from odl.alerts import periods, read, reasons, show
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
-from odl.files.escaping import heading, visible
+from odl.files.escaping import heading, isolated, visible
 from odl.stream import features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh
@@ -182,7 +182,7 @@ def earlier(place, data, row):
 
 def document_text(alert, before, warm_up):
     """Return an explanation as a person reads it."""
-    lines = [alert.title or alert.id, f"  id: {alert.id}  ({show.place(alert) or 'no date'})"]
+    lines = [isolated(alert.title or alert.id), f"  id: {alert.id}  ({show.place(alert) or 'no date'})"]
     calibrated = (
         "warm-up: not compared with anything" if warm_up else f"as high or higher: {100 * alert.tail:.2g} % of recent"
     )
@@ -190,7 +190,7 @@ def document_text(alert, before, warm_up):
     if len(alert.members) > 1:
         lines.append(f"  one of {len(alert.members)} near-duplicates: {', '.join(alert.members[:10])}")
     if alert.topic:
-        lines.append(f"  topic {alert.topic} [{alert.state}] {' '.join(alert.topic_name)}")
+        lines.append(f"  topic {alert.topic} [{alert.state}] {show.name_of(alert.topic_name)}")
     lines += show.passage(alert, 2)
     lines += ["", "  share of the score   word"]
     lines += _table(alert)
@@ -219,15 +219,15 @@ def _table(alert):
         rows.append((sum(reason.share for reason in low), f"({few}{more}: what speaks for what is known)"))
     if abs(alert.context) > ROUNDING:
         rows.append((alert.context, "(context: what no word of it has)"))
-    return [f"  {share:8.4f}  {100 * share / (alert.score or 1):5.1f} %   {text}" for share, text in rows]
+    return [f"  {share:8.4f}  {100 * share / (alert.score or 1):5.1f} %   {isolated(text)}" for share, text in rows]
 
 
 def topic_text(watch, number):
     """Return what is known of a topic as a person reads it."""
     topic = watch.topics[number]
-    lines = [f"Topic {number} [{topic.state}] {' '.join(topic.name)}"]
+    lines = [f"Topic {number} [{topic.state}] {show.name_of(topic.name)}"]
     lines.append(f"  first in period {topic.birth}; {topic.size} documents so far; e.g. {topic.representative}")
-    lines.append(f"      {topic.title[:100]}")
+    lines.append(f"      {isolated(topic.title[:100])}")
     lines += [f"  you said: {entry.verdict}{entry.when}" for entry in watch.feedback if entry.topic == number]
     if topic.atom >= 0:
         lines.append(f"  the dictionary holds it in atom {topic.atom}")
@@ -235,9 +235,11 @@ def topic_text(watch, number):
     lines.append("  documents by period: " + ", ".join(f"{t}: {size}" for t, size in sorted(topic.sizes.items())))
     alerts = [alert for period in watch.periods for alert in period.alerts if alert.topic == number]
     for alert in alerts[-MEMBERS:]:
-        lines.append(f"  period {alert.t}, rank {alert.rank}: {alert.title[:80] or alert.id}  (id: {alert.id})")
+        lines.append(
+            f"  period {alert.t}, rank {alert.rank}: {isolated(alert.title[:80] or alert.id)}  (id: {alert.id})"
+        )
     if watch.place is not None:
         every = members(watch.place, [topic], watch.settings["silence"])[number]
         lines.append(f"  all {len(every)} documents:")
-        lines += [f"    period {each.t}: {each.title[:80] or each.id}  (id: {each.id})" for each in every]
+        lines += [f"    period {each.t}: {isolated(each.title[:80] or each.id)}  (id: {each.id})" for each in every]
     return "\n".join(lines)

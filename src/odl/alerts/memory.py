@@ -34,7 +34,7 @@ class Memory:
     reach : ndarray of float64, shape (m,)
         Least cosine of an item of the topic.
     names : list of str
-        Words of each name, separated by spaces.
+        Parts of each name, separated by tabs.
     sums : csr_array of float32, shape (m, n_terms)
         Weighted sum of the items, its heaviest terms.
     occurrences : csr_array of float32, shape (m, n_terms)

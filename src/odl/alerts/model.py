@@ -14,6 +14,7 @@ VERSION = 1  # of an alert as JSON: fields are only ever added
 STATES = ("new", "ongoing", "growing", "returning", "ended")
 VERDICTS = ("known", "muted", "follow")
 NONE = 0  # number of no topic
+BETWEEN = "\t"  # the parts of a topic's name, where it is one text
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class Record:
     sizes, changes, born, joined : list of tuple
         As in `odl.alerts.candidates.Changes`; of `born` the id and the title of the document.
     names : list of (int, str)
-        Topics that have another name from now on; its words are separated by spaces.
+        Topics that have another name from now on; its parts are separated by tabs.
     atoms : list of (int, int)
         Topics, and the atoms that hold them now.
     """
@@ -242,7 +242,7 @@ def read(path, shares=False):
 
 
 class Known(NamedTuple):
-    """A topic after a period: birth, items so far, state, words of its name separated by spaces, its atom or -1."""
+    """A topic after a period: birth, items so far, state, parts of its name separated by tabs, its atom or -1."""
 
     birth: int
     items: int

@@ -11,7 +11,7 @@ import numpy as np
 
 from odl.alerts import breakdown, feedback, periods
 from odl.alerts.gates import GATES
-from odl.alerts.model import NONE, Alert, Near, Period, Reason, Rest, Topic, Watch, Withheld
+from odl.alerts.model import BETWEEN, NONE, Alert, Near, Period, Reason, Rest, Topic, Watch, Withheld
 from odl.config import project
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -204,7 +204,7 @@ class Earlier:
         time, born, _ = self.births[known.birth]
         ident, title = next((ident, title) for each, ident, title in born if each == number)
         topic = _new_topic(number, known.birth, time, ident, title)
-        topic.name, topic.history = _words(known.name), [(known.birth, "new")]
+        topic.name, topic.history = _parts(known.name), [(known.birth, "new")]
         topic.history += [(self.first - 1, known.state)] * (known.state != "new")
         topic.earlier = known.items
         return topic
@@ -285,7 +285,7 @@ class _Reader:
         for number, state in record.changes:
             self.topics[number].history.append((record.t, state))
         for number, name in record.names:
-            self.topics[number].name = _words(name)
+            self.topics[number].name = _parts(name)
 
     def _alerts(self, record, most, withheld):
         """Return the alerts of a period; count in `withheld` what would be one if nothing were held back."""
@@ -330,6 +330,11 @@ def _new_topic(number, birth, time, ident, title):
 
 def _words(text):
     return tuple(visible(text).split())
+
+
+def _parts(name):
+    """Return the parts of a topic's name: words or phrases."""
+    return tuple(map(visible, name.split(BETWEEN))) if name else ()
 
 
 def _by_atom(pairs):

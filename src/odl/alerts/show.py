@@ -16,7 +16,7 @@ from odl.alerts.model import NONE, VERSION
 from odl.alerts.read import FOLDED
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
-from odl.files.escaping import guarded
+from odl.files.escaping import guarded, isolated
 
 WIDTH = 110
 MOST = 40  # items of no topic that are shown as text where there are several periods
@@ -27,6 +27,11 @@ COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
     "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate",
 )  # fmt: skip
+
+
+def name_of(parts):
+    """Return the name of a topic from its parts."""
+    return ", ".join(map(isolated, parts))
 
 
 def date_of(time, exact=False):
@@ -75,7 +80,7 @@ def as_map(alert, period, earlier=None):
         "tail": alert.tail,
         "rank": alert.rank,
         "topic": alert.topic or None,
-        "topic_name": " ".join(alert.topic_name) or None,
+        "topic_name": ", ".join(alert.topic_name) or None,
         "state": alert.state,
         "folded": alert.folded,
         "reasons": [[reason.word, reason.share] for reason in alert.reasons],
@@ -101,7 +106,7 @@ def topic_map(watch, number):
     return {
         "version": VERSION,
         "topic": number,
-        "topic_name": " ".join(topic.name),
+        "topic_name": ", ".join(topic.name),
         "state": topic.state,
         "birth": topic.birth,
         "sizes": {str(t): size for t, size in sorted(topic.sizes.items())},
@@ -170,7 +175,7 @@ def topic_line(topic, periods):
     state = f"new, {state}" if first <= topic.birth and state != "new" else state
     now, past = topic.before(last + 1) - topic.before(first), topic.before(first)
     size = _counted(now, "document") + (f", {past} before" if past else "")
-    return f"Topic {topic.number} [{state}] {' '.join(topic.name)} ({size})"
+    return f"Topic {topic.number} [{state}] {name_of(topic.name)} ({size})"
 
 
 def _counted(count, noun):
@@ -213,7 +218,7 @@ def _beside(watch, periods):
     ]
     lines, withheld = [], Counter()
     if topics:
-        names = ", ".join(f"{topic.number} {' '.join(topic.name[:3])}" for topic in topics[:8])
+        names = ", ".join(f"{topic.number} {name_of(topic.name[:3])}" for topic in topics[:8])
         lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[UNSAID.get(entry.verdict, f"{entry.verdict} {entry.what}")] += entry.items
@@ -245,7 +250,7 @@ def _item(alert):
     mark = " [followed]" if alert.feedback == "follow" else ""
     where = place(alert)
     return [
-        _cut(f"{alert.rank:4d}  {alert.title or alert.id}", WIDTH - len(more + mark)) + more + mark,
+        f"{alert.rank:4d}  {isolated(_cut(alert.title or alert.id, WIDTH - 6 - len(more + mark)))}{more}{mark}",
         *passage(alert, 6),
         *_because(alert),
         f"      id: {alert.id}" + (f"  ({where})" if where else ""),
@@ -267,7 +272,7 @@ def passage(alert, indent):
     lines = textwrap.wrap(passage_of(alert), WIDTH - indent)
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     words = reason_words(alert)
-    return [" " * indent + (excerpts.marked(line, words, _bold) if bold else line) for line in lines]
+    return [" " * indent + isolated(excerpts.marked(line, words, _bold) if bold else line) for line in lines]
 
 
 def _bold(text, is_word):

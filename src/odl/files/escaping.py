@@ -7,6 +7,8 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 DRAWN = re.compile(r"([^\w\s])\1{4,}")  # a line drawn of signs, such as =====
 
+# Letters that are written from right to left.
+LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 # Where a spreadsheet would begin a formula: at the start of a cell, or of what another separator would make one.
 FORMULA = r"(?='*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]))"
@@ -16,6 +18,11 @@ CELL = r"(?:^|(?<=[;\t\r\n]))"
 def visible(text):
     """Spell control characters as ``\\u001b``, for whatever a person or a terminal reads (also inside JSON)."""
     return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def isolated(text):
+    """Return a text by itself, so that what is written from right to left turns nothing around it."""
+    return f"\u2068{text}\u2069" if LEFTWARD.search(text) else text
 
 
 def heading(text):

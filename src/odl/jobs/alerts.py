@@ -1,5 +1,6 @@
 """One job of alerts: calibrate the scores of a timestep, find its items and topics, say why, write the period."""
 
+import functools
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -87,7 +88,8 @@ def follow(
     odd = _odd(record, rows, found, settings) & ~repeats[rows]
     pool = _pool(record, rows[odd], found, settings.room(len(rows)), settings)
     ids = [data.ids[row] for row in rows]
-    items = candidates.Items(Q[rows], ids, np.searchsorted(rows, pool), odd, data.frequencies, data.n_before)
+    texts = _texts(batch, rows)
+    items = candidates.Items(Q[rows], ids, np.searchsorted(rows, pool), odd, data.frequencies, data.n_before, texts)
     memory, changed = candidates.advance(_under(carried, data, previous), data.t, items, data.vocabulary, settings)
     record.topic = changed.topic[np.searchsorted(rows, first)]
     record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
@@ -151,6 +153,12 @@ def _before(previous, run, settings, t):
         raise DataError(f"timestep {t} without the alerts before it", "alerts of every timestep", "pass --previous")
     none = np.zeros(0, dtype=np.int64)
     return periods.Carried(-1, named, asdict(settings), "", nothing(settings), np.zeros(0), none, [], none)
+
+
+def _texts(batch, rows):
+    """Return the function that gives the texts of items by their places; where none are kept there are none."""
+    stored = functools.cache(lambda: [origin["text"] for origin in reasons.origins(batch, rows, ("text",))])
+    return lambda places: list(filter(None, (stored()[place] for place in places)))
 
 
 def _under(carried, data, previous):

@@ -1,5 +1,6 @@
 """The parts of the page about what is new: the latest period, those before, topics over time, the table of alerts."""
 
+from odl.alerts import excerpts
 from odl.alerts.breakdown import LEAST
 from odl.alerts.model import NONE
 from odl.report.newcharts import course
@@ -18,7 +19,7 @@ from odl.report.newtext import (
     title_of,
     where,
 )
-from odl.report.page import Markup, details, element, escape
+from odl.report.page import Markup, apart, details, element, escape
 
 ORDER = {"new": 0, "returning": 1, "growing": 2, "ongoing": 3, "ended": 4}
 SAID = {"follow": "followed", "muted": "muted", "known": "known"}  # verdicts of feedback.csv, as marks
@@ -41,7 +42,7 @@ def groups(watch, period):
 
 def name_words(topic):
     """Return the name of a topic."""
-    return " ".join(topic.name) or f"topic {topic.number}"
+    return Markup(", ".join(apart(part) for part in topic.name)) or f"topic {topic.number}"
 
 
 def _said(topic):
@@ -147,7 +148,10 @@ def _members(members):
         sources.setdefault(each.source or "documents", []).append(each)
     parts = []
     for source, held in sorted(sources.items()):
-        lines = [element("li", each.title or each.id, element("span", f" {each.id}", class_="number")) for each in held]
+        lines = [
+            element("li", each.title or each.id, element("span", f" {each.id}", class_="number"), dir="auto")
+            for each in held
+        ]
         parts += [element("h3", f"{source} ({len(held)})"), element("ul", *lines)]
     return details(f"Who else: all {plural(len(members), 'document')} by source", *parts) if parts else Markup("")
 
@@ -173,7 +177,10 @@ def shared(alerts):
     words = sorted(few, key=lambda word: (-shares[word], word))[:SHARED]
     part = sum(shares[word] for word in words) / total
     part = percent(part) if part >= LEAST else f"less than {percent(LEAST)}"
-    return f"{', '.join(words)} ({part} of the score{'s' * (len(alerts) > 1)})" if words else ""
+    texts = list(filter(None, (alert.text for alert in alerts)))
+    joined = excerpts.phrases(texts, words, min(2, len(texts)))
+    told = Markup(", ".join(apart(phrase) for phrase, _ in joined))
+    return Markup(f"{told} ({part} of the score{'s' * (len(alerts) > 1)})") if words else ""
 
 
 def _alone(alerts, others, watch):
@@ -249,7 +256,7 @@ def _summary(watch, period):
     else:
         news = f"{plural(len(fresh), 'new topic')} ({names}), " if fresh else ""
         text = f"{news}{plural(len(period.alerts), 'alert')} of {plural(period.documents, 'document')}"
-    return element("span", element("b", name_of(period).capitalize()), f": {text}")
+    return element("span", element("b", name_of(period).capitalize()), Markup(f": {text}"))
 
 
 def _period(watch, period):

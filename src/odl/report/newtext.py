@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from odl.alerts import breakdown, excerpts, show
 from odl.files.documents import NO_TIME
-from odl.report.page import Markup, details, element, escape
+from odl.report.page import Markup, apart, details, element, escape
 
 SCHEMES = ("http", "https", "mailto")
 LEADING = 4  # words of a reason that stand in a line
@@ -72,7 +72,8 @@ def title_of(alert):
     text = alert.title or alert.id
     text = text if len(text) <= LONG else text[: LONG - 1].rstrip() + "…"
     url = address(alert.url)
-    return element("a", text, href=url, rel="noopener noreferrer") if url else element("span", text)
+    link = {"href": url, "rel": "noopener noreferrer"} if url else {}
+    return element("a" if url else "span", text, **link, dir="auto")
 
 
 def chance(tail, of):
@@ -93,23 +94,29 @@ def where(alert):
 
 def leading(alert, most=LEADING):
     """Return the words that lead the reasons of an item; all reasons summed up where none is worth a name."""
-    return ", ".join(phrase for phrase, _ in breakdown.phrases(alert, most)) or breakdown.line(alert)
+    shown = [apart(phrase) for phrase, _ in breakdown.phrases(alert, most)]
+    return Markup(", ".join(shown)) if shown else breakdown.line(alert)
 
 
 def reasons(alert, of):
     """Return (term, text) of everything about an item that is known beside its title."""
     lines, told = [], breakdown.parts(alert)
     for term, kinds in KINDS.items():
-        if texts := [part.text("\u00a0") for part in told if part.kind in kinds]:
-            lines.append((term, ", ".join(texts)))
+        if shown := [_told(part) for part in told if part.kind in kinds]:
+            lines.append((term, Markup(", ".join(shown))))
     for near in alert.nearest[:1]:
-        text = f"{', '.join(near.words)} (alike {percent(near.likeness)})"
-        lines.append(("Nearest known", text + (f", as in {near.id}" if near.id else "")))
+        sample = f", as in {near.id}" if near.id else ""
+        words = apart(", ".join(near.words))
+        lines.append(("Nearest known", Markup(words + escape(f" (alike {percent(near.likeness)}){sample}"))))
     lines.append(("Score", f"{alert.score:.3f}, rank {alert.rank}; {chance(alert.tail, of)}"))
     if len(alert.members) > 1:
         few = ", ".join(alert.members[1:6]) + (" …" if len(alert.members) > 6 else "")
         lines.append((f"Nearly the same ({len(alert.members) - 1})", few))
     return [*lines, ("Id", alert.id)]
+
+
+def _told(part):
+    return apart(part.label) + " " + escape(part.share("\u00a0"))
 
 
 def item(alert, of):
@@ -122,7 +129,7 @@ def item(alert, of):
     rows = [element("div", element("dt", term), element("dd", text)) for term, text in reasons(alert, of)]
     return element(
         "li",
-        element("div", title_of(alert), *notes, class_="title"),
+        element("div", title_of(alert), *notes, class_="title", dir="auto"),
         passage(alert),
         details(element("span", *place, *why), element("dl", *rows)),
     )
@@ -131,7 +138,11 @@ def item(alert, of):
 def passage(alert):
     """Return the excerpt of an item with its reason words marked; empty where there is none."""
     text = show.passage_of(alert)
-    return element("p", Markup(excerpts.marked(text, show.reason_words(alert), _mark)), class_="text") if text else ""
+    return (
+        element("p", Markup(excerpts.marked(text, show.reason_words(alert), _mark)), class_="text", dir="auto")
+        if text
+        else ""
+    )
 
 
 def _mark(text, is_word):

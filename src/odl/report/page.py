@@ -7,7 +7,7 @@ import os
 
 import jinja2
 
-from odl.files.escaping import visible
+from odl.files.escaping import LEFTWARD, visible
 
 LARGEST = 500_000  # bytes of an SVG in a page; of a larger one the PNG stands there
 
@@ -34,6 +34,11 @@ def element(name, *content, **attributes):
     """One element; ``class_`` for class, ``aria_label`` for aria-label, content escaped."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
     return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")
+
+
+def apart(text):
+    """A text of documents within a sentence: by itself, where it is written from right to left."""
+    return element("bdi", text) if LEFTWARD.search(text) else escape(text)
 
 
 def details(summary, *content, opened=False):

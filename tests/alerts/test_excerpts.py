@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from odl import cli
 from odl.alerts import excerpts, read, show
 from odl.files import documents
+from odl.report import page
 
 WORDS = st.lists(st.sampled_from(["oil", "new_york", "Öl", "石油", "c++", "_", ""]), max_size=5)
 
@@ -109,3 +110,21 @@ def test_phrases_are_those_of_the_text():
 @given(st.text(max_size=300), WORDS)
 def test_each_word_is_in_one_phrase(text, words):
     assert sorted(word for _, own in excerpts.phrases([text], words) for word in own) == sorted(words)
+
+
+def test_points_and_signs_belong_to_their_letters():
+    pointed = "السَّلَامُ عَلَيْكُمْ"
+    assert excerpts.phrases([pointed], ["السلام", "عليكم"]) == [(pointed, ["السلام", "عليكم"])]
+    assert excerpts.phrases(["हिन्दी में"], ["हिन्दी"]) == [("हिन्दी", ["हिन्दी"])]
+    assert excerpts.marked(pointed, ["عليكم"], "{0}:{1} ".format) == "السَّلَامُ :False عَلَيْكُمْ:True :False "
+    assert excerpts.phrases(["감기약 값이"], ["감기", "기약"]) == [("감기약", ["감기", "기약"])]
+    spelled = ["Straße", "İzmir", "#Flood", "Example.com"]
+    text = f"({spelled[0]}) «{spelled[1]}» {spelled[2]}! http://www.{spelled[3]}/a"
+    words = ["strasse", "izmir", "#flood", "example.com"]
+    assert excerpts.phrases([text], words) == [(one, [word]) for one, word in zip(spelled, words, strict=True)]
+
+
+def test_what_is_written_from_right_to_left_stands_by_itself():
+    """A name among English words is isolated in the terminal and on the page; nothing else is."""
+    assert show.name_of(("duct tape", "القمر")) == "duct tape, \u2068القمر\u2069"
+    assert page.apart("القمر") == "<bdi>القمر</bdi>" and page.apart("duct <tape>") == "duct &lt;tape&gt;"

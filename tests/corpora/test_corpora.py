@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from odl import corpora
-from odl.corpora import arxiv_cs, news20, nips, reuters21578, scipydocs
+from odl.corpora import arxiv_cs, news20, nips, reuters21578, scipydocs, sib200
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 
@@ -472,6 +472,46 @@ def test_nips(tmp_path):
 def test_nips_refuses_other_files(tmp_path, changed, said):
     with pytest.raises(DataError, match=said):
         corpora.read("nips", [pack(tmp_path / "n.tar.gz", nips_members(**changed))])
+
+
+# SIB-200
+
+
+SENTENCES = 'index_id\tcategory\ttext\n11\tsports\tHän pelasi "hyvin"\n2\thealth\tRokote tuli\n'
+
+
+def test_sentences_of_a_language(tmp_path, monkeypatch):
+    for number, part in enumerate((SENTENCES, "index_id\tcategory\ttext\n7\thealth\tRokotteen hinta\n")):
+        (tmp_path / f"{number}.tsv").write_text(part, encoding="utf-8")
+    parts, packed = [tmp_path / "0.tsv", tmp_path / "1.tsv"], tmp_path / "fin_Latn.tsv.gz"
+    with pytest.raises(DataError, match="number of sentences; expected 1004"):
+        sib200.sentences(parts, packed)
+    monkeypatch.setattr(sib200, "N_SENTENCES", 3)
+    sib200.sentences(parts, packed)
+    files = [tmp_path / file for file in sib200.FILES]
+    for file in files:
+        file.write_bytes(packed.read_bytes())
+    tokens = {"tokeniser": "words", "stop_words": None}
+    documents = corpora.read("sib200", files, {"language": "fin_Latn", "tokens": tokens})
+    assert documents.ids == ["2", "7", "11"]
+    assert documents.topics == [("health",), ("health",), ("sports",)]
+    assert documents.vocabulary == ["hinta", "hyvin", "hän", "pelasi", "rokote", "rokotteen", "tuli"]
+    assert (documents.times == NO_TIME).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id\tcategory\ttext\n", "has the columns id, category, text"),
+        ("index_id\tcategory\ttext\n1\thealth\n", "line 2 has 2 fields; expected 3"),
+        (SENTENCES, "has 2 as its number of documents; expected 1004"),
+    ],
+)
+def test_sentences_refuse_other_files(tmp_path, text, said):
+    path = tmp_path / "eng_Latn.tsv.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    with pytest.raises(DataError, match=said):
+        corpora.read("sib200", [path] * len(sib200.FILES))
 
 
 # Files made of originals

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from odl import corpora as readers
-from odl.corpora import news20, tdt2
+from odl.corpora import news20, sib200, tdt2
 from odl.errors import DataError
 from odl.files import documents as store
 from odl.files.documents import NO_TIME
@@ -159,6 +159,18 @@ def test_nips(corpora):
     assert years.tolist() == [90, 95, 101, 143, 144, 127, 144, 140, 152, 152, 151, 151, 150]
     assert sum(not topics for topics in documents.topics) == 99 and len(sizes(documents)) == 47
     assert not any(documents.topics[:90])
+
+
+def test_sentences_of_a_language(corpora, tmp_path):
+    files = [corpora / "sib200" / file for file in sib200.FILES]
+    documents = readers.read("sib200", files, {"language": "jpn_Jpan", "tokens": {"tokeniser": "words"}})
+    assert len(documents) == 1004 and len(sizes(documents)) == 7
+    lines = gzip.decompress(files[0].read_bytes()).splitlines(keepends=True)
+    parts = [tmp_path / f"{number}.tsv" for number in range(3)]
+    for number, part in enumerate(parts):
+        part.write_bytes(b"".join([lines[0], *lines[1 + number :: 3]]))
+    sib200.sentences(parts, tmp_path / files[0].name)
+    assert (tmp_path / files[0].name).read_bytes() == files[0].read_bytes()
 
 
 @pytest.mark.parametrize("name", ["tdt2", "nips"])

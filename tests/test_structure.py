@@ -49,7 +49,8 @@ ROOMS = {
     "papers": BOTH | {"evaluation", "alerts", "report", "cli"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
-    "cli": BOTH | {"__init__", "engine", "evaluation", "alerts", "report", "jobs", "rooms"},
+    "live": BOTH | {"evaluation", "alerts", "detector", "engine"},
+    "cli": BOTH | {"__init__", "engine", "live", "evaluation", "alerts", "report", "jobs", "rooms"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms

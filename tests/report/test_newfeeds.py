@@ -11,7 +11,7 @@ import newpages
 import pytest
 import watched
 
-from odl.alerts import read
+from odl.alerts import read, show
 from odl.files.documents import NO_TIME
 from odl.report import newfeeds
 
@@ -53,7 +53,7 @@ def check_json(text):
 def test_an_entry_a_topic_and_one_a_lone_alert(watch):
     told = [alert for period in watch.periods for alert in period.alerts if not alert.folded]
     topics = {f"urn:odl:posts:topic:{alert.topic}" for alert in told if alert.topic}
-    alone = {newfeeds.name(watch, "document", alert.id) for alert in told if not alert.topic}
+    alone = {show.urn(watch, "document", alert.id) for alert in told if not alert.topic}
     feed, parsed = check_json(newfeeds.as_json(watch)), check_atom(newfeeds.atom(watch))
     assert {item["id"] for item in feed["items"]} == topics | alone and len(topics) > 5
     assert [entry.id for entry in parsed.entries] == [item["id"] for item in feed["items"]]

@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 from odl.alerts import breakdown, excerpts
 from odl.alerts.feedback import Verdicts
@@ -40,6 +41,11 @@ def date_of(time, exact=False):
         return ""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(time))
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if exact else moment.strftime("%Y-%m-%d")
+
+
+def urn(watch, kind="", what=""):
+    """Return the name of a stream, or of a topic or a document of it, that never changes."""
+    return ":".join(["urn:odl", watch.corpus, *([kind, quote(str(what), safe="")] if kind else [])])
 
 
 def since(watch, text=None):
@@ -144,7 +150,7 @@ def as_text(watch, periods):
     if not periods:
         return ""
     lines, of_topics = [heading(watch, periods), ""], any(alert.topic for each in periods for alert in each.alerts)
-    for number, alerts in _by_topic(periods):
+    for number, alerts in by_topic(periods):
         shown = [alert for alert in alerts if not alert.folded]
         if number:
             lines.append(topic_line(watch.topics[number], periods))
@@ -237,7 +243,7 @@ def place(alert):
     return ", ".join(part for part in (date_of(alert.time), source, alert.url) if part)
 
 
-def _by_topic(periods):
+def by_topic(periods):
     """Return (number, alerts) of periods, the last first: topics by their most novel item, items without one last."""
     groups = {}
     for alert in (alert for each in reversed(periods) for alert in each.alerts):
@@ -298,7 +304,7 @@ def as_markdown(watch, periods):
     lines = []
     for period in periods:
         lines += [f"### {escaped(heading(watch, [period]))}", ""]
-        for number, alerts in _by_topic([period]):
+        for number, alerts in by_topic([period]):
             if number:
                 lines += [f"**{escaped(topic_line(watch.topics[number], [period]))}**", ""]
             for alert in [alert for alert in alerts if not alert.folded]:

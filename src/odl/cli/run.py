@@ -15,6 +15,7 @@ from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError
+from odl.live import notify
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -50,16 +51,16 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
         raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
     with contextlib.chdir(folder):
-        place = folders.opened()
+        place, words = folders.opened(), notify.command_of(".")
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")
         with stopping.heeding() as heed, lock.alone(place.lock, wait):
-            options = {"again": again, "dry": dry, "cores": cores or forking.cores()}
+            options = {"words": words, "again": again, "dry": dry, "cores": cores or forking.cores()}
             *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
     return "\n".join([*lines, *filter(None, [lastrun.unread(folder, place.stream)]), last])
 
 
-def _run(place, ledger, named, began, *, dry, **options):
+def _run(place, ledger, named, began, *, words, dry, **options):
     shown = Progress(sys.stderr, sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
     loop = Loop(place, ledger, None if dry else shown, dry=dry, anew=lambda: _note_topics(place, ledger), **options)
     try:
@@ -83,7 +84,7 @@ def _run(place, ledger, named, began, *, dry, **options):
     ledger.save()
     told = told.replace("odl explain FOLDER", f"odl explain {named}").replace("odl new FOLDER", f"odl new {named}")
     lines = [told, _documents(place, ledger)]
-    lines += [*moved, *_outdated(loop, named)]
+    lines += [*moved, *_outdated(loop, named), *_told(ledger, words, named)]
     ledger.save()
     page = os.path.join(named, "new.html")
     done = f"done in {duration(time.monotonic() - began)}" if loop.done else "nothing has changed since the last run"
@@ -151,6 +152,17 @@ def _documents(place, ledger):
     else:
         said = noted[1]
     return said
+
+
+def _told(ledger, words, named):
+    """Give the alerts to the command of the folder, if it names one; return what to tell of that."""
+    key = [*words, ledger.digest("new.html"), ledger.digest("feedback.csv")]
+    if not words or ledger.told.get(notify.KEY) == key:
+        return []
+    lines, complete = notify.deliver(".", words, named)
+    if complete:
+        ledger.tell(notify.KEY, key)
+    return lines
 
 
 def _outdated(loop, named):

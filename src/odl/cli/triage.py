@@ -39,7 +39,7 @@ NOTHING = Mark(-1, 0)
     argument("--since", metavar="DATE", help="from this date on, or last: since --seen; by default the last period"),
     argument("--seen", action="store_true", help="you have seen it: move the mark of --since last behind it"),
     argument("--budget", type=float, help="what is next in line too: so many items a period, or below 1 a share"),
-    argument("--format", choices=("text", "jsonl", "csv", "md"), default="text"),
+    argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
     argument("--topics-only", action="store_true", help="no documents that stand alone, where alerts.gates is set"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
     more="Topics keep their numbers; `odl explain` takes those, and ids.\n"
@@ -47,7 +47,7 @@ NOTHING = Mark(-1, 0)
     examples=("odl new news", "odl new news --since 2026-01-01 --format md", "odl new news --since last --seen"),
 )
 def new(args):
-    from odl.alerts import read, show
+    from odl.alerts import read, show, slack
 
     since = args.since or (LAST if args.seen else None)
     mark = _mark(args) if since == LAST else NOTHING
@@ -59,7 +59,7 @@ def new(args):
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.topics_only)
     periods = watch.periods if since == LAST else show.since(watch, since)
     periods = tuple(each for each in periods if (each.t, each.documents) != mark)
-    text = show.SHOWN[args.format](watch, periods)
+    text = {**show.SHOWN, "slack": slack.as_slack}[args.format](watch, periods)
     if args.format == "text":
         hint = show.next_in_line(watch, periods) if args.budget is None else ""
         none = "Nothing since the last time." if since == LAST else f"No period since {since}."

@@ -17,6 +17,7 @@ FILE = "odl.yaml"
 FORGOTTEN = "forgotten.txt"  # beside it: digests of the ids that are not to be read any more, one a line
 VERIFIED = ".verified.json"  # of the results of odl run: what it has read
 DRIVER = "driver"  # "snakemake" where Snakemake runs a folder
+NOTIFY = "notify"  # the command that is told of each alert
 OWN = ("sources", "options", "batches")  # of the one stream; the other keys are those of every configuration
 KEEP = 20  # checkpoints of a stream: one in so many stays, and the last two
 LEARNER = "levels"  # unless `runs` names others: then the first of them
@@ -43,7 +44,7 @@ def expand(config):
     ConfigError
         If ``sources`` is missing or a key is unknown.
     """
-    general = {key: value for key, value in config.items() if key not in (*OWN, DRIVER)}
+    general = {key: value for key, value in config.items() if key not in (*OWN, DRIVER, NOTIFY)}
     name = str(general.get("study") or name_of(Path.cwd().name))
     if not config.get("sources"):
         raise ConfigError(f"{FILE} has no sources", "the files of the documents", "name them, or run odl init again")
@@ -158,6 +159,6 @@ def _check_keys(general):
     """Refuse a key that is neither of a person's stream nor of a configuration."""
     for key in general:
         if key not in KEYS:
-            near = difflib.get_close_matches(str(key), [*OWN, *KEYS], n=1)
+            near = difflib.get_close_matches(str(key), [*OWN, NOTIFY, *KEYS], n=1)
             todo = f"did you mean '{near[0]}'?" if near else "remove it"
             raise ConfigError(f"{FILE} has a key '{key}'", "one of " + ", ".join([*OWN, *KEYS]), todo)

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from typing import NamedTuple
-from urllib.parse import quote
 
 from odl.alerts import breakdown, show
 from odl.alerts.model import NONE
@@ -43,12 +42,6 @@ class Entry(NamedTuple):
     body: Markup
 
 
-def name(watch, kind="", what=""):
-    """Return the name of a stream, or of a topic or a document of it, that never changes."""
-    parts = ["urn:odl", watch.corpus, *([kind, quote(str(what), safe="")] if kind else [])]
-    return ":".join(parts)
-
-
 def entries(watch):
     """Return the entries of a stream, what changed last first."""
     told = {}
@@ -75,12 +68,12 @@ def _topic(watch, topic, alerts):
     last = max(alerts[-1].t, topic.history[-1][0])
     title = f"{newparts.name_words(topic)} [{topic.state}]"
     published, updated = _moment(topic.first, topic.birth), _end(watch, last)
-    return Entry(name(watch, "topic", topic.number), title, published, updated, "", Markup("".join(body)))
+    return Entry(show.urn(watch, "topic", topic.number), title, published, updated, "", Markup("".join(body)))
 
 
 def _alone(watch, alert):
     body = Markup("".join(element("p", part) for part in _item(alert)))
-    ident, when = name(watch, "document", alert.id), _end(watch, alert.t)
+    ident, when = show.urn(watch, "document", alert.id), _end(watch, alert.t)
     return Entry(ident, alert.title or alert.id, when, when, address(alert.url), body)
 
 
@@ -103,7 +96,7 @@ def _moment(time, t):
 def atom(watch):
     """Return the feed as Atom (RFC 4287)."""
     head = [
-        element("id", name(watch)),
+        element("id", show.urn(watch)),
         element("title", f"What is new in {watch.corpus}"),
         element("updated", _end(watch, watch.periods[-1].t)),
         element("author", element("name", "odl")),

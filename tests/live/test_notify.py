@@ -1,0 +1,148 @@
+"""The command that is told of each alert: trusted by hand, without a shell, at least once, what failed is said."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import streams
+from called import odl
+
+from odl.live import notify
+
+TELL = "import sys; open('told.jsonl', 'a').write(sys.stdin.read() + chr(10))"
+HANG = "import subprocess; it = subprocess.Popen(['sleep', '60']); open('child', 'w').write(str(it.pid)); it.wait()"
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A folder that was run, with alerts in its last week."""
+    folder = streams.begin(tmp_path_factory.mktemp("first"))
+    assert odl("run", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def news(first, tmp_path, monkeypatch):
+    """A copy of it, on a machine on which nothing is trusted, with retries that do not wait."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(notify, "PAUSE", 0.0)
+    return streams.copy(first, tmp_path)
+
+
+def name(folder, code):
+    """Write a script of Python that odl.yaml names as the command."""
+    (folder / "tell it.py").write_text(code)
+    lines = [line for line in (folder / "odl.yaml").read_text().splitlines() if not line.startswith("notify")]
+    command = f"notify: \"{sys.executable} 'tell it.py'\""
+    (folder / "odl.yaml").write_text("\n".join([*lines, command, ""]))
+
+
+def told(folder):
+    path = folder / "told.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def alerts(folder, *words):
+    return [json.loads(line) for line in odl("new", folder, "--format", "jsonl", *words).stdout.splitlines()]
+
+
+def test_each_alert_once_and_only_after_trust(news):
+    name(news, TELL)
+    said = odl("run", news)
+    assert said.returncode == 0 and f"not trusted here; look at it, then say odl trust {news}" in said.stdout
+    assert told(news) == []
+    assert "odl run may start" in odl("trust", news).stdout
+    expected = alerts(news)
+    assert expected and f"notify: {len(expected)} alerts delivered" in odl("run", news).stdout
+    given = told(news)
+    assert [one.pop("alert") for one in given] == [f"urn:odl:news:document:{one['id']}" for one in expected]
+    assert given == expected
+    assert "notify" not in odl("run", news).stdout and len(told(news)) == len(expected)
+    streams.write(news.parent, 5, ("grain", "oil", "sea"))
+    odl("run", news)
+    assert len(told(news)) == len(alerts(news, "--since", "2026-02-02")) > len(expected)
+
+
+def test_another_command_has_to_be_trusted_anew(news):
+    name(news, TELL)
+    odl("trust", news)
+    text = (news / "odl.yaml").read_text()
+    (news / "odl.yaml").write_text(text.replace("tell it.py'", "other.py'"))
+    assert "not trusted" in odl("run", news).stdout and told(news) == []
+
+
+def test_what_failed_is_said_and_tried_again(news):
+    name(news, "import sys; open('tries', 'a').write('x'); sys.exit('no network')")
+    odl("trust", news)
+    n = len(alerts(news))
+    said = odl("run", news)
+    assert said.returncode == 0
+    assert (
+        f"{n} of {n} alerts are not delivered" in said.stdout
+        and "ended with 1: no network, tried 3 times" in said.stdout
+    )
+    assert (news / "tries").read_text() == "xxx"
+    name(news, TELL)
+    odl("run", news)
+    assert len(told(news)) == n
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(news, monkeypatch):
+    monkeypatch.setattr(notify, "LIMIT", 0.5)
+    name(
+        news,
+        HANG,
+    )
+    odl("trust", news)
+    assert "took more than 0 s, tried 3 times" in odl("run", news).stdout
+    child = int((news / "child").read_text())
+    time.sleep(0.1)
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_no_shell_reads_the_command(news):
+    (news / "odl.yaml").write_text((news / "odl.yaml").read_text() + 'notify: "echo told; touch hacked"\n')
+    odl("trust", news)
+    odl("run", news)
+    assert not (news / "hacked").exists()
+
+
+@pytest.mark.parametrize("value", ["[a, b]", '""', '"\'"', "7"])
+def test_what_is_no_command_is_refused_before_the_run(news, value):
+    (news / "odl.yaml").write_text((news / "odl.yaml").read_text() + f"notify: {value}\n")
+    said = odl("run", news)
+    assert said.returncode == 1 and "expected a command in one line" in said.stderr
+    assert odl("trust", news).returncode == 1
+
+
+def test_a_kill_loses_no_alert_and_repeats_one_at_most(news):
+    """Killed while the command runs: the next run delivers what is not on record; a cut line is none."""
+    name(
+        news,
+        TELL + "; import time; time.sleep(0.3)",
+    )
+    odl("trust", news)
+    expected = [one["id"] for one in alerts(news)]
+    process = subprocess.Popen([sys.executable, "-m", "odl", "run", str(news)])
+    while len(told(news)) < 2:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with open(news / notify.RECORD, "a") as record:
+        record.write("urn:odl:news:docu")
+    assert odl("run", news).returncode == 0
+    given = [one["id"] for one in told(news)]
+    assert set(given) == set(expected) and len(given) <= len(expected) + 1
+
+
+def test_nothing_of_it_is_in_results(news):
+    before = streams.contents(news / "results")
+    name(news, TELL)
+    odl("trust", news)
+    odl("run", news)
+    assert streams.contents(news / "results") == before

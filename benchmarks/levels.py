@@ -18,7 +18,8 @@ from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
 from odl.learners.likeness import in_order
-from odl.papers import qualitystream, qualitystudy
+from odl.papers import qualitystudy
+from odl.papers.experiments import quality
 
 HERE = Path(__file__).resolve().parent.parent
 # Ways to learn, and ways to score by the same atoms.
@@ -60,7 +61,7 @@ def stream(name, seed, every=1, last=None):
         entry = {**entry, "last": max(1, entry["last"] // every)}
     chosen = {**chosen, "topic_entry": {**entry, "last": last or entry["last"]}}
     order = config.order_seed({"corpora": {name: chosen}}, name, seed)
-    return qualitystream.Stream(name, documents, chosen, rule, order)
+    return quality.Stream(name, documents, chosen, rule, order)
 
 
 def scores_of(held, made, variants, seed):

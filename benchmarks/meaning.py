@@ -25,7 +25,8 @@ from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
 from odl.learners.likeness import by_peers
-from odl.papers import qualitystream, rivals
+from odl.papers import rivals
+from odl.papers.experiments import quality
 from odl.stream import dense
 from odl.text import encoder as encoders
 
@@ -153,7 +154,7 @@ def main():
         chosen, rule, documents = documents_of(name, given.encoder, given.vectors)
         for seed in given.seeds:
             order = config.order_seed({"corpora": {name: chosen}}, name, seed)
-            held = qualitystream.Stream(name, documents, chosen, rule, order)
+            held = quality.Stream(name, documents, chosen, rule, order)
             began = time.process_time()
             found, weights = measure(held)
             print(f"{name}, seed {seed}: weights {weights}, {time.process_time() - began:.0f} CPU s", flush=True)

@@ -21,7 +21,7 @@ import yaml
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
-from odl.papers import qualitystream
+from odl.papers.experiments import quality
 from odl.text.tokens import tally
 
 HERE = Path(__file__).resolve().parent.parent
@@ -64,7 +64,7 @@ def compare(names, seeds, output):
             setting, rule, documents = documents_of(name, tokeniser)
             for seed in seeds:
                 order = config.order_seed({"corpora": {name: setting}}, name, seed)
-                found = auc(qualitystream.Stream(name, documents, setting, rule, order))
+                found = auc(quality.Stream(name, documents, setting, rule, order))
                 rows.append({"stream": name, "seed": seed, "tokeniser": tokeniser, "auc": found})
                 print(f"{name}\t{seed}\t{tokeniser}\t{found:.4f}", flush=True)
     tables.write_table(output, rows)

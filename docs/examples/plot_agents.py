@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from odl.distributed import inference, models, networks
+from odl.papers.experiments.convergence import consensus_admm
 
 # %%
 # A document that mixes three of 48 atoms; every agent has three of these and sees the document.
@@ -55,7 +56,7 @@ for name, shape in {"ring": {"degree": 2}, "grid": {}, "fully_connected": {}}.it
         far = distances(inference.diffuse, share, step=part * largest, iterations=2000, tolerance=0.0)
         (line,) = left.loglog(range(1, 2001), far, style, color=left.lines[-1].get_color() if part < 0.9 else None)
         print(f"{name}, {part} of the largest step: {far[-1]:.1e} from the optimum")
-    far = distances(inference.consensus_admm, share, iterations=500)
+    far = distances(consensus_admm, share, iterations=500)
     right.loglog(range(1, 501), far, color=line.get_color(), label=name.replace("_", " "))
 left.set(xlabel="exchanges", ylabel="relative distance from the optimum", title="Diffusion", ylim=(1e-8, 10))
 right.set(xlabel="exchanges", ylabel="relative distance from the optimum", title="Consensus ADMM")

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import minimize
 
-from odl.distributed import models
+from odl.distributed import models, networks
 
 MPIEXEC = shutil.which("mpiexec", path=os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", ""))
 try:
@@ -38,3 +39,26 @@ def text(rng, n=60, m=50, topics=6, own=12, length=15):
     for row in range(n):
         np.add.at(counts[row], rng.choice(words[row % topics], length), 1.0)
     return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True))
+
+
+N_TERMS = 15
+
+
+def problem(name, rng, sizes=(1, 2, 1, 3, 1, 1), seed=2, seen_by=1.0, graph="erdos_renyi", gamma=0.1):
+    """A model, a document that its atoms explain in part, atoms of unequal agents and a network."""
+    model = models.task(name, gamma=gamma, delta=0.5, eta=0.3)
+    blocks = [model.project(rng.normal(size=(N_TERMS, size)) + 0.3) for size in sizes]
+    x = np.concatenate(blocks, axis=1) @ np.abs(rng.normal(size=sum(sizes))) + 0.2 * rng.normal(size=N_TERMS)
+    made = networks.network(graph, len(sizes), probability=0.5, seed=seed, seen_by=seen_by)
+    return model, x / np.linalg.norm(x), blocks, made
+
+
+def optimum(model, x, W):
+    """Maximise the dual of the whole dictionary by L-BFGS-B on the box."""
+    bounds = [(-1.0, 1.0) if hasattr(model.residual, "eta") else (None, None)] * len(x)
+
+    def minus(nu):
+        return -float(model.dual(x, W, nu)), model.gradient(x, W, nu, 1, 1.0)
+
+    options = {"ftol": 1e-16, "gtol": 1e-12, "maxiter": 5000}
+    return minimize(minus, np.zeros(len(x)), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from experimented import SMALL, TREES
 from fuzzing import sealed_map
+from networked import optimum, problem
 from places import ROOT
 
 from odl import cli
-from odl.distributed import models, networks
+from odl.distributed import inference, models, networks
 from odl.errors import ConfigError, DataError, ParameterError
 from odl.files import tables
 from odl.papers import experiments
@@ -184,6 +185,17 @@ def test_floats_are_counted_and_clocks_agree(followed):
         assert row["floats"] == row["exchanges"] * neighbours * terms
         inner = int(row["method"].split()[1]) if row["method"].startswith("ADMM") else 1
         assert row["inner"] == inner * row["exchanges"]
+
+
+@pytest.mark.parametrize("name", models.TASKS)
+@pytest.mark.parametrize("seen_by", [1.0, 0.0])
+def test_consensus_admm_ends_at_the_optimum(name, seen_by, rng):
+    model, x, blocks, network = problem(name, rng, seen_by=seen_by)
+    share = inference.share_all(model, network, blocks)
+    inferred = convergence.consensus_admm(share, x, iterations=300, inner=10)
+    assert np.abs(inferred.nu - optimum(model, x, np.concatenate(blocks, axis=1))).max() < 3e-5
+    with pytest.raises(ParameterError, match="penalty"):
+        convergence.consensus_admm(share, x, penalty=0.0)
 
 
 def test_where_methods_end(followed):

@@ -15,12 +15,7 @@ from odl.errors import ConfigError, DataError
 from odl.evaluation import baselines, metrics
 from odl.files import documents
 from odl.files.tables import read_table
-from odl.papers import (
-    experiments,
-    qualityplots,
-    qualitystream,
-    qualitystudy,
-)
+from odl.papers import experiments, qualitystudy
 from odl.papers.experiments import quality, quality_overview
 
 CONFIG = ROOT / "config" / "quality.yaml"
@@ -58,7 +53,7 @@ def corpus(monkeypatch):
 @pytest.fixture
 def held(settings, corpus):
     study = config.study_of(settings, "tdt2")
-    made = qualitystream.Stream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
+    made = quality.Stream("tdt2", corpus, study["streams"]["tdt2"], study["evaluate"], 0)
     return study["learners"], made
 
 
@@ -115,7 +110,7 @@ def test_learners_of_another_kind_are_left_out_or_refused(settings):
 def test_a_stream_without_novel_documents_is_refused(settings, corpus):
     study = config.study_of(settings, "tdt2")
     with pytest.raises(DataError, match="no timestep of tdt2 can be evaluated"):
-        qualitystream.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
+        quality.Stream("tdt2", corpus, study["streams"]["tdt2"], {**study["evaluate"], "min_novel": 61}, 0)
 
 
 def test_neighbours_in_a_window_and_over_all(held):
@@ -311,16 +306,16 @@ def rows():
 @pytest.mark.parametrize(("column", "last"), [("entries", 10.0), ("size", 100.0)])
 def test_curves_are_means_over_seeds(rows, column, last):
     memory, compared = rows
-    figure = qualityplots.curves(memory, compared, column)
+    figure = quality_overview.curves(memory, compared, column)
     assert [axis.get_title() for axis in figure.axes] == ["one", "two"]
     lines = {bars.get_label(): bars.lines[0].get_xydata() for bars in figure.axes[0].containers}
     assert np.allclose(lines["adaptive"][-1], (last, 0.605))
-    assert (qualityplots.PLAIN in lines) == (column == "entries")
+    assert (quality_overview.PLAIN in lines) == (column == "entries")
     if column == "entries":  # the better one of the two windows
-        assert np.allclose(lines[qualityplots.PLAIN][:, 1], (0.755, 0.805))
+        assert np.allclose(lines[quality_overview.PLAIN][:, 1], (0.755, 0.805))
     others = [{"stream": "one", "seed": seed, "run": run, "entries": 4000 + 2000 * seed, "average": 0.7 + 0.1 * seed}
               for seed in (0, 1) for run in ("first-story-lsh", "first-story-lsh-levels-context")]  # fmt: skip
-    drawn = qualityplots.curves(memory, compared, column, others)
+    drawn = quality_overview.curves(memory, compared, column, others)
     marks = [[line for line in axis.lines if "hashing" in str(line.get_label())] for axis in drawn.axes]
     assert [len(found) for found in marks] == [column == "entries", 0]
     if column == "entries":
@@ -328,8 +323,8 @@ def test_curves_are_means_over_seeds(rows, column, last):
     flat = {line.get_label(): line.get_ydata()[0] for line in figure.axes[1].lines}
     ours = [row for row in compared if row["stream"] == "two"]
     means = {run: np.mean([row["average"] for row in ours if row["run"] == run]) for run in {r["run"] for r in ours}}
-    assert np.isclose(flat[qualityplots.WHOLE], max(means["nearest-tfidf"], means["nearest5-logtf"]))
-    assert np.isclose(flat[qualityplots.WHOLE_CONTEXT], means["nearest5-logtf-levels-context"])
+    assert np.isclose(flat[quality_overview.WHOLE], max(means["nearest-tfidf"], means["nearest5-logtf"]))
+    assert np.isclose(flat[quality_overview.WHOLE_CONTEXT], means["nearest5-logtf-levels-context"])
 
 
 def test_tables_of_the_page(rows):

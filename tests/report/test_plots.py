@@ -16,8 +16,7 @@ from odl.evaluation.plan import score_path
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.tables import read_json
-from odl.papers import qualityplots
-from odl.papers.experiments import convergence
+from odl.papers.experiments import convergence, quality_overview
 from odl.report import figures, plots, selection
 from odl.report.figures.auc import against_k
 from odl.report.figures.parameters import find_sweeps, sensitivity
@@ -273,8 +272,8 @@ def test_no_text_of_data_is_read_as_mathematics(tmp_path, monkeypatch):
         plots.note(BROKEN),
         sensitivity([(BROKEN, BROKEN, pandas.DataFrame({"value": [1.0, 99.0], "seed": 0, "average": 0.5}))]),
         convergence.draw_steps(rows),
-        qualityplots.curves(memory),
-        qualityplots.drift([*drift, {**drift[0], "scores": "calibrated"}]),
+        quality_overview.curves(memory),
+        quality_overview.drift([*drift, {**drift[0], "scores": "calibrated"}]),
     ):
         assert all_plain(figure, tmp_path / "figure")
 

@@ -88,7 +88,7 @@ def test_what_a_change_runs_again(measured, tmp_path):
     study.configure({**before, "seeds": [0]})
     assert study.run("-n").names("experiment", "corpus") == shown | {"experiment mine", "experiment entry"}
     study.configure(before)
-    study.edit("papers/qualityplots.py")
+    study.edit("papers/experiments/quality_overview.py")
     assert study.run("-n").names("experiment", "corpus") == shown
     study.edit("papers/qualitystudy.py")
     again = {"experiment mine", "experiment entry"}

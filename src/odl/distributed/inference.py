@@ -1,4 +1,4 @@
-"""Inference over a network: diffusion on the dual, consensus ADMM, recovery of codes, averaging of the score.
+"""Inference over a network: diffusion on the dual, recovery of codes, averaging of the score.
 
 The unit is a `Share`: the agents that one process owns, with their atoms. A step is *adapt* (each agent alone), an
 *exchange* of what neighbours need, and *combine*. Only dual variables pass through the exchange: one process uses
@@ -6,7 +6,7 @@ the identity, a run over several processes puts messages there, and nothing else
 
 Everything here works on dense dual variables, one row an agent; `odl.distributed.coding` has the fast versions for
 sparse documents, tested against these.
-Source: Chen, Towfic and Sayed 2014, equations 31, 37 to 39 and 42; numbers of the paper.
+Source: Chen, Towfic and Sayed 2014, equations 31, 37 and 42; numbers of the paper.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,8 +36,6 @@ class Inference(NamedTuple):
         J_k(nu_k) of the own agents; minus their sum over the network is the score.
     iterations : int
         Exchanges with the neighbours.
-    inner : int
-        Gradient steps of each agent: one an exchange for diffusion, many for ADMM (the third time scale).
     floats : ndarray
         Floats that each own agent sent.
 
@@ -47,8 +45,8 @@ class Inference(NamedTuple):
     >>> from odl.distributed import inference, models, networks
     >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
     >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
-    >>> found = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
-    >>> found.nu.shape, len(found.codes)
+    >>> inferred = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
+    >>> inferred.nu.shape, len(inferred.codes)
     ((3, 3), 3)
     """
 
@@ -56,7 +54,6 @@ class Inference(NamedTuple):
     codes: list
     costs: np.ndarray
     iterations: int
-    inner: int
     floats: np.ndarray
 
 
@@ -158,7 +155,7 @@ class Share:
         """
         return self.model.residual.project(self._weights @ psi)
 
-    def finish(self, nu: np.ndarray, x: np.ndarray, iterations: int, inner: int) -> Inference:
+    def finish(self, nu: np.ndarray, x: np.ndarray, iterations: int) -> Inference:
         """Return the codes y_k = T(W_k^T nu_k), the costs and the count of floats."""
         codes = [self.model.codes(block, row) for block, row in zip(self.blocks, nu, strict=True)]
         costs = [
@@ -166,7 +163,7 @@ class Share:
             for block, row, share in zip(self.blocks, nu, self.shares, strict=True)
         ]
         floats = self.network.neighbours[self.agents].astype(np.int64) * iterations * len(x)
-        return Inference(nu, codes, np.array(costs), iterations, inner, floats)
+        return Inference(nu, codes, np.array(costs), iterations, floats)
 
 
 def share_all(model: Model, network: Network, blocks: Sequence[np.ndarray]) -> Share:
@@ -235,8 +232,8 @@ def diffuse(
     >>> from odl.distributed import inference, models, networks
     >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
     >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
-    >>> found = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
-    >>> np.concatenate(found.codes).round(2), round(-float(found.costs.sum()), 3)  # the codes, the score
+    >>> inferred = inference.diffuse(share, np.array([0.6, 0.8, 0.0]))
+    >>> np.concatenate(inferred.codes).round(2), round(-float(inferred.costs.sum()), 3)  # the codes, the score
     (array([0.5 , 0.68, 0.  ]), 0.107)
     """
     network, curvature = share.network, share.model.residual.curvature
@@ -255,75 +252,7 @@ def diffuse(
             moved = gather(np.sum((nu - old) ** 2, axis=1)).sum()
             if moved <= limit**2 * gather(np.sum(nu**2, axis=1)).sum():
                 break
-    return share.finish(nu, x, used, used)
-
-
-def consensus_admm(
-    share: Share,
-    x: np.ndarray,
-    *,
-    penalty: float | None = None,
-    iterations: int = 1000,
-    inner: int = 20,
-    exchange: Callable[[np.ndarray], np.ndarray] = _everyone,
-    record: Callable[[int, np.ndarray], Any] | None = None,
-) -> Inference:
-    """Maximise the dual by consensus ADMM, which diffusion is compared with: Jacobi updates (compare eqs 38 and 39).
-
-    min sum_k J_k(nu_k) such that nu_k = nu_l for neighbours:
-
-        p_k  <- p_k + c sum_{l in N_k} (nu_k - nu_l)
-        nu_k <- argmin_{nu in V_f} J_k(nu) + p_k^T nu + c sum_{l in N_k} ||nu - (nu_k + nu_l)/2||^2
-
-    (Mateos, Bazerque and Giannakis 2010; the printed recursion of the paper is lost, this is the edge-based one of
-    that structure). The argmin is found by `inner` projected gradient steps: the third time scale.
-
-    Parameters
-    ----------
-    share, x, iterations, exchange, record
-        As in `diffuse`; what is exchanged is nu_k.
-    penalty : float, optional
-        c; default c_f/N + 1/(delta N), the scale of the curvatures of the J_k.
-    inner : int
-        Gradient steps of each agent between exchanges.
-
-    Returns
-    -------
-    Inference
-        Converges to the optimum itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from odl.distributed import inference, models, networks
-    >>> model, network = models.task("nmf", gamma=0.05, delta=0.1), networks.network("ring", 3, degree=2)
-    >>> share = inference.share_all(model, network, [np.eye(3)[:, [agent]] for agent in range(3)])
-    >>> found = inference.consensus_admm(share, np.array([0.6, 0.8, 0.0]))
-    >>> np.concatenate(found.codes).round(2), round(-float(found.costs.sum()), 3)  # the codes, the score
-    (array([0.5 , 0.68, 0.  ]), 0.107)
-    """
-    model, n_agents = share.model, share.network.n_agents
-    if penalty is None:
-        penalty = (model.residual.curvature + 1.0 / model.code.delta) / n_agents
-    if not penalty > 0:
-        raise ParameterError(f"penalty={penalty!r}", "a penalty above 0", "raise it or leave it to the default")
-    others = (share._weights.toarray() != 0) & (share.heard != share.agents[:, None])
-    pattern = sparse.csr_array(others.astype(float))
-    degrees = np.asarray(pattern.sum(axis=1))[:, None]
-    curvature = model.residual.curvature / n_agents + share.norms[:, None] / model.code.delta
-    steps = 1.0 / (curvature + 2.0 * penalty * degrees)
-    nu = share.start(x)
-    price = np.zeros_like(nu)
-    for used in range(1, iterations + 1):
-        sums = pattern @ exchange(nu)
-        price = price + penalty * (degrees * nu - sums)
-        middle = 0.5 * (degrees * nu + sums)
-        for _ in range(inner):
-            slope = share.gradients(nu, x) + price + 2.0 * penalty * (degrees * nu - middle)
-            nu = model.residual.project(nu - steps * slope)
-        if record:
-            record(used, nu)
-    return share.finish(nu, x, iterations, iterations * inner)
+    return share.finish(nu, x, used)
 
 
 def average(
@@ -332,10 +261,9 @@ def average(
     *,
     step: float = 0.01,
     iterations: int = 1000,
-    tolerance: float = 0.0,
     n_agents: int | None = None,
     exchange: Callable[[np.ndarray], np.ndarray] = _everyone,
-) -> tuple[np.ndarray, int]:
+) -> np.ndarray:
     """Let every agent find the score by diffusion of one number: s_k <- sum_l a_lk (s_l - step (s_l + J_l)).
 
     The mean of the s_k tends to -(1/N) sum_k J_k and each s_k to within O(step) of it; N s_k is the score.
@@ -349,25 +277,21 @@ def average(
         Between 0 and 1. Started from s_k = -J_k the mean is right from the beginning, so that the step only
         decides how near the agents come to each other; 0 averages without a bias.
     iterations : int
-    tolerance : float
-        Stop when no s_k moves by more than this times the largest s_k in size.
+        Numbers that each agent sends to each neighbour.
     n_agents, exchange
         N, and how the agents heard tell theirs, where a process has some of the agents (`diffuse`).
 
     Returns
     -------
-    scores : ndarray, shaped as `costs`
+    ndarray, shaped as `costs`
         N s_k, one for each own agent.
-    iterations : int
-        Numbers each agent sent to each neighbour.
 
     Examples
     --------
     >>> import numpy as np
     >>> from odl.distributed import inference, networks
     >>> ring = networks.network("ring", 4, degree=2)
-    >>> scores, sent = inference.average(np.array([-0.1, -0.2, -0.3, -0.4]), ring.weights, step=0.0)
-    >>> scores.round(3)
+    >>> inference.average(np.array([-0.1, -0.2, -0.3, -0.4]), ring.weights, step=0.0).round(3)
     array([1., 1., 1., 1.])
     """
     if not 0.0 <= step < 1.0:
@@ -375,10 +299,7 @@ def average(
     costs = np.asarray(costs, dtype=float)
     flat = costs.reshape(-1, costs.shape[-1]).T
     mixing = sparse.csr_array(weights.T)
-    scores, used = -flat, 0
-    while used < iterations:
-        old, scores = scores, mixing @ exchange(scores - step * (scores + flat))
-        used += 1
-        if tolerance > 0 and np.abs(scores - old).max() <= tolerance * np.abs(scores).max():
-            break
-    return (n_agents or costs.shape[-1]) * scores.T.reshape(costs.shape), used
+    scores = -flat
+    for _ in range(iterations):
+        scores = mixing @ exchange(scores - step * (scores + flat))
+    return (n_agents or costs.shape[-1]) * scores.T.reshape(costs.shape)

@@ -312,4 +312,4 @@ class Agents:
         weights, n_agents = self.ranks.network.weights, self.ranks.network.n_agents
         own = weights[self.ranks.heard][:, self.ranks.agents]
         hooks = {"n_agents": n_agents, "exchange": self.ranks.exchange}
-        return average(costs.T, own, iterations=iterations, **hooks)[0].T
+        return average(costs.T, own, iterations=iterations, **hooks).T

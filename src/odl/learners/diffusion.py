@@ -185,7 +185,7 @@ class Diffusion(Learner):
             diffused = coding.over_network(P, A, self.model, owner, network, settled=self.settled, **self.diffusion)
             score = diffused.score
             if self.score_iterations and diffused.costs is not None:
-                score = average(diffused.costs, network.weights, iterations=self.score_iterations)[0][:, 0]
+                score = average(diffused.costs, network.weights, iterations=self.score_iterations)[:, 0]
             return self.network_scores(P, diffused.codes, score, best)
         scale = self.scale(P)
         score, penalty = best.score * scale, best.penalty * scale

@@ -27,7 +27,7 @@ def learn(stream, runs, k, every=False, cost=None):
 
     Parameters
     ----------
-    stream : odl.papers.qualitystream.Stream
+    stream : odl.papers.experiments.quality.Stream
     runs : dict of str to dict
         Name to ``learner`` (algorithm and hyper-parameters) and ``features``.
     k : int
@@ -310,7 +310,7 @@ def judged(stream, contexts, name, scores, alike=None):
 
     Parameters
     ----------
-    stream : odl.papers.qualitystream.Stream
+    stream : odl.papers.experiments.quality.Stream
     contexts : dict
         As `contexts`.
     name : str
@@ -337,7 +337,7 @@ def pairs(streams, runs, cosines):
 
     Parameters
     ----------
-    streams : list of odl.papers.qualitystream.Stream
+    streams : list of odl.papers.experiments.quality.Stream
         One for each seed, with what was judged.
     runs : list of str
         Those of learners; all others are methods to compare with.
@@ -378,7 +378,7 @@ def follow(stream, name):
 
     Parameters
     ----------
-    stream : odl.papers.qualitystream.Stream
+    stream : odl.papers.experiments.quality.Stream
     name : str
         One of `odl.papers.rivals.RIVALS`.
 
@@ -415,7 +415,7 @@ def rival_rows(stream, names, judged):
 
     Parameters
     ----------
-    stream : odl.papers.qualitystream.Stream
+    stream : odl.papers.experiments.quality.Stream
     names : list of str
     judged : callable
         Name, scores of timesteps and what their documents are compared by -> names to scores in context.

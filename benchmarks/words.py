@@ -78,7 +78,7 @@ def compare_shares(names, seeds, output):
             setting, rule, documents = documents_of(name, "words", stop_words)
             for seed in seeds:
                 order = config.order_seed({"corpora": {name: setting}}, name, seed)
-                stream = qualitystream.Stream(name, documents, setting, rule, order)
+                stream = quality.Stream(name, documents, setting, rule, order)
                 row = {"stream": name, "seed": seed, "stop_words": stop_words or "none", "max_share": max_share}
                 rows.append(row | {"auc": auc(stream, max_share=max_share)})
                 print(*rows[-1].values(), sep="\t", flush=True)

@@ -638,7 +638,6 @@ def _emerging(world, path):
     found, batch = emergingfiles.read_emerging(path), read_scores(world / "dual_averaging/scores/1.h5")
     emergingfiles.check_pair(found, batch)
     emergingfiles.as_text(found, batch)
-    emergingfiles.as_json(found, batch)
 
 
 def _detector(path):

@@ -175,7 +175,7 @@ def page(args):
     if args.plan is not None and args.figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
     sections.Shown.of(args.settings, "--settings")
-    emerging = [partial(rooms.papers("emergingpage").section, args.emerging)] if args.emerging else []
+    emerging = [partial(rooms.papers("emergingfiles").section, args.emerging)] if args.emerging else []
     streams = studypage.Streams(args.plan, args.tables, args.figures, args.settings, {"Emerging topics": emerging})
     experiments = [rooms.papers("experiments").section(folder) for folder in args.experiments]
     shown = streams if args.plan is not None else None

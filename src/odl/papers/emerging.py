@@ -295,14 +295,14 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
         If a setting is out of range, or a file missing or damaged.
     """
     settings = settings or SmallDictionary()
-    run, batch = emergingfiles.score_run(scores), read_scores(scores)
+    (run, written), batch = emergingfiles.score_run(scores), read_scores(scores)
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
         given = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
         given = given if data.t != batch.t else f"{source} and {scores} are of different documents"
         raise DataError(given, "features and scores of the same documents", "name files of one timestep and seed")
     whole = features.read(corpus_features) if corpus_features else None
-    weighting = emergingfiles.score_weighting(scores) if weighting is None else weighting
+    weighting = written if weighting is None else weighting
     P = data.weighed(**weighting, norm="l1", corpus=whole)[:]
     clusters = find(P, batch.scores[run["run"]], settings)
     pairs = top_terms(clusters.atoms, settings.terms)

@@ -1,4 +1,4 @@
-"""Files of emerging topics, what they say beside the truth, and a table of them for the terminal."""
+"""Files of emerging topics: what they say beside the truth, on a page and in the terminal."""
 
 import json
 import os
@@ -13,8 +13,11 @@ from odl.evaluation.scorefiles import read_scores
 from odl.evaluation.study import collect
 from odl.files import storage
 from odl.files.escaping import visible
-from odl.files.tables import write_table
+from odl.files.tables import read_table, write_table
 from odl.papers import agreement
+from odl.report.page import Markup, render
+from odl.report.selection import thin
+from odl.report.studysections import MOST_STEPS
 
 KIND = "emerging"
 COLUMNS = ("run", "t", "selected", "novel_share", "clusters", "clustered", "purity", "precision", "recall", "f1")
@@ -255,18 +258,6 @@ def gather(plan, path, tables):
     write_table(path, means_of, OVER_SEEDS)
 
 
-def as_json(emerging, batch, topics="all"):
-    """Return the clusters and their agreement with the truth as JSON text; undefined numbers are null."""
-
-    def plain(value):
-        return None if isinstance(value, float) and np.isnan(value) else value
-
-    clusters = [{key: plain(value) for key, value in row.items()} for row in describe(emerging, batch, topics)]
-    truth = {key: plain(value) for key, value in judge(emerging, batch, topics).items()}
-    content = {"t": emerging.t, **emerging.run, "settings": emerging.settings, "truth": truth, "clusters": clusters}
-    return visible(json.dumps(content, indent=1, ensure_ascii=False))
-
-
 def as_text(emerging, batch, topics="all", width=110):
     """Return the clusters as a table for the terminal."""
     row = judge(emerging, batch, topics)
@@ -295,7 +286,7 @@ def _cut(text, width):
 
 
 def score_run(path):
-    """Return what a score file says of its run, for the file made from it.
+    """Return what a score file says of its run, for the file made from it, and the weighting of that run.
 
     Raises
     ------
@@ -303,25 +294,38 @@ def score_run(path):
         If it is no score file of a learner.
     """
     with storage.reading(path, "scores") as file:
-        missing = [name for name in ("corpus", "seed", "run", "atoms", "algorithm") if name not in file.attrs]
+        missing = [
+            name for name in ("corpus", "seed", "run", "atoms", "algorithm", "weighting") if name not in file.attrs
+        ]
         if missing:
             raise StorageError(f"{path} has no {missing[0]}", "a score file of a learner", "name another file")
-        texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
-        return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}
-
-
-def score_weighting(path):
-    """Return the weighting of the run that a score file is of.
-
-    Raises
-    ------
-    StorageError
-        If the file does not say it.
-    """
-    with storage.reading(path, "scores") as file:
-        if "weighting" not in file.attrs:
-            raise StorageError(f"{path} does not say its weighting", "a score file of a learner", "pass --weighting")
         weighting = json.loads(str(file.attrs["weighting"]))
         if not isinstance(weighting, dict) or not set(weighting) <= {"tf", "idf", "min_df", "vocabulary"}:
             raise ValueError("its weighting is none")
-        return weighting
+        texts = {name: str(file.attrs[name]) for name in ("corpus", "run", "algorithm")}
+        return {**texts, **{name: int(file.attrs[name]) for name in ("seed", "atoms")}}, weighting
+
+
+def section(table, selection):
+    """Return the part of a study's page about emerging topics: the clusters of each timestep, and how they agree.
+
+    Parameters
+    ----------
+    table : path-like
+        What `gather` wrote.
+    selection : odl.report.selection.Selection
+    """
+    rows = [row for row in read_table(table, OVER_SEEDS) if row["corpus"] == selection.corpus]
+    followed = {(row["run"], row["k"]) for row in rows}
+    entries = [entry for entry in selection.plan if entry["seed"] == selection.shown["seed"]]
+    entries = [entry for entry in entries if (entry["run"], entry["k"]) in followed]
+    if not entries:
+        return Markup("")
+    entry, steps = selection.shown if selection.shown in entries else entries[0], []
+    rule = selection.settings.get("topics", "all")
+    for t in thin([t for t in entry["timesteps"] if t > 0], MOST_STEPS):
+        emerging = read_emerging(os.path.join(entry["folder"], "emerging", f"{t}.h5"))
+        pair = emerging, selection.batch(entry, t), rule
+        steps.append((t, judge(*pair), describe(*pair)))
+    means = [row for row in rows if (row["run"], row["k"]) == (entry["run"], entry["k"])]
+    return render("papers/emergingfiles.jinja", entry=entry, means=means, steps=steps)

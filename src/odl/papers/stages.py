@@ -22,7 +22,6 @@ RULE = argument("--topics", choices=["all", "dominant"], default="all", help="wh
     argument("--weighting", type=parse_map, help="JSON: tf, idf, min_df, vocabulary (default: those of the run)"),
     argument("--corpus-features", help="last features of the stream, for idf: corpus"),
     RULE,
-    argument("--json", action="store_true", help="print JSON"),
 )
 def topics(args):
     from odl.config import sections
@@ -38,7 +37,7 @@ def topics(args):
     )
     if args.output:
         emergingfiles.write(args.output, found)
-    print((emergingfiles.as_json if args.json else emergingfiles.as_text)(found, batch, args.topics))
+    print(emergingfiles.as_text(found, batch, args.topics))
 
 
 @subcommand(

@@ -1,116 +1,85 @@
 """Pictures of the page about what is new, as SVG whose colours follow the page and whose labels are text beside it."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from odl.report.newtext import day_of, name_of, plural
-from odl.report.page import Markup, element, escape
+from odl.report.newtext import day_of, plural
+from odl.report.page import Markup, escape
 
 HEIGHT = 100.0
 LABELS = 6  # dates below the axis
 
 
-def scores(watch):
-    """Return the scores over time, with the handles that choose periods; empty where nothing was scored.
+class Scores(NamedTuple):
+    """The scores over time: a column a period.
 
-    A column a period: the middle 80 % of its documents, their median, the highest, and its alerts as dots.
+    Attributes
+    ----------
+    periods : list of odl.alerts.model.Period
+        Those that have scores.
+    low, high : float
+        Ends of the axis.
+    middle : list of ndarray
+        Of each period the quantiles .1, .5 and .9.
     """
-    periods = [period for period in watch.periods if len(period.scores)]
-    if not periods:
-        return Markup("")
-    low, high = _limits(periods)
 
-    def at(score):
-        return round(HEIGHT * (high - min(max(score, low), high)) / (high - low), 2)
+    periods: list
+    low: float
+    high: float
+    middle: list[Any]
 
-    middle = [np.quantile(period.scores, (0.1, 0.5, 0.9)) for period in periods]
-    upper = " ".join(f"{place + 0.5} {at(part[2])}" for place, part in enumerate(middle))
-    lower = " ".join(f"{place + 0.5} {at(part[0])}" for place, part in reversed(list(enumerate(middle))))
-    line = " ".join(f"{place + 0.5} {at(part[1])}" for place, part in enumerate(middle))
-    most = " ".join(f"{place + 0.5} {at(period.scores.max())}" for place, period in enumerate(periods))
-    dots = "".join(
-        f"M{place + 0.5} {at(score)}h0"
-        for place, period in enumerate(periods)
-        for score in sorted({round(alert.score, 3) for alert in period.alerts})
-    )
-    drawn = (
-        f'<svg viewBox="0 0 {len(periods)} {HEIGHT:g}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(_spoken(periods, middle))}">'
-        f"{_warm(periods)}"
-        f'<path class="band" d="M{upper} {lower}z"/><path class="most" d="M{most}"/>'
-        f'<path class="median" d="M{line}"/><path class="dots" d="{dots}"/></svg>'
-    )
-    return element(
-        "div",
-        element("div", _levels(low, high), Markup(drawn), element("div", class_="brush", hidden="hidden"),
-                class_="plot", id="plot", data_first=periods[0].t, data_last=periods[-1].t),
-        _axis(periods),
-        _key(),
-        _handles(periods),
-        class_="chart",
-    )  # fmt: skip
+    @classmethod
+    def of(cls, watch):
+        """Return those of a watch, None where nothing was scored."""
+        periods = [period for period in watch.periods if len(period.scores)]
+        if not periods:
+            return None
+        high = max(float(period.scores.max()) for period in periods)
+        least = min(float(period.scores.min()) for period in periods)
+        low = max(least, min(float(np.quantile(period.scores, 0.05)) for period in periods))
+        low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
+        return cls(periods, low, high, [np.quantile(period.scores, (0.1, 0.5, 0.9)) for period in periods])
 
+    def _at(self, score):
+        return round(HEIGHT * (self.high - min(max(score, self.low), self.high)) / (self.high - self.low), 2)
 
-def _limits(periods):
-    low = min(float(period.scores.min()) for period in periods)
-    high = max(float(period.scores.max()) for period in periods)
-    tenth = min(float(np.quantile(period.scores, 0.05)) for period in periods)
-    low = max(low, tenth)
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
+    def lines(self):
+        """Return (name, path) of the middle 80 % of the documents, the highest, the median, and alerts as dots."""
+        ends = [[f"{place + 0.5} {self._at(part[end])}" for place, part in enumerate(self.middle)] for end in range(3)]
+        most = [f"{place + 0.5} {self._at(period.scores.max())}" for place, period in enumerate(self.periods)]
+        dots = [
+            f"M{place + 0.5} {self._at(score)}h0"
+            for place, period in enumerate(self.periods)
+            for score in sorted({round(alert.score, 3) for alert in period.alerts})
+        ]
+        band = f"M{' '.join([*ends[2], *reversed(ends[0])])}z"
+        median = f"M{' '.join(ends[1])}"
+        return [("band", band), ("most", f"M{' '.join(most)}"), ("median", median), ("dots", "".join(dots))]
 
+    @property
+    def n_warm(self):
+        """Periods of the warm-up."""
+        return sum(period.warm_up for period in self.periods)
 
-def _spoken(periods, middle):
-    alerts = sum(len(period.alerts) for period in periods)
-    return (
-        f"Scores of {plural(sum(period.documents for period in periods), 'document')} in "
-        f"{plural(len(periods), 'period')}: median {middle[0][1]:.2f} in the first, {middle[-1][1]:.2f} in the last; "
-        f"{plural(alerts, 'alert')}. The table below has each."
-    )
+    def spoken(self):
+        """Say what the picture shows."""
+        alerts = sum(len(period.alerts) for period in self.periods)
+        return (
+            f"Scores of {plural(sum(period.documents for period in self.periods), 'document')} in "
+            f"{plural(len(self.periods), 'period')}: median {self.middle[0][1]:.2f} in the first, "
+            f"{self.middle[-1][1]:.2f} in the last; {plural(alerts, 'alert')}. The table below has each."
+        )
 
+    def levels(self):
+        """Return (score, per cent from the top) of the labels of the axis."""
+        return [(self.high, 0), ((self.low + self.high) / 2, 50), (self.low, 100)]
 
-def _warm(periods):
-    count = sum(period.warm_up for period in periods)
-    return f'<rect class="warm" x="0" y="0" width="{count}" height="{HEIGHT:g}"/>' if count else ""
-
-
-def _levels(low, high):
-    labels = [(high, 0), ((low + high) / 2, 50), (low, 100)]
-    return element(
-        "div",
-        *[element("span", f"{value:.2f}", style=f"top:{place}%") for value, place in labels],
-        class_="levels",
-        aria_hidden="true",
-    )
-
-
-def _axis(periods):
-    places = np.unique(np.linspace(0, len(periods) - 1, min(LABELS, len(periods))).round().astype(int))
-    marks = [
-        element("span", day_of(periods[place]), style=f"left:{100 * (place + 0.5) / len(periods):.2f}%")
-        for place in places
-    ]
-    return element("div", *marks, class_="axis", aria_hidden="true")
-
-
-def _key():
-    parts = [("dots", "alert"), ("most", "highest score"), ("median", "median"), ("band", "middle 80 % of documents")]
-    return element("p", *[element("span", text, class_=f"key {name}") for name, text in parts], class_="note keys")
-
-
-def _handles(periods):
-    first, last = periods[0].t, periods[-1].t
-    common = {"type": "range", "min": first, "max": last, "step": 1}
-    attributes = " ".join(f'{key}="{value}"' for key, value in common.items())
-    options = Markup("".join(f'<option value="{p.t}" label="{escape(name_of(p))}"></option>' for p in periods))
-    return element(
-        "fieldset",
-        element("legend", "Choose periods: drag over the picture, or move the two handles"),
-        element("label", "From ", Markup(f'<input id="from" {attributes} value="{first}">')),
-        element("label", "to ", Markup(f'<input id="to" {attributes} value="{last}">')),
-        element("button", "All periods", type="button", id="all"),
-        element("output", "", id="chosen", for_="from to"),
-        element("datalist", options, id="names"),
-        class_="needs-script",
-    )
+    def days(self):
+        """Return (day, per cent from the left) of the labels below."""
+        n = len(self.periods)
+        places = np.unique(np.linspace(0, n - 1, min(LABELS, n)).round().astype(int))
+        return [(day_of(self.periods[place]), 100 * (place + 0.5) / n) for place in places]
 
 
 def course(topic, periods):

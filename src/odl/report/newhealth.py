@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from odl.report.newtext import percent, plural
-from odl.report.page import Markup, details, element
 
 RECENT = 4  # periods that count as now
 MORE = 2.0  # times the usual from which on something is said
@@ -51,22 +50,6 @@ def findings(watch, others=(), seeds=None, taken=""):
     found = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _seeds(seeds),
              _budget(watch, others), _mutes(watch), _taken(taken)]  # fmt: skip
     return sorted((entry for entry in found if entry), key=lambda entry: not entry.look)
-
-
-def section(watch, others=(), seeds=None, taken=""):
-    """Return the findings as a part of the page."""
-    held = findings(watch, others, seeds, taken)
-    if not held:
-        return Markup("")
-    rows = []
-    for entry in held:
-        mark = element("span", "look at this" if entry.look else "fine", class_="look" if entry.look else "fine")
-        todo = [" ", element("b", entry.todo)] if entry.todo else []
-        rows.append(element("div", element("dt", entry.what, " ", mark), element("dd", entry.text, *todo)))
-    heading = element("h2", "How the watch itself is doing", id="health")
-    look = sum(entry.look for entry in held)
-    label = f"{plural(look, 'thing')} to look at" if look else "All is well"
-    return element("section", heading, details(label, element("dl", *rows, class_="health")))
 
 
 def _drift(scored, watch):

@@ -8,9 +8,9 @@ from odl.alerts import explain, feedback, read
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
-from odl.report import newcharts, newfeeds, newhealth, newparts, newseeds, page
+from odl.report import newfeeds, newhealth, newparts, newseeds, page
 from odl.report.newtext import dates, plural
-from odl.report.page import Markup, element
+from odl.report.page import Markup
 from odl.stream import losses
 
 SHOWN = 100  # periods; what the page costs does not grow with the stream
@@ -94,13 +94,9 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None):
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
-    bodies = {
-        "before": newparts.before(watch),
-        "topics": newparts.topics(watch),
-        "scores": _scores(watch),
-        "all-alerts": newparts.alerts(watch),
-        "health": newhealth.section(watch, others, seeds, taken),
-    }
+    parts, findings = newparts.parts(), newhealth.findings(watch, others, seeds, taken)
+    drawn = {"before": parts.before, "topics": parts.topics, "scores": parts.scores, "all-alerts": parts.alerts}
+    bodies = {name: part(watch) for name, part in drawn.items()} | {"health": parts.health(findings)}
     return page.render(
         "newpage.jinja",
         title=f"What is new in {watch.corpus}, {when}",
@@ -108,18 +104,13 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None):
         when=when + (f" (period {last.t})" if dates(last) else ""),
         parts=PARTS,
         bodies=bodies,
-        latest=newparts.latest(watch, members or {}),
+        latest=parts.latest(watch, members or {}),
         mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
         last=last.t,
         how=_how(watch),
         study=study if watch.labelled else None,
         library=Markup(library()),
     )
-
-
-def _scores(watch):
-    drawn = newcharts.scores(watch)
-    return element("section", element("h2", "Scores over time", id="scores"), drawn) if drawn else Markup("")
 
 
 def _how(watch):

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from odl.alerts import breakdown, excerpts, show
 from odl.files.documents import NO_TIME
-from odl.report.page import Markup, apart, details, element, escape
+from odl.report.page import Markup, apart, element, escape
 
 SCHEMES = ("http", "https", "mailto")
 LEADING = 4  # words of a reason that stand in a line
@@ -119,36 +119,13 @@ def _told(part):
     return apart(part.label) + " " + escape(part.share("\u00a0"))
 
 
-def item(alert, of):
-    """Return an item as a line of a list: title; place and why, which unfold to all that is known."""
-    marks = [f"+ {len(alert.members) - 1} alike"] if len(alert.members) > 1 else []
-    marks += ["followed"] if alert.feedback == "follow" else []
-    notes = [element("span", f" {mark}", class_="mark") for mark in marks]
-    why = [element("b", "Why: "), leading(alert)] if alert.reasons else [element("b", "More")]
-    place = [where(alert), " · "] if where(alert) else []
-    rows = [element("div", element("dt", term), element("dd", text)) for term, text in reasons(alert, of)]
-    return element(
-        "li",
-        element("div", title_of(alert), *notes, class_="title", dir="auto"),
-        passage(alert),
-        details(element("span", *place, *why), element("dl", *rows)),
-    )
-
-
 def passage(alert):
     """Return the excerpt of an item with its reason words marked; empty where there is none."""
-    text = show.passage_of(alert)
-    return (
-        element("p", Markup(excerpts.marked(text, show.reason_words(alert), _mark)), class_="text", dir="auto")
-        if text
-        else ""
-    )
+    if not (text := show.passage_of(alert)):
+        return ""
+    marked = excerpts.marked(text, show.reason_words(alert), _mark)
+    return element("p", Markup(marked), class_="text", dir="auto")
 
 
 def _mark(text, is_word):
     return element("mark", text) if is_word else escape(text)
-
-
-def badge(state):
-    """Return the state of a topic as a mark; its word says what its colour does."""
-    return element("span", state, class_=f"state {state}")

@@ -48,6 +48,12 @@ class TestRun:
         told = capsys.readouterr().err
         assert said in told and "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
 
+    def test_what_follows_after_a_double_dash_is_one_sentence(self, capsys):
+        assert cli.main(["run", "news", "--wait", "3", "--", "--unlock", "-n"]) == 2
+        told = capsys.readouterr().err
+        assert "-- --unlock -n is no option" in told and "type odl run news --wait 3;" in told
+        assert "odl init FOLDER SOURCES --snakemake" in told and told.count("\n") == 1
+
     @pytest.mark.parametrize("results", ["results", "out", "out[1]/more 'é", "/elsewhere"])
     def test_alerts_are_found_where_the_results_lie(self, tmp_path, results):
         results = str(tmp_path) + results if results.startswith("/") else results

@@ -308,12 +308,16 @@ class TestOneRun:
     """One run a folder."""
 
     def test_the_second_says_who_runs(self, news, capsys):
-        with lock.alone(news / "results" / "news" / ".lock"):
+        path = news / "results" / "news" / ".lock"
+        with lock.alone(path):
             assert main(["run", str(news)]) == 75
             said = capsys.readouterr().err
             assert re.search(
                 rf"odl run: .* is run by process {os.getpid()} since .*; expected one run a folder; .*--wait", said
             )
+            path.write_text(json.dumps({"process": 1, "host": "another", "since": "2026-01-05 09:00:00"}))
+            assert main(["run", str(news)]) == 75
+            assert "is run by process 1 on another since 2026-01-05 09:00:00;" in capsys.readouterr().err
         assert main(["run", str(news)]) == 0
 
     def test_it_waits_as_long_as_it_is_told(self, tmp_path):

@@ -146,6 +146,12 @@ def _parsed(words):
         if not rooms.has_papers():
             print(f"odl: no `odl step {words[1]}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
             return None
+    if words[:1] == ["run"] and "--" in words:
+        own, others = words[: words.index("--")], words[words.index("--") :]
+        snakemake = "for options of Snakemake write a folder by odl init FOLDER SOURCES --snakemake"
+        said = f"{' '.join(others)} is no option; expected those of `odl run --help`; type odl {' '.join(own)}"
+        print(f"odl run: {said}; {snakemake}.", file=sys.stderr)
+        return None
     parser = _parser(with_steps=words[:1] == ["step"])
     if not words:
         parser.print_help(sys.stderr)

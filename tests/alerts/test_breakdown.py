@@ -45,6 +45,13 @@ def test_words_are_named_until_half_of_the_score_is():
     assert breakdown.named(alert([0.6, 0.4]))[-1].word == "w0"
 
 
+def test_phrases_stand_by_their_sum():
+    each = replace(alert([0.2, 0.15, 0.12, 0.1, 0.43]), text="the w1 and w2 w3 of w4")
+    assert breakdown.phrases(each) == [("w0", 0.43), ("w1", 0.2)]
+    each = replace(alert([0.16, 0.14, 0.13, 0.12, 0.1]), text="a w0 and a w1 w2")
+    assert [(phrase, round(share, 2)) for phrase, share in breakdown.phrases(each)] == [("w1 w2", 0.27), ("w0", 0.16)]
+
+
 def test_what_pulls_down_is_shown_as_that():
     line = breakdown.line(alert([0.9, 0.3, -0.1, -0.1]))
     assert line == "w0 90 %, and 1 more word 30 %, 2 words that pull down -20 %"

@@ -53,13 +53,13 @@ def named(alert, most=WORDS):
 
 
 def phrases(alert, most=WORDS):
-    """Return the words that are named as (phrase, share), spelled and joined as in the text kept of the item."""
+    """Return the words that are named as (phrase, share), largest first, spelled and joined as in the item's text."""
     shares = {reason.word: reason.share for reason in named(alert, most)}
     joined: dict[str, float] = {}
     for phrase, words in excerpts.phrases([alert.text], list(shares)):
         whole = _whole_run(phrase, alert)
         joined[whole] = joined.get(whole, 0.0) + sum(shares[word] for word in words)
-    return list(joined.items())
+    return sorted(joined.items(), key=lambda phrase: -phrase[1])
 
 
 def _whole_run(phrase, alert):

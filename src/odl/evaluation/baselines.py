@@ -6,7 +6,7 @@ it): time and memory on disk grow with the stream, which a dictionary of k atoms
 Where a window was used, the name of a result says so (`odl.evaluation.scorefiles.named`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import SimpleNamespace
 
 import numpy as np
@@ -75,6 +75,68 @@ def latest(earlier: Iterable, documents: int) -> list:
     return kept[::-1]
 
 
+def blocks(earlier: Features, batch: Features) -> Iterator[sparse.csr_array]:
+    """Yield the counts of an earlier batch by the terms that a later one knows, some documents at a time.
+
+    Parameters
+    ----------
+    earlier, batch : odl.stream.features.Features
+
+    Raises
+    ------
+    DataError
+        If the first is not earlier, or has terms that the second does not know.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines
+    >>> from odl.stream import features
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> past = features.follow(corpus.select(range(120)))
+    >>> batch = features.follow(corpus.select(range(120, 160)), past)
+    >>> [counts.shape[0] for counts in baselines.blocks(past, batch)]
+    [120]
+    """
+    if earlier.t >= batch.t:
+        raise DataError(
+            f"a batch of timestep {earlier.t} as the past of timestep {batch.t}",
+            "timesteps before it",
+            "give the batches before t only, of the same chain",
+        )
+    counts = terms.aligned(earlier, batch)
+    for rows in _blocks(counts.shape[0]):
+        yield counts[rows]
+
+
+def weighed(batch: Features, form: str, counts: sparse.csr_array | None = None) -> sparse.csr_array:
+    """Return rows of unit l2 norm of the counts of a batch, or of earlier ones, by the frequencies of today.
+
+    Parameters
+    ----------
+    batch : odl.stream.features.Features
+    form : {"raw", "log"}
+        Of the term frequency.
+    counts : csr_array, optional
+        From `blocks`.
+
+    Examples
+    --------
+    >>> from odl import corpora
+    >>> from odl.evaluation import baselines
+    >>> from odl.stream import features
+    >>> corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
+    >>> batch = features.follow(corpus.select(range(120)))
+    >>> (baselines.weighed(batch, "log").power(2).sum(axis=1)[:3]).round(6)
+    array([1., 1., 1.])
+    """
+    n_terms = batch.counts.shape[1]
+    counts = batch.counts[:] if counts is None else counts
+    frequencies = np.pad(batch.frequencies, (0, counts.shape[1] - n_terms))
+    rows = weighting.weigh(counts, tf=form, frequencies=frequencies, n_documents=batch.n_before, norm="l2")
+    return _first(rows, n_terms)
+
+
 def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEIGHTINGS) -> dict[str, np.ndarray]:
     """Distance of every document to its nearest and to its five nearest earlier documents.
 
@@ -114,26 +176,15 @@ def nearest(batch: Features, past: Iterable, weightings: Mapping[str, str] = WEI
     >>> {name: values.round(2)[:3] for name, values in baselines.nearest(batch, [past], {"tfidf": "raw"}).items()}
     {'nearest-tfidf': array([0.86, 0.87, 0.81]), 'nearest5-tfidf': array([0.9 , 0.9 , 0.84])}
     """
-    n_documents, n_terms = batch.counts.shape
-
-    known = {"frequencies": batch.frequencies, "n_documents": batch.n_before, "norm": "l2"}
-    today = {name: weighting.weigh(batch.counts[:], tf=form, **known) for name, form in weightings.items()}
+    n_documents = batch.counts.shape[0]
+    today = {name: weighed(batch, form) for name, form in weightings.items()}
     best = {name: np.zeros((n_documents, NEIGHBOURS)) for name in weightings}
     n_past = 0
     for earlier in past:
-        if earlier.t >= batch.t:
-            raise DataError(
-                f"a batch of timestep {earlier.t} as the past of timestep {batch.t}",
-                "timesteps before it",
-                "give the batches before t only, of the same chain",
-            )
-        counts = terms.aligned(earlier, batch)
-        weights = {**known, "frequencies": np.pad(batch.frequencies, (0, counts.shape[1] - n_terms))}
-        n_past += counts.shape[0]
-        for rows in _blocks(counts.shape[0]):
+        n_past += earlier.counts.shape[0]
+        for rows in blocks(earlier, batch):
             for name, form in weightings.items():
-                past_rows = weighting.weigh(counts[rows], tf=form, **weights)
-                _keep_largest(best[name], today[name], _first(past_rows, n_terms))
+                _keep_largest(best[name], today[name], weighed(batch, form, rows))
     scores = {}
     for name in weightings:
         cosines = np.minimum(np.sort(best[name], axis=1), 1.0)

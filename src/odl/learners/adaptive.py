@@ -15,12 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from odl.kernels import native
-from odl.learners import likeness
+from odl.learners import likeness, recency
 from odl.learners.base import Kept, Learner, Scores, State
 from odl.learners.batches import BLOCK, InMemory
 from odl.learners.sparse_atoms import check_atoms, entries, widen, with_data
 
 kernels = native.Kernels("atom_clusters")
+MATCHES = 3  # atoms nearest to a document whose ages are counted
 AHEAD = 64  # documents that are compared while those before them are learned
 FULL = {"merge": 0, "join": 1, "retire": 2}  # as in odl.kernels.atom_clusters
 
@@ -167,6 +168,9 @@ class Adaptive(Learner):
     flatten : float
         Power of an atom's weights in the cosine. Below 1 the terms of some of its documents count nearly as
         much as the terms of all of them.
+    recency : float
+        Power of how much oftener than chance documents match what is as recent as an atom's last document
+        (`odl.learners.recency`), by which its cosine is multiplied; 0 tells no ages apart.
     contrast : float
         Weight of the likeness to other documents of the same batch: what is new, and not alone in it, is a new
         topic rather than an odd document.
@@ -201,6 +205,7 @@ class Adaptive(Learner):
     nearest: int = 2
     cohesion: float = 0.5
     flatten: float = 0.6
+    recency: float = 0.0
     contrast: float = 0.0
     context: float = 0.0
     peers: int = 10
@@ -218,6 +223,7 @@ class Adaptive(Learner):
         "nearest": {"minimum": 1},
         "cohesion": {"minimum": 0},
         "flatten": {"exclusiveMinimum": 0},
+        "recency": {"minimum": 0},
         "contrast": {"minimum": 0},
         "context": {"minimum": 0, "maximum": 1},
         "peers": {"minimum": 1},
@@ -237,8 +243,8 @@ class Adaptive(Learner):
 
     @property
     def kept(self) -> dict[str, Kept]:
-        """Of each atom n_j, ||S_j||, number in the stream of the first and last document; documents; most atoms."""
-        return {
+        """Of atoms n_j, ||S_j||, number in the stream of first and last document; documents; most atoms; by ages."""
+        return (recency.KEPT if self.recency else {}) | {
             "members": Kept("dense", ("atoms",)),
             "size": Kept("dense", ("atoms",)),
             "birth": Kept("dense", ("atoms",), np.int64),
@@ -323,11 +329,13 @@ class Adaptive(Learner):
         return replace(state, arrays={**state.arrays, "limit": limit})
 
     def _flat(self, state, n_terms, share=likeness.ALONE):
-        """Return numbers of terms, the atoms, and the atoms of flattened weights and norms 1 / rho_j^cohesion."""
+        """Return numbers of terms, the atoms, and the atoms of flattened weights and norms f_j / rho_j^cohesion."""
         numbers = likeness.Numbers(max(n_terms, state.dictionary.shape[0]))
         atoms = numbers.rows(state.dictionary)
         cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
         scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
+        if self.recency:
+            scale *= recency.factors(state.arrays, ages(state), self.recency)
         return numbers, atoms, likeness.flattened(atoms, self.flatten, scale, share)
 
     @property
@@ -345,6 +353,8 @@ class Adaptive(Learner):
     def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
         """As `learn`: once through the batch for its terms, once to learn."""
         memory = {name: value.copy() for name, value in state.arrays.items()}
+        if self.recency and state.dictionary.shape[1]:
+            memory |= recency.counted(memory, ages(state), memory["members"], self._matches(state, batch))
         kept = 0.5 ** (batch.shape[0] / self.half_life) if self.half_life else 1.0
         memory["members"] *= kept
         memory["size"] *= kept
@@ -358,6 +368,22 @@ class Adaptive(Learner):
         memory |= {name: array[: len(size)] for name, array in slots.items()}
         memory |= {"size": size, "seen": memory["seen"] + batch.shape[0]}
         return State(dictionary, memory, state.updates + 1)
+
+    def _matches(self, state, batch):
+        """Return the nearest atoms of all documents of a batch by their plain cosines, one after another."""
+        k, matches = state.dictionary.shape[1], []
+        numbers = likeness.Numbers(max(batch.shape[1], state.dictionary.shape[0]))
+        atoms = likeness.inverted(numbers.rows(state.dictionary), numbers.count + 1)
+        with likeness.Threads(likeness.n_threads()) as share:
+            for P, _ in batch.parts():
+                near, _ = likeness.nearest(numbers.known_rows(P), atoms, k, MATCHES, share=share)
+                matches.append(near[near >= 0])
+        return np.concatenate(matches)
+
+
+def ages(state: State) -> np.ndarray:
+    """Return how many documents there were since the last one of each atom."""
+    return state.arrays["seen"] - 1 - state.arrays["used"]
 
 
 def cut(before: State, after: State) -> State:

@@ -25,7 +25,6 @@ from odl.learners.sparse_atoms import check_atoms, with_data
 kernels = native.Kernels("ward_merging")
 PER_ATOM = 5  # numbers stored for an atom beside its words: n_j, ||S_j||, first and last document, group
 REGROUP = 500  # documents after which atoms are grouped anew
-OF_ATOMS = ("members", "size", "birth", "used", "seen")  # what `adaptive` keeps too
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,8 @@ class Levels(Learner):
         Numbers stored: words of atoms, and five for each atom beside them.
     terms : int
         Heaviest terms that an atom keeps after each batch.
-    same, half_life, nearest, cohesion, flatten
-        As of `adaptive`.
+    same, half_life, nearest, cohesion, flatten, recency
+        As of `adaptive`; a group is as recent as its youngest atom.
     merged : int
         Atoms that a group has on average.
     groups : float
@@ -78,6 +77,7 @@ class Levels(Learner):
     nearest: int = 3
     cohesion: float = 0.5
     flatten: float = 0.6
+    recency: float = 0.0
     merged: int = 5
     groups: float = 0.5
     context: float = 0.0
@@ -97,6 +97,7 @@ class Levels(Learner):
         "nearest": {"minimum": 1},
         "cohesion": {"minimum": 0},
         "flatten": {"exclusiveMinimum": 0},
+        "recency": {"minimum": 0},
         "merged": {"minimum": 1},
         "groups": {"minimum": 0, "maximum": 1},
         "context": {"minimum": 0, "maximum": 1},
@@ -126,7 +127,7 @@ class Levels(Learner):
     @property
     def kept(self) -> dict[str, Kept]:
         """As of `adaptive`; the group of each atom (-1: of its own), documents when they were grouped."""
-        return {name: kept for name, kept in self._atoms.kept.items() if name in OF_ATOMS} | {
+        return {name: kept for name, kept in self._atoms.kept.items() if name != "limit"} | {
             "group": Kept("dense", ("atoms",), np.int64, between=(-1, "atoms")),
             "grouped": Kept("dense", (1,), np.int64, between=(0, np.inf)),
         }
@@ -139,7 +140,8 @@ class Levels(Learner):
     def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return the state in which each atom is one document."""
         state = self._atoms.fresh(dictionary)
-        arrays = super().fresh(dictionary).arrays | {name: state.arrays[name] for name in OF_ATOMS}
+        arrays = super().fresh(dictionary).arrays
+        arrays |= {name: value for name, value in state.arrays.items() if name in arrays}
         arrays["group"] = np.arange(dictionary.shape[1])
         return State(state.dictionary, arrays)
 
@@ -185,9 +187,9 @@ class Levels(Learner):
 
     def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
         """As `learn`; atoms are grouped anew once there were enough documents, until then each new one is a group."""
-        arrays = {name: state.arrays[name] for name in OF_ATOMS} | {"limit": np.array([self.limit])}
+        arrays = {name: state.arrays.get(name, np.array([self.limit])) for name in self._atoms.kept}
         new = self._atoms.learn_parts(State(state.dictionary, arrays, state.updates), batch)
-        arrays = {name: new.arrays[name] for name in OF_ATOMS}
+        arrays = {name: value for name, value in new.arrays.items() if name != "limit"}
         before, seen = int(state.arrays["grouped"][0]), int(arrays["seen"][0])
         if before == 0 or seen - before >= REGROUP:
             group, before = self._grouped(new), seen
@@ -199,7 +201,7 @@ class Levels(Learner):
 
     @cached_property
     def _atoms(self):
-        names = ("terms", "same", "half_life", "nearest", "cohesion", "flatten")
+        names = ("terms", "same", "half_life", "nearest", "cohesion", "flatten", "recency")
         return Adaptive(**{name: getattr(self, name) for name in names})
 
     @cached_property
@@ -220,7 +222,9 @@ class Levels(Learner):
         of_column = np.repeat(np.arange(len(numbers)), np.diff(sums.indptr))
         sizes = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(numbers)))
         sums.data = sums.data / np.where(sizes > 0, sizes, 1.0)[of_column]
-        grouped = State(sums, {"members": members, "size": sizes})
+        used = np.full(len(numbers), -1)
+        np.maximum.at(used, places, state.arrays["used"])
+        grouped = State(sums, {**state.arrays, "members": members, "size": sizes, "used": used})
         return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, grouped)]
 
     def _grouped(self, state):

@@ -15,12 +15,23 @@ A class is a rival if it has
 and nothing of a batch is looked at before it is scored. Imports name the rivals, so that a study knows their code.
 """
 
+from odl.papers.rivals.aged import Decaying, Recent
 from odl.papers.rivals.first_story import FirstStory
 from odl.papers.rivals.meaning import FusedRanks, Joined, NearestMeaning
 from odl.papers.rivals.topicmodels import FactorResidual, TopicMixture
-from odl.papers.rivals.windows import LastThousand, TemporalIdf, WholePast
+from odl.papers.rivals.windows import LastTenThousand, LastThousand, TemporalIdf, WholePast
 
-CLASSES = (WholePast, LastThousand, TemporalIdf, FirstStory, TopicMixture, FactorResidual)
+CLASSES = (
+    WholePast,
+    LastThousand,
+    LastTenThousand,
+    Decaying,
+    Recent,
+    TemporalIdf,
+    FirstStory,
+    TopicMixture,
+    FactorResidual,
+)
 CLASSES += (NearestMeaning, FusedRanks, Joined)
 RIVALS = {one.NAME: one for one in CLASSES}
 
@@ -32,6 +43,7 @@ def names(slow: bool, needs: str = "counts") -> list[str]:
     --------
     >>> from odl.papers import rivals
     >>> rivals.names(slow=False)
-    ['nearest5-logtf-past', 'nearest5-logtf-window1000', 'temporal-idf', 'first-story-lsh']
+    ['nearest5-logtf-past', 'nearest5-logtf-window1000', 'nearest5-logtf-window10000', 'nearest5-logtf-half-life', \
+'nearest5-logtf-recency', 'temporal-idf', 'first-story-lsh']
     """
     return [name for name, one in RIVALS.items() if (slow, needs) == (one.SLOW, one.NEEDS)]

@@ -81,6 +81,20 @@ class LastThousand(WholePast):
     WORDS = "5 nearest of the last 1000 documents"
 
 
+class LastTenThousand(WholePast):
+    """As `WholePast`, of the last 10,000 documents.
+
+    Examples
+    --------
+    >>> from odl.papers.rivals import LastTenThousand
+    >>> LastTenThousand.LAST
+    10000
+    """
+
+    NAME, LAST = "nearest5-logtf-window10000", 10000
+    WORDS = "5 nearest of the last 10,000 documents"
+
+
 class TemporalIdf:
     """Mean idf of the words of a document, by document frequencies that decay (Karkali et al. 2014, arXiv 1401.1456).
 

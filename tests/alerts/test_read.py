@@ -34,6 +34,7 @@ from odl.config.sections import Alerts
 from odl.errors import DataError, ParameterError, StorageError
 from odl.evaluation.scorefiles import read_scores
 from odl.files import atomic, storage
+from odl.files.documents import NO_TIME
 from odl.files.escaping import CONTROLS
 from odl.jobs import alerts, runs
 from odl.report import newparts, newtext
@@ -501,6 +502,11 @@ def test_reasons_add_up_to_the_score(algorithm, tmp_path):
         total = sum(reason.share for reason in alert.reasons) + alert.context
         assert np.isclose(total, score[row], atol=1e-12) and 0 < earlier.likeness <= 1 + 1e-9
         assert f"{score[row]:.4f}" in explain.document_text(alert, earlier, False)
+    day = 86_400_000
+    for days, said in ((40, "40 days before, "), (1, "1 day before, "), (0, "")):
+        text = explain.document_text(alert, earlier._replace(time=alert.time - days * day), False)
+        assert f"last seen {show.date_of(alert.time - days * day)}, {said}period {earlier.t}" in text
+    assert "seen" not in explain.document_text(alert, earlier._replace(time=NO_TIME), False)
 
 
 def test_explaining_needs_no_checkpoint(made, watch, tmp_path):

@@ -61,9 +61,14 @@ class TestEveryLearner:
         assert found.codes.shape == (80, state.dictionary.shape[1]) and found.codes.format == "csr"
         for part in (found.residual, found.penalty):
             assert part.shape == (80,) and np.isfinite(part).all()
-        # Each document by itself: a score depends on no other document of the batch.
-        alone = learner.score(state, P[[7]])
-        assert np.allclose(alone.residual + alone.penalty, (found.residual + found.penalty)[7], rtol=1e-6, atol=1e-9)
+
+    def test_without_learning_a_score_does_not_depend_on_the_cut(self, name, P, rng):
+        learner, state, P = self.prepared(name, P, rng)
+        whole = learner.score(state, P)
+        for cuts in ([0, 7, 8, 30, 80], range(0, 81, 10)):
+            parts = [learner.score(state, P[first:last]) for first, last in pairwise(cuts)]
+            scores = np.concatenate([part.residual + part.penalty for part in parts])
+            assert np.allclose(scores, whole.residual + whole.penalty, rtol=1e-6, atol=1e-9)
 
     def test_new_terms_and_small_batches(self, name, P, rng):
         learner, state, P = self.prepared(name, P, rng)

@@ -10,6 +10,7 @@ from scipy import sparse
 from odl.alerts import periods, read, reasons, show
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
+from odl.files.documents import NO_TIME
 from odl.files.escaping import heading, isolated, visible
 from odl.stream import features
 from odl.stream import terms as known_terms
@@ -20,6 +21,7 @@ ROUNDING = 1e-6  # shares are stored in single precision
 DOWN = 3  # words that lower a score, which are named
 NAMED = 12  # words that an excerpt is chosen by, as where it is kept
 ROWS = 20  # words of a document that are listed in text
+DAY_MS = 86_400_000
 
 
 class Earlier(NamedTuple):
@@ -200,9 +202,17 @@ def document_text(alert, before, warm_up):
         where = f"atom {near.atom} (cosine {near.likeness:.2f}{topic}{sample})"
         lines.append(f"  nearest of the dictionary: {where}: {' '.join(near.words)}")
     if before:
-        where = ", ".join(part for part in (show.date_of(before.time), f"period {before.t}") if part)
+        date = show.date_of(before.time)
+        times = [f"last seen {date}", *_days(before.time, alert.time)] if date else []
+        where = ", ".join([*times, f"period {before.t}"])
         lines.append(f"  most similar before: {before.id} (cosine {before.likeness:.2f}, {where}) {before.title[:80]}")
     return "\n".join(lines)
+
+
+def _days(before, time):
+    """Return in words how many days there are between two times, nothing on the same day."""
+    days = (time - before) // DAY_MS if NO_TIME not in (before, time) else 0
+    return [f"{days} day{'s' * (days != 1)} before"] if days > 0 else []
 
 
 def _table(alert):

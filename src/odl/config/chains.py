@@ -1,7 +1,7 @@
 """The runs and experiments of a study: settings, sizes, shards, and the list of all that it runs."""
 
 from odl.config.corpora import order_seed
-from odl.config.sections import EARLIER_WEIGHTS, Weighting
+from odl.config.sections import EARLIER_LEARNERS, EARLIER_WEIGHTS, Weighting
 from odl.errors import ConfigError
 from odl.files.tables import read_cells
 
@@ -34,9 +34,10 @@ def run_of(config, run, /, **names):
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
     weighting = {**Weighting.part(config["features"]), **entry.get("features", {})}
-    for name, value in EARLIER_WEIGHTS.items():  # records of before do not have them
-        if weighting.get(name) == value:
-            del weighting[name]
+    for part, earlier in ((learner, EARLIER_LEARNERS), (weighting, EARLIER_WEIGHTS)):
+        for name, value in earlier.items():  # records of before do not have them
+            if part.get(name) == value:
+                del part[name]
     buckets = config["features"].get("hash_terms", 0)
     hashed = {"hash_terms": buckets} if buckets else {}
     return {**names, "learner": learner, "features": weighting, **hashed}

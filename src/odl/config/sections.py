@@ -13,6 +13,7 @@ SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
 EARLIER: dict[str, Any] = {"gates": False, "rest": False}
 EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0}  # the same, of features
+EARLIER_LEARNERS: dict[str, Any] = {"recency": 0.0}  # the same, of learners
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,168 @@
+"""Recency: the counters and factors against their equations, and what `levels` and `adaptive` make of them."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from odl import learners, novelty
+from odl.evaluation import metrics
+from odl.files import checkpoints
+from odl.learners import recency
+from odl.learners.base import State
+
+SMALL = {"levels": {"memory": 3000, "terms": 20}, "adaptive": {"terms": 20}}
+
+
+def stories(rng, n, life=60, active=4, m=300):
+    """Documents of a few stories at a time, which draw their words from what all stories share; label 1: first day."""
+    counts, names, live, count = np.zeros((n, m)), [], [], 0
+    for row in range(n):
+        while len(live) < active or rng.random() < active / life:
+            live = [*live[-active + 1 :], (count, rng.choice(120, 10, replace=False))]
+            count += 1
+        name, words = live[rng.integers(active)]
+        np.add.at(counts[row], rng.choice(words, 6), 1.0)
+        np.add.at(counts[row], rng.integers(120, m, 8), 1.0)
+        names.append(name)
+    return sparse.csr_array(counts / np.linalg.norm(counts, axis=1, keepdims=True)), np.array(names)
+
+
+def run(learner, P, size):
+    """Return states before each batch, and the one after the last."""
+    states = [learner.start(P[:size], 150, None)]
+    for first in range(size, P.shape[0], size):
+        states.append(learner.learn(states[-1], P[first : first + size], None))
+    return states
+
+
+def ratio_of(state):
+    matches, expected = (state.arrays[name] for name in ("matches", "expected"))
+    return (matches + 20) / (expected + 20)
+
+
+def bin_of(age):
+    return sum(age >= edge for edge in recency.EDGES)
+
+
+def test_edges_rise_in_five_steps_a_decade():
+    assert recency.EDGES[:12].tolist() == [50, 100, 200, 350, 500, 700, 1000, 2000, 3500, 5000, 7000, 10000]
+    assert (np.diff(recency.EDGES) > 0).all() and recency.BINS == len(recency.EDGES) + 1 == 22
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_counters_are_those_of_a_slow_twin(name, rng):
+    learner, P = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 700)[0]
+    states, matches, expected = run(learner, P, 100), np.zeros(recency.BINS), np.zeros(recency.BINS)
+    for number, state in enumerate(states[:-1], start=1):
+        age, members = 100 * number - 1 - state.arrays["used"], state.arrays["members"]
+        cosines, counted = P[100 * number : 100 * number + 100].toarray() @ state.dictionary.toarray(), 0
+        for row in cosines:
+            for atom in np.argsort(-row, kind="stable")[:3]:
+                if row[atom] > 0:
+                    matches[bin_of(age[atom])] += 1
+                    counted += 1
+        for atom in range(len(age)):
+            expected[bin_of(age[atom])] += counted * members[atom] / members.sum()
+    # Cosines that are equal but for rounding may change places.
+    assert np.abs(states[-1].arrays["matches"] - matches).sum() <= 4 and np.count_nonzero(matches) > 3
+    assert np.allclose(states[-1].arrays["expected"], expected)
+
+
+def test_score_is_its_equation(rng):
+    """Densely: v_j = c_j f_j / rho_j^cohesion, and a group has the factor of its youngest atom."""
+    learner, (P, _) = learners.make("levels", **SMALL["levels"], recency=0.5), stories(rng, 1000)
+    state, P = run(learner, P[:900], 300)[-1], P[900:].toarray()
+    n, S, group = (state.arrays["members"], state.dictionary.toarray() * state.arrays["size"], state.arrays["group"])
+    f = (ratio_of(state) / ratio_of(state).max()) ** 0.5
+    age = 899 - state.arrays["used"]
+
+    def likeness(sums, documents, ages):
+        flat = (sums / np.linalg.norm(sums, axis=0)) ** 0.6
+        cosines = P @ (flat / np.linalg.norm(flat, axis=0)) / np.sqrt(np.linalg.norm(sums, axis=0) / documents)
+        return cosines * np.array([f[bin_of(one)] for one in ages])
+
+    fine = -np.sort(-likeness(S, n, age), axis=1)[:, :3] @ np.array([6, 3, 2]) / 11
+    parts = [np.flatnonzero(group == one) for one in np.unique(group)]
+    sums = np.stack([S[:, part].sum(axis=1) for part in parts], axis=1)
+    coarse = likeness(sums, np.array([n[part].sum() for part in parts]), [age[part].min() for part in parts])
+    scored = learner.score(state, sparse.csr_array(P))
+    assert np.allclose(scored.residual, np.maximum(1 - 0.5 * fine - 0.5 * coarse.max(axis=1), 0), atol=1e-12)
+    plain = replace(learner, recency=0.0).score(state, sparse.csr_array(P)).residual
+    assert f.min() < 0.8 and (scored.residual > plain + 0.02).mean() > 0.2
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_shares_add_up(name, rng):
+    learner, (P, _) = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 500)
+    state = run(learner, P[:400], 100)[-1]
+    scored = novelty.score(learner, state, P[400:])
+    words, context = novelty.shares(learner, state, P[400:], scored)
+    assert np.allclose(words.sum(axis=1) + context, scored.score, atol=1e-12) and np.allclose(context, 0)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_without_learning_a_score_does_not_depend_on_the_cut(name, rng):
+    learner, (P, _) = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 400)
+    state = run(learner, P[:300], 100)[-1]
+    whole = learner.score(state, P[300:]).residual
+    for cuts in ([0, 1, 2, 50, 100], range(0, 101, 10)):
+        parts = [learner.score(state, P[300:][first:last]).residual for first, last in pairwise(cuts)]
+        assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_run_resumes_to_the_same_bytes(name, rng, tmp_path):
+    learner, (P, _) = learners.make(name, **SMALL[name], recency=0.5), stories(rng, 600)
+    states = run(learner, P, 100)
+    middle = states[3]
+    learned = checkpoints.Checkpoint(3, {}, middle.dictionary, middle.arrays, 3, sparse.csr_array((1, 1)), 0.0, "")
+    checkpoints.write(tmp_path / "3.h5", learned)
+    read = checkpoints.read_checkpoint(tmp_path / "3.h5", {}, 3)
+    state = State(read.dictionary, read.arrays, read.updates)
+    for first in (400, 500):
+        state = learner.learn(state, P[first : first + 100], None)
+    assert set(state.arrays) == set(learner.kept) >= {"matches", "expected"}
+    for key, value in states[-1].arrays.items():
+        assert value.tobytes() == state.arrays[key].tobytes()
+
+
+def test_threads_change_no_byte(rng, monkeypatch):
+    learner, (P, _) = learners.make("levels", **SMALL["levels"], recency=0.5), stories(rng, 500)
+    alone = run(learner, P, 100)[-1]
+    monkeypatch.setenv("ODL_THREADS", "3")
+    shared = run(learner, P, 100)[-1]
+    assert all(value.tobytes() == shared.arrays[key].tobytes() for key, value in alone.arrays.items())
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_long_past_misleads_less(name, rng):
+    """Stories are short, and their words come again in others: a whole past knows them all."""
+    P, names = stories(rng, 3000)
+    seen = {}
+    for recent in (0.0, 0.5):
+        learner, scores, labels = learners.make(name, **SMALL[name], recency=recent), [], []
+        for number, state in enumerate(run(learner, P, 100)[:-1], start=1):
+            rows = slice(100 * number, 100 * number + 100)
+            scores.append(learner.score(state, P[rows]).residual)
+            labels.append(~np.isin(names[rows], names[: 100 * number]))
+        seen[recent] = metrics.auc(np.concatenate(scores[10:]), np.concatenate(labels[10:]).astype(np.int8))
+    assert seen[0.5] > seen[0.0] + 0.02
+
+
+def test_where_all_ages_match_alike_all_count_alike(rng):
+    """A stream in which nothing changes: what factors differ by is chance."""
+    P, _ = stories(rng, 3000, life=10**9)
+    state = run(learners.make("levels", **SMALL["levels"], recency=0.5), P, 100)[-1]
+    age = 2999 - state.arrays["used"]
+    f = recency.factors(state.arrays, age, 0.5)
+    assert f.max() == 1 and f.min() > 0.75 and f.std() < 0.06
+
+
+def test_without_it_the_state_is_as_before(rng):
+    P, _ = stories(rng, 300)
+    for name, settings in SMALL.items():
+        state = run(learners.make(name, **settings), P, 100)[-1]
+        assert not {"matches", "expected"} & set(state.arrays)

@@ -17,7 +17,7 @@ import yaml
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
-from odl.learners.likeness import in_order
+from odl.learners.likeness import in_order, share_of_peers
 from odl.papers import qualitystudy
 from odl.papers.experiments import quality
 
@@ -27,6 +27,8 @@ MADE = {
     "": {},
     ", groups of 10": {"merged": 10},
     ", groups of 20": {"merged": 20},
+    ", recency": {"recency": 0.5},
+    ", recency, groups of 20": {"recency": 0.5, "merged": 20},
     ", 145 terms an atom": {"terms": 145},
     ", 32 terms an atom": {"terms": 32},
 }
@@ -99,7 +101,7 @@ def rivals(held, k=500):
     for name, (scores, numbers) in found.items():
         rows.append((name, numbers, held.average(scores)))
         rows.append((f"{name} in context", numbers, held.average(qualitystudy.with_context(held, scores, context))))
-        ordered = {t: in_order(held.P(t), score, 0.5, 10) for t, score in scores.items()}
+        ordered = {t: in_order(held.P(t), score, share_of_peers(0.5, len(score)), 10) for t, score in scores.items()}
         rows.append((f"{name} in the context of levels", numbers, held.average(ordered)))
     return rows
 

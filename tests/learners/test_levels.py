@@ -181,6 +181,14 @@ def test_peers_count_only_where_they_tell_something(rng):
     assert np.allclose(mixed[:2], mixed[0]) and np.isclose(mixed.sum(), 2.6)
 
 
+def test_small_batches_take_less_from_peers(rng):
+    state, told = run(levels(), [stream(rng, 300, 5)[0]]), levels(context=0.5)
+    for n, share in ((25, 0.05), (100, 0.2), (250, 0.5), (400, 0.5)):
+        P = stream(rng, n, 7)[0]
+        plain = levels().score(state, P).residual
+        assert np.array_equal(told.score(state, P).residual, in_order(P, plain, share, 10))
+
+
 @pytest.mark.parametrize("related", [1.0, 0.0, -1.0])
 def test_order_is_its_equation(related, rng):
     """Densely, with R near 1 (limited to .3), small and below 0."""

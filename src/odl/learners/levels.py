@@ -19,7 +19,7 @@ from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, cut
 from odl.learners.base import Kept, Learner, Scores, State
 from odl.learners.batches import InMemory
-from odl.learners.likeness import in_order
+from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
 
 kernels = native.Kernels("ward_merging")
@@ -47,7 +47,8 @@ class Levels(Learner):
     groups : float
         Weight of the groups in the likeness.
     context : float
-        Share of the order within a batch that is taken from the most similar documents of the batch.
+        Share of the order within a batch that is taken from the most similar documents of the batch; less, in
+        proportion, in batches of fewer than 250 documents.
     peers : int
         Number of those documents.
 
@@ -163,7 +164,7 @@ class Levels(Learner):
             codes = X if codes is None else codes
         residual = np.maximum(1.0 - explained, 0.0)
         if self.in_batch:
-            residual = in_order(P, residual, self.context, self.peers)
+            residual = in_order(P, residual, share_of_peers(self.context, P.shape[0]), self.peers)
         return Scores(codes, residual, np.zeros(P.shape[0]), 0.0, nearest)
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:

@@ -317,6 +317,21 @@ def rising(count, parts):
 
 FEWEST = 3  # documents that may tell something of each other
 MOST = 0.3  # weight of their likeness, above or below 0
+WHOLE = 250  # documents of a batch from which on peers have their whole share
+
+
+def share_of_peers(context: float, n_documents: int) -> float:
+    """Return the share of the order within a batch that comes from peers: less where there are few to be alike.
+
+    Equation `levels-context` of docs/method.md.
+
+    Examples
+    --------
+    >>> from odl.learners.likeness import share_of_peers
+    >>> [share_of_peers(0.5, n) for n in (50, 250, 1000)]
+    [0.1, 0.5, 0.5]
+    """
+    return context * min(1.0, n_documents / WHOLE)
 
 
 def in_order(

@@ -14,7 +14,7 @@ from odl.alerts import calibration
 from odl.errors import DataError
 from odl.evaluation import baselines, detection, metrics
 from odl.learners.adaptive import in_context
-from odl.learners.likeness import in_order
+from odl.learners.likeness import in_order, share_of_peers
 from odl.papers import rivals
 
 COSINES = ("nearest-tfidf", "nearest5-tfidf", "nearest-logtf", "nearest5-logtf")
@@ -288,7 +288,7 @@ def _as_adaptive(P, scores, learner):
 
 
 def _as_levels(P, scores, learner):
-    return in_order(P, scores, learner["context"], learner["peers"])
+    return in_order(P, scores, share_of_peers(learner["context"], P.shape[0]), learner["peers"])
 
 
 JUDGES = {"adaptive": _as_adaptive, "levels": _as_levels}

@@ -7,7 +7,6 @@ import os
 import re
 from collections import Counter
 
-from odl.corpora import formats
 from odl.corpora.encodings import UTF8, ZEROS, check_encoding, recoded, wide_name
 from odl.errors import DataError
 from odl.files import listing
@@ -175,6 +174,8 @@ def encoding_of(files, kind=None):
 
 def _lines(path, encoding=UTF8):
     """Yield the numbered lines of a file as bytes, up to a bound."""
+    from odl.corpora import formats
+
     with formats.opened(path) as file:
         for number, line in enumerate(formats.lines(recoded(file, path, encoding)[0], path), start=1):
             if number > MOST:
@@ -210,6 +211,8 @@ def unquoted(files, options):
 
 def _wrong_rows(path, reader, quoted):
     """Return whether a table with tabs has rows of another length than its header, or that are none."""
+    from odl.corpora import formats
+
     texts = ((UTF8 if reader.wide else reader).text(line, number == 1) for number, line in _lines(path, reader))
     try:
         rows = csv.reader(texts, delimiter="\t", strict=True, quoting=formats.QUOTING[quoted])

@@ -6,7 +6,6 @@ import sys
 import time
 from pathlib import Path
 
-from odl.alerts import feedback
 from odl.cli import lastrun
 from odl.cli.progress import Progress, duration
 from odl.config import places, project
@@ -117,6 +116,8 @@ def _ending(place, ledger, n, done):
 
 def _note_topics(place, ledger):
     """Keep the documents of the topics that feedback.csv names, until `_renumber` has found them again."""
+    from odl.alerts import feedback
+
     numbers = {entry.topic for entry in feedback.read(".") if entry.topic}
     if numbers and not ledger.told.get("topics"):
         ledger.tell("topics", feedback.members(place.folder_of("alerts"), place.folder_of("features"), numbers))
@@ -126,6 +127,10 @@ def _note_topics(place, ledger):
 def _renumber(place, ledger):
     """Return what changed in feedback.csv, in sentences; killed at any moment, it ends with the same lines."""
     before, said = ledger.told.get("topics"), []
+    if not before and not ledger.told.get("renumbered"):
+        return said
+    from odl.alerts import feedback
+
     if before:
         folders_of = place.folder_of("alerts"), place.folder_of("features")
         entries, said = feedback.renumbered(feedback.read("."), *folders_of, before)

@@ -16,7 +16,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from odl.corpora.checks import check_options, check_sources
 from odl.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -69,6 +68,8 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     >>> len(documents), documents.ids[0], documents.topics[0]
     (240, 'sim-000001', ('returning-01',))
     """
+    from odl.corpora.checks import check_options, check_sources
+
     module, options = _reader(name), {} if options is None else options
     check_options(name, options, module.OPTIONS)
     paths = [str(source) for source in sources]

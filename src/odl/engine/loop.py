@@ -272,12 +272,11 @@ class Loop:
 
     def prune(self, t):
         """Delete the checkpoints before a timestep but every `keep`-th."""
-        from odl.files import checkpoints
-
         keep = self.folder.config["checkpoints"]["keep"]
-        state = self.folder.path(STEPS["update"].writes["state"], t)
         if self.done and self.done[-1].t == t and keep and not self.dry:
-            checkpoints.prune(state, keep)
+            from odl.files import checkpoints
+
+            checkpoints.prune(self.folder.path(STEPS["update"].writes["state"], t), keep)
 
     def clear(self, n):
         """Delete what an earlier, longer stream left behind."""

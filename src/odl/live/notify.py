@@ -10,7 +10,6 @@ import subprocess
 import tempfile
 import time
 
-from odl.alerts import read, show
 from odl.config import project
 from odl.errors import ConfigError
 from odl.files.atomic import replacing
@@ -101,6 +100,8 @@ def deliver(folder, words, named):
     """
     if not is_trusted(folder, words):
         return [f"{KEY} was not run: its command is not trusted here; look at it, then say odl trust {named}"], False
+    from odl.alerts import read, show
+
     watch = read.alerts_of(folder, last=LAST)
     pairs = [(show.urn(watch, "document", alert.id), alert, each) for each in watch.periods for alert in each.alerts]
     path, count = os.path.join(folder, RECORD), 0

@@ -49,7 +49,7 @@ ROOMS = {
     "papers": BOTH | {"evaluation", "alerts", "report", "cli"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
-    "live": BOTH | {"evaluation", "alerts", "detector", "engine"},
+    "live": BOTH | {"evaluation", "alerts", "jobs", "engine"},
     "cli": BOTH | {"__init__", "engine", "live", "evaluation", "alerts", "report", "jobs", "rooms"},
     "__main__": {"cli"},
 }

@@ -96,13 +96,13 @@ def advance(memory, t, items, vocabulary, settings):
     Memory, Changes
     """
     memory, pool = widened(memory, items.Q.shape[1]), items.pool
-    topic = _nearest(items, memory, settings)
+    topic = nearest_topics(items, memory, settings)
     memory, births = _births(memory, t, items, pool[topic[pool] == NONE], settings)
     for birth in births:
         topic[birth.rows] = birth.number
     free = np.flatnonzero(topic == NONE)
     fresh = slice(len(memory.number) - len(births), None)
-    topic[free] = _nearest(items._replace(Q=items.Q[free]), memory, settings, fresh)
+    topic[free] = nearest_topics(items._replace(Q=items.Q[free]), memory, settings, fresh)
     memory = memories.learned(memory, items.Q, topic, {birth.number: birth.rows for birth in births})
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, topic, items, vocabulary, settings)
@@ -204,7 +204,7 @@ def _named(memory, topic, items, vocabulary, settings):
     return replace(memory, names=names)
 
 
-def _nearest(items, memory, settings, rows=slice(None)):
+def nearest_topics(items, memory, settings, rows=slice(None)):
     """Return the number of the topic that each item joins, of some rows of the memory; 0 for none.
 
     An item joins the topic of the largest ratio of cosine to reach (`joined`) of those that it has words of.

@@ -3,7 +3,6 @@
 import os
 
 from odl.cli.declare import argument, subcommand
-from odl.errors import ConfigError
 from odl.files.listing import KINDS
 
 ROLES = ("id", "time", "text", "title", "url", "topics")
@@ -56,8 +55,6 @@ def run(args):
     from odl.cli import run
     from odl.config import project
 
-    if not os.path.isfile(os.path.join(args.folder, project.FILE)):
-        fault = f"{args.folder} holds no {project.FILE}"
-        raise ConfigError(fault, "a folder that odl init wrote", "run odl init first")
+    project.check(args.folder)
     options = {"again": args.again, "check": args.check, "dry": args.dry_run, "wait": args.wait, "cores": args.cores}
     print(run.run(args.folder, **options))

@@ -14,7 +14,7 @@ from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
 from odl.errors import ConfigError
-from odl.live import notify
+from odl.live import inbox, notify
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -50,6 +50,7 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
         raise ConfigError(fault, "a folder of `odl run`", f"type: cd {folder} && snakemake --cores {forking.cores()}")
     with contextlib.chdir(folder):
+        inbox.settle()
         place, words = folders.opened(), notify.command_of(".")
         if wrong := places.unwritable(place.names["root"]):
             raise ConfigError(f"{wrong} may not be written", "a folder for results", "correct it, or set 'results'")

@@ -1,6 +1,26 @@
-"""The commands of what is live: ``odl trust``."""
+"""The commands of what is live: ``odl watch`` and ``odl trust``."""
+
+import contextlib
 
 from odl.cli.declare import argument, subcommand
+
+
+@subcommand(
+    "answer documents as they come, and learn periods as they end",
+    argument("folder", help="a folder that odl init wrote, with times and calendar periods"),
+    argument("--tolerance", type=float, default=0.0, metavar="SECONDS", help="how long a period waits for late ones"),
+    argument("--strict", action="store_true", help="end at a line that cannot be read"),
+    more="Documents come as lines of JSON on standard input, answers go to standard output.\n"
+    "They are stored in FOLDER/inbox, which odl run reads: the same results, live or at once.",
+    examples=("odl watch news", "odl watch news --tolerance 3600 --strict"),
+)
+def watch(args):
+    from odl.config import project
+    from odl.live import standardinput
+
+    project.check(args.folder)
+    with contextlib.chdir(args.folder):
+        standardinput.run(args.tolerance, args.strict)
 
 
 @subcommand(

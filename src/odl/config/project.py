@@ -88,6 +88,17 @@ def checked(config):
         sys.exit(f"odl: {error}")
 
 
+def check(folder):
+    """Refuse a folder without an odl.yaml.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not (Path(folder) / FILE).is_file():
+        raise ConfigError(f"{folder} holds no {FILE}", "a folder that odl init wrote", "run odl init first")
+
+
 def read(folder):
     """Return what the odl.yaml of a folder says.
 

@@ -212,6 +212,14 @@ class Collection:
         self.topics, self.titles, self.files, self.urls, self.texts = [], [], [], [], []
         self.times, self.vectors, self.n_dimensions, self.dropped = array("q"), [], None, {}
 
+    def knowing(self, other):
+        """Return this collection with the words that another one met, whose documents it then has no more."""
+        other.counted.restart()
+        self.counted = other.counted
+        if self.shingler is not None:
+            self.shingler.numbers = other.shingler.numbers
+        return self
+
     def add_file(self, name, path, form):
         """Append the documents of one file."""
         kind = form.of(path)

@@ -246,6 +246,13 @@ def periods_of(times, period):
     return stamps.astype("datetime64[ms]").astype(f"datetime64[{PERIODS[period]}]").tolist()
 
 
+def begin_of(time, period):
+    """Return when the calendar period (UTC) of a time began, both in milliseconds."""
+    shift = 3 * 86_400_000 if period == "week" else 0
+    whole = np.datetime64(int(time) + shift, "ms").astype(f"datetime64[{PERIODS[period]}]")
+    return int(whole.astype("datetime64[ms]").astype(np.int64)) - shift
+
+
 def _keys(rows, times, files, by, period):
     if by == "file":
         return [files[row] for row in rows]

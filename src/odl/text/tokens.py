@@ -233,6 +233,10 @@ class Tally:
         self.data.extend(counts)
         self.indptr.append(len(self.indices))
 
+    def restart(self):
+        """Forget the documents, not the words."""
+        self.indices, self.data, self.indptr = array("i"), array("i"), array("q", [0])
+
     def number(self, word):
         """Return the number of a word."""
         return self.numbers[word]

@@ -1,0 +1,147 @@
+"""The inbox of a folder: accepted documents as files of JSON lines, the journal and the source of `odl run` at once.
+
+A file is hidden while it grows, so that a run reads whole files only; it gets its name when its period has ended.
+"""
+
+import contextlib
+import glob
+import json
+import os
+import re
+
+from odl.config import project
+from odl.engine import lock
+from odl.errors import BusyError, ConfigError
+from odl.files.atomic import replacing
+
+FOLDER = "inbox"
+SOURCE = f"{FOLDER}/*.jsonl*"  # packed ones too
+NAME = re.compile(r"\.?(\d{4}-\d\d-\d\d)-(\d{4})\.jsonl(?:\.gz)?")
+LARGEST = 1 << 26  # bytes of a file, after which another one is begun
+SLOT = "odl"  # key of a line under which what was answered stands
+
+
+class Inbox:
+    """The inbox of the working folder; one process at a time holds it (`alone`)."""
+
+    def __init__(self):
+        os.makedirs(FOLDER, exist_ok=True)
+        self.open = {}
+        for path in glob.glob(f"{FOLDER}/.*.jsonl"):
+            if match := NAME.fullmatch(os.path.basename(path)):
+                file = open(path, "r+b")  # noqa: SIM115 - it stays open
+                file.seek(_whole(file))
+                file.truncate()  # a line that a kill has cut was never answered
+                self.open.setdefault(match[1], []).append(file)
+
+    def labels(self):
+        """Return the periods of the files that still grow, oldest first."""
+        return sorted(self.open)
+
+    def lines(self, label):
+        """Yield the documents of a period that were accepted, maps of column to value."""
+        for path in sorted(glob.glob(f"{FOLDER}/{label}-*.jsonl") + glob.glob(f"{FOLDER}/.{label}-*.jsonl")):
+            with open(path, encoding="utf-8") as file:
+                yield from map(json.loads, file)
+
+    def append(self, lines):
+        """Store documents, and wait until the disk has them.
+
+        Parameters
+        ----------
+        lines : dict of str to list of bytes
+            Label of the period to lines; nothing of them stays where the disk has no room.
+        """
+        sizes = []
+        try:
+            for label, new in lines.items():
+                file = self._file(label)
+                sizes.append((file, file.tell()))
+                file.write(b"".join(new))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            for file, size in sizes:
+                with contextlib.suppress(OSError):
+                    file.truncate(size)
+                    file.seek(size)
+            error.filename = error.filename or FOLDER
+            raise
+
+    def _file(self, label):
+        files = self.open.setdefault(label, [])
+        if not files or files[-1].tell() >= LARGEST:
+            numbers = [int(NAME.fullmatch(os.path.basename(path))[2]) for path in _paths(label)]
+            files.append(open(f"{FOLDER}/.{label}-{max(numbers, default=0) + 1:04d}.jsonl", "ab", buffering=1 << 20))  # noqa: SIM115
+            _sync()
+        return files[-1]
+
+    def publish(self, label):
+        """Give the files of a period their names, by which `odl run` reads them."""
+        for file in self.open.pop(label, []):
+            file.close()
+            if os.path.getsize(file.name):
+                os.rename(file.name, os.path.join(FOLDER, os.path.basename(file.name)[1:]))
+            else:
+                os.unlink(file.name)
+        _sync()
+
+
+def alone(wait=0.0):
+    """Hold the inbox of the working folder; `BusyError` where another watch has it."""
+    return lock.alone(f"{FOLDER}/.lock", wait)
+
+
+def settle():
+    """Give files that a watch left behind their names, unless one is at work: what `odl run` begins with."""
+    if glob.glob(f"{FOLDER}/.*.jsonl"):
+        with contextlib.suppress(BusyError), alone():
+            inbox = Inbox()
+            for label in inbox.labels():
+                inbox.publish(label)
+
+
+def enlist():
+    """Write the inbox into the sources of odl.yaml, if it does not stand there.
+
+    Raises
+    ------
+    ConfigError
+        If they are no list in one line.
+    """
+    if SOURCE in (project.read(".").get("sources") or ()):
+        return
+    with open(project.FILE, encoding="utf-8") as file:
+        text = file.read()
+    written, n = re.subn(r"(?m)^(sources: \[.*)\][ \t]*$", rf'\1, "{SOURCE}"]', text)
+    if n != 1:
+        todo = f"write '{SOURCE}' into sources"
+        raise ConfigError(f"{project.FILE} does not read the inbox, and its sources are no line", "that list", todo)
+    with replacing(project.FILE) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        file.write(written)
+
+
+def _paths(label):
+    return glob.glob(f"{FOLDER}/{label}-*") + glob.glob(f"{FOLDER}/.{label}-*.jsonl")
+
+
+def _whole(file):
+    """Return up to where the lines of a file are whole."""
+    size = file.seek(0, os.SEEK_END)
+    end = size
+    while end:
+        start = max(0, end - (1 << 16))
+        file.seek(start)
+        if (place := file.read(end - start).rfind(b"\n")) >= 0:
+            return start + place + 1
+        end = start
+    return 0
+
+
+def _sync():
+    """Wait until the disk has the names of the files."""
+    descriptor = os.open(FOLDER, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,287 @@
+"""A folder that is watched: answers at arrival, and the bytes of `odl run` however the documents came."""
+
+import contextlib
+import io
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import streams
+from called import odl
+
+from odl.alerts import periods
+from odl.engine import folder as folders
+from odl.errors import ConfigError, DataError
+from odl.live import inbox
+from odl.live.watch import Watch
+from odl.stream import features
+
+WEEKS = (3, 4, 5)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A folder with three weeks that are learned."""
+    folder = streams.begin(tmp_path_factory.mktemp("first"), weeks=3)
+    assert odl("run", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def news(first, tmp_path):
+    return streams.copy(first, tmp_path)
+
+
+def posts(week, n=streams.N, topics=("grain", "oil", "sea")):
+    return [streams.post(week, number, topics[number % len(topics)]) for number in range(n)]
+
+
+def lines(rows):
+    return [(number, json.dumps(row).encode()) for number, row in enumerate(rows, start=1)]
+
+
+@contextlib.contextmanager
+def watched(folder, **options):
+    """Watch a folder in this process; yield the watch and what it has answered."""
+    out = io.StringIO()
+    with contextlib.chdir(folder), inbox.alone():
+        watch = Watch(out, **options)
+        yield watch, lambda: [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def results(folder):
+    """Return name to bytes of what a run makes."""
+    found = streams.contents(folder)
+    return {name: held for name, held in found.items() if not name.startswith((".last-run", "inbox", "odl.yaml"))}
+
+
+def assert_same_at_once(folder, place, runs=1):
+    """Run the posts, the configuration and the inbox of a folder elsewhere, in one run or file by file; compare."""
+    shutil.copytree(folder.parent / "posts", place / "posts")
+    other = place / "news"
+    (other / "inbox").mkdir(parents=True)
+    shutil.copy(folder / "odl.yaml", other)
+    files = sorted(path for path in (folder / "inbox").iterdir() if not path.name.startswith("."))
+    assert files
+    for number in range(runs):
+        for path in files[number::runs] if runs == 1 else files[number : number + 1]:
+            shutil.copy(path, other / "inbox")
+        said = odl("run", other)
+        assert said.returncode == 0, said.stderr
+    assert results(other) == results(folder)
+
+
+def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
+    """Late, repeated and unreadable lines, and the end in the middle of a week."""
+    draw, rows = random.Random(0), []
+    for week in WEEKS:
+        rows += posts(week, 25 if week == WEEKS[-1] else streams.N)
+    late = streams.post(3, 900, "space") | {"time": "2026-01-27T00:00:00"}  # of week 3, when week 4 is open
+    rows.insert(2 * streams.N - 5, late)
+    rows.insert(40, rows[31])
+    given = lines(rows)
+    given.insert(50, (999, b'{"id": "half'))
+    with watched(news) as (watch, told):
+        while given:
+            n = draw.randint(1, 30)
+            watch.take(given[:n])
+            watch.poll()
+            given = given[n:]
+        watch.close()
+        answers = told()
+    provisional = [one for one in answers if one["provisional"]]
+    assert [one["id"] for one in provisional] == [row["id"] for row in rows]
+    (of_late,) = [one for one in provisional if one["late"]]
+    assert (of_late["id"], of_late["period"]) == (late["id"], "2026-02-02") and watch.late == 1 and watch.bad == 1
+    final = [one for one in answers if not one["provisional"]]
+    assert [one["period"] for one in final] == [3, 4, 5] and [one["documents"] for one in final] == [60, 61, 25]
+    assert_same_at_once(news, tmp_path / "once")
+    assert_same_at_once(news, tmp_path / "often", runs=3)
+
+
+def test_an_answer_is_what_the_period_will_say(news):
+    """With the same dictionary, score and tail at arrival are those of the record of the period."""
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3)[:25]))
+        watch.take(lines(posts(3)[25:]))
+        answers = {one["id"]: one for one in told()}
+        watch.close()
+        place = folders.opened()
+        record = periods.read(place.path("{root}/{corpus}/seed{seed}/{run}/k{k}/alerts/{t}.h5", 3))
+        ids = features.read(place.path("{root}/{corpus}/seed{seed}/features/{t}.h5", 3)).ids
+    assert {one["dictionary"] for one in answers.values()} == {2}
+    np.testing.assert_allclose([answers[name]["score"] for name in ids], record.score, rtol=1e-9)
+    np.testing.assert_allclose([answers[name]["tail"] for name in ids], record.tail, rtol=1e-9)
+    told_words = {name: [word for word, _ in answers[name]["reasons"]] for name in ids}
+    assert any("whale" in words or "reef" in words for words in told_words.values())
+    ranked = sorted((one["rank"] or 0, one["within_budget"]) for one in answers.values())
+    assert all(within == (0 < rank <= 5) for rank, within in ranked)
+
+
+def test_a_repeated_document_gets_the_same_answer_also_after_a_restart(news):
+    given = lines(posts(3)[:20])
+    with watched(news) as (watch, told):
+        watch.take(given)
+        before = told()
+        watch.close(drained=True)
+    with watched(news) as (watch, told):
+        watch.take(given[::-1])
+        assert told() == before[::-1] and watch.documents == 0
+        twin = {**posts(3)[4], "id": "another"}
+        watch.take(lines([twin]))
+        assert told()[-1]["alike"] == posts(3)[4]["id"] and not told()[-1]["within_budget"]
+
+
+def test_kills_lose_nothing_that_was_answered(news, tmp_path):
+    """Killed while documents come, a person runs the folder, the watch goes on and the client sends all again."""
+    rows, accepted = posts(3) + posts(4, 30), {}
+    for moment in (15, 50, None):
+        command = [sys.executable, "-m", "odl", "watch", str(news)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process.stdin.writelines(json.dumps(row) + "\n" for row in rows)
+        process.stdin.flush()
+        if moment is None:
+            process.stdin.close()
+        for line in process.stdout:
+            answer = json.loads(line)
+            if answer["provisional"]:
+                assert accepted.setdefault(answer["id"], answer) == answer
+            if len(accepted) == moment:
+                break
+        if moment is not None:
+            process.send_signal(signal.SIGKILL)
+        process.wait(timeout=120)
+        assert odl("run", news, "--wait", 60).returncode == 0
+    assert process.returncode == 0 and accepted.keys() == {row["id"] for row in rows}
+    stored = [json.loads(line) for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+    assert sorted(row["id"] for row in stored) == sorted(accepted)
+    assert_same_at_once(news, tmp_path / "once")
+
+
+@pytest.mark.long  # 200 strikes; three are in the test above
+def test_many_kills_change_no_byte(news, tmp_path):
+    """Struck at random moments, most of them while something is written, judged or learned."""
+    draw, rows, accepted = random.Random(1), posts(3, 400) + posts(4, 400) + posts(5, 200), set()
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "rows.jsonl").write_text(text)
+    for strike in range(201):
+        with open(tmp_path / "rows.jsonl") as source:
+            command = [sys.executable, "-m", "odl", "watch", str(news)]
+            process = subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, text=True)
+        if strike < 200:
+            time.sleep(draw.uniform(0.5, 6.0))
+            process.send_signal(signal.SIGKILL)
+        said, _ = process.communicate(timeout=600)
+        whole = said[: said.rfind("\n") + 1].splitlines()
+        accepted |= {one["id"] for one in map(json.loads, whole) if one["provisional"]}
+        stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+        assert len(stored) == len({*stored})
+    assert process.returncode == 0 and {*stored} == accepted == {row["id"] for row in rows}
+    assert_same_at_once(news, tmp_path / "once")
+
+
+def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
+    command = [sys.executable, "-m", "odl", "watch", str(news)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdin.write(json.dumps(posts(3)[0]) + "\nno json\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == "w3-0"
+    second = subprocess.run(command, input="", capture_output=True, text=True, timeout=60)
+    assert second.returncode == 75 and f"is run by process {process.pid}" in second.stderr
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0 and "1 documents accepted" in said and "Traceback" not in said
+    assert "line 2 of the input: Expecting value" in said
+    assert [path.name for path in (news / "inbox").glob("*.jsonl")] == ["2026-01-26-0001.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (b"[]", "it is no JSON object"),
+        (b'{"id": "x", "time": "soon", "text": "a b c"}', "the time 'soon' is not ISO 8601"),
+        (b'{"id": "x", "time": "2999-01-01", "text": "a b c"}', "is still to come"),
+        (b'{"id": "x", "time": "2026-01-27", "text": 7}', "the text is a int, not a string"),
+        (b'{"id": "x", "time": "2026-01-27", "text": null}', "it has neither text nor counts"),
+        (b'{"id": NaN, "time": "2026-01-27", "text": "a b c"}', "NaN is no number"),
+        (b"\xff{}", "invalid start byte"),
+    ],
+)
+def test_a_line_that_cannot_be_read(news, capsys, line, fault):
+    with watched(news) as (watch, told):
+        watch.take([(7, line), (8, json.dumps(posts(3)[0]).encode())])
+        assert [one["id"] for one in told()] == ["w3-0"]
+        assert "odl watch: line 7 of the input: " in (said := capsys.readouterr().err) and fault in said
+        watch.strict = True
+        with pytest.raises(DataError, match="line 9 of the input"):
+            watch.take([(9, line)])
+
+
+def test_documents_without_id_or_time_get_one(news):
+    with watched(news) as (watch, told):
+        watch.take(lines([{"text": "wheat harvest"}, {"text": "wheat harvest", "id": ""}]))
+        ids = [one["id"] for one in told()]
+        stored = list(watch.inbox.lines(watch.inbox.labels()[0]))
+    assert len({*ids}) == 2 and [row["id"] for row in stored] == ids and all(row["time"] for row in stored)
+
+
+def test_what_cannot_be_watched_is_said(news):
+    text = (news / "odl.yaml").read_text()
+    (news / "odl.yaml").write_text(text.replace("by: period", "by: documents"))
+    with pytest.raises(ConfigError, match="calendar periods"), watched(news):
+        pass
+    assert odl("watch", news.parent / "posts").returncode == 1
+
+
+class TestInbox:
+    """Files of accepted documents."""
+
+    def test_a_cut_line_was_never_answered(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        first = inbox.Inbox()
+        first.append({"2026-01-26": [b'{"a": 1}\n']})
+        with open(tmp_path / "inbox" / ".2026-01-26-0001.jsonl", "ab") as file:
+            file.write(b'{"a": 2')
+        again = inbox.Inbox()
+        again.append({"2026-01-26": [b'{"a": 3}\n']})
+        assert list(again.lines("2026-01-26")) == [{"a": 1}, {"a": 3}]
+        again.publish("2026-01-26")
+        assert again.labels() == [] and not (tmp_path / "inbox" / ".2026-01-26-0001.jsonl").exists()
+        again.append({"2026-01-26": [b'{"a": 4}\n']})
+        again.publish("2026-01-26")
+        assert sorted(path.name for path in (tmp_path / "inbox").iterdir()) == [
+            "2026-01-26-0001.jsonl",
+            "2026-01-26-0002.jsonl",
+        ]
+
+    def test_a_run_takes_up_what_was_left_unless_a_watch_is_at_work(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        inbox.Inbox().append({"2026-01-26": [b"{}\n"]})
+        with inbox.alone():
+            inbox.settle()
+            assert inbox.Inbox().labels() == ["2026-01-26"]
+        inbox.settle()
+        assert (tmp_path / "inbox" / "2026-01-26-0001.jsonl").read_bytes() == b"{}\n"
+
+    def test_a_full_disk_leaves_whole_lines(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        box = inbox.Inbox()
+        box.append({"2026-01-26": [b'{"a": 1}\n']})
+        with open("/dev/full", "wb", buffering=0) as full:
+            monkeypatch.setattr(inbox.os, "fsync", lambda number: full.write(b"x"))
+            with pytest.raises(OSError, match="No space left"):
+                box.append({"2026-01-26": [b'{"a": 2}\n']})
+        monkeypatch.undo()
+        monkeypatch.chdir(tmp_path)
+        box.append({"2026-01-26": [b'{"a": 3}\n']})
+        assert list(box.lines("2026-01-26")) == [{"a": 1}, {"a": 3}]

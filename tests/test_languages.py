@@ -118,15 +118,24 @@ def posts(name):
             yield {"id": f"{week}-{number}", "time": moment.isoformat(), "text": text, "new": number % 3 == 2}
 
 
-@pytest.mark.parametrize("name", list(STREAMS))
-def test_the_topic_that_enters_is_found(name, tmp_path, monkeypatch, capsys):
+PIECES = "features: {max_share: 0.5, pieces: 0.6%s}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "features"),
+    [(name, "") for name in STREAMS]
+    + [(name, PIECES % "") for name in ("Russian", "Chinese", "Turkish")]
+    + [("Greek", PIECES % ", max_terms: 20")],
+)
+def test_the_topic_that_enters_is_found(name, features, tmp_path, monkeypatch, capsys):
     rows = list(posts(name))
     path = tmp_path / "posts.jsonl"
     path.write_text("".join(json.dumps({**row, "new": None}, ensure_ascii=False) + "\n" for row in rows), "utf-8")
     assert main(["init", str(tmp_path / "news"), str(path), "--period", "week"]) == 0
     configuration = tmp_path / "news" / "odl.yaml"
     lines = configuration.read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = "".join(line for line in lines if not line.startswith("alerts:"))
+    own = ("alerts:", "features:") if features else "alerts:"
+    kept = "".join(line for line in lines if not line.startswith(own)) + features
     configuration.write_text(f"{kept}alerts: {{gates: true, warm_up: 50, budget: 5}}\n", encoding="utf-8")
     assert main(["run", str(tmp_path / "news")]) == 0, capsys.readouterr().err
     monkeypatch.chdir(tmp_path / "news")

@@ -1,7 +1,7 @@
 """Why a document was flagged: the words' shares of its score and the atoms nearest to it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +96,7 @@ def explain(
     n_words: int | None = None,
     n_atoms: int = 3,
     atom_words: int = 8,
+    fold: Callable[[sparse.csr_array], sparse.csr_array] | None = None,
 ) -> list[Explanation]:
     """Explain the scores of documents.
 
@@ -115,6 +116,8 @@ def explain(
         Nearest atoms at most.
     atom_words : int
         Words of each.
+    fold : callable, optional
+        Shares of all terms to those of the words, where pieces of words stand before them in P.
 
     Returns
     -------
@@ -134,13 +137,14 @@ def explain(
     {'orbit': 0.2, 'oil': 0.14, 'crude': 0.04}
     """
     words, context = novelty.shares(learner, state, P, scored)
+    words, first = fold(words) if fold else words, P.shape[1] - len(names) if fold else 0
     near, tops = nearest(P, widen(state.dictionary, n_rows=P.shape[1]), n_atoms), {}
     explanations = []
     for row, (score, rest) in enumerate(zip(scored.score.tolist(), context.tolist(), strict=True)):
         atoms = []
         for atom, cosine in near[row]:
             if atom not in tops:
-                top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]]), atom_words)[0]
+                top = novelty.top_terms(sparse.csc_array(state.dictionary[:, [atom]])[first:], atom_words)[0]
                 tops[atom] = [(names[term], weight) for term, weight in top]
             atoms.append(Atom(atom, cosine, float(scored.codes[row, atom]), tops[atom]))
         heavy = heaviest(words, row, n_words)
@@ -166,9 +170,13 @@ def nearest(P, A, most):
     return [[pair for pair in pairs if pair[1] > 0] for pairs in leading(cosines, most)]
 
 
-def word_shares(learner, state, P, scored, counts):
-    """Return the words' shares of the scores (`odl.novelty.shares`) in single precision, entries as of the counts."""
+def word_shares(learner, state, P, scored, counts, pieces=None):
+    """Return the words' shares of the scores (`odl.novelty.shares`) in single precision, entries as of the counts.
+
+    Those of pieces, which stand before the words in P (`odl.stream.weighting.Pieces`), go to their words.
+    """
     parts = novelty.shares(learner, state, P, scored)[0]
+    parts = pieces.folded(parts, counts) if pieces else parts
     return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from odl.config.sections import Alerts
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
-from odl.stream import boilerplate
+from odl.stream import boilerplate, pieces
 from odl.stream.batching import PERIODS, periods_of
 from odl.text import stopwords
 from odl.text.cleaning import CHAINED, CLEANERS
 from odl.text.splitter import Splitter, split
+from odl.text.tokens import count_words
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 HANGUL, KOREAN = re.compile("[\uac00-\ud7a3]"), 0.05  # share of the letters, from which on Korean is cut into pairs
@@ -57,6 +58,15 @@ def tokens_of(texts, stop_words):
     tokens = {"tokeniser": "words"} | ({} if stop_words == "english" else {"stop_words": stop_words})
     letters = "".join(word for text in texts for word in WORD.findall(text[:LONG]))
     return tokens | ({"hangul": "pairs"} if len(HANGUL.findall(letters)) > KOREAN * len(letters) else {})
+
+
+def pieces_of(texts, tokens, cleaners, n_documents):
+    """Return the option ``features`` for pieces of words that texts ask for, once cleaned, and why."""
+    for name in cleaners:
+        texts = [CLEANERS[name](text) for text in texts] if name in CLEANERS else texts
+    share = pieces.weight(*count_words(texts, tokens), n_documents)
+    why = f"weigh {share:g} beside words: many words are new, which are forms of others as a rule"
+    return ({"pieces": share}, why) if share else ({}, "")
 
 
 def cleaners_of(texts):

@@ -106,6 +106,10 @@ def survey(sources, answers):
     report.say("language", why)
     shares = preparation.cleaners_of(texts)
     report.set("clean", list(shares) or None, preparation.sentence(shares))
+    weights, why = preparation.pieces_of(texts, report.options["tokens"], shares, len(times))
+    report.features |= weights
+    if weights:
+        report.say("pieces", why)
     if "encoded" in shares:  # what is left of a part of an encoded file is no document
         fewest = preparation.FEWEST
         report.set("min_words", fewest, f"{fewest}; shorter ones, once cleaned, are left out and counted")

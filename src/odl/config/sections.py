@@ -12,7 +12,7 @@ NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
 EARLIER: dict[str, Any] = {"gates": False, "rest": False}
-EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0}  # the same, of features
+EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0, "pieces": 0.0}  # the same, of features
 EARLIER_LEARNERS: dict[str, Any] = {"recency": 0.0}  # the same, of learners
 
 
@@ -106,7 +106,7 @@ class Weighting(Section):
     --------
     >>> from odl.config.sections import Weighting
     >>> Weighting(tf="log")
-    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, vocabulary='growing')
+    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, pieces=0.0, vocabulary='growing')
     """
 
     place: ClassVar[str] = "features"
@@ -130,6 +130,14 @@ class Weighting(Section):
         "a term in a larger share of the earlier documents, and in at least 30, is a stop word of the stream: it is "
         "counted and not weighed. `odl init` sets .5 where no list of stop words fits",
         **SHARE,
+    )
+    pieces: float = setting(
+        0.0,
+        "weight of the pieces of words beside them, runs of four letters that inflected forms share "
+        "(docs/method.md#pieces-of-words); of runs of `levels` and `adaptive`. `odl init` sets it where most new words "
+        "are forms of others",
+        minimum=0,
+        exclusiveMaximum=1,
     )
     vocabulary: str = setting("growing", "all terms so far, or those of batch 0 only", enum=["growing", "fixed"])
 

@@ -14,15 +14,16 @@ from sklearn.exceptions import NotFittedError
 
 from odl.alerts import calibration, gates, reasons
 from odl.config.project import LEARNER
-from odl.config.sections import Alerts
+from odl.config.sections import Alerts, Weighting
 from odl.detector import frames
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
 from odl.errors import ParameterError
 from odl.stream import duplicates
 from odl.stream.batching import PERIODS
+from odl.stream.pieces import BUCKETS
 from odl.stream.terms import number_terms
-from odl.stream.weighting import weigh
+from odl.stream.weighting import Pieces, weigh
 from odl.text.shingles import Shingler
 from odl.text.tokens import count_words, with_words
 
@@ -33,7 +34,20 @@ POOL = 2  # times the level: tail of the items that the gates look at
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
 OF_ALERTS = ("budget", "level", "warm_up", "gates")
 PAST = tuple(f"gates_{name}" for name in gates.Past._fields)
-OF_TEXT = (*OF_ALERTS, "text", "time", "id", "period", "initial", "tokens", "tf", "idf", "min_df", "n_reasons")
+OF_TEXT = (
+    *OF_ALERTS,
+    "text",
+    "time",
+    "id",
+    "period",
+    "initial",
+    "tokens",
+    "tf",
+    "idf",
+    "min_df",
+    "pieces",
+    "n_reasons",
+)
 
 
 class TextNovelty(LearnerSettings, BaseEstimator):
@@ -78,6 +92,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Inverse frequency in the documents of earlier batches (of the first batch: in itself).
     min_df : int, default=0
         Words of fewer earlier documents are left out.
+    pieces : float, default=0
+        Weight of the pieces of words beside them (`odl.stream.pieces`), of "levels" and "adaptive";
+        `odl.stream.pieces.weight` says which weight texts ask for. Reasons stay words.
     n_reasons : int, default=5
         Words that say why at most.
 
@@ -127,6 +144,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         tf: str = "log",
         idf: bool = True,
         min_df: int = 0,
+        pieces: float = 0.0,
         n_reasons: int = 5,
     ) -> None:
         self.learner = learner
@@ -148,6 +166,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.tf = tf
         self.idf = idf
         self.min_df = min_df
+        self.pieces = pieces
         self.n_reasons = n_reasons
 
     def update(self, frame: Any) -> "pandas.DataFrame":
@@ -237,8 +256,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if isinstance(texts, str) or not all(isinstance(one, str) for one in texts):
             raise ParameterError("texts that are no list of texts", "a list of str", "pass e.g. the column of a frame")
         batch, model, detector = self._batch(list(texts)), self._learner(), self.detector_
-        found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
-        return reasons.explain(model, state, batch.P, found, batch.words, n_words=n_words, n_atoms=n_atoms)
+        found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
+        fold = (lambda shares: batch.pieces.folded(shares, batch.counts)) if batch.pieces else None
+        return reasons.explain(model, state, batch.P, found, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write all that was learned, with vocabulary and frequencies, to an HDF5 file (nothing is pickled).
@@ -299,9 +319,12 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS, *PAST))
         frequencies = arrays["frequencies"]
         words = isinstance(parameters, dict) and parameters.pop("words", False)
+        if isinstance(parameters, dict):
+            parameters.setdefault("pieces", 0.0)  # a version before wrote none
         sound = isinstance(parameters, dict) and parameters.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
         sound = sound and isinstance(parameters["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
-        sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_,)
+        before = BUCKETS if sound and parameters["pieces"] else 0
+        sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_ - before,)
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= parameters["n_documents"]
         try:
             again = Repeats.of(arrays, detector.n_batches_ - 1)
@@ -331,6 +354,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
         if self.tf not in ("log", "raw"):
             raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
+        Weighting(pieces=self.pieces)
+        if self.pieces and not self._model().opens:
+            given = f"pieces is {self.pieces} with the learner {self.learner!r}"
+            raise ParameterError(given, "pieces with levels or adaptive only", "set pieces to 0")
         options = self._alerts()
         if hasattr(self, "detector_"):
             live = ("learner", "settings", "window")  # `n_atoms` and the seed are of the first batch
@@ -368,7 +395,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
         weights = {"tf": self.tf, "idf": self.idf, "min_df": self.min_df, "norm": self._learner().norm}
         again = getattr(self, "repeats_", Repeats()).after(texts)
-        return _Batch(weigh(counts, *past, **weights), counts, words, before, after, again)
+        pieces = Pieces(words, *past, self.pieces) if self.pieces else None
+        return _Batch(weigh(counts, *past, **weights, pieces=pieces), counts, words, before, after, again, pieces)
 
     def _step(self, rows, texts, options):
         """Score and learn one batch; return its part of the table."""
@@ -379,12 +407,13 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector = NoveltyDetector(growing=True, level=options.level, **named)
             detector._check_parameters()
             detector._begin(batch.P, detector._model())
-            detector.n_features_in_ = len(batch.words)
+            detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
         part, scored, past = self._found(rows, batch, options, first)
         if not first:
             self.detector_._learn(batch.P, self._learner(), scored)
-        self.detector_.words_ = {word: column for column, word in enumerate(batch.words)}
+        first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
+        self.detector_.words_ = {word: column for column, word in enumerate(batch.words, start=first)}
         self.frequencies_, self.repeats_, self.gates_ = batch.after, batch.repeats, past
         self.n_documents_ += len(rows)
         return part
@@ -392,7 +421,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     def _found(self, rows, batch, options, first=False):
         """Return a batch's part of the table by what was learned before it (the first: after it), and its novelty."""
         detector, model = self.detector_, self._learner()
-        scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, len(batch.words))
+        scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
         tail, waits = calibration.tails(scored, detector.window_[: 0 if first else None], options.warm_up)
         item, again = batch.repeats.groups.items()
         firsts = np.flatnonzero(item == np.arange(len(item)))
@@ -413,8 +442,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         alert[calibration.most_novel(candidates, scored.score)[: options.room(len(firsts))]] = True
         part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": scored.score}
         part |= {"tail": tail, "alert": alert}
-        shares = reasons.word_shares(model, state, batch.P, scored, batch.counts)
-        shared = reasons.shared_terms(batch.before, batch.P, firsts)
+        shares = reasons.word_shares(model, state, batch.P, scored, batch.counts, batch.pieces)
+        shared = reasons.shared_terms(batch.before, batch.counts, firsts)
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         return part, scored, past
@@ -485,7 +514,7 @@ def _ascend(shingles, ends):
 
 
 class _Batch(NamedTuple):
-    """Texts as weights and counts; their words with frequencies in documents; what of them repeats others."""
+    """Texts as weights and counts; their words with frequencies in documents; what of them repeats others; pieces."""
 
     P: sparse.csr_array
     counts: sparse.csr_array
@@ -493,3 +522,4 @@ class _Batch(NamedTuple):
     before: np.ndarray
     after: np.ndarray
     repeats: Repeats
+    pieces: Pieces | None

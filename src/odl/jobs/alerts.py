@@ -79,8 +79,8 @@ def follow(
     step, P, current, found, after = learned or _read(source, scores, state, run, known, whole)
     data = step.data
     carried = carried or _before(previous, run, settings, data.t)
-    Q = Weighed(data, replace(run.weighting, tf="log"), "l2", step.whole)[:]
-    words = reasons.word_shares(learner, current, P, found, data.counts[:])
+    Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
+    words = reasons.word_shares(learner, current, P, found, data.counts[:], step.P.pieces)
     first, repeats = _groups(data, Q)
     record = _calibrated(data, found, carried, first, words, settings)
     rows = np.flatnonzero(first == np.arange(len(first)))
@@ -91,19 +91,22 @@ def follow(
     texts = _texts(batch, rows)
     items = candidates.Items(Q[rows], ids, np.searchsorted(rows, pool), odd, data.frequencies, data.n_before, texts)
     memory, changed = candidates.advance(_under(carried, data, previous), data.t, items, data.vocabulary, settings)
+    A = run.words_of(current.dictionary)
     record.topic = changed.topic[np.searchsorted(rows, first)]
     record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
     named = dict(zip(carried.memory.number.tolist(), carried.memory.names, strict=True))
     after_names = zip(memory.number.tolist(), memory.names, strict=True)
     record.names = [(number, name) for number, name in after_names if named.get(number) != name]
     record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changed.born]
-    _find_near(record, Q, current.dictionary if known else None)
+    _find_near(record, Q, A if known else None)
     opened, past = _judged(carried, record, data, rows[~(repeats | found.empty)[rows]], pool, changed)
     beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), found.score)
-    record.pool = _pool_items(record, np.append(pool, beyond), words, data, Q, current.dictionary, carried, batch)
+    record.pool = _pool_items(record, np.append(pool, beyond), words, data, Q, A, carried, batch)
     for item in record.pool:
         item.gate = opened.of(item.row)
-    births, documents, linked = _atoms(carried, data, Q, after, memory)
+    births, documents, linked = _atoms(
+        carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), memory
+    )
     held = zip(memory.number.tolist(), linked.tolist(), strict=True)
     record.atoms = [(number, atom) for number, atom in held if atom >= 0]
     recent = calibration.recent_after(carried.recent, found, settings.window) if data.t else carried.recent
@@ -163,7 +166,7 @@ def _texts(batch, rows):
 
 def _under(carried, data, previous):
     """Return the memory of topics under the terms of the timestep."""
-    places = runs.places_of(carried.terms, data, previous) if previous else None
+    places = runs.places_of(carried.terms, data.terms, previous) if previous else None
     return carried.memory if places is None else moved(carried.memory, places, data.counts.shape[1])
 
 

@@ -96,7 +96,7 @@ def _read_own(previous, chain, t, agents, own):
 
 def with_terms(A, earlier, data, previous):
     """Return atoms of the checkpoint before under the terms of a timestep with a bound on them."""
-    places = places_of(earlier, data, previous)
+    places = places_of(earlier, data.terms, previous)
     if places is None:
         return A
     if len(places) != A.shape[0]:

@@ -7,7 +7,7 @@ from odl import learners
 from odl.config.sections import Chain
 from odl.errors import CheckpointError, DataError, ParameterError
 from odl.files import agentfiles, checkpoints
-from odl.stream import features, terms
+from odl.stream import features, pieces, terms
 from odl.stream.weighting import Weighed, Weighting
 
 
@@ -40,6 +40,12 @@ class Run:
     weighting: Weighting
     chain: dict
     hash_terms: int = 0
+
+    def words_of(self, matrix, axis=0):
+        """Return what a matrix has for the words, which stand behind their pieces: rows, or columns with axis 1."""
+        if not self.weighting.pieces:
+            return matrix
+        return matrix[pieces.BUCKETS :] if axis == 0 else matrix[:, pieces.BUCKETS :]
 
 
 class Timestep(NamedTuple):
@@ -79,6 +85,12 @@ def parse(chain):
     if "algorithm" not in chain["learner"]:
         raise ParameterError("--run: learner has no 'algorithm'", "the name of one", "add it")
     typed = {"learner": learners.make(**chain["learner"]), "weighting": Weighting(**chain["features"])}
+    learner, share = typed["learner"], typed["weighting"].pieces
+    if share and not learner.opens:
+        problem = f"features.pieces is {share} for a run of {learner.algorithm}"
+        raise ParameterError(
+            problem, "pieces for runs of levels and adaptive only", "set features.pieces of the run to 0"
+        )
     named = {name: chain[name] for name in ("corpus", "seed", "run", "atoms")}
     return Run(**named, **typed, chain=chain, hash_terms=chain.get("hash_terms", 0))
 
@@ -134,21 +146,19 @@ def open_timestep(source, run, previous=None, corpus_features=None, before=None)
         return step
     options = {"by_document": learner.by_document, "codes": False}
     before = before or agentfiles.read_whole(previous, run.chain, step.data.t - 1, **options)
-    places, n_terms = places_of(before.terms, step.data, previous), step.P.shape[1]
+    places, n_terms = places_of(before.terms, step.P.terms, previous), step.P.shape[1]
     state = learners.resume(learner, before, n_terms if places is None else len(places), run.atoms, previous)
     state = learner.fit_terms(state, n_terms) if places is None else learner.move_terms(state, places, n_terms)
     return step._replace(previous=before.digest, state=state)
 
 
-def places_of(known, data, path):
+def places_of(known, wanted, path):
     """Return where a timestep has each term of the checkpoint before it; None where the vocabulary has no bound.
 
     Parameters
     ----------
-    known : ndarray of int64, or None
-        Ids of its terms (`odl.files.checkpoints.Checkpoint`).
-    data : odl.stream.features.Features
-        Of the timestep.
+    known, wanted : ndarray of int64, or None
+        Ids of its terms (`odl.files.checkpoints.Checkpoint`), and of those of the timestep.
     path : path-like
         The checkpoint, for the message.
 
@@ -162,10 +172,10 @@ def places_of(known, data, path):
     CheckpointError
         If only one of the two has a bound.
     """
-    if (known is None) != (data.terms is None):
+    if (known is None) != (wanted is None):
         defect = f"{path} is of a vocabulary {'without' if known is None else 'with'} a bound, the features are not"
         raise CheckpointError(defect, "one max_terms along a chain", f"delete {path} and run the same command again")
-    return None if known is None else terms.places(known, data.terms)
+    return None if known is None else terms.places(known, wanted)
 
 
 def check_previous(t, previous):

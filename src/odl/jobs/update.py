@@ -111,7 +111,7 @@ def update(
     learned = time.process_time()
     checkpoint = checkpoints.Checkpoint(
         data.t, run.chain, after.dictionary, after.arrays, after.updates, scores.codes, scores.uncoded, step.previous,
-        features=str(data.file.attrs["digest"]), terms=data.terms,
+        features=str(data.file.attrs["digest"]), terms=step.P.terms,
     )  # fmt: skip
     checkpoint = replace(checkpoint, digest=checkpoints.write(state, checkpoint))
     write_scores(score_file, data, batch, scores, current.dictionary, after.dictionary, run)
@@ -138,6 +138,7 @@ def write_scores(path, data, batch, scores, before, after, run):
     """
     top = np.argsort(-scores.score, kind="stable")[:SHOWN]
     documents, codes = batch.take(top)
+    documents, before, after = run.words_of(documents, axis=1), run.words_of(before), run.words_of(after)
     use = _use(batch, after.shape[1])
     scorefiles.write_scores(
         path,

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
+from odl.stream import pieces
 
 COMMON = 30  # documents of a stop word at least
 
@@ -31,7 +32,14 @@ class Weighed:
     Raises
     ------
     ParameterError
-        If the norm is none of these, the end of the stream is missing, or the fixed vocabulary is asked of buckets.
+        If the norm is none of these, the end of the stream is missing, or the fixed vocabulary, or pieces, are asked
+        of buckets.
+
+    Attributes
+    ----------
+    n_pieces : int
+        Columns before those of the words: buckets of pieces (`odl.stream.pieces`), or 0.
+    pieces : Pieces or None
 
     Examples
     --------
@@ -52,22 +60,35 @@ class Weighed:
                 f"vocabulary 'fixed' with hash_terms {batch.hash_terms}, of whose buckets none is the first batch's"
             )
             raise ParameterError(problem, "vocabulary 'growing'", "choose it, or set hash_terms to 0")
-        self.counts, self.shape = batch.counts, batch.counts.shape
-        self.settings = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm}
+        self.counts, n_terms = batch.counts, batch.counts.shape[1]
+        self.settings: dict[str, Any] = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm}
         self.settings |= {"min_df": weighting.min_df, "max_share": weighting.max_share}
-        self.known = np.arange(self.shape[1]) < batch.n_initial if weighting.vocabulary == "fixed" else None
+        self.known = np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
+        self.pieces = self._pieces_of(batch, weighting.pieces) if weighting.pieces else None
+        self.n_pieces = pieces.BUCKETS if self.pieces else 0
+        self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
+        self.terms = batch.terms
+        if self.pieces and batch.terms is not None:  # pieces never leave
+            self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
+
+    def _pieces_of(self, batch, share):
+        if batch.hash_terms:
+            problem = f"pieces {share} with hash_terms {batch.hash_terms}, whose buckets have no letters"
+            raise ParameterError(problem, "one of the two", "set one of them to 0")
+        return Pieces(batch.vocabulary, self.frequencies, self.n_documents, share)
 
     def __getitem__(self, span):
-        return self._weighed(self.counts[span])
+        return self.weigh(self.counts[span])
 
     def take(self, few: np.ndarray) -> sparse.csr_array:
         """Return a few rows, in their order."""
-        return self._weighed(self.counts.take(few))
+        return self.weigh(self.counts.take(few))
 
-    def _weighed(self, counts):
+    def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return counts of these terms, such as those of earlier documents, weighed as the batch is."""
         counts = counts if self.known is None else drop_columns(counts, self.known)
-        return weigh(counts, self.frequencies, self.n_documents, **self.settings)
+        return weigh(counts, self.frequencies, self.n_documents, **self.settings, pieces=self.pieces)
 
 
 def _frequencies(batch, idf, corpus):
@@ -109,6 +130,7 @@ def weigh(
     norm: str | None = "l1",
     min_df: int = 0,
     max_share: float = 1.0,
+    pieces: "Pieces | None" = None,
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
 
@@ -133,10 +155,12 @@ def weigh(
     max_share : float
         Terms in a larger share of the documents, and in `COMMON` at least, are stop words and are dropped, but from
         documents that have no other: a line of a log that came a thousand times is not unexplained.
+    pieces : Pieces, optional
+        Of the words, weighed beside them.
 
     Returns
     -------
-    csr_array of float64
+    csr_array of float64, shape (n_documents, n_terms), or those of the pieces and the terms behind them
         Rows of unit norm; a document without a known term is an empty row.
 
     Examples
@@ -161,7 +185,91 @@ def weigh(
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         sizes = np.bincount(rows, data if norm == "l1" else data * data, minlength=counts.shape[0])
         data /= (sizes if norm == "l1" else np.sqrt(sizes))[rows]
-    return sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+    words = sparse.csr_array((data, counts.indices.copy(), counts.indptr.copy()), shape=counts.shape)
+    return words if pieces is None else pieces.beside(words, counts, n_documents, tf=tf, idf=idf, norm=norm)
+
+
+class Pieces:
+    """Pieces of the words of a stream (`odl.stream.pieces`), weighed beside them.
+
+    They follow from the words alone, so that nothing is stored for them. A piece counts as being in as many documents
+    as its words together, at most all.
+
+    Parameters
+    ----------
+    words : sequence of str
+    frequencies : ndarray, shape (n_words,)
+        Document frequency of each.
+    n_documents : int
+        Documents that these were counted in.
+    share : float
+        Weight of the pieces, that of the words being 1 - `share`.
+    """
+
+    def __init__(self, words: Any, frequencies: np.ndarray, n_documents: int, share: float) -> None:
+        self.share, self.table = share, pieces.table(words)
+        self.frequencies = np.minimum(self.table.T @ frequencies, n_documents)
+
+    def beside(self, words: sparse.csr_array, counts: sparse.csr_array, n_documents: int, **form: Any) -> Any:
+        """Return the weights of the pieces and, behind them, of the words.
+
+        With the l2 norm the cosine of two documents is `share` times that of their pieces, and 1 - `share` times that
+        of their words.
+
+        Equation `joined-pieces` of docs/method.md.
+
+        Parameters
+        ----------
+        words, counts : csr_array, shape (n_documents, n_words)
+            Weights, and the counts that they were made from.
+        n_documents : int
+        **form
+            tf, idf and norm.
+        """
+        own = weigh(sparse.csr_array(counts @ self.table).sorted_indices(), self.frequencies, n_documents, **form)
+        shares = np.array([self.share, 1.0 - self.share])
+        parts = np.sqrt(shares) if form["norm"] == "l2" else shares
+        return sparse.csr_array(sparse.hstack([own * parts[0], words * parts[1]], format="csr"))
+
+    def folded(self, shares: sparse.csr_array, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return shares of pieces and words as those of words: a piece's share goes to the words that it stands in.
+
+        Parameters
+        ----------
+        shares : csr_array, shape (n_documents, `odl.stream.pieces.BUCKETS` + n_words)
+            Entries as of the weights.
+        counts : csr_array, shape (n_documents, n_words)
+
+        Returns
+        -------
+        csr_array, shape (n_documents, n_words)
+            Sums of rows are those of `shares`.
+        """
+        n_pieces = self.table.shape[1]
+        parts, words = (sparse.csr_array(shares[:, part]) for part in (slice(n_pieces), slice(n_pieces, None)))
+        rows = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
+        times = _entries_at(counts, rows, words.indices)
+        lengths = np.diff(self.table.indptr)[words.indices]
+        entry = np.repeat(np.arange(len(rows)), lengths)
+        ends = np.cumsum(lengths)
+        places = np.arange(len(entry)) + np.repeat(self.table.indptr[words.indices] - ends + lengths, lengths)
+        parted = self.table.data[places] * times[entry]
+        columns = self.table.indices[places]
+        whole = sparse.csr_array((parted, (rows[entry], columns)), shape=parts.shape)  # counts of pieces
+        part = _entries_at(parts, rows[entry], columns) * parted / _entries_at(whole, rows[entry], columns)
+        data = words.data + np.bincount(entry, part, minlength=len(rows))
+        return sparse.csr_array((data, words.indices, words.indptr), shape=words.shape)
+
+
+def _entries_at(matrix, rows, columns):
+    """Return entries of a CSR matrix; 0 where it has none."""
+    matrix = matrix.sorted_indices()
+    keys = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) * matrix.shape[1] + matrix.indices
+    wanted = rows.astype(np.int64) * matrix.shape[1] + columns
+    at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    if not len(keys):
+        return np.zeros(len(wanted))
+    return np.where(keys[at] == wanted, matrix.data[at], 0)
 
 
 def _without_common(counts, rare):

@@ -1,0 +1,69 @@
+"""Topics that enter among the same sentences in many languages: AUC by words, and by words with their pieces."""
+
+import os
+
+import numpy as np
+from scipy import sparse
+
+from odl import learners, novelty
+from odl.files import tables
+from odl.papers.experiments import quality
+from odl.papers.rivals.windows import widened_rows
+from odl.stream import batchfile, pieces
+from odl.stream.weighting import Weighed, Weighting
+
+TITLE = "Languages"
+TAKES, ALGORITHMS = ("streams", "learners"), ("levels",)
+SETTINGS: dict = {}
+NEAREST = 5
+
+
+def neighbours(stream, t, form):
+    """Return the mean distance of a batch to the five nearest documents before it, all by the weights of today."""
+    batch = stream.batches[t]
+    now, counts = Weighed(batch, Weighting(**form), "l2"), [earlier.counts[:] for earlier in stream.batches[:t]]
+    past = sparse.csr_array(sparse.vstack([widened_rows(part, batch.counts.shape[1]) for part in counts]))
+    cosines = (now[:] @ now.weigh(past).T).toarray()
+    return 1.0 - np.sort(cosines, axis=1)[:, -NEAREST:].mean(axis=1)
+
+
+def learned(stream, form, learner):
+    """Return the scores of a learner of the timesteps that are evaluated."""
+    state, scores = learner.start(stream.P(0, form), 1, novelty.generator(stream.seed, "start")), {}
+    for t in range(1, max(stream.listed) + 1):
+        P = stream.P(t, form)
+        state = learner.fit_terms(state, P.shape[1])
+        if t in stream.listed:
+            scores[t] = novelty.score(learner, state, P).score
+        state = learner.learn(state, P, None)
+    return scores
+
+
+def rows_of(stream, runs, share):
+    """Return the AUC of neighbours (by the weights of the first run) and of each run, with this weight of pieces."""
+    forms = {run: {**entry["features"], "pieces": share} for run, entry in runs.items()}
+    first = next(iter(forms.values()))
+    scores = {"nearest5": {t: neighbours(stream, t, first) for t in stream.listed}}
+    scores |= {run: learned(stream, forms[run], learners.make(**entry["learner"])) for run, entry in runs.items()}
+    return [{"run": run, "pieces": share, "auc": stream.average(found)} for run, found in scores.items()]
+
+
+def run(settings, folder, files, study):
+    """Measure, and write ``draws.tsv`` and its means, ``languages.tsv``."""
+    draws, means = [], []
+    for (name, setting), file in zip(study["streams"].items(), files, strict=True):
+        documents, found = batchfile.read(file), []
+        share = pieces.weight(documents.counts, documents.vocabulary)
+        for seed in study["seeds"]:
+            stream = quality.Stream(name, documents, setting, study["evaluate"], seed)
+            for way, weight in (("words", 0.0), ("pieces", share)):
+                rows = rows_of(stream, study["learners"], weight)
+                found += [{"stream": name, "seed": seed, "by": way, **row} for row in rows]
+            print(f"{name}, seed {seed}", flush=True)
+        draws += found
+        mean = {"stream": name, "weight": share}
+        for kind in dict.fromkeys((row["run"], row["by"]) for row in found):
+            mean["_".join(kind)] = np.mean([row["auc"] for row in found if (row["run"], row["by"]) == kind])
+        means.append(mean)
+    for name, rows in (("draws", draws), ("languages", means)):
+        tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)

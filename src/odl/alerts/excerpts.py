@@ -14,7 +14,7 @@ MOST = 3  # words of a phrase
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
 BLANKS = re.compile(r"[_\s]+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
-POINTS = f"[{scripts.POINTS}]*"
+POINT = re.compile(f"[{scripts.POINTS}]")
 
 
 def places(text, words):
@@ -43,8 +43,9 @@ def places(text, words):
         counted, (start, end) = _words(chunk[0]), chunk.span()
         if words.isdisjoint(counted) and HANGUL.search(chunk[0]):
             counted = _words(chunk[0], PAIRS)
+        between = f"{POINT.pattern}*" if POINT.search(chunk[0]) else ""  # a set that takes 4 ms to compile
         for word in counted if not words.isdisjoint(counted) else ():
-            match = re.compile(POINTS.join(map(re.escape, word)), re.IGNORECASE).search(text, start, end)
+            match = re.compile(between.join(map(re.escape, word)), re.IGNORECASE).search(text, start, end)
             if match or len(counted) == 1:  # folded to other letters
                 first, last = _with_marks(text, *match.span(), end) if match else _trimmed(text, start, end)
                 start = first if UNSPACED.search(word) else last

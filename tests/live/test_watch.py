@@ -105,8 +105,14 @@ def test_live_and_at_once_give_the_same_bytes(news, tmp_path):
     assert_same_at_once(news, tmp_path / "often", runs=3)
 
 
-def test_an_answer_is_what_the_period_will_say(news):
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_an_answer_is_what_the_period_will_say(news, share):
     """With the same dictionary, score and tail at arrival are those of the record of the period."""
+    if share:
+        text = (news / "odl.yaml").read_text()
+        assert "features: {" in text
+        (news / "odl.yaml").write_text(text.replace("features: {", f"features: {{pieces: {share}, "))
+        assert odl("run", news).returncode == 0
     with watched(news) as (watch, told):
         watch.take(lines(posts(3)[:25]))
         watch.take(lines(posts(3)[25:]))

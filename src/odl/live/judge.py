@@ -15,7 +15,8 @@ from odl.errors import ConfigError
 from odl.files import agentfiles
 from odl.jobs import runs
 from odl.stream import duplicates, features
-from odl.stream.weighting import drop_columns, weigh
+from odl.stream.pieces import BUCKETS
+from odl.stream.weighting import Pieces, drop_columns, weigh
 
 REASONS = 5  # words of an answer at most
 SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8
@@ -81,7 +82,8 @@ class Judge:
         self.learner = replace(self.run.learner, **alone)
         path = folder.path(STEPS["update"].writes["state"], t)
         checkpoint = agentfiles.read_whole(path, self.run.chain, t)
-        self.state = learners.resume(self.learner, checkpoint, len(self.words), self.run.atoms, path)
+        self.n_pieces = BUCKETS if self.run.weighting.pieces else 0
+        self.state = learners.resume(self.learner, checkpoint, self.n_pieces + len(self.words), self.run.atoms, path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
         self.recent, self.memory, self.settings = carried.recent, carried.memory, Alerts(**carried.settings)
         self.names = dict(zip(self.memory.number.tolist(), self.memory.names, strict=True))
@@ -90,11 +92,13 @@ class Judge:
         """Return what is known of each document on its own, a list of maps: score, tail, reasons, topic."""
         counts, names = self._counts(documents)
         frequencies = np.append(self.frequencies, np.zeros(len(names) - len(self.words), dtype=np.int64))
-        P = self._weighed(counts, frequencies, self.run.weighting.tf, self.learner.norm)
-        state = self.learner.fit_terms(self.state, len(names))
+        share = self.run.weighting.pieces
+        pieces = Pieces(names, frequencies, self.n_documents, share) if share else None
+        P = self._weighed(counts, frequencies, self.run.weighting.tf, self.learner.norm, pieces)
+        state = self.learner.fit_terms(self.state, self.n_pieces + len(names))
         scored = novelty.score(self.learner, state, P)
         tail, _ = calibration.tails(scored, self.recent, self.settings.warm_up)
-        shares = reasons.word_shares(self.learner, state, P, scored, counts)
+        shares = reasons.word_shares(self.learner, state, P, scored, counts, pieces)
         Q = self._weighed(counts, frequencies, "log", "l2")  # as in `odl.jobs.alerts`
         items = candidates.Items(Q, [], None, None, frequencies, self.n_documents)
         topics = candidates.nearest_topics(items, widened(self.memory, len(names)), self.settings)
@@ -118,12 +122,12 @@ class Judge:
         parts = documents.counts.data, columns[documents.counts.indices], documents.counts.indptr
         return sparse.csr_array(parts, shape=(len(documents), len(names))).sorted_indices(), names
 
-    def _weighed(self, counts, frequencies, tf, norm):
+    def _weighed(self, counts, frequencies, tf, norm, pieces=None):
         weighting = self.run.weighting
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, np.arange(counts.shape[1]) < self.n_initial)
         settings = {"min_df": weighting.min_df, "max_share": weighting.max_share, "idf": weighting.idf != "none"}
-        return weigh(counts, frequencies, self.n_documents, tf=tf, norm=norm, **settings)
+        return weigh(counts, frequencies, self.n_documents, tf=tf, norm=norm, **settings, pieces=pieces)
 
 
 class Known:

@@ -214,6 +214,41 @@ class Topic:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """A word, or a phrase with it, that no document before its period has.
+
+    Attributes
+    ----------
+    phrase : str
+        As most of its documents spell it.
+    words : tuple of str
+        The words of it that are new, as they are counted.
+    items, sources : int
+        Items of the period that have the first of them, and files that these come from.
+    first : int
+        Time of the first of these documents, ms; `NO_TIME` where unknown.
+    half : int
+        Time from then until half of them had it, ms.
+    expected : float
+        How many new words an earlier period had in at least the same share of its items, on average.
+    beyond : bool
+        Whether it is in more items than chance brings to a word of a period (`odl.alerts.unseen`).
+    documents : tuple of (str, str)
+        Ids and titles of the first documents, twenty at most.
+    """
+
+    phrase: str
+    words: tuple
+    items: int
+    sources: int
+    first: int
+    half: int
+    expected: float
+    beyond: bool
+    documents: tuple
+
+
+@dataclass(frozen=True)
 class Withheld:
     """What is not shown of a period although it would be if nothing were held back, and why.
 
@@ -260,6 +295,8 @@ class Period:
         Share of the terms of its documents that were never seen before.
     atoms : int
         Atoms of the dictionary that some document of the period was nearest to.
+    unseen : tuple of Unseen
+        What is beyond chance first, then by items; empty where it is not told.
     """
 
     t: int
@@ -276,6 +313,7 @@ class Period:
     tails: np.ndarray
     first_seen: float
     atoms: int
+    unseen: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from odl.alerts.gates import Past
 from odl.alerts.memory import Memory
-from odl.alerts.model import STATES
+from odl.alerts.model import STATES, Unseen
+from odl.alerts.unseen import Past as PastWords
 from odl.config.sections import EARLIER
 from odl.errors import StorageError
 from odl.files import checkpoints, digests, storage
@@ -95,6 +96,8 @@ class Record:
         Topics that have another name from now on; its parts are separated by tabs.
     atoms : list of (int, int)
         Topics, and the atoms that hold them now.
+    unseen : list of odl.alerts.model.Unseen
+        Words that no document before has.
     """
 
     t: int
@@ -116,6 +119,7 @@ class Record:
     joined: list = field(default_factory=list)
     names: list = field(default_factory=list)
     atoms: list = field(default_factory=list)
+    unseen: list = field(default_factory=list)
 
 
 @dataclass
@@ -140,6 +144,8 @@ class Carried:
         Ids of the terms of the memory, where the vocabulary is bounded.
     gates : odl.alerts.gates.Past, or None
         What they compare the next period with, where there are gates.
+    unseen : odl.alerts.unseen.Past or None
+        The same for new words, where they are told.
     """
 
     t: int
@@ -153,6 +159,7 @@ class Carried:
     linked: np.ndarray
     terms: np.ndarray | None = None
     gates: Past | None = None
+    unseen: PastWords | None = None
 
 
 def write(path, record, carried):
@@ -175,6 +182,8 @@ def write(path, record, carried):
         for name in (*ARRAYS, "shares"):
             storage.write_array(file, name, getattr(record, name))
         storage.write_strings(file, "pool", [_line(item) for item in record.pool])
+        if carried.unseen is not None:
+            storage.write_strings(file, "unseen", [json.dumps(vars(one), ensure_ascii=False) for one in record.unseen])
         changes = {name: getattr(record, name) for name in CHANGES}
         storage.write_strings(file, "topics", [json.dumps(changes, ensure_ascii=False)])
         _write_memory(file.create_group("memory"), carried)
@@ -203,9 +212,9 @@ def _write_memory(group, carried):
     storage.write_strings(group, "documents", carried.documents)
     if carried.terms is not None:
         storage.write_array(group, "terms", carried.terms)
-    if carried.gates is not None:
-        for name, values in carried.gates._asdict().items():
-            storage.write_array(group, f"gates_{name}", values)
+    for kind, past in (("gates", carried.gates), ("unseen", carried.unseen)):
+        for name, values in past._asdict().items() if past is not None else ():
+            storage.write_array(group, f"{kind}_{name}", values)
 
 
 def read(path, shares=False):
@@ -231,6 +240,7 @@ def read(path, shares=False):
             **{name: storage.read_array(file, name, "if", ndim=None) for name in ARRAYS},
             shares=storage.read_array(file, "shares", "f") if shares else None,
             pool=pool,
+            unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
             **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
         )
         n = len(record.score)
@@ -239,6 +249,10 @@ def read(path, shares=False):
         if not all(0 <= item.row < n and item.members and 0 <= item.led <= len(item.words) for item in pool):
             raise ValueError("an item is none of its documents")
     return record
+
+
+def _lines(file, name):
+    return storage.read_strings(file, name) if name in file else []
 
 
 class Known(NamedTuple):
@@ -318,7 +332,8 @@ def read_carried(path, run=None, settings=None, t=None):
             **{name: storage.read_array(group, name, "if") for name in ("recent", "opened", "linked")},
             documents=storage.read_strings(group, "documents"),
             terms=checkpoints.read_terms(group),
-            gates=_read_gates(group),
+            gates=_read_past(group, "gates", Past),
+            unseen=_read_past(group, "unseen", PastWords),
         )
         memory = carried.memory
         if carried.terms is not None and memory.sums.shape[1] != len(carried.terms):
@@ -335,10 +350,11 @@ def read_carried(path, run=None, settings=None, t=None):
     return carried
 
 
-def _read_gates(group):
-    if "gates_pool" not in group:
+def _read_past(group, kind, past):
+    """Return what a period is compared with; None where it is not kept."""
+    if f"{kind}_{past._fields[0]}" not in group:
         return None
-    return Past.of(storage.read_array(group, f"gates_{name}", "if", ndim=None) for name in Past._fields)
+    return past.of(storage.read_array(group, f"{kind}_{name}", "if", ndim=None) for name in past._fields)
 
 
 def _other(path, kind, expected):

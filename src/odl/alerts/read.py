@@ -272,6 +272,7 @@ class _Reader:
             warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
             topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
             first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
+            unseen=tuple(map(_shown, record.unseen)),
         )  # fmt: skip
 
     def _bring(self, record):
@@ -335,6 +336,12 @@ def _words(text):
 def _parts(name):
     """Return the parts of a topic's name: words or phrases."""
     return tuple(map(visible, name.split(BETWEEN))) if name else ()
+
+
+def _shown(one):
+    """Return an unseen word as a reader sees it."""
+    documents = tuple((visible(ident), heading(title)) for ident, title in one.documents)
+    return replace(one, phrase=visible(one.phrase), words=tuple(map(visible, one.words)), documents=documents)
 
 
 def _by_atom(pairs):

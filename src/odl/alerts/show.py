@@ -225,7 +225,7 @@ def _beside(watch, periods):
     lines, withheld = [], Counter()
     if topics:
         names = ", ".join(f"{topic.number} {name_of(topic.name[:3])}" for topic in topics[:8])
-        lines.append(_cut(f"Further candidate topics, less novel: {names}", WIDTH))
+        lines.append(shortened(f"Further candidate topics, less novel: {names}", WIDTH))
     for entry in (entry for each in periods for entry in each.withheld):
         withheld[UNSAID.get(entry.verdict, f"{entry.verdict} {entry.what}")] += entry.items
     return lines + [f"Held back: {count} ({what})." for what, count in withheld.items()]
@@ -256,7 +256,7 @@ def _item(alert):
     mark = " [followed]" if alert.feedback == "follow" else ""
     where = place(alert)
     return [
-        f"{alert.rank:4d}  {isolated(_cut(alert.title or alert.id, WIDTH - 6 - len(more + mark)))}{more}{mark}",
+        f"{alert.rank:4d}  {isolated(shortened(alert.title or alert.id, WIDTH - 6 - len(more + mark)))}{more}{mark}",
         *passage(alert, 6),
         *_because(alert),
         f"      id: {alert.id}" + (f"  ({where})" if where else ""),
@@ -295,7 +295,8 @@ def _because(alert):
     return [(" " * len(BECAUSE) if place else BECAUSE) + text for place, text in enumerate(lines)]
 
 
-def _cut(text, width):
+def shortened(text, width):
+    """Return a text in at most so many characters."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 

@@ -79,7 +79,7 @@ def text(report, name, folder):
         f"options: {_flow(report.options)}",
         f"batches: {_flow(report.batches)}",
         *([f"features: {_flow(report.features)}"] if report.features else []),
-        "alerts: {gates: true, rest: true}",
+        "alerts: {gates: true, rest: true, unseen: 3}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -41,13 +41,14 @@ NOTHING = Mark(-1, 0)
     argument("--budget", type=float, help="what is next in line too: so many items a period, or below 1 a share"),
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
     argument("--topics-only", action="store_true", help="no documents that stand alone, where alerts.gates is set"),
+    argument("--words", action="store_true", help="instead: words that no document before had, text or jsonl"),
     argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
     more="Topics keep their numbers; `odl explain` takes those, and ids.\n"
     "--seen alone shows what is new since last, and moves the mark; nothing else moves it.",
     examples=("odl new news", "odl new news --since 2026-01-01 --format md", "odl new news --since last --seen"),
 )
 def new(args):
-    from odl.alerts import read, show, slack
+    from odl.alerts import read, show, slack, wordlist
 
     since = args.since or (LAST if args.seen else None)
     mark = _mark(args) if since == LAST else NOTHING
@@ -59,9 +60,13 @@ def new(args):
     watch = read.alerts_of(args.folder, args.stream, args.budget, last, lone=not args.topics_only)
     periods = watch.periods if since == LAST else show.since(watch, since)
     periods = tuple(each for each in periods if (each.t, each.documents) != mark)
-    text = {**show.SHOWN, "slack": slack.as_slack}[args.format](watch, periods)
+    if args.words and args.format not in wordlist.SHOWN:
+        fault, remedy = f"--format {args.format} with --words", "choose one of these"
+        raise ParameterError(fault, f"one of {', '.join(wordlist.SHOWN)}", remedy)
+    shown = wordlist.SHOWN if args.words else {**show.SHOWN, "slack": slack.as_slack}
+    text = shown[args.format](watch, periods)
     if args.format == "text":
-        hint = show.next_in_line(watch, periods) if args.budget is None else ""
+        hint = show.next_in_line(watch, periods) if args.budget is None and not args.words else ""
         none = "Nothing since the last time." if since == LAST else f"No period since {since}."
         text = "\n".join(filter(None, [text, hint])) or none
         text = text.replace("odl explain FOLDER", f"odl explain {args.folder}")

@@ -11,7 +11,7 @@ SHARE: dict[str, Any] = {"exclusiveMinimum": 0, "maximum": 1}
 NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
-EARLIER: dict[str, Any] = {"gates": False, "rest": False}
+EARLIER: dict[str, Any] = {"gates": False, "rest": False, "unseen": 0, "unseen_sources": 1}
 EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0, "pieces": 0.0}  # the same, of features
 EARLIER_LEARNERS: dict[str, Any] = {"recency": 0.0}  # the same, of learners
 
@@ -68,6 +68,15 @@ class Alerts(Section):
     rest: bool = setting(
         False, "whether it is kept how many further words raise and lower the score of an item, and by how much"
     )
+
+    unseen: int = setting(
+        0,
+        "a word that no document before a period has is told where so many of its items have it; 0: none is. "
+        "`odl init` sets 3",
+        "items",
+        minimum=0,
+    )
+    unseen_sources: int = setting(1, "fewest files that these items come from", "files", minimum=1)
 
     def check(self) -> None:
         """Refuse a budget that is no number of items and no share, and alerts that there never are."""

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, candidates, gates, periods, reasons
+from odl.alerts import calibration, candidates, gates, periods, reasons, unseen
 from odl.alerts.memory import moved, nothing
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -88,7 +88,7 @@ def follow(
     odd = _odd(record, rows, found, settings) & ~repeats[rows]
     pool = _pool(record, rows[odd], found, settings.room(len(rows)), settings)
     ids = [data.ids[row] for row in rows]
-    texts = _texts(batch, rows)
+    texts = _stored(batch, rows, "text")
     items = candidates.Items(Q[rows], ids, np.searchsorted(rows, pool), odd, data.frequencies, data.n_before, texts)
     memory, changed = candidates.advance(_under(carried, data, previous), data.t, items, data.vocabulary, settings)
     A = run.words_of(current.dictionary)
@@ -104,6 +104,9 @@ def follow(
     record.pool = _pool_items(record, np.append(pool, beyond), words, data, Q, A, carried, batch)
     for item in record.pool:
         item.gate = opened.of(item.row)
+    record.unseen, past_words = _new_words(
+        carried.unseen, settings, data, rows[~(repeats | found.empty)[rows]], batch, record.facts["warm_up"]
+    )
     births, documents, linked = _atoms(
         carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), memory
     )
@@ -112,7 +115,7 @@ def follow(
     recent = calibration.recent_after(carried.recent, found, settings.window) if data.t else carried.recent
     after = periods.Carried(
         data.t, record.run, record.settings, carried.digest, memory, recent, births, documents, linked, data.terms,
-        past,
+        past, past_words,
     )  # fmt: skip
     return replace(after, digest=periods.write(output, record, after))
 
@@ -158,9 +161,9 @@ def _before(previous, run, settings, t):
     return periods.Carried(-1, named, asdict(settings), "", nothing(settings), np.zeros(0), none, [], none)
 
 
-def _texts(batch, rows):
-    """Return the function that gives the texts of items by their places; where none are kept there are none."""
-    stored = functools.cache(lambda: [origin["text"] for origin in reasons.origins(batch, rows, ("text",))])
+def _stored(batch, rows, name):
+    """Return the function that gives the texts or sources of items by their places, but for those that have none."""
+    stored = functools.cache(lambda: [origin[name] for origin in reasons.origins(batch, rows, (name,))])
     return lambda places: list(filter(None, (stored()[place] for place in places)))
 
 
@@ -218,6 +221,21 @@ def _judged(carried, record, data, rows, pool, changed):
     )
     opened, past = gates.judge(past, period, carried.recent, record.facts["warm_up"])
     return gates.Opened(*(rows[part] for part in opened)), past
+
+
+def _new_words(past, settings, data, rows, batch, warm_up):
+    """Return the words of the period that no document before has, and what the next period's are compared with."""
+    if not settings.unseen:
+        return [], None
+    past = past or unseen.Past()
+    if not data.t:
+        return [], past.meeting(data.vocabulary)[1] if data.max_terms else past
+    items = unseen.Items(
+        data.counts[:][rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
+        [data.titles[row] for row in rows], data.times[rows], data.max_terms > 0,
+        _stored(batch, rows, "source"), _stored(batch, rows, "text"),
+    )  # fmt: skip
+    return unseen.judge(past, items, settings, warm_up)
 
 
 def _find_near(record, Q, A):

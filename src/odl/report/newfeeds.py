@@ -9,8 +9,7 @@ from odl.alerts import breakdown, show
 from odl.alerts.model import NONE
 from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
-from odl.report import newparts
-from odl.report.newtext import address, passage, plural, title_of, where
+from odl.report.newtext import address, passage, plural, share_of, title_of, where
 from odl.report.page import Markup, element
 
 MOST = 100  # entries of a feed
@@ -66,7 +65,7 @@ def _topic(watch, topic, alerts):
         element("ul", *changes),
     ]
     last = max(alerts[-1].t, topic.history[-1][0])
-    title = f"{newparts.name_words(topic)} [{topic.state}]"
+    title = f"{', '.join(topic.name) or f'topic {topic.number}'} [{topic.state}]"
     published, updated = _moment(topic.first, topic.birth), _end(watch, last)
     return Entry(show.urn(watch, "topic", topic.number), title, published, updated, "", Markup("".join(body)))
 
@@ -79,7 +78,12 @@ def _alone(watch, alert):
 
 def _item(alert):
     """Return an item: its title, its text, and why it is new."""
-    parts = [title_of(alert), passage(alert), f"because: {breakdown.line(alert)}", f"{alert.id} {where(alert)}"]
+    parts = [
+        title_of(alert),
+        passage(alert),
+        Markup(f"because: {', '.join(map(share_of, breakdown.parts(alert)))}"),
+        f"{alert.id} {where(alert)}",
+    ]
     return [part if isinstance(part, Markup) else element("p", part) for part in parts if part]
 
 

@@ -15,7 +15,8 @@ from odl.stream import losses
 
 SHOWN = 100  # periods; what the page costs does not grow with the stream
 TIMES = (0.5, 2)  # other budgets that the page tells of, times the one that is set
-PARTS = (("before", "Periods before"), ("topics", "Topics over time"), ("scores", "Scores over time"),
+PARTS = (("words", "Words never seen before"), ("before", "Periods before"),
+         ("topics", "Topics over time"), ("scores", "Scores over time"),
          ("all-alerts", "All alerts"), ("health", "How the watch itself is doing"))  # fmt: skip
 LIBRARY = "html/dt_bundle.js"  # DataTables, by which tables sort and search, in the wheel of itables
 
@@ -95,7 +96,8 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None):
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
     parts, findings = newparts.parts(), newhealth.findings(watch, others, seeds, taken)
-    drawn = {"before": parts.before, "topics": parts.topics, "scores": parts.scores, "all-alerts": parts.alerts}
+    drawn = {"words": parts.unseen, "before": parts.before, "topics": parts.topics}
+    drawn |= {"scores": parts.scores, "all-alerts": parts.alerts}
     bodies = {name: part(watch) for name, part in drawn.items()} | {"health": parts.health(findings)}
     return page.render(
         "newpage.jinja",

@@ -1,6 +1,6 @@
 """Facts of the parts of the page about what is new (newparts.jinja): groups of alerts, sentences, rows of tables."""
 
-from odl.alerts import excerpts
+from odl.alerts import excerpts, wordlist
 from odl.alerts.breakdown import LEAST
 from odl.alerts.model import NONE
 from odl.report import newcharts, newtext
@@ -14,6 +14,7 @@ OPENED = 26  # periods before the latest that list their items
 LISTED = 3  # items of a group in them
 SHARED = 6  # words that say what the items of a topic have in common
 NAMED = 8  # topics that moved without an alert
+TITLES, WORDS = 5, 10  # documents of a word never seen before, and words, that are named
 DRAWN = 300  # topics at most in the table of topics
 
 
@@ -21,7 +22,13 @@ def parts():
     """Return the parts of the page as functions of a watch."""
     import sys
 
-    return macros("newparts.jinja", facts=sys.modules[__name__], words=newtext, charts=newcharts)
+    return macros("newparts.jinja", facts=sys.modules[__name__], words=newtext, charts=newcharts, wordlist=wordlist)
+
+
+def unseen(period):
+    """Return the words of a period that no document before has: those beyond chance, and the others."""
+    beyond = [one for one in period.unseen if one.beyond]
+    return beyond, [one for one in period.unseen if not one.beyond]
 
 
 def groups(watch, period):

@@ -100,9 +100,9 @@ def leading(alert, most=LEADING):
 
 def reasons(alert, of):
     """Return (term, text) of everything about an item that is known beside its title."""
-    lines, told = [], breakdown.parts(alert)
+    lines, parts = [], breakdown.parts(alert)
     for term, kinds in KINDS.items():
-        if shown := [_told(part) for part in told if part.kind in kinds]:
+        if shown := [share_of(part) for part in parts if part.kind in kinds]:
             lines.append((term, Markup(", ".join(shown))))
     for near in alert.nearest[:1]:
         sample = f", as in {near.id}" if near.id else ""
@@ -115,7 +115,8 @@ def reasons(alert, of):
     return [*lines, ("Id", alert.id)]
 
 
-def _told(part):
+def share_of(part):
+    """Return a part of a score."""
     return apart(part.label) + " " + escape(part.share("\u00a0"))
 
 

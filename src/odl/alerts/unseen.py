@@ -1,0 +1,196 @@
+"""Words never seen before a period, judged by how many of them, and how widespread, earlier periods had.
+
+A word is unseen where no document before the period has it. Of n items x have it; its t is that of the gate of words
+(`odl.alerts.gates`), lambda being n (1/2 / (N + 1) + 1/2000) for each of them, and T the largest t of a period. A word
+is beyond chance where t reaches the limit (1) there, at the level `UNSEEN` of a period, with m and d of the T of the
+last `gates.PERIODS` periods, none of them taken as larger than its own limit. Nothing of it makes a period speak. Where
+the vocabulary is bounded (`features.max_terms`) a word may have been forgotten; `FILTER` bits (Bloom 1970) remember that it was seen. They err to one side: no word is
+told that a document had, and of w words before, a share of (1 - exp(-`HASHES` w / `FILTER`))^`HASHES` is missed.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from odl.alerts import excerpts, gates
+from odl.alerts.model import Unseen
+from odl.files.documents import NO_TIME
+
+UNSEEN = 0.01  # level of a period
+LARGEST = 20  # shares of a period that are remembered
+MOST = 50  # words of a period that are told
+DOCUMENTS = 20  # of a word that are kept, and whose texts its phrase is from
+FILTER, HASHES = 1 << 20, 3  # bits, and those of a word
+BESIDE, COMMON = 8, 0.1  # words that may stand in a phrase with it, and the share of documents in which none of them is
+
+
+class Past(NamedTuple):
+    """What a period is compared with: two numbers, and the largest shares, of each of the last periods.
+
+    Attributes
+    ----------
+    largest : ndarray of float64, shape (at most `gates.PERIODS`, 2)
+        T and the number of items.
+    shares : ndarray of float64, shape (at most `gates.PERIODS`, `LARGEST`)
+        Share of the items of the period that have the word, largest first, 0 for none.
+    met : ndarray of uint8, shape (`FILTER` / 8,) or (0,)
+        Bits of all words so far, where the vocabulary is bounded.
+    """
+
+    largest: np.ndarray = np.zeros((0, 2))
+    shares: np.ndarray = np.zeros((0, LARGEST))
+    met: np.ndarray = np.zeros(0, dtype=np.uint8)
+
+    @classmethod
+    def of(cls, arrays):
+        """Return what was stored, refused where it cannot be.
+
+        Raises
+        ------
+        ValueError
+        """
+        past = cls(*arrays)
+        n = len(past.largest)
+        if (
+            past.largest.shape != (n, 2)
+            or past.shares.shape != (n, LARGEST)
+            or n > gates.PERIODS
+            or (past.met.shape not in ((0,), (FILTER // 8,)) or past.met.dtype != np.uint8)
+        ):
+            raise ValueError("what its new words are compared with is none")
+        return past
+
+    def expected(self, share):
+        """Return how many words an earlier period had in at least this share of its items, on average."""
+        return float((self.shares >= share).sum() / max(len(self.shares), 1))
+
+    def meeting(self, words):
+        """Return which words were met before, and the same after them."""
+        places = np.array([_bits(word) for word in words], dtype=np.int64).reshape(-1, HASHES)
+        bits = np.unpackbits(self.met) if len(self.met) else np.zeros(FILTER, dtype=np.uint8)
+        before = bits[places].all(axis=1)
+        bits[places] = 1
+        return before, self._replace(met=np.packbits(bits))
+
+
+def _bits(word):
+    """Return the bits of a word."""
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4 * HASHES).digest()
+    return np.frombuffer(digest, dtype="<u4") % FILTER
+
+
+class Items(NamedTuple):
+    """Items of a period, as far as their words are told of.
+
+    Attributes
+    ----------
+    X : csr_array, shape (n_items, n_terms)
+    frequencies : ndarray of int64, shape (n_terms,)
+        Documents before the period that have the word.
+    n_documents : int
+        Documents before the period.
+    vocabulary : list of str
+    ids, titles : list of str
+    times : ndarray of int64
+        ms; `odl.files.documents.NO_TIME` where unknown.
+    bounded : bool
+        Whether words may have left the vocabulary.
+    sources : callable
+        Of rows, the files that they come from.
+    texts : callable
+        Of rows, their texts, or none where they are not kept.
+    """
+
+    X: sparse.csr_array
+    frequencies: np.ndarray
+    n_documents: int
+    vocabulary: list
+    ids: list
+    titles: list
+    times: np.ndarray
+    bounded: bool
+    sources: Callable
+    texts: Callable
+
+
+def judge(past, items, settings, warm_up=False):
+    """Return the unseen words of a period that enough of its items have, and what the next period is compared with.
+
+    Parameters
+    ----------
+    past : Past
+    items : Items
+    settings : odl.config.sections.Alerts
+    warm_up : bool
+        Too little came before: nothing is told, and the words are remembered only.
+
+    Returns
+    -------
+    list of odl.alerts.model.Unseen, Past
+    """
+    n, by_word = items.X.shape[0], sparse.csc_array(items.X)
+    x = np.where(items.frequencies == 0, np.diff(by_word.indptr), 0)
+    if items.bounded:
+        unseen = np.flatnonzero(x)
+        before, past = past.meeting([items.vocabulary[at] for at in unseen.tolist()])
+        x[unseen[before]] = 0
+    columns = np.flatnonzero(x >= settings.unseen)
+    if settings.unseen_sources > 1:
+        columns = np.array([at for at in columns if _sources(items, by_word, at) >= settings.unseen_sources], dtype=int)
+    columns = columns[np.lexsort((columns, -x[columns]))]
+    t = np.where(x > 0, gates.excess(items.X, items.frequencies, items.n_documents), 0.0)
+    limit = gates.least_excess(past.largest, n, UNSEEN)
+    shares = np.zeros(LARGEST)
+    shares[: len(columns)] = x[columns[:LARGEST]] / max(n, 1)
+    largest = [min(t.max(initial=0.0), limit), n]
+    after = [np.vstack(rows)[-gates.PERIODS :] for rows in ([past.largest, largest], [past.shares, shares])]
+    after = Past(*after, past.met)
+    if warm_up:
+        return [], after
+    told: dict[str, Unseen] = {}
+    for column, excess in zip(columns[:MOST].tolist(), t[columns[:MOST]].tolist(), strict=True):
+        one = _told(items, by_word, column, past, excess >= limit)
+        first = told.setdefault(one.phrase, one)
+        if first is not one:  # the words of a phrase, the most widespread first
+            told[one.phrase] = replace(first, words=first.words + one.words)
+    return sorted(told.values(), key=lambda one: not one.beyond), after
+
+
+def _rows(by_word, column):
+    """Return the items that have a word, in their order."""
+    return np.sort(by_word.indices[by_word.indptr[column] : by_word.indptr[column + 1]])
+
+
+def _sources(items, by_word, column):
+    return len(set(items.sources(_rows(by_word, column))))
+
+
+def _told(items, by_word, column, past, beyond):
+    """Return an unseen word with what is told of it."""
+    rows = _rows(by_word, column)
+    times = np.sort(items.times[rows][items.times[rows] != NO_TIME])
+    return Unseen(
+        phrase=_phrase(items, column, rows[:DOCUMENTS]),
+        words=(items.vocabulary[column],),
+        items=len(rows),
+        sources=_sources(items, by_word, column),
+        first=int(times[0]) if len(times) else int(NO_TIME),
+        half=int(times[(len(times) - 1) // 2] - times[0]) if len(times) else 0,
+        expected=past.expected(len(rows) / items.X.shape[0]),
+        beyond=bool(beyond),
+        documents=tuple((items.ids[row], items.titles[row]) for row in rows[:DOCUMENTS].tolist()),
+    )
+
+
+def _phrase(items, column, rows):
+    """Return a word as its documents spell it, with the words that at least half of them have beside it."""
+    beside, holders = np.unique(items.X[rows].indices, return_counts=True)
+    near = (2 * holders >= len(rows)) & (items.frequencies[beside] <= COMMON * items.n_documents) & (beside != column)
+    order = np.lexsort((beside[near], -holders[near]))[:BESIDE]
+    words = [items.vocabulary[at] for at in (column, *beside[near][order])]
+    texts = items.texts(rows)
+    return excerpts.phrases(texts, words, min(2, len(texts)))[0][0]

@@ -124,7 +124,11 @@ def test_from_the_files_to_the_reader(folder, capsys):
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["words"] == ["log4j", "shell"] and len(json.loads(line)["documents"]) == 10
     page = (folder / "new.html").read_text(encoding="utf-8")
-    assert "Words never seen before</h2>" in page and "<b>Log4j shell</b> 10 items of 2 files" in page and "<b>…" not in page
+    assert (
+        "Words never seen before</h2>" in page
+        and "<b>Log4j shell</b> 10 items of 2 files" in page
+        and "<b>…" not in page
+    )
     assert main(["new", str(folder), "--words", "--format", "csv"]) != 0
     assert "expected one of text, jsonl" in capsys.readouterr().err
 

@@ -12,13 +12,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from odl.alerts import calibration, gates, reasons
+from odl import novelty
+from odl.alerts import calibration, gates, reasons, unseen
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts, Weighting
 from odl.detector import frames
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
 from odl.errors import ParameterError
+from odl.files.documents import NO_TIME
 from odl.stream import duplicates
 from odl.stream.batching import PERIODS
 from odl.stream.pieces import BUCKETS
@@ -32,22 +34,12 @@ if TYPE_CHECKING:
 
 POOL = 2  # times the level: tail of the items that the gates look at
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
-OF_ALERTS = ("budget", "level", "warm_up", "gates")
+OF_ALERTS = ("budget", "level", "warm_up", "gates", "unseen")
 PAST = tuple(f"gates_{name}" for name in gates.Past._fields)
-OF_TEXT = (
-    *OF_ALERTS,
-    "text",
-    "time",
-    "id",
-    "period",
-    "initial",
-    "tokens",
-    "tf",
-    "idf",
-    "min_df",
-    "pieces",
-    "n_reasons",
-)
+WORDS_PAST = tuple(f"unseen_{name}" for name in unseen.Past._fields)
+EARLIER = {"gates": False, "unseen": 0, "max_share": 1.0, "pieces": 0.0}  # what a version before had no parameter for
+OF_WORDS = ("tokens", "tf", "idf", "min_df", "max_share", "pieces")
+OF_TEXT = (*OF_ALERTS, "text", "time", "id", "period", "initial", *OF_WORDS, "n_reasons")
 
 
 class TextNovelty(LearnerSettings, BaseEstimator):
@@ -73,6 +65,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     gates : bool, default=True
         Whether a batch has alerts only where words of several of its items, or an item by itself, are rarer than a
         level for the whole batch (`odl.alerts.gates`): most batches have none. Without, the `level` alone decides.
+    unseen : int, default=3
+        Words that no document before a batch has are told (`unseen_`) where so many of its items have them; 0: none.
     folds : int, default=0
         By default the scores of the first batch calibrate nothing, as in `odl run`. From 2 on, the first batch is
         scored in so many parts by dictionaries of the others (as `NoveltyDetector`), which fills the window.
@@ -92,6 +86,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Inverse frequency in the documents of earlier batches (of the first batch: in itself).
     min_df : int, default=0
         Words of fewer earlier documents are left out.
+    max_share : float, default=1.0
+        Words of a larger share of the earlier documents, and of 30 at least, are stop words of the stream: counted and
+        not weighed. Take .5 where `tokens` has no list of stop words for the language.
     pieces : float, default=0
         Weight of the pieces of words beside them (`odl.stream.pieces`), of "levels" and "adaptive";
         `odl.stream.pieces.weight` says which weight texts ask for. Reasons stay words.
@@ -107,6 +104,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     n_documents_ : int
     gates_ : odl.alerts.gates.Past
         What the gates compare the next batch with.
+    unseen_ : dict of int to list of odl.alerts.model.Unseen
+        Words of each batch of the last `update` that no document before it has, those beyond chance first.
+    unseen_past_ : odl.alerts.unseen.Past
+        What those of the next batch are compared with.
     repeats_ : odl.detector.textnovelty.Repeats
         Near-duplicates of the last batches, told as by `odl init`.
 
@@ -134,6 +135,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         window: int = Alerts.window,
         warm_up: int = Alerts.warm_up,
         gates: bool = True,
+        unseen: int = 3,
         folds: int = 0,
         text: str = "text",
         time: str | None = None,
@@ -144,6 +146,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         tf: str = "log",
         idf: bool = True,
         min_df: int = 0,
+        max_share: float = 1.0,
         pieces: float = 0.0,
         n_reasons: int = 5,
     ) -> None:
@@ -156,6 +159,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.window = window
         self.warm_up = warm_up
         self.gates = gates
+        self.unseen = unseen
         self.folds = folds
         self.text = text
         self.time = time
@@ -166,6 +170,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.tf = tf
         self.idf = idf
         self.min_df = min_df
+        self.max_share = max_share
         self.pieces = pieces
         self.n_reasons = n_reasons
 
@@ -199,7 +204,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
         initial = 1 if hasattr(self, "detector_") else self.initial
         batches = frames.batches(times, len(texts), self.period, initial)
-        return frames.table(index, ids, times, [self._step(rows, texts, options) for rows in batches])
+        self.unseen_ = {}
+        return frames.table(index, ids, times, [self._step(rows, ids, times, texts, options) for rows in batches])
 
     def judge(self, frame: Any) -> "pandas.DataFrame":
         """Score documents as one batch by what was learned so far, and learn nothing; the frame is as of `update`.
@@ -224,7 +230,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self._check_learned()
         options = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
-        part = self._found(np.arange(len(texts)), self._batch(texts), options)[0]
+        part = self._found(np.arange(len(texts)), self._batch(texts), options).part
         return frames.table(index, ids, times, [part])
 
     def explain(
@@ -282,7 +288,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self._check_learned()
         parameters = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_, "words": True}
         arrays = {"frequencies": self.frequencies_, **self.repeats_.arrays()}
-        arrays |= dict(zip(PAST, self.gates_, strict=True))
+        arrays |= dict(zip(PAST, self.gates_, strict=True)) | dict(zip(WORDS_PAST, self.unseen_past_, strict=True))
         self.detector_._save(path, {"text": parameters}, arrays)
 
     @classmethod
@@ -316,33 +322,32 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *REPEATS, *PAST))
+        kept = ("frequencies", *REPEATS, *PAST, *WORDS_PAST)
+        detector, parameters, arrays = NoveltyDetector._read(path, "text", kept)
         frequencies = arrays["frequencies"]
         words = isinstance(parameters, dict) and parameters.pop("words", False)
-        if isinstance(parameters, dict):
-            parameters.setdefault("pieces", 0.0)  # a version before wrote none
-        sound = isinstance(parameters, dict) and parameters.keys() | {*OF_ALERTS} == {*OF_TEXT, "n_documents"}
+        sound = isinstance(parameters, dict) and parameters.keys() | {*OF_ALERTS, *EARLIER} == {*OF_TEXT, "n_documents"}
         sound = sound and isinstance(parameters["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
-        before = BUCKETS if sound and parameters["pieces"] else 0
+        before = BUCKETS if sound and parameters.get("pieces") else 0
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_ - before,)
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= parameters["n_documents"]
         try:
             again = Repeats.of(arrays, detector.n_batches_ - 1)
             past = gates.Past.of(arrays[name] for name in PAST) if parameters.get("gates") else gates.Past()
+            words_past = unseen.Past()
+            if arrays[WORDS_PAST[0]] is not None:
+                words_past = unseen.Past.of(arrays[name] for name in WORDS_PAST)
         except (AttributeError, TypeError, ValueError):
             sound = False
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
         n_documents = parameters.pop("n_documents")
-        parameters = {
-            "level": detector.level,
-            "gates": False,
-        } | parameters  # a version before wrote none
+        parameters = {"level": detector.level, **EARLIER} | parameters
         if not words:  # a version before, whose words were those of the pattern
             parameters["tokens"] = {"tokeniser": "pattern"} | (parameters["tokens"] or {})
         stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
         stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
-        stream.repeats_, stream.gates_ = again, past
+        stream.repeats_, stream.gates_, stream.unseen_past_, stream.unseen_ = again, past, words_past, {}
         return stream
 
     def _check(self):
@@ -373,7 +378,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             warnings.warn(text, FutureWarning, stacklevel=2)
             budget, level = sys.maxsize, budget
         level = Alerts.level if level is None else level
-        return Alerts(budget=budget, level=level, window=self.window, warm_up=self.warm_up, gates=self.gates)
+        named = {name: getattr(self, name) for name in ("window", "warm_up", "gates", "unseen")}
+        return Alerts(budget=budget, level=level, **named)
 
     def _check_learned(self):
         if not hasattr(self, "detector_"):
@@ -393,14 +399,16 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             before[: len(self.frequencies_)] = self.frequencies_
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
-        weights = {"tf": self.tf, "idf": self.idf, "min_df": self.min_df, "norm": self._learner().norm}
+        weights = {name: getattr(self, name) for name in ("tf", "idf", "min_df", "max_share")}
+        weights["norm"] = self._learner().norm
         again = getattr(self, "repeats_", Repeats()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
         return _Batch(weigh(counts, *past, **weights, pieces=pieces), counts, words, before, after, again, pieces)
 
-    def _step(self, rows, texts, options):
+    def _step(self, rows, ids, times, texts, options):
         """Score and learn one batch; return its part of the table."""
-        batch = self._batch([texts[row] for row in rows])
+        texts = [texts[row] for row in rows]
+        batch = self._batch(texts)
         first = not hasattr(self, "detector_")
         if first:
             named = {name: getattr(self, name) for name in OF_DETECTOR}
@@ -409,14 +417,26 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
-        part, scored, past = self._found(rows, batch, options, first)
+        found = self._found(rows, batch, options, first)
+        words_past = getattr(self, "unseen_past_", unseen.Past())
+        if not first and options.unseen:
+            times = np.full(len(ids), NO_TIME) if times is None else times
+            named = [str(ids[row]) for row in rows[found.items]]
+            items = unseen.Items(
+                batch.counts[found.items], batch.before, self.n_documents_, batch.words, named, [""] * len(named),
+                times[rows[found.items]], False, lambda places: [""] * len(places),
+                lambda places: [texts[found.items[place]] for place in places],
+            )  # fmt: skip
+            told, words_past = unseen.judge(words_past, items, options, found.waits)
+            self.unseen_[self.detector_.n_batches_] = told
         if not first:
-            self.detector_._learn(batch.P, self._learner(), scored)
+            self.detector_._learn(batch.P, self._learner(), found.scored)
         first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words, start=first)}
-        self.frequencies_, self.repeats_, self.gates_ = batch.after, batch.repeats, past
+        self.frequencies_, self.repeats_, self.gates_ = batch.after, batch.repeats, found.past
+        self.unseen_past_ = words_past
         self.n_documents_ += len(rows)
-        return part
+        return found.part
 
     def _found(self, rows, batch, options, first=False):
         """Return a batch's part of the table by what was learned before it (the first: after it), and its novelty."""
@@ -426,9 +446,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         item, again = batch.repeats.groups.items()
         firsts = np.flatnonzero(item == np.arange(len(item)))
         candidates = firsts[((tail <= options.level) & ~scored.empty & ~again & (not waits))[firsts]]
-        past = getattr(self, "gates_", gates.Past())
+        past, items = getattr(self, "gates_", gates.Past()), firsts[~(scored.empty | again)[firsts]]
         if options.gates and not first:
-            items = firsts[~(scored.empty | again)[firsts]]
             most = 0 if waits else max(options.pool, 2 * options.room(len(firsts)))
             pool = calibration.most_novel(np.flatnonzero(tail[items] <= POOL * options.level), scored.score[items])[
                 :most
@@ -446,7 +465,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         shared = reasons.shared_terms(batch.before, batch.counts, firsts)
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
-        return part, scored, past
+        return _Found(part, scored, past, items, waits)
 
 
 class Repeats(NamedTuple):
@@ -511,6 +530,16 @@ def _ascend(shingles, ends):
     inside = np.ones(len(shingles), dtype=bool)
     inside[np.append(0, ends[:-1])[np.diff(ends, prepend=0) > 0]] = False
     return bool(np.all(np.diff(shingles)[inside[1:]] > 0))
+
+
+class _Found(NamedTuple):
+    """A batch's part of the table, its novelty, the past of the gates after it, rows of its items, whether it waits."""
+
+    part: dict
+    scored: novelty.Novelty
+    past: gates.Past
+    items: np.ndarray
+    waits: bool
 
 
 class _Batch(NamedTuple):

@@ -3,11 +3,12 @@
     ODL_MIRROR=... python benchmarks/words.py [--streams newsgroups subjects] [--seeds 0 1] [--output words.tsv]
     ODL_MIRROR=... python benchmarks/words.py --shares [--streams ...] [--seeds ...] [--output shares.tsv]
     ODL_MIRROR=... python benchmarks/words.py --speed
+    python benchmarks/words.py --sentences
 
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
 `levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
 words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
-turn.
+turn. `--sentences` prints the table of docs/guides/documents.md: what a sentence of each script becomes.
 """
 
 import argparse
@@ -22,12 +23,34 @@ from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
 from odl.papers.experiments import quality
-from odl.text.tokens import tally
+from odl.text.tokens import analyser, tally
 
 HERE = Path(__file__).resolve().parent.parent
 STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
 TOKENISERS = ("pattern", "words")
 SHARES = (("english", 1.0), (None, 1.0), (None, 0.5))  # list of stop words, largest share of a word that is weighed
+
+SENTENCES = {  # script to text, with the option `hangul` where it matters
+    "Latin": "The iPhone of NASA's office in Zürich",
+    "Latin, decomposed": "Ko\u0308ln und Mu\u0308nchen",
+    "Turkish": "İzmir IZMIR ışık",
+    "Greek": "ΑΘΗΝΑ, Αθήνα",
+    "Cyrillic": "Спутник на орбите",
+    "Hebrew, pointed": "שָׁלוֹם עוֹלָם",
+    "Arabic, pointed": "السَّلَامُ عَلَيْكُمْ",
+    "Devanagari": "हिन्दी में समाचार",
+    "Bengali": "বাংলা সংবাদ",
+    "Tamil": "தமிழ் செய்தி",
+    "Thai": "ประเทศ",
+    "Han": "我爱北京，NASA公司",
+    "Han and kana": "東京タワーの高さ",
+    "Hangul": "감기약 값이 올랐다",
+    "other widths": "ＮＡＳＡ ｶﾞｽ",
+    "names with digits": "log4j H5N1 GPT-4 CVE-2021-44228 v2.14.1 0x80070057",
+    "numbers, dates, hashes": "12:30 10km 2021-12-10 e25ea8c",
+    "tags and addresses": "#flood @joe https://www.example.com/a?b=c joe@mail.org",
+    "emoji": "🔥 👍🏽",
+}
 
 
 def documents_of(name, tokeniser, stop_words="english"):
@@ -85,6 +108,17 @@ def compare_shares(names, seeds, output):
     tables.write_table(output, rows)
 
 
+def sentences():
+    """Print what a sentence of each script becomes, by words and by the pattern, as a table."""
+    print("| script | text | words | by the pattern of before |\n| --- | --- | --- | --- |")
+    for script, text in SENTENCES.items():
+        found = [", ".join(analyser({"tokeniser": each, "stop_words": None})(text)) for each in reversed(TOKENISERS)]
+        if script == "Hangul":
+            in_pairs = analyser({"tokeniser": "words", "stop_words": None, "hangul": "pairs"})(text)
+            found[0] += f"; with `hangul: pairs` {', '.join(in_pairs)}"
+        print(f"| {script} | {text} | {found[0] or 'nothing'} | {found[1] or 'nothing'} |")
+
+
 def seconds(texts, tokeniser):
     """Return the CPU seconds of counting texts."""
     counted, began = tally({"tokeniser": tokeniser}), time.process_time()
@@ -113,8 +147,11 @@ def main():
     words.add_argument("--output", default="words.tsv")
     words.add_argument("--shares", action="store_true")
     words.add_argument("--speed", action="store_true")
+    words.add_argument("--sentences", action="store_true")
     told = words.parse_args()
-    if told.speed:
+    if told.sentences:
+        sentences()
+    elif told.speed:
         speed()
     else:
         (compare_shares if told.shares else compare)(told.streams, told.seeds, told.output)

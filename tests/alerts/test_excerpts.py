@@ -65,7 +65,7 @@ def test_from_the_file_to_the_reader(tmp_path, capsys):
     alert = next(each for each in watch.periods[-1].alerts if "rocket" in each.text)
     assert alert.text.startswith("…") and len(alert.text) <= excerpts.LONGEST + 2
     page = (tmp_path / "it" / "new.html").read_text()
-    assert "&lt;b&gt;<mark>rocket</mark>&lt;/b&gt;" in page and "<b>rocket" not in page
+    assert "&lt;b&gt;<mark>rocket</mark>&lt;/b&gt;" in page and "<b>rocket</b> *orbit" not in page
     assert r"**rocket**\</b\>" in show.as_markdown(watch, watch.periods[-1:])
     text = show.as_text(watch, watch.periods[-1:])
     assert "<b>rocket</b> *orbit*" in text and "\x1b" not in text

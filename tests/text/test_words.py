@@ -1,6 +1,8 @@
 """Words of every script: what a sentence becomes, and all of Unicode without a crash."""
 
+import os
 import random
+import subprocess
 import sys
 import time
 import unicodedata
@@ -8,6 +10,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import ROOT
 
 from odl.text.tokens import count_words, tally
 
@@ -98,3 +101,11 @@ def test_counts_and_analyser_agree():
     assert dict(zip(vocabulary, counts.toarray()[0].tolist(), strict=True)) == {
         "#oil": 1, "log4j": 1, "tanker": 2, "北京": 1
     }  # fmt: skip
+
+
+def test_the_guide_has_the_table_of_sentences():
+    """What a sentence of each script becomes, as the command prints it."""
+    command = [sys.executable, ROOT / "benchmarks/words.py", "--sentences"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONUTF8": "1"})
+    assert told.stdout in (ROOT / "docs/guides/documents.md").read_text(encoding="utf-8")
+    assert len(told.stdout.splitlines()) > 18

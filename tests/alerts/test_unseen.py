@@ -114,6 +114,8 @@ def folder(tmp_path_factory):
 
 def test_from_the_files_to_the_reader(folder, capsys):
     watch = read.alerts_of(folder)
+    carried = periods.read_carried(f"{watch.place.alerts}/8.h5").unseen  # what a later run goes on from
+    assert len(carried.largest) == 8 and carried.met.shape == (0,)
     told = watch.periods[-1].unseen
     assert [(one.phrase, one.items, one.sources, one.beyond) for one in told] == [("Log4j shell", 10, 2, True)]
     assert not any(one.beyond for period in watch.periods[:-1] for one in period.unseen)

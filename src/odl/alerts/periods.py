@@ -354,7 +354,7 @@ def _read_past(group, kind, past):
     """Return what a period is compared with; None where it is not kept."""
     if f"{kind}_{past._fields[0]}" not in group:
         return None
-    return past.of(storage.read_array(group, f"{kind}_{name}", "if", ndim=None) for name in past._fields)
+    return past.of(storage.read_array(group, f"{kind}_{name}", "ifu", ndim=None) for name in past._fields)
 
 
 def _other(path, kind, expected):

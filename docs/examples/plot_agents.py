@@ -29,7 +29,7 @@ model = models.task("nmf", gamma=0.05, delta=1.0)
 # The optimum: one agent that has all atoms. Then three networks; an agent of the ring hears two others, one of the grid
 # two to four.
 
-alone = inference.share_all(model, networks.single(), [W])
+alone = inference.share_all(model, networks.network("fully_connected", 1), [W])
 optimum = inference.diffuse(alone, x, iterations=20_000, tolerance=1e-12).nu[0]
 largest = model.largest_step([np.linalg.norm(block, 2) ** 2 for block in blocks], 16)
 

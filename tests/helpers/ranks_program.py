@@ -54,23 +54,19 @@ class Alone:
         return self._Done
 
 
+def run_of(learner):
+    return {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
+
+
 def chain(comm, folder, name, learner):
-    """Run the timesteps whose features lie in the folder."""
+    """Run the timesteps whose features f0.h5, f1.h5, ... lie in the folder."""
     from odl.jobs import mpi, runs
 
-    previous = None
-    for t in range(len(list(folder.glob("features*.h5")))):
+    previous, run = None, runs.parse(run_of(learner))
+    for t in range(len(list(folder.glob("f*.h5")))):
         state = folder / name / f"{t}.h5"
-        run = {"corpus": "toy", "seed": 0, "run": "toy", "atoms": 9, "features": {"tf": "log"}, "learner": learner}
         if not state.exists():
-            mpi.work(
-                comm,
-                folder / f"features{t}.h5",
-                state,
-                state.with_suffix(".tsv"),
-                run=runs.parse(run),
-                previous=previous,
-            )
+            mpi.work(comm, folder / f"f{t}.h5", state, state.with_suffix(".tsv"), run=run, previous=previous)
         previous = state
 
 

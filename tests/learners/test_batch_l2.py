@@ -298,3 +298,7 @@ def test_a_document_enters_where_its_cosine_is_above_lam():
     expected = [True, False, True, False]  # cosines 0.6, 0.27, 0.57, 0
     assert learner.enters(P, atom).tolist() == expected
     assert (np.diff(lars.codes(P, atom, 0.5).X.indptr) > 0).tolist() == expected
+
+
+def test_an_alternation_in_which_nothing_falls_is_the_last():
+    assert len(fit(np.eye(2), np.eye(2), lam=0.1, alternations=50, tolerance=0.0).trace) == 2

@@ -121,8 +121,6 @@ class Problem:
         Tree of the atoms; without it the penalty is the l1 norm.
     norm : {"l2", "linf"}
         Norm of a group.
-    weights : tuple of float, optional
-        Weight of every node's group; 1 by default.
     mu : float
         Shape of the set of atoms: 0 the unit l2 ball (images), 1 the unit l1 ball (text).
     nonnegative_codes, nonnegative_atoms : bool
@@ -145,7 +143,6 @@ class Problem:
     lam: float
     tree: Tree | None = None
     norm: str = "l2"
-    weights: tuple[float, ...] | None = None
     mu: float = 1.0
     nonnegative_codes: bool = True
     nonnegative_atoms: bool = True
@@ -166,7 +163,6 @@ class Problem:
             mask=mask,
             start=start,
             norm=self.norm,
-            weights=self.weights,
             nonnegative=self.nonnegative_codes,
             stop=self.stop,
             tolerance=self.tolerance,
@@ -233,9 +229,7 @@ class Fit(NamedTuple):
     objective: list
 
 
-def learn_batch(
-    problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int = 30, decrease: float = 0.0, reseed: bool = False
-) -> Fit:
+def learn_batch(problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int = 30, decrease: float = 0.0) -> Fit:
     """Learn a dictionary from all documents at once: codes, then atoms, in turn.
 
     Parameters
@@ -248,9 +242,6 @@ def learn_batch(
         Most alternations.
     decrease : float
         End when the mean objective falls by no more than this share of itself.
-    reseed : bool
-        Replace atoms that no code uses by the documents that are explained worst, one each. At fixed codes this
-        does not change the objective.
 
     Returns
     -------
@@ -274,8 +265,6 @@ def learn_batch(
     objective = [_mean(codes)]
     for _ in range(rounds):
         D = problem.update(D, statistics(P, codes.X))
-        if reseed:
-            D = _reseeded(problem, P, D, codes)
         codes = problem.codes(P, D, start=codes.X)
         objective.append(_mean(codes))
         if objective[-2] - objective[-1] <= decrease * objective[-2]:
@@ -292,7 +281,6 @@ def learn_online(
     batch: int = 256,
     epochs: int = 1,
     forgetting: float = 0.0,
-    past: Statistics | None = None,
 ) -> tuple[Dictionary, Statistics | None, list[float]]:
     """Learn a dictionary in mini-batches drawn in a random order (JMLR 2010, algorithm 1).
 
@@ -307,8 +295,6 @@ def learn_online(
     epochs : int
     forgetting : float
         As `accumulate`.
-    past : Statistics, optional
-        To go on from.
 
     Returns
     -------
@@ -329,7 +315,7 @@ def learn_online(
            [0. , 1. ]]), 40.0, 1)
     """
     whole(batch, "batch", 1)
-    D, objective = _like(D, problem.project(D)), []
+    D, past, objective = _like(D, problem.project(D)), None, []
     P = sparse.csr_array(P) if sparse.issparse(P) else np.asarray(P)
     for _ in range(epochs):
         order = rng.permutation(P.shape[0])
@@ -349,18 +335,3 @@ def _like(D, dense):
 
 def _mean(codes):
     return float(np.mean(codes.residual + codes.penalty)) if len(codes.residual) else 0.0
-
-
-def _reseeded(problem, P, D, codes):
-    """Return the dictionary with unused atoms replaced by the worst explained documents, of unit constraint."""
-    use = np.bincount(codes.X.indices, weights=codes.X.data**2, minlength=D.shape[1])
-    unused = np.flatnonzero(use <= UNUSED * use.max(initial=0.0))
-    worst = np.argsort(-codes.residual, kind="stable")[: len(unused)]
-    if not len(unused) or not len(worst):
-        return D
-    dense = D.toarray() if sparse.issparse(D) else np.array(D)
-    for atom, row in zip(unused, worst, strict=False):
-        document = P[[row]].toarray().ravel() if sparse.issparse(P) else np.asarray(P[row], dtype=float)
-        size = max(problem.mu * np.abs(document).sum(), np.linalg.norm(document) * (problem.mu < 1.0))
-        dense[:, atom] = document / size if size > 0.0 else document
-    return _like(D, problem.project(dense))

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from odl.distributed import networks
 from odl.distributed.inference import CHECK
 from odl.distributed.models import Huber, Model
-from odl.distributed.networks import Network, single
+from odl.distributed.networks import Network
 from odl.errors import ParameterError
 from odl.kernels import marshalling, native
 from odl.prox.projections import parts, real_matrix
@@ -225,7 +226,7 @@ def _over(model, owner, network, iteration):
         raise ParameterError(f"mu={mu!r}", "a step above 0, or 0 for the safe one", "correct mu")
     if _as_one(network):
         # nu <- Proj(nu - (mu/N) grad sum_k J_k(nu)): one agent that owns everything, with the step mu/N.
-        owner, mu, network = np.zeros_like(owner), mu / network.n_agents, single()
+        owner, mu, network = np.zeros_like(owner), mu / network.n_agents, networks.network("fully_connected", 1)
     weights, spread = network.weights, np.zeros((2, 0, 0))
     if iteration.settled:
         if network.n_agents > SETTLED:

@@ -319,18 +319,6 @@ def network(
     return Network(rule(adjacency), observers(n_agents, seen_by))
 
 
-def single() -> Network:
-    """Return the network of one agent.
-
-    Examples
-    --------
-    >>> from odl.distributed import networks
-    >>> networks.single().n_agents
-    1
-    """
-    return Network(sparse.csr_array(np.ones((1, 1))), np.ones(1, dtype=bool))
-
-
 def observers(n_agents: int, seen_by: float) -> np.ndarray:
     """Return which agents see the data, as `network` describes `seen_by`.
 

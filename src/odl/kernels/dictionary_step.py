@@ -39,11 +39,11 @@ def count(p_start, p_document, x_start, x_atom, x_value, total, inside, listed, 
     for term in range(len(p_start) - 1):
         documents = p_document[p_start[term] : p_start[term + 1]]
         met = _pairs_of_term(documents, x_start, x_atom, x_value, total, inside, listed, place)
-        found = 0
+        filled = 0
         for position in range(met):
-            found += place[listed[position]] > 0
-        sizes[0] += found
-        if found:
+            filled += place[listed[position]] > 0
+        sizes[0] += filled
+        if filled:
             for document in documents:
                 links = 0
                 for entry in range(x_start[document], x_start[document + 1]):
@@ -127,11 +127,11 @@ def _project(begin, members, values, steps):
 @kernel
 def iterate(
     target, start, link, weight, slope, begin, members, steps, a, dual, constant, settings,
-    fit, clipped, gradient, trace, best, found,
+    fit, clipped, gradient, trace, best, bounds,
 ):  # fmt: skip
     """Run Algorithm 3 on the reduced problem from a; return the iterations.
 
-    Filled: `trace`, the best a in `best`, its objective and the best bound in `found`.
+    Filled: `trace`, the best a in `best`, its objective and the best bound in `bounds`.
 
     With u = rho/phi, fit = X A^T on the cells and C = clip(p - fit + u, -1/phi, 1/phi) (which is
     p - fit + u - E of the paper):
@@ -181,5 +181,5 @@ def iterate(
         for pair in range(pairs):
             a[pair] += steps[pair] * (gradient[pair] - slope[pair] * threshold)
         _project(begin, members, a, steps)
-    found[0], found[1] = lowest, bound
+    bounds[0], bounds[1] = lowest, bound
     return done

@@ -69,14 +69,14 @@ def _refresh(rows, atoms, work, rounding):
     """Recompute edges, codes, residuals and gradient of the current vertex from the data."""
     clear_edges(atoms, work)
     for i in range(rows):
-        if work.held[i]:
+        if work.tight[i]:
             see(i, atoms, work)
             edge, size = -1, 0.0
             for k in range(atoms):
                 if work.form[k] < 0 and work.active[-1 - work.form[k]] and abs(work.image[k]) > size:
                     edge, size = k, abs(work.image[k])
             if edge < 0:
-                work.held[i], work.side[i] = False, 1.0
+                work.tight[i], work.side[i] = False, 1.0
             else:
                 exchange(edge, i, atoms, work)
     for j in range(atoms):
@@ -91,7 +91,7 @@ def _refresh(rows, atoms, work, rounding):
             work.code[-1 - work.form[k]] = 0.0
     for i in range(rows):
         value, size = _residual(i, work)
-        work.residual[i] = value if abs(value) > rounding * size and not work.held[i] else 0.0
+        work.residual[i] = value if abs(value) > rounding * size and not work.tight[i] else 0.0
         if work.residual[i] != 0.0:
             work.side[i] = 1.0 if value > 0.0 else -1.0
     set_gradient(rows, atoms, work)

@@ -19,7 +19,7 @@ def set_gradient(rows, atoms, work):
     for j in range(atoms):
         work.gradient[j] = work.cost[j]
     for i in range(rows):
-        if not work.held[i]:
+        if not work.tight[i]:
             for entry in range(work.start[i], work.start[i + 1]):
                 work.gradient[work.atom[entry]] -= work.side[i] * work.weight[entry]
 
@@ -36,7 +36,7 @@ def set_origin(rows, atoms, work):
     for i in range(rows):
         work.residual[i] = work.target[i]
         work.side[i] = 1.0
-        work.held[i] = False
+        work.tight[i] = False
     clear_edges(atoms, work)
     for j in range(atoms):
         work.code[j] = 0.0
@@ -59,9 +59,9 @@ def set_prices(atoms, work):
     """Fill `price` and, where many atoms make it worth while (steepest edges need fewer pivots), `length`."""
     many = atoms > 16
     for k in range(atoms):
-        held_code = work.form[k] < 0
-        work.price[k] = work.gradient[-1 - work.form[k]] if held_code else 0.0
-        work.length[k] = 0.0 if many and not held_code else 1.0
+        tight_code = work.form[k] < 0
+        work.price[k] = work.gradient[-1 - work.form[k]] if tight_code else 0.0
+        work.length[k] = 0.0 if many and not tight_code else 1.0
     for j in range(atoms):
         if work.active[j]:
             factor = work.gradient[j]
@@ -105,7 +105,7 @@ def set_speed(atoms, edge, direction, work):
         if move != 0.0:
             for entry in range(work.column[j], work.column[j + 1]):
                 i = work.position_of[entry]
-                if not work.held[i]:
+                if not work.tight[i]:
                     if not work.seen[i]:
                         work.seen[i], work.speed[i], work.size[i] = True, 0.0, 0.0
                         work.touched[touched] = i
@@ -266,7 +266,7 @@ def let_go(edge, direction, work):
     if form < 0:
         work.active[-1 - form] = True
     else:
-        work.held[form] = False
+        work.tight[form] = False
         work.residual[form] = 0.0
         work.side[form] = -direction
         _add_row(form, direction, work)
@@ -277,7 +277,7 @@ def hold(edge, form, atoms, work):
     see(form, atoms, work)
     exchange(edge, form, atoms, work)
     if form >= 0:
-        work.held[form] = True
+        work.tight[form] = True
         work.residual[form] = 0.0
         _add_row(form, work.side[form], work)
         return

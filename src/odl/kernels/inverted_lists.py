@@ -7,7 +7,9 @@ flatter, coded on a few atoms, cut to their heaviest terms.
 
 import math
 
-from odl.kernels.compiled import called, kernel
+import numpy as np
+
+from odl.kernels.compiled import allocating, called, kernel
 
 BLOCK = 32  # cells of a side that are mirrored together: two such squares fit the nearest cache
 
@@ -252,34 +254,9 @@ def _descend(count, target, gram, x, sweeps):
             return
 
 
-@kernel
-def _threshold(values, rank):
-    """Return the number of the given rank among the largest (0: the largest); the order of `values` is lost."""
-    low, high = 0, len(values) - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        left, right = low, high
-        while left <= right:
-            while values[left] > pivot:
-                left += 1
-            while values[right] < pivot:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left += 1
-                right -= 1
-        if rank <= right:
-            high = right
-        elif rank >= left:
-            low = left
-        else:
-            break
-    return values[rank]
-
-
-@called("l l[] i[] d[] l[] d[] d[]")
-@kernel
-def heaviest(most, starts, terms, weights, ends, sizes, work):
+@called("l l[] i[] d[] l[] d[]")
+@allocating
+def heaviest(most, starts, terms, weights, ends, sizes):
     """Cut every row to its `most` largest weights, among equals the first, and scale it to unit l2 norm, in place.
 
     Parameters
@@ -291,17 +268,13 @@ def heaviest(most, starts, terms, weights, ends, sizes, work):
         Where the rows start afterwards, and their end.
     sizes : ndarray, shape (n_rows,), filled
         Norms of the rows that were cut, before they were scaled.
-    work : ndarray
-        Work space of the longest row.
     """
     free = 0
     for row in range(len(sizes)):
         begin, end, ends[row] = starts[row], starts[row + 1], free
         least, level = 0.0, 0
         if end - begin > most:
-            for entry in range(begin, end):
-                work[entry - begin] = weights[entry]
-            least = _threshold(work[: end - begin], most - 1)
+            least = np.sort(weights[begin:end])[end - begin - most]
             level = most
             for entry in range(begin, end):
                 level -= weights[entry] > least

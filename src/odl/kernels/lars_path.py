@@ -215,11 +215,11 @@ def code_documents(documents, by_term, by_atom, gram, lam, squared, settings, sw
             continue
         unit = math.ldexp(1.0, math.frexp(largest)[1])
         weight = lam / unit if squared else lam
-        found = _document(
+        coded = _document(
             terms, values, unit, by_term, by_atom, gram, span, weight, squared, work, settings, sweeps, accepted
         )
         scale = unit * unit if squared else unit
-        residual[d], objective[d], gaps[d] = found[0] * unit, found[1] * scale, found[2] * scale
+        residual[d], objective[d], gaps[d] = coded[0] * unit, coded[1] * scale, coded[2] * scale
         if used + atoms > len(out_atom):
             out_atom = np.concatenate((out_atom, np.empty(len(out_atom) + atoms, np.int32)))
             out_value = np.concatenate((out_value, np.empty(len(out_value) + atoms)))
@@ -229,7 +229,7 @@ def code_documents(documents, by_term, by_atom, gram, lam, squared, settings, sw
                 out_atom[used], out_value[used] = j, work.code[j] * unit
                 used += 1
         lengths[d] = used - first
-        norm = math.sqrt(found[3]) * unit
+        norm = math.sqrt(coded[3]) * unit
         if used == first and abs(norm - 1.0) <= (4 + len(terms)) * settings[0]:
             residual[d], objective[d] = 1.0, 0.5 if squared else 1.0  # so that ties tie
     return lengths, out_atom[:used], out_value[:used], residual, objective, gaps

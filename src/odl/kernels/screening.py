@@ -32,7 +32,7 @@ class Work(NamedTuple):
     residual: np.ndarray  # r_i = p_i - a_i x
     side: np.ndarray  # sign of r_i; a free choice where r_i = 0
     saved: np.ndarray  # p_i while the targets are shaken
-    held: np.ndarray  # r_i is a form held at zero (0 or 1)
+    tight: np.ndarray  # r_i is a form held at zero (0 or 1)
     speed: np.ndarray  # growth of a_i x along the edge, in the touched rows
     size: np.ndarray  # the same with all terms positive, to tell rounding from speed
     touched: np.ndarray  # rows of the atoms that move

@@ -201,16 +201,16 @@ def code_rows(X, squares, correlations, gram, layout, lam, lipschitz, infinity, 
 
     `squares` are ||p||^2, `correlations` the rows p^T D; atoms are in the order of the layout.
     """
-    found = np.empty((X.shape[0], 4))
+    ends = np.empty((X.shape[0], 4))
     nothing = np.empty((0, 0))
     w = _vectors(X.shape[1], len(layout.parent), 0)
     for row in range(X.shape[0]):
         w.x[:] = X[row]
         system = (gram, nothing, nothing, False)
         result = _fista(squares[row], correlations[row], system, layout, lam, lipschitz, infinity, positive, rule, w)
-        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result
+        ends[row, 0], ends[row, 1], ends[row, 2], ends[row, 3] = result
         X[row] = w.x
-    return found
+    return ends
 
 
 @kernel
@@ -292,11 +292,11 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
 
     With fewer entries than atoms by ADMM, and by FISTA where that has not ended after `PATIENCE` steps.
     """
-    found = np.empty((X.shape[0], 4))
+    ends = np.empty((X.shape[0], 4))
     nothing, atoms = np.empty((0, 0)), X.shape[1]
     correlation = np.empty(atoms)
     by_gap, tolerance, most, every = rule
-    outer, inverse, weight, held = nothing, nothing, 0.0, 0.0
+    outer, inverse, weight, inverted = nothing, nothing, 0.0, 0.0
     if by_gap and P.shape[1] < atoms:
         outer, weight = gram_matrix(D.T.copy()), lam / THRESHOLD * math.sqrt(longest_square(D))
     for row in range(X.shape[0]):
@@ -320,12 +320,12 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
         if 0.0 < square < 1e200:  # a power of two times weight, so that whole signals of about one length share it
             rho = weight * 2.0 ** -round(0.5 * math.log2(square))
         if rho > STEEPEST * lipschitz:
-            if len(kept) < P.shape[1] or held != rho:
+            if len(kept) < P.shape[1] or inverted != rho:
                 inverse = outer[kept][:, kept]
                 for i in range(len(kept)):
                     inverse[i, i] += rho
                 _invert(inverse)
-            held = rho if len(kept) == P.shape[1] else 0.0
+            inverted = rho if len(kept) == P.shape[1] else 0.0
             short = (np.empty(len(kept)), np.empty(len(kept)), np.empty(len(kept)))
             first = (by_gap, tolerance, min(most, PATIENCE), every)
             result = _admm(signal, columns, rows, inverse, rho, layout, lam, infinity, positive, first, w, short)
@@ -334,6 +334,6 @@ def code_masked(X, P, mask, D, layout, lam, lipschitz, infinity, positive, rule)
             steep = lipschitz if len(kept) == P.shape[1] else min(steepness_of(columns), lipschitz)
             rest = (by_gap, tolerance, most - spent, every)
             result = _fista(square, correlation, system, layout, lam, max(steep, 1e-300), infinity, positive, rest, w)
-        found[row, 0], found[row, 1], found[row, 2], found[row, 3] = result[0], result[1], result[2], spent + result[3]
+        ends[row, 0], ends[row, 1], ends[row, 2], ends[row, 3] = result[0], result[1], result[2], spent + result[3]
         X[row] = w.x
-    return found
+    return ends

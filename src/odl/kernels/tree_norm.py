@@ -170,12 +170,12 @@ def _take(row, order, straight, v):
 @allocating
 def prox_rows(V, order, layout, lam, infinity, positive):
     """Replace every row of V by its prox; order[i] is the column of atom i of the layout."""
-    work, factor, held = np.empty(V.shape[1]), np.empty(len(layout.parent)), np.empty(V.shape[1])
+    work, factor, ordered = np.empty(V.shape[1]), np.empty(len(layout.parent)), np.empty(V.shape[1])
     if len(factor) > len(work):
         work = np.empty(len(factor))
     straight = bool(np.all(order == np.arange(len(order))))
     for row in range(V.shape[0]):
-        v, unit = _take(V[row], order, straight, held)
+        v, unit = _take(V[row], order, straight, ordered)
         prox(v, layout, min(lam / unit, 1e300), infinity, positive, work, factor)
         if unit != 1.0:
             for i in range(len(v)):
@@ -189,9 +189,9 @@ def prox_rows(V, order, layout, lam, infinity, positive):
 @allocating
 def value_rows(V, order, layout, infinity):
     """Return the penalty of every row of V."""
-    work, held, values = np.empty(len(layout.parent)), np.empty(V.shape[1]), np.empty(V.shape[0])
+    work, ordered, values = np.empty(len(layout.parent)), np.empty(V.shape[1]), np.empty(V.shape[0])
     for row in range(V.shape[0]):
-        v, unit = _take(V[row], order, False, held)
+        v, unit = _take(V[row], order, False, ordered)
         values[row] = tree_value(v, layout, infinity, work) * unit
     return values
 

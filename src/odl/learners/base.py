@@ -157,8 +157,8 @@ class Scores(NamedTuple):
     >>> from odl import learners
     >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
     >>> learner = learners.make("dual_averaging")
-    >>> found = learner.score(learner.start(P, 1, np.random.default_rng(0)), P)
-    >>> found.codes.shape, (found.residual + found.penalty).round(2)
+    >>> scores = learner.score(learner.start(P, 1, np.random.default_rng(0)), P)
+    >>> scores.codes.shape, (scores.residual + scores.penalty).round(2)
     ((3, 1), array([0.1 , 0.28, 0.28]))
     """
 

@@ -77,8 +77,8 @@ class Batch(L1Learner):
     >>> learner = learners.make("batch")
     >>> state = learner.start(P, 1, np.random.default_rng(0))
     >>> state = learner.learn(state, P, learner.score(state, P).codes, [P])
-    >>> found = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
-    >>> (found.residual + found.penalty).round(2)
+    >>> scores = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
+    >>> (scores.residual + scores.penalty).round(2)
     array([0.1, 1. ])
     """
 

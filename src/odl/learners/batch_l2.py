@@ -68,8 +68,8 @@ class BatchL2(Learner):
     >>> learner = learners.make("batch_l2")
     >>> state = learner.start(P, 1, np.random.default_rng(0))
     >>> state = learner.learn(state, P, learner.score(state, P).codes, [P])
-    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
-    >>> (found.residual + found.penalty).round(2)
+    >>> scores = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (scores.residual + scores.penalty).round(2)
     array([0.1, 1. ])
     """
 
@@ -272,8 +272,8 @@ def fit(
     --------
     >>> import numpy as np
     >>> from odl.learners import batch_l2
-    >>> found = batch_l2.fit(np.array([[0.6, 0.8], [0.8, 0.6]]), np.array([[1.0], [0.0]]), lam=0.1, alternations=3)
-    >>> found.A.toarray().ravel().round(2), np.round(found.trace, 3)
+    >>> scores = batch_l2.fit(np.array([[0.6, 0.8], [0.8, 0.6]]), np.array([[1.0], [0.0]]), lam=0.1, alternations=3)
+    >>> scores.A.toarray().ravel().round(2), np.round(scores.trace, 3)
     (array([0.71, 0.71]), array([0.63 , 0.208, 0.208]))
     """
     A, X, trace = check_atoms(A), None, []

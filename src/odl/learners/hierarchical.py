@@ -32,8 +32,8 @@ class Hierarchical(SquaredLearner):
     >>> learner = learners.make("hierarchical", tree="2")
     >>> state = learner.start(P, 3, np.random.default_rng(0))
     >>> state = learner.learn(state, P, learner.score(state, P).codes)
-    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
-    >>> (found.residual + found.penalty).round(2)
+    >>> scores = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (scores.residual + scores.penalty).round(2)
     array([0.01, 0.5 ])
     """
 

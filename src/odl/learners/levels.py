@@ -66,8 +66,8 @@ class Levels(Learner):
     >>> learner = learners.make("levels")
     >>> state = learner.start(P, 1, np.random.default_rng(0))
     >>> state = learner.learn(state, P, learner.score(state, P).codes)
-    >>> found = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
-    >>> (found.residual + found.penalty).round(2)
+    >>> scores = learner.score(state, csr_array([[0.6, 0.8, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8]]))
+    >>> (scores.residual + scores.penalty).round(2)
     array([0.23, 1.  ])
     """
 

@@ -273,7 +273,7 @@ def heaviest(lists, numbers, n_rows, n_terms, most):
     starts, terms, weights = np.zeros(n_rows + 2, dtype=np.int64), np.empty(size, dtype=np.int32), np.empty(size)
     kernels.by_row(order, numbers.known, lists, starts, terms, weights)
     ends, sizes = np.empty(n_rows + 1, dtype=np.int64), np.empty(n_rows)
-    kernels.heaviest(most, starts, terms, weights, ends, sizes, np.empty(int(np.diff(starts).max(initial=0))))
+    kernels.heaviest(most, starts, terms, weights, ends, sizes)
     terms, weights = terms[: ends[-1]].copy(), weights[: ends[-1]].copy()
     return sparse.csc_array((weights, terms, ends.astype(np.int32)), shape=(n_terms, n_rows)), sizes
 

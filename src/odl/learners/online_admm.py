@@ -60,8 +60,8 @@ class OnlineADMM(L1Learner):
     >>> learner = learners.make("online_admm")
     >>> state = learner.start(P, 1, np.random.default_rng(0))
     >>> state = learner.learn(state, P, learner.score(state, P).codes)
-    >>> found = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
-    >>> (found.residual + found.penalty).round(2)
+    >>> scores = learner.score(state, csr_array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]))
+    >>> (scores.residual + scores.penalty).round(2)
     array([0.2, 1. ])
     """
 

@@ -237,8 +237,8 @@ def of_codes(
     >>> from odl.learners import Scores
     >>> from odl.learners.sparse_atoms import of_codes
     >>> P, A, X = csr_array([[0.5, 0.3, 0.2]]), csc_array([[0.5], [0.5], [0.0]]), csr_array([[0.6]])
-    >>> found = of_codes(P, A, Scores(X, np.array([0.4]), np.array([0.06]), 0.0), np.abs)
-    >>> found.toarray().round(3), found.sum().round(3)
+    >>> scores = of_codes(P, A, Scores(X, np.array([0.4]), np.array([0.06]), 0.0), np.abs)
+    >>> scores.toarray().round(3), scores.sum().round(3)
     (array([[0.23, 0.03, 0.2 ]]), np.float64(0.46))
     """
     explained = sparse.csr_array(scores.codes @ A.T)

@@ -38,8 +38,8 @@ def _labelled(clusters, topics, rule):
     if rule not in RULES:
         raise ParameterError(f"topics is {rule!r}", "'all' or 'dominant'", "choose one of these")
     if clusters.shape != (len(topics),):
-        given = f"clusters of shape {clusters.shape} and topics of {len(topics)} documents"
-        raise ParameterError(given, "one of each for each document", "pass two lists of one length")
+        defect = f"clusters of shape {clusters.shape} and topics of {len(topics)} documents"
+        raise ParameterError(defect, "one of each for each document", "pass two lists of one length")
     rows = [row for row, names in enumerate(topics) if names]
     topics_of = [tuple(dict.fromkeys(topics[row])) if rule == "all" else (topics[row][0],) for row in rows]
     return clusters[rows], topics_of

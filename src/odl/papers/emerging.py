@@ -254,8 +254,8 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     settings = settings or SmallDictionary()
     score = np.asarray(score, dtype=np.float64)
     if score.shape != (P.shape[0],) or np.isnan(score).any():
-        given = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(np.isnan(score).any())
-        raise ParameterError(given, "a number for each document", "pass the scores of this batch")
+        defect = f"scores of shape {score.shape} for {P.shape[0]} documents" + " with nan" * bool(np.isnan(score).any())
+        raise ParameterError(defect, "a number for each document", "pass the scores of this batch")
     rows = most_novel(score, P, settings.share)
     Q = P[rows]
     B, Z, objective = alternate(Q, start(Q, settings), settings.lam, settings.rounds)
@@ -298,9 +298,9 @@ def of_timestep(scores, source, *, settings=None, weighting=None, corpus_feature
     (run, written), batch = emergingfiles.score_run(scores), read_scores(scores)
     data = features.read(source)
     if (data.t, data.ids) != (batch.t, batch.ids):
-        given = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
-        given = given if data.t != batch.t else f"{source} and {scores} are of different documents"
-        raise DataError(given, "features and scores of the same documents", "name files of one timestep and seed")
+        defect = f"{source} is of timestep {data.t} and {scores} of timestep {batch.t}"
+        defect = defect if data.t != batch.t else f"{source} and {scores} are of different documents"
+        raise DataError(defect, "features and scores of the same documents", "name files of one timestep and seed")
     whole = features.read(corpus_features) if corpus_features else None
     weighting = written if weighting is None else weighting
     P = data.weighed(**weighting, norm="l1", corpus=whole)[:]

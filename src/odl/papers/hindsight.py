@@ -117,8 +117,8 @@ def fitted_at(T, most):
     The last is always among them; 0 means all.
     """
     if most < 0:
-        given, expected = f"timesteps is {most}", "a whole number of at least 0"
-        raise ParameterError(given, expected, "correct regret.timesteps")
+        defect, expected = f"timesteps is {most}", "a whole number of at least 0"
+        raise ParameterError(defect, expected, "correct regret.timesteps")
     if most == 0 or most >= T:
         return list(range(1, T + 1))
     return sorted({round(root**2) for root in np.linspace(1.0, np.sqrt(T), most)} | {T}) if most > 1 else [T]

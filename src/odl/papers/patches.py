@@ -144,8 +144,8 @@ def draw(images, size, count, rng, least=0.0):
                 found.append(patch / length)
         if len(found) == count:
             return np.array(found)
-    given = f"{count} patches of {size} x {size} pixels from {len(images)} images with {places[-1]} places for them"
-    raise ParameterError(given, "fewer or smaller patches that are not constant", "ask for fewer, or add images")
+    defect = f"{count} patches of {size} x {size} pixels from {len(images)} images with {places[-1]} places for them"
+    raise ParameterError(defect, "fewer or smaller patches that are not constant", "ask for fewer, or add images")
 
 
 def hide(count, pixels, missing, rng):

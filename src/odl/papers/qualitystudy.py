@@ -205,8 +205,8 @@ def alert(stream, learners_of, settings):
     grouped, around = _runs(learners_of, settings)
     steps = range(1, len(stream.batches))
     if len(steps) < 2:
-        given = f"{stream.name} has {len(stream.batches)} batches"
-        raise DataError(given, "at least 3 for the part alerts", "make smaller batches or leave the part out")
+        defect = f"{stream.name} has {len(stream.batches)} batches"
+        raise DataError(defect, "at least 3 for the part alerts", "make smaller batches or leave the part out")
     scores, _ = _learned(stream, grouped, settings["k"], every=True)
     scores |= _five(stream, steps, around)
     labels = [stream.labels[t] for t in steps]

@@ -105,8 +105,8 @@ class Bench:
         if key not in self.learned:
             rng = np.random.default_rng([self.seed, 1000])
             if tree.n_atoms > len(self.train):
-                given = f"{len(self.train)} training patches for the {tree.n_atoms} atoms of the tree '{shape}'"
-                raise ConfigError(given, "at least one patch for each atom", "raise train")
+                defect = f"{len(self.train)} training patches for the {tree.n_atoms} atoms of the tree '{shape}'"
+                raise ConfigError(defect, "at least one patch for each atom", "raise train")
             start = self.train[np.sort(rng.choice(len(self.train), tree.n_atoms, replace=False))].T.copy()
             problem = problem_of(self.settings, penalty, tree, exponent)
             self.learned[key] = learned(problem, self.train[:count], start, self.settings, rng)

@@ -42,8 +42,8 @@ def read_steps(checkpoint_paths, feature_paths):
         If a file is damaged, or a checkpoint is not the one that follows.
     """
     if len(checkpoint_paths) != len(feature_paths) or len(checkpoint_paths) < 2:
-        given = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
-        raise DataError(given, "one of each for timesteps 0, 1, ..., at least two", "pass the files of a whole run")
+        defect = f"{len(checkpoint_paths)} checkpoints and {len(feature_paths)} features"
+        raise DataError(defect, "one of each for timesteps 0, 1, ..., at least two", "pass the files of a whole run")
     before = checkpoints.read_checkpoint(checkpoint_paths[0], t=0)
     chain = before.chain
     algorithm = chain["learner"].get("algorithm")
@@ -55,11 +55,11 @@ def read_steps(checkpoint_paths, feature_paths):
         batch = features.read(feature_paths[t])
         after = checkpoints.read_checkpoint(checkpoint_paths[t], chain=chain, t=t)
         if batch.terms is not None:
-            given = f"{feature_paths[t]}, of a bounded vocabulary"
-            raise DataError(given, "terms that never leave, where dictionaries are compared", "set max_terms to 0")
+            defect = f"{feature_paths[t]}, of a bounded vocabulary"
+            raise DataError(defect, "terms that never leave, where dictionaries are compared", "set max_terms to 0")
         if batch.t != t or batch.counts.shape[0] != after.codes.shape[0] or after.previous != before.digest:
-            given = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
-            raise DataError(f"{given} do not follow each other", "the files of one run in order", "pass them so")
+            defect = f"{feature_paths[t]}, {checkpoint_paths[t]} and {checkpoint_paths[t - 1]}"
+            raise DataError(f"{defect} do not follow each other", "the files of one run in order", "pass them so")
         P = batch.weighed(**chain["features"], norm=learner.norm, corpus=whole)[:]
         steps.append(Step(P, after.codes, before.dictionary, after.dictionary, before.arrays.get("dual")))
         before = after
@@ -141,8 +141,8 @@ def gather_regret(plan, path, *, runs, sizes=()):
     """
     entries = [entry for entry in load_plan(plan) if entry["run"] in runs and (not sizes or entry["k"] in sizes)]
     if not entries:
-        given = f"regret of {', '.join(runs) or 'no run'}"
-        raise ConfigError(given, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
+        defect = f"regret of {', '.join(runs) or 'no run'}"
+        raise ConfigError(defect, "runs and sizes of the plan", "correct regret.runs and regret.sizes")
     means = []
     for key, runs_of in grouped(entries, KEY):
         tables = [read_table(os.path.join(entry["folder"], "regret.tsv"), [*MEASURED, *BOUNDS]) for entry in runs_of]

@@ -52,8 +52,8 @@ def emerging(args):
     from odl.papers import emergingfiles
 
     if len(args.files) != len(args.scores):
-        given = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
-        raise ParameterError(given, "one of each for every timestep", "name them in the same order")
+        defect = f"{len(args.files)} files of emerging topics and {len(args.scores)} score files"
+        raise ParameterError(defect, "one of each for every timestep", "name them in the same order")
     rows = emergingfiles.table(list(zip(args.files, args.scores, strict=True)), args.topics)
     tables.write_table(args.table, rows, emergingfiles.COLUMNS)
 

@@ -45,8 +45,8 @@ def measure(settings, files):
     """Return the tables ``accuracy``, rows by split, representation and scaling, and ``corpus``, what was read."""
     counts, labels = two_groups(news20.read(files, {}), settings)
     if settings["train"] + settings["test"] > len(labels):
-        given = f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
-        raise ConfigError(given, "no more than there are", "lower train or test")
+        defect = f"{settings['train']} training and {settings['test']} test documents of {len(labels)}"
+        raise ConfigError(defect, "no more than there are", "lower train or test")
     rows = [row for split in settings["splits"] for row in split_rows(counts, labels, settings, split)]
     corpus = {"documents": len(labels), "words": counts.shape[1], "first": int(labels.sum())}
     return {"accuracy": rows, "corpus": [corpus]}

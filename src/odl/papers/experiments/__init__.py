@@ -39,7 +39,7 @@ from odl import config
 from odl.config import sources
 from odl.errors import ConfigError, DataError, StorageError
 from odl.files.atomic import filling
-from odl.files.tables import read_json, read_table, write_json
+from odl.files.tables import read_json, read_table, write_json, write_table
 from odl.papers.journal import UNFINISHED, Journal
 from odl.report import page
 
@@ -153,6 +153,18 @@ def run(name, folder, settings=None, files=(), study=None, parts=()):
     write_json(os.path.join(folder, RECORD), record)
 
 
+def write(folder, tables, figures):
+    """Write the tables of an experiment (name to rows, or to rows and columns; none without either) and its figures."""
+    from odl.report import plots
+
+    for name, table in tables.items():
+        rows, *columns = table if isinstance(table, tuple) else (table,)
+        if rows or columns:
+            write_table(os.path.join(folder, f"{name}.tsv"), rows, *columns)
+    for name, figure in figures.items():
+        plots.save(figure, os.path.join(folder, name))
+
+
 def section(folder):
     """Return name, title and content of the part of the page about a finished experiment; no content, no part.
 
@@ -199,5 +211,5 @@ def _gathered(name, settings, parts):
 def _damaged(folder, error):
     """Return the error for a folder, which is made again as a whole."""
     what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
-    given = f"{folder} holds no finished experiment ({what})"
-    return DataError(given, f"{RECORD} and its results", f"delete {folder} and run it again")
+    defect = f"{folder} holds no finished experiment ({what})"
+    return DataError(defect, f"{RECORD} and its results", f"delete {folder} and run it again")

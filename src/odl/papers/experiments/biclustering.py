@@ -9,7 +9,6 @@ genes of highest variance of 12625 as the R package sparseBC ships them.
 """
 
 import csv
-import os
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from scipy import sparse
 from odl.corpora.checks import check_content, check_sources, lines, opening, unpacked_text
 from odl.distributed import coding, models, networks
 from odl.evaluation.means import grouped, spread
-from odl.files import tables
+from odl.papers.experiments import write
 from odl.report.page import mean_sd
 from odl.report.plots import (
     COLOURS,
@@ -31,7 +30,6 @@ from odl.report.plots import (
     look_of,
     new_figure,
     ranking,
-    save,
     styled,
 )
 
@@ -126,17 +124,15 @@ def run(settings, folder, files):
     """Measure, write ``recovery.tsv`` and ``atoms.tsv``, draw the checkerboard, the atoms and the recovery."""
     expression = read_expression(files)
     rows, first = measure(expression, settings)
-    tables.write_table(os.path.join(folder, "recovery.tsv"), rows, COLUMNS)
     atoms, codes = first[settings["betas"][len(settings["betas"]) // 2]]
     subjects = [
         {"subject": i, "class": name, **{f"atom{j}": value for j, value in enumerate(atoms[i])}}
         for i, name in enumerate(expression.classes)
     ]
-    tables.write_table(os.path.join(folder, "atoms.tsv"), subjects)
-    save(draw_layers(expression, atoms, codes), os.path.join(folder, "checkerboard"))
     vectors = decompose(expression.values, len(atoms.T))[0]
-    save(draw_subjects(expression.classes, atoms, vectors), os.path.join(folder, "atoms"))
-    save(draw_recovery(rows), os.path.join(folder, "recovery"))
+    figures = {"checkerboard": draw_layers(expression, atoms, codes), "recovery": draw_recovery(rows)}
+    figures["atoms"] = draw_subjects(expression.classes, atoms, vectors)
+    write(folder, {"recovery": (rows, COLUMNS), "atoms": subjects}, figures)
 
 
 def shown(tables):

@@ -3,13 +3,12 @@
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.2, figure 5.
 """
 
-import os
 from collections import Counter
 
 import numpy as np
 
 from odl.evaluation.means import grouped, spread
-from odl.files.tables import write_table
+from odl.papers.experiments import write
 from odl.papers.twogroups import METHODS, PART, RAW, SETTINGS, UNMEASURED, measure
 from odl.report import plots
 from odl.report.page import mean_sd
@@ -37,10 +36,8 @@ def finish(settings, folder, files, measured):
     """
     rows = measured["accuracy"]
     summary = summarise(rows)
-    tables = ("accuracy", rows), ("summary", summary), ("chosen", choices(rows)), ("corpus", measured["corpus"][:1])
-    for name, table in tables:
-        write_table(os.path.join(folder, f"{name}.tsv"), table)
-    plots.save(draw_accuracy(summary), os.path.join(folder, "accuracy"))
+    tables = {"accuracy": rows, "summary": summary, "chosen": choices(rows), "corpus": measured["corpus"][:1]}
+    write(folder, tables, {"accuracy": draw_accuracy(summary)})
 
 
 def scalings_of(summary):

@@ -6,7 +6,6 @@ descent finds.
 Source: Chen, Towfic and Sayed 2014, equations 31 and 37 to 39, and the O(mu^2) law behind them.
 """
 
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,9 +17,9 @@ from odl.distributed import coding, models, networks
 from odl.distributed.inference import Inference, Share, diffuse, share_all
 from odl.errors import ParameterError
 from odl.evaluation.means import grouped
-from odl.files import tables
 from odl.learners.diffusion import Diffusion
-from odl.report.plots import GREY, LINES, despine, legend_below, logarithmic, look_of, new_figure, save, styled
+from odl.papers.experiments import write
+from odl.report.plots import GREY, LINES, despine, legend_below, logarithmic, look_of, new_figure, styled
 from odl.stream import batching, features
 
 TITLE = "Convergence over the network"
@@ -267,12 +266,11 @@ def measure(settings, files):
 def run(settings, folder, files):
     """Measure, write ``paths.tsv`` and ``steps.tsv``, draw both."""
     paths, steps = measure(settings, files)
-    tables.write_table(os.path.join(folder, "paths.tsv"), paths, PATH_COLUMNS)
-    tables.write_table(os.path.join(folder, "steps.tsv"), steps, STEP_COLUMNS)
-    for row in (*paths, *steps):
-        row["network"] = networks.shown(row["network"], degree=DEGREE)
-    save(draw_paths(paths), os.path.join(folder, "paths"))
-    save(draw_steps(steps), os.path.join(folder, "steps"))
+    named = [
+        [{**row, "network": networks.shown(row["network"], degree=DEGREE)} for row in rows] for rows in (paths, steps)
+    ]
+    figures = {"paths": draw_paths(named[0]), "steps": draw_steps(named[1])}
+    write(folder, {"paths": (paths, PATH_COLUMNS), "steps": (steps, STEP_COLUMNS)}, figures)
 
 
 def shown(tables):

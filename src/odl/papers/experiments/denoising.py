@@ -6,8 +6,6 @@ inference differ: diffusion over the network, the optimum (fully connected), or 
 Source: Chen, Towfic and Sayed 2014, section IV; Elad and Aharon 2006 for the patches of the noisy image.
 """
 
-import os
-
 import numpy as np
 from scipy import sparse
 from scipy.fft import idctn
@@ -15,10 +13,10 @@ from scipy.fft import idctn
 from odl.distributed import coding, models, networks
 from odl.errors import ParameterError
 from odl.evaluation.means import grouped, spread
-from odl.files import tables
 from odl.papers import patches
+from odl.papers.experiments import write
 from odl.report.page import mean_sd
-from odl.report.plots import GREY, LINES, legend_below, look_of, new_figure, save, styled
+from odl.report.plots import GREY, LINES, legend_below, look_of, new_figure, styled
 
 TITLE = "Denoising of image patches"
 TAKES, ALGORITHMS = ("files",), ("diffusion",)
@@ -148,8 +146,8 @@ def middle(image, size):
     if not size:
         return image
     if size > min(image.shape):
-        given = f"a square of {size} pixels in an image of {image.shape[0]} x {image.shape[1]}"
-        raise ParameterError(given, "a smaller one", "lower size")
+        defect = f"a square of {size} pixels in an image of {image.shape[0]} x {image.shape[1]}"
+        raise ParameterError(defect, "a smaller one", "lower size")
     row, column = ((length - size) // 2 for length in image.shape)
     return image[row : row + size, column : column + size]
 
@@ -173,10 +171,9 @@ def run(settings, folder, files):
     """Measure, write ``psnr.tsv``, draw the curves, the images and the atoms."""
     whole = patches.read_images(files)[: settings["images"]]
     rows, (images, atoms) = measure([middle(image, settings["size"]) for image in whole], settings)
-    tables.write_table(os.path.join(folder, "psnr.tsv"), rows, COLUMNS)
-    save(draw_curves(rows), os.path.join(folder, "psnr"))
-    save(draw_images(images), os.path.join(folder, "images"))
-    save(draw_atoms({name: atoms[name] for name in LEARNED}), os.path.join(folder, "atoms"))
+    figures = {"psnr": draw_curves(rows), "images": draw_images(images)}
+    figures["atoms"] = draw_atoms({name: atoms[name] for name in LEARNED})
+    write(folder, {"psnr": (rows, COLUMNS)}, figures)
 
 
 def shown(tables):

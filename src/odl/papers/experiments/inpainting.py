@@ -4,13 +4,12 @@ Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1: table 1, fig
 """
 
 import math
-import os
 
 import numpy as np
 
 from odl.evaluation.means import grouped, spread
-from odl.files.tables import write_table
 from odl.papers import patches
+from odl.papers.experiments import write
 from odl.papers.reconstruction import (
     PART,
     PENALTIES,
@@ -43,14 +42,10 @@ def finish(settings, folder, files, rows_by):
     summary = summarise(rows_by["test"])
     drawn = _drawn(settings, patches.read_images(files, settings["scale"]))
     tables = {**rows_by, "summary": summary, "beside": beside(rows_by), "depths": depths(*drawn)}
-    for name, rows in tables.items():
-        if rows:
-            write_table(os.path.join(folder, f"{name}.tsv"), rows)
     figures = {"errors": draw_errors(summary), "dictionary": draw_dictionary(*drawn)}
     if rows_by["structures"]:
         figures["structures"] = draw_structures(rows_by["structures"])
-    for name, figure in figures.items():
-        plots.save(figure, os.path.join(folder, name))
+    write(folder, tables, figures)
 
 
 def summarise(tests):

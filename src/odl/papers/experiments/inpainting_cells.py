@@ -33,8 +33,8 @@ def rows_of(folder):
     """Return the rows of one run: what it varied, and the errors with their deviations over seeds."""
     record, name = read_json(os.path.join(folder, RECORD)), os.path.basename(os.path.normpath(folder))
     if record["experiment"] != "inpainting":
-        given = f"{name} is a run of the experiment {record['experiment']}"
-        raise DataError(given, "runs of inpainting", "name those under experiments")
+        defect = f"{name} is a run of the experiment {record['experiment']}"
+        raise DataError(defect, "runs of inpainting", "name those under experiments")
     summary, beside = (read_table(os.path.join(folder, f"{kind}.tsv"), delete=folder) for kind in ("summary", "beside"))
     varied = {"run": name, **{key: record["settings"][key] for key in VARIED}}
     return [varied | {key: (one | other)[key] for key in COLUMNS} for one, other in zip(summary, beside, strict=True)]

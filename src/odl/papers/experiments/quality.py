@@ -4,14 +4,12 @@
 """
 
 import math
-import os
 from collections import defaultdict
 
 from odl import config
 from odl.errors import ConfigError, DataError
 from odl.evaluation import means, metrics
-from odl.files import tables
-from odl.papers import qualitystudy
+from odl.papers import experiments, qualitystudy
 from odl.stream import batchfile, batching, features
 
 TITLE = "Quality of a stream"
@@ -141,8 +139,8 @@ def _variants(settings, study):
             raise ConfigError(f"quality: runs names '{run}'", expected, "add it to the experiment's learners")
         algorithm = study["learners"][run]["learner"]["algorithm"]
         if algorithm not in ALGORITHMS:
-            given = f"quality: the algorithm of '{run}' is {algorithm}"
-            raise ConfigError(given, " or ".join(ALGORITHMS), "take it from the experiment's runs")
+            defect = f"quality: the algorithm of '{run}' is {algorithm}"
+            raise ConfigError(defect, " or ".join(ALGORITHMS), "take it from the experiment's runs")
     kept = {run: chosen for run, chosen in study["learners"].items() if chosen["learner"]["algorithm"] in ALGORITHMS}
     return {**study, "learners": kept}
 
@@ -187,5 +185,4 @@ def measure(settings, study, files):
 
 def run(settings, folder, files, study):
     """Measure, and write one table a part (and ``drift.tsv``)."""
-    for name, rows in measure(settings, _variants(settings, study), files).items():
-        tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)
+    experiments.write(folder, measure(settings, _variants(settings, study), files), {})

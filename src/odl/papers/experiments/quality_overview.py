@@ -8,9 +8,9 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from odl.errors import DataError
 from odl.evaluation.means import grouped, spread
-from odl.files.tables import read_table, write_table
+from odl.files.tables import read_table
 from odl.papers import rivals
-from odl.report import plots
+from odl.papers.experiments import write
 from odl.report.page import mean_sd, number
 from odl.report.plots import GREY, INK, LINES, PALE, despine, legend_below, logarithmic, look_of, new_figure, styled
 
@@ -40,9 +40,6 @@ def run(settings, folder, files):
         if name not in streams:
             expected = "one of " + ", ".join(sorted(streams)) if streams else "streams with the part memory"
             raise DataError(f"quality_overview: shown names '{name}'", expected, "correct it or measure its memory")
-    for name, rows in tables.items():
-        if rows:
-            write_table(os.path.join(folder, f"{name}.tsv"), rows)
     memory, compared, figures = tables["memory"], tables["table"], {}
     if settings["shown"]:
         claimed = [row for name in settings["shown"] for row in memory if row["stream"] == name]
@@ -52,8 +49,7 @@ def run(settings, folder, files):
         figures["atoms"] = curves(memory, compared, "size")
     if tables["drift"]:
         figures["drift"] = drift(tables["drift"])
-    for name, figure in figures.items():
-        plots.save(figure, os.path.join(folder, name))
+    write(folder, tables, figures)
 
 
 def shown(tables):

@@ -12,8 +12,8 @@ from odl import trees
 from odl.corpora import nips
 from odl.dictionary import structured, treestart
 from odl.files import storage
-from odl.files.tables import write_table
 from odl.novelty import top_terms
+from odl.papers.experiments import write
 from odl.report import topictree
 
 TITLE = "Topics of the NIPS proceedings as a tree"
@@ -47,8 +47,7 @@ def run(settings, folder, files):
     rows[best]["chosen"] = "yes"
     nodes = describe(tree, fits[best], vocabulary)
     corpus = [{"documents": words.shape[0], "words": words.shape[1]}]
-    for name, table in (("starts", rows), ("topics", nodes), ("corpus", corpus)):
-        write_table(os.path.join(folder, f"{name}.tsv"), table)
+    write(folder, {"starts": rows, "topics": nodes, "corpus": corpus}, {})
     with storage.replacing(os.path.join(folder, "tree.svg")) as part, open(part, "w", encoding="utf-8") as file:
         file.write(drawing(nodes))
 

@@ -17,7 +17,7 @@ from odl.alerts.model import Withheld
 from odl.errors import DataError
 from odl.evaluation import scorefiles
 from odl.files import storage
-from odl.report import newhealth, newpage, newparts, newseeds, newtext
+from odl.report import newhealth, newpage, newparts, newtext
 
 
 @pytest.fixture(scope="module")
@@ -237,10 +237,10 @@ class TestFindings:
         assert told["Documents without a word"].text.startswith("2 documents of the last 4 periods")
 
     def test_agreement_of_seeds(self, watch):
-        held = {entry.what: entry for entry in newhealth.findings(watch, seeds=newseeds.Agreement(2, 20, 0.45))}
+        held = {entry.what: entry for entry in newhealth.findings(watch, seeds=newhealth.Agreement(2, 20, 0.45))}
         entry = held["Stability between seeds"]
         assert entry.look and "Of the 20 documents" in entry.text and "45\u00a0% have them under 2 other" in entry.text
-        assert not newhealth.findings(watch, seeds=newseeds.Agreement(1, 20, 0.8))[0].look
+        assert not newhealth.findings(watch, seeds=newhealth.Agreement(1, 20, 0.8))[0].look
         assert "Stability between seeds" not in self.told(watch)
 
     def test_what_cleaning_took_out(self, watch):
@@ -324,9 +324,9 @@ def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):
     """The same run agrees with itself; where the scores are turned over, half of what is highest is another."""
     place = read.place_of(made)
     last = f"{place.run}/scores/6.h5"
-    assert newseeds.agreement(last, [last, last], 5, 4) == newseeds.Agreement(2, 5, 1.0)
+    assert newhealth.agreement(last, [last, last], 5, 4) == newhealth.Agreement(2, 5, 1.0)
     total = sum(len(period.scores) for period in read.alerts_of(made).periods[-2:])
-    assert newseeds.agreement(last, [last], total, 2).share == 1.0
+    assert newhealth.agreement(last, [last], total, 2).share == 1.0
     (tmp_path / "scores").mkdir()
     for t in (5, 6):
         path = f"{place.run}/scores/{t}.h5"
@@ -338,7 +338,7 @@ def test_seeds_that_agree_and_seeds_that_do_not(made, tmp_path):
                 storage.write_array(file, name, values)
             storage.write_array(file, "empty", empty.astype(np.uint8))
             storage.write_strings(file, "ids", ids)
-    assert newseeds.agreement(last, [tmp_path / "scores" / "6.h5"], 5, 2).share < 0.5
+    assert newhealth.agreement(last, [tmp_path / "scores" / "6.h5"], 5, 2).share < 0.5
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):

@@ -63,9 +63,9 @@ def registry(steps):
     }
 
 
-def text(found):
+def text(whole):
     """Return a schema as text: one line for what fits into it."""
-    return _written(found, 0) + "\n"
+    return _written(whole, 0) + "\n"
 
 
 def tables(text):
@@ -134,14 +134,14 @@ def _experiments():
 
 
 def _experiment(module):
-    found = {"algorithms": list(module.ALGORITHMS)}
+    facts = {"algorithms": list(module.ALGORITHMS)}
     if hasattr(module, "PART"):
-        found["part"] = {
+        facts["part"] = {
             "measured_by": _file_of(module.measure.__module__),
             "setting": module.PART,
             "unmeasured": list(module.UNMEASURED),
         }
-    return found
+    return facts
 
 
 def _figure(name, module):

@@ -104,9 +104,9 @@ def _marks(args):
     path = _place_of_mark(args)
     try:
         with open(path, encoding="utf-8") as file:
-            held = json.load(file)
-        if all(len(mark) == len(NOTHING) and {type(part) for part in mark} == {int} for mark in held.values()):
-            return held
+            marks = json.load(file)
+        if all(len(mark) == len(NOTHING) and {type(part) for part in mark} == {int} for mark in marks.values()):
+            return marks
     except FileNotFoundError:
         return {}
     except (ValueError, AttributeError, TypeError):

@@ -68,8 +68,8 @@ def _period_of(args):
         watched = read.place_of(args.folder)
     except DataError:  # never run
         return None, 0
-    found = explain.find(watched, args.id)
-    return found and found[0], read.first_of(watched, 0)
+    place = explain.find(watched, args.id)
+    return place and place[0], read.first_of(watched, 0)
 
 
 def _row_of(folder, ident):

@@ -84,11 +84,11 @@ class Alerts(Section):
             expected = "items a period (1, 2, ...) or a share below 1"
             raise ParameterError(f"alerts.budget is {self.budget!r}", expected, "correct budget")
         if self.window < self.warm_up:
-            given = f"alerts.window is {self.window} and warm_up {self.warm_up}, so that no period has alerts"
-            raise ParameterError(given, "a window of at least warm_up scores", "raise window or lower warm_up")
+            fault = f"alerts.window is {self.window} and warm_up {self.warm_up}, so that no period has alerts"
+            raise ParameterError(fault, "a window of at least warm_up scores", "raise window or lower warm_up")
         if self.level < 1 / (1 + self.window):
-            given = f"alerts.level is {self.level!r} with a window of {self.window}: nothing can be an alert"
-            raise ParameterError(given, f"a level of at least 1/{1 + self.window}", "raise level or window")
+            fault = f"alerts.level is {self.level!r} with a window of {self.window}: nothing can be an alert"
+            raise ParameterError(fault, f"a level of at least 1/{1 + self.window}", "raise level or window")
 
     def room(self, n_items: int) -> int:
         """Return how many items of a period the budget is."""

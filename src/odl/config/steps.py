@@ -110,11 +110,11 @@ def inputs_of(path, record):
     step = STEPS.get(record["step"])
     for written in step.writes.values() if step else ():
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written)).replace("[^/]+", ".+", 1)
-        found = re.fullmatch(pattern, path)
-        if not found or not found.groupdict().get("t", "").isdecimal():
+        match = re.fullmatch(pattern, path)
+        if not match or not match.groupdict().get("t", "").isdecimal():
             continue
-        names = {name: glob.escape(value) for name, value in found.groupdict().items()}
-        names["before"] = int(found["t"]) - 1
+        names = {name: glob.escape(value) for name, value in match.groupdict().items()}
+        names["before"] = int(match["t"]) - 1
         for role, digest in record["inputs"].items():
             place = step.reads.get(role, "")
             if place.startswith(STREAM) and "{last}" not in place:

@@ -151,8 +151,8 @@ class Left:
     def take(self, n_bytes):
         self.left -= n_bytes
         if self.left < 0:
-            given = f"{self.path} unpacks to more than {self.most >> 20} MiB, {RATIO} times its size"
-            raise DataError(given, "a file that was packed without tricks", "unpack it by hand if it is right")
+            fault = f"{self.path} unpacks to more than {self.most >> 20} MiB, {RATIO} times its size"
+            raise DataError(fault, "a file that was packed without tricks", "unpack it by hand if it is right")
 
 
 class Unpacked(io.RawIOBase):
@@ -207,12 +207,12 @@ def lines(file, path):
     end, blank = file.readline(0), 0
     for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), end), start=1):
         if len(line) == LONGEST_LINE:
-            given = f"{path} line {number} has {LONGEST_LINE} characters or more"
-            raise DataError(given, "shorter lines", "look for a missing line break")
+            fault = f"{path} line {number} has {LONGEST_LINE} characters or more"
+            raise DataError(fault, "shorter lines", "look for a missing line break")
         blank += line.isspace()
         if 2 * blank > BLANK_LINES + number:
-            given = f"{path} has {blank} blank lines up to line {number}"
-            raise DataError(given, "fewer blank lines than others", "remove them")
+            fault = f"{path} has {blank} blank lines up to line {number}"
+            raise DataError(fault, "fewer blank lines than others", "remove them")
         yield line
 
 

@@ -240,31 +240,31 @@ class Collection:
         if tabular:
             check_columns_seen(path, seen, columns)
 
-    def add_row(self, name, place, given, with_ids, kind=None):
+    def add_row(self, name, place, row, with_ids, kind=None):
         """Append one document; raise ValueError, before anything is changed, if a field is wrong."""
-        if kind not in MAY_LACK_IDS and with_ids == fields.missing(given.get("id")):
+        if kind not in MAY_LACK_IDS and with_ids == fields.missing(row.get("id")):
             raise ValueError("it has no id" if with_ids else "it has an id, but the first row has none")
-        identity, content = identity_of(given, name, place), content_of(given)
+        identity, content = identity_of(row, name, place), content_of(row)
         if self.forgotten and forgotten_as(identity) in self.forgotten:
             return
         identity = self.ids.name(identity, content)
         if identity is None:
             return
-        time = fields.parse_time(given.get("time"), self.dates)
-        topics = fields.parse_topics(given.get("topics"), self.separator)
+        time = fields.parse_time(row.get("time"), self.dates)
+        topics = fields.parse_topics(row.get("topics"), self.separator)
         text, taken, passages = "", [0] * len(self.cleaner.names), ({}, {})
-        if not fields.missing(given.get("counts")):
-            found = fields.parse_counts(given["counts"])
-            counts = {self.counted.number(word): count for word, count in found.items()}
-        elif given.get("text") is not None:
-            text, taken = self.cleaner.apply(fields.parse_text(given["text"]))
+        if not fields.missing(row.get("counts")):
+            counted = fields.parse_counts(row["counts"])
+            counts = {self.counted.number(word): count for word, count in counted.items()}
+        elif row.get("text") is not None:
+            text, taken = self.cleaner.apply(fields.parse_text(row["text"]))
             if self.splitter is None:
                 counts = Counter(self.counted.of(text))
             else:
                 counts, *passages = count_words(text, self.counted.of)
         else:
             raise ValueError("it has neither text nor counts")
-        vector, n_words = self._vector(given), sum(counts.values())
+        vector, n_words = self._vector(row), sum(counts.values())
         if n_words < self.min_words:
             self.dropped[identity] = (time, n_words)
             self.ids.enter(identity, content)
@@ -272,15 +272,15 @@ class Collection:
         self.cleaner.count(taken)
         if self.shingler is not None:
             self.shingler.add(text)
-        title = given.get("title")
+        title = row.get("title")
         if self.kept and fields.missing(title) and "headers" in self.cleaner.names:
-            title = subject_of(given.get("text"))
+            title = subject_of(row.get("text"))
         self.titles.append(one_line(clean(str(text if fields.missing(title) else title))))
         self.ids.enter(identity, content)
         self.times.append(time)
         self.topics.append(topics)
         self.files.append(name)
-        self.urls.append(fields.parse_url(given.get("url")))
+        self.urls.append(fields.parse_url(row.get("url")))
         if self.kept:
             self.texts.append(one_line(clean(text), self.kept))
         if vector is not None:
@@ -291,21 +291,21 @@ class Collection:
             self.splitter.add(*passages)
         self.counted.add_counts(counts.keys(), counts.values())
 
-    def _vector(self, given):
+    def _vector(self, row):
         """Return the vector of a document, None where the column is not read."""
         if "vector" not in self.columns:
             return None
-        if given.get("vector") is None or given["vector"] == "":
+        if row.get("vector") is None or row["vector"] == "":
             raise ValueError("it has no vector")
-        vector = fields.parse_vector(given["vector"], self.n_dimensions)
+        vector = fields.parse_vector(row["vector"], self.n_dimensions)
         self.n_dimensions = len(vector)
         return vector
 
     def finish(self):
         """Return the documents, of which there has to be one with a token."""
-        found = self.documents()
-        check_held(found, {"min_words": self.min_words}, len(found.vocabulary))
-        return found
+        documents = self.documents()
+        check_held(documents, {"min_words": self.min_words}, len(documents.vocabulary))
+        return documents
 
     def documents(self):
         """Return the documents, the vocabulary sorted by spelling."""
@@ -338,18 +338,18 @@ class Collection:
 def subject_of(text):
     """Return the subject of a message that is stored as a text with its header; None for another text."""
     header = text.lstrip().split("\n\n", 1)[0] if isinstance(text, str) else ""
-    return found[1].strip() if (found := SUBJECT.search(header)) else None
+    return match[1].strip() if (match := SUBJECT.search(header)) else None
 
 
-def check_held(found, options, n_terms):
+def check_held(documents, options, n_terms):
     """Refuse documents without a single token."""
-    n_dropped = len(found.dropped.ids) if found.dropped else 0
+    n_dropped = len(documents.dropped.ids) if documents.dropped else 0
     if not n_terms and n_dropped:
-        given = f"all {len(found) + n_dropped} documents have fewer than {options['min_words']} words"
-        raise DataError(given, "longer documents", "lower min_words or clean less")
+        fault = f"all {len(documents) + n_dropped} documents have fewer than {options['min_words']} words"
+        raise DataError(fault, "longer documents", "lower min_words or clean less")
     if not n_terms:
         raise DataError(
-            f"none of the {len(found)} documents holds a token",
+            f"none of the {len(documents)} documents holds a token",
             "texts that the pattern of tokens fits, or counts",
             "set tokens.pattern to fit the script of the texts",
         )
@@ -359,7 +359,7 @@ def check_first_row(path, row, columns):
     """Refuse a file whose first row has neither text nor counts."""
     wanted = [name for role in ("text", "counts") for name in names_of(columns.get(role))]
     if not any(name in row for name in wanted):
-        hint = next((found for name in wanted if (found := nearest(name, row))), "")
+        hint = next((near for name in wanted if (near := nearest(name, row))), "")
         raise DataError(
             f"{path} has the columns {_listed(row)}{hint}",
             " or ".join(f"a column {name!r}" for name in wanted) or "a column of text or counts",

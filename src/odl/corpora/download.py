@@ -56,8 +56,8 @@ def load_registry(path=REGISTRY):
         raise DownloadError(f"{path} has no column {', '.join(missing)}", "the registry of corpora", "restore it")
     for number, row in enumerate(rows, start=2):
         if None in row or None in row.values():
-            given = f"line {number} of {path} has {'more' if None in row else 'fewer'} fields than the first line"
-            raise DownloadError(given, "the registry of corpora", "restore it")
+            fault = f"line {number} of {path} has {'more' if None in row else 'fewer'} fields than the first line"
+            raise DownloadError(fault, "the registry of corpora", "restore it")
     return rows
 
 
@@ -154,13 +154,13 @@ def _mirrored(mirror, folder_file):
 
 def _failure(folder_file, output, row, answers):
     if answers:
-        given = f"{folder_file} could not be fetched ({'; '.join(answers)})"
+        fault = f"{folder_file} could not be fetched ({'; '.join(answers)})"
     elif row["route"] == "download":
-        given = f"{folder_file} has no address in the registry"
+        fault = f"{folder_file} has no address in the registry"
     else:
-        given = f"{folder_file} is only on mirrors (it comes from {row['url']}) and none is set"
+        fault = f"{folder_file} is only on mirrors (it comes from {row['url']}) and none is set"
     return DownloadError(
-        given,
+        fault,
         "a source that holds the right file",
         f"set ODL_MIRROR (or mirror: in the configuration) to a folder or address that holds {folder_file}, "
         f"or place the file at {os.fspath(output)} yourself",

@@ -141,8 +141,8 @@ def wide_name(head, path):
     for name, mine, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         if mine > 0.5 and others < 0.05:
             return name
-    given = f"{path} holds zeros as no text does, and it cannot be told whether it is UTF-16"
-    raise DataError(given, "text", "set the option encoding to utf-16-le or utf-16-be, or convert the file to UTF-8")
+    fault = f"{path} holds zeros as no text does, and it cannot be told whether it is UTF-16"
+    raise DataError(fault, "text", "set the option encoding to utf-16-le or utf-16-be, or convert the file to UTF-8")
 
 
 class _Recoded(io.RawIOBase):
@@ -162,8 +162,8 @@ class _Recoded(io.RawIOBase):
                 self.left = self.decoder.decode(block, not block).encode("utf-8", "replace")
             except UnicodeError as error:
                 reason = getattr(error, "reason", error)
-                given = f"{self.path} is not {self.name.upper()} throughout ({reason})"
-                raise DataError(given, "a whole file", "make it again, or convert it to UTF-8") from error
+                fault = f"{self.path} is not {self.name.upper()} throughout ({reason})"
+                raise DataError(fault, "a whole file", "make it again, or convert it to UTF-8") from error
             if not block:
                 break
         taken, self.left = self.left[: len(buffer)], self.left[len(buffer) :]

@@ -71,10 +71,10 @@ def parse_vector(value, length=None):
     if length is not None and len(value) != length:
         raise ValueError(f"the vector has {len(value)} numbers, those before it {length}")
     with np.errstate(over="ignore"):
-        found = np.array(value, dtype=np.float64).astype("<f4")
-    if not np.isfinite(found).all():
+        numbers = np.array(value, dtype=np.float64).astype("<f4")
+    if not np.isfinite(numbers).all():
         raise ValueError("the vector holds a number that is not finite")
-    return found
+    return numbers
 
 
 def parse_counts(value):
@@ -178,8 +178,8 @@ def _from_text(text, dates):
         try:
             return email.utils.parsedate_to_datetime(text)
         except (ValueError, TypeError, IndexError, OverflowError):
-            given = f"the time {text!r} is not ISO 8601, such as 1998-04-06 or 1998-04-06T12:30:00Z"
-            raise ValueError(f"{given}, and not as in mail") from error
+            fault = f"the time {text!r} is not ISO 8601, such as 1998-04-06 or 1998-04-06T12:30:00Z"
+            raise ValueError(f"{fault}, and not as in mail") from error
 
 
 def _from_numbers(text, match, dates):
@@ -187,20 +187,20 @@ def _from_numbers(text, match, dates):
     first, second = int(match["first"]), int(match["second"])
     if dates not in DATES:
         if first <= 12 and second <= 12 and first != second:
-            given = f"the time {text!r} may begin with the day or the month"
-            raise ValueError(f"{given}: set the option dates to day-first or month-first")
+            fault = f"the time {text!r} may begin with the day or the month"
+            raise ValueError(f"{fault}: set the option dates to day-first or month-first")
         dates = "month-first" if second > 12 else "day-first"
     day, month = (first, second) if dates == "day-first" else (second, first)
     year, clock = int(match["year"]), (match["clock"] or "").strip(" T,")
     year += (1900 if year > 68 else 2000) if year < 100 else 0
     half = re.fullmatch(r"(.*?)\s*([AaPp])\.?[Mm]\.?", clock)
     try:
-        found = datetime.fromisoformat(
+        moment = datetime.fromisoformat(
             f"{year:04d}-{month:02d}-{day:02d} {_padded(half[1] if half else clock)}".strip()
         )
-        if half and 1 <= found.hour <= 12:
-            found += timedelta(hours=found.hour % 12 + 12 * (half[2] in "Pp") - found.hour)
-        return found
+        if half and 1 <= moment.hour <= 12:
+            moment += timedelta(hours=moment.hour % 12 + 12 * (half[2] in "Pp") - moment.hour)
+        return moment
     except ValueError as error:
         raise ValueError(f"the time {text!r} is no date that is {dates}: correct it, or the option dates") from error
 

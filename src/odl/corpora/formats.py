@@ -75,8 +75,8 @@ def rows(path, form=Form(), name=None):
         for place, row in _rows(path, form, name or os.path.basename(path)):
             empty = False
             if len(row) > COLUMNS:
-                given = f"{path} {place} has {len(row)} columns"
-                raise DataError(given, f"at most {COLUMNS}", "leave out those that documents do not need")
+                fault = f"{path} {place} has {len(row)} columns"
+                raise DataError(fault, f"at most {COLUMNS}", "leave out those that documents do not need")
             yield place, row
     except UnicodeDecodeError as error:
         raise _located(path, form.encoding, error) from error
@@ -124,8 +124,8 @@ def _located(path, encoding, error):
         for number, line in enumerate(lines(recoded(file, path, encoding)[0], path), start=1):
             try:
                 encoding.text(line)
-            except UnicodeDecodeError as found:
-                return not_decoded(path, f"line {number}", found)
+            except UnicodeDecodeError as wrong:
+                return not_decoded(path, f"line {number}", wrong)
     return not_decoded(path, "near its end", error)
 
 
@@ -239,10 +239,10 @@ def _text_row(file, path, name, encoding, times=None):
     title = said.get("title") or next((line.strip(" #\t") for line in text.splitlines() if line.strip()), "")
     if "title" in said:
         text = f"{title}\n{text}"
-    found = {"id": os.path.splitext(name)[0], "text": text, "title": title, "url": said.get("url") or said.get("link")}
+    row = {"id": os.path.splitext(name)[0], "text": text, "title": title, "url": said.get("url") or said.get("link")}
     if said.get("topics"):
-        found["topics"] = said["topics"].strip("[]").replace(",", ";")
-    return {**found, "time": _time(path, name, said, times)}
+        row["topics"] = said["topics"].strip("[]").replace(",", ";")
+    return {**row, "time": _time(path, name, said, times)}
 
 
 def _time(path, name, said, times):
@@ -260,6 +260,6 @@ def changed(path):
 
 def day_of(name):
     """Return the day, or month, that a name of a file holds, as ISO 8601; None if it holds none."""
-    days = [match for match in DAY.finditer(name.replace("/", "-")) if match]
-    found = next((match for match in reversed(days) if match[3]), days[-1] if days else None)
-    return "-".join(part for part in found.groups() if part) if found else None
+    days = list(DAY.finditer(name.replace("/", "-")))
+    match = next((match for match in reversed(days) if match[3]), days[-1] if days else None)
+    return "-".join(part for part in match.groups() if part) if match else None

@@ -61,21 +61,21 @@ def mail_rows(file, path, encoding):
 
 def _messages(file, path):
     """Yield ("From " line, bytes) of each message."""
-    envelope, held, size, first = b"", [], 0, True
+    envelope, body, size, first = b"", [], 0, True
     for line in checks.lines(file, path):
         if DATED.match(line) or (first and line.startswith(ENVELOPE)):
-            if held:
-                yield envelope, b"".join(held)
-            envelope, held, size = line, [], 0
+            if body:
+                yield envelope, b"".join(body)
+            envelope, body, size = line, [], 0
         else:
-            held.append(line[1:] if QUOTED.match(line) else line)
+            body.append(line[1:] if QUOTED.match(line) else line)
             size += len(line)
             if size > checks.LONGEST_LINE:
-                given = f"{path} holds a message of more than {checks.LONGEST_LINE >> 20} MiB"
-                raise DataError(given, "mail", "remove it")
+                fault = f"{path} holds a message of more than {checks.LONGEST_LINE >> 20} MiB"
+                raise DataError(fault, "mail", "remove it")
         first = False
-    if b"".join(held).strip():
-        yield envelope, b"".join(held)
+    if b"".join(body).strip():
+        yield envelope, b"".join(body)
 
 
 def _mail_row(message, envelope, encoding):
@@ -148,7 +148,7 @@ class _Items:
     """What expat finds: the items that are complete."""
 
     def __init__(self, path):
-        self.path, self.found, self.item, self.role, self.depth = path, [], None, None, 0
+        self.path, self.complete, self.item, self.role, self.depth = path, [], None, None, 0
         self.number, self.size, self.root, self.markup = 0, 0, "", -MARKUP
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
@@ -163,10 +163,10 @@ class _Items:
         try:
             self.parser.Parse(block, last)
         except expat.ExpatError as error:
-            given = f"{self.path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})"
-            raise DataError(given, "a feed, RSS or Atom", "fetch it again, or correct it") from error
-        found, self.found = self.found, []
-        return found
+            fault = f"{self.path} line {error.lineno} is not XML ({expat.ErrorString(error.code)})"
+            raise DataError(fault, "a feed, RSS or Atom", "fetch it again, or correct it") from error
+        complete, self.complete = self.complete, []
+        return complete
 
     def _start(self, name, attributes):
         self._mark()
@@ -193,7 +193,7 @@ class _Items:
     def _end(self, name):
         if self.item is not None and self.depth == self.inner:
             self.number += 1
-            self.found.append((f"item {self.number}", _feed_row(self.item)))
+            self.complete.append((f"item {self.number}", _feed_row(self.item)))
             self.item = None
         elif self.item is not None and self.depth == self.inner + 1:
             self.role = None
@@ -203,8 +203,8 @@ class _Items:
         self.markup += 1
         if self.markup > 0:
             line = self.parser.CurrentLineNumber
-            given = f"{self.path} has {MARKUP:,} tags and entities more than characters of text up to line {line}"
-            raise DataError(given, "a feed with texts", "remove it")
+            fault = f"{self.path} has {MARKUP:,} tags and entities more than characters of text up to line {line}"
+            raise DataError(fault, "a feed with texts", "remove it")
 
     def _text(self, text):
         self.markup -= 0 if text.isspace() else len(text)

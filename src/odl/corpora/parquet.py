@@ -21,8 +21,8 @@ def rows(path):
         If the file is none, has too much in it, or pyarrow is not installed.
     """
     if importlib.util.find_spec("pyarrow") is None:
-        given = f"{path} is a Parquet file, and pyarrow, which reads it, is not installed"
-        raise DataError(given, "pyarrow 18 or later", "install it: pip install pyarrow")
+        fault = f"{path} is a Parquet file, and pyarrow, which reads it, is not installed"
+        raise DataError(fault, "pyarrow 18 or later", "install it: pip install pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -83,8 +83,8 @@ def _parts(path, batch, before, left):
         yield from _parts(path, batch.slice(half), before + half, left)
         return
     if size >= checks.LONGEST_LINE:
-        given = f"{path} row {before + 1} has {size} bytes"
-        raise DataError(given, f"fewer than {checks.LONGEST_LINE}", "remove it")
+        fault = f"{path} row {before + 1} has {size} bytes"
+        raise DataError(fault, f"fewer than {checks.LONGEST_LINE}", "remove it")
     left.take(size)
     yield batch
 

@@ -379,8 +379,8 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
         labels = np.asarray(y)
         value = metrics.auc(scores, np.sign(labels) if labels.dtype.kind in "iuf" else labels)
         if np.isnan(value):
-            given = f"y has the values {np.unique(labels)[:5].tolist()}"
-            raise ParameterError(given, "documents with 1 (novel) and with 0 (known)", "pass labels of both kinds")
+            fault = f"y has the values {np.unique(labels)[:5].tolist()}"
+            raise ParameterError(fault, "documents with 1 (novel) and with 0 (known)", "pass labels of both kinds")
         return value
 
     @property

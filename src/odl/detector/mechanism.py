@@ -91,8 +91,8 @@ class Mechanism(LearnerSettings):
         """Return the level, checked; of its old name, with a warning."""
         level = self.level if self.budget is None else self.budget
         if self.level not in (LEVEL, level):
-            given = f"level is {self.level!r} and budget, its old name, {level!r}"
-            raise ParameterError(given, "one of the two", "leave budget out")
+            fault = f"level is {self.level!r} and budget, its old name, {level!r}"
+            raise ParameterError(fault, "one of the two", "leave budget out")
         if self.budget is not None:
             text = f"the tail probability of {type(self).__name__} is called level: type level={level!r}, not budget"
             warnings.warn(text, FutureWarning, stacklevel=2)
@@ -122,8 +122,8 @@ class Mechanism(LearnerSettings):
         """Return the state of a first dictionary of as many atoms as there are documents for, `n_atoms` at most."""
         n_filled = np.count_nonzero(np.diff(P.indptr))
         if not n_filled:
-            given = f"{P.shape[0]} documents without a weight above 0"
-            raise ParameterError(given, "at least one with a weight to start from", "pass more documents")
+            fault = f"{P.shape[0]} documents without a weight above 0"
+            raise ParameterError(fault, "at least one with a weight to start from", "pass more documents")
         todo = "change n_atoms or settings, or pass more documents at first"
         with named(f"n_atoms={self.n_atoms} with {n_filled} documents that have a weight", todo):
             state = model.start(P, min(int(self.n_atoms), n_filled), novelty.generator(seed, "start"))
@@ -204,8 +204,8 @@ class Mechanism(LearnerSettings):
             return None
         names = np.asarray(X.columns, dtype=object)
         if names[: len(known)].tolist() != known.tolist():
-            given = f"columns {names[:3].tolist()} ..."
-            raise ParameterError(given, f"first the {len(known)} known ones, in their order", "append the new ones")
+            fault = f"columns {names[:3].tolist()} ..."
+            raise ParameterError(fault, f"first the {len(known)} known ones, in their order", "append the new ones")
         return names
 
     def _names(self, n_features):

@@ -111,8 +111,8 @@ class Saved(Mechanism):
         if sound:
             words, features = _names(names, n_features if pending is None else pending.shape[1])
         if not sound or words is None:
-            given = f"{path} has settings or a dictionary of another kind of detector"
-            raise ParameterError(given, f"a file of {cls.__name__}.save", "save it again with this version")
+            fault = f"{path} has settings or a dictionary of another kind of detector"
+            raise ParameterError(fault, f"a file of {cls.__name__}.save", "save it again with this version")
         detector = cls(**chain)
         detector.n_batches_, detector.n_features_in_ = own["n_batches"], n_features
         detector.learner_, detector.history_, detector.most_atoms_ = detector.learner, past, detector.n_atoms
@@ -121,8 +121,8 @@ class Saved(Mechanism):
         detector.pending_ = [] if pending is None else _documents(pending)
         if features:
             detector.feature_names_in_ = np.array(features, dtype=object)
-        held = replace(point, arrays=arrays)
-        detector.state_ = learners.resume(detector._model(), held, n_features, detector.n_atoms, path)
+        learned = replace(point, arrays=arrays)
+        detector.state_ = learners.resume(detector._model(), learned, n_features, detector.n_atoms, path)
         return detector, extra_setting, extra
 
 
@@ -146,8 +146,8 @@ def _names(text, n_columns):
     if text is None:
         return {}, []
     try:
-        held = json.loads(text.tobytes())
-        words, features = held["words"], held["features"]
+        stored = json.loads(text.tobytes())
+        words, features = stored["words"], stored["features"]
         sound = all(isinstance(name, str) for name in features) and len(features) <= n_columns
         sound = sound and all(isinstance(column, int) and 0 <= column < n_columns for column in words.values())
     except (AttributeError, KeyError, TypeError, ValueError):

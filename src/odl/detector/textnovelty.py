@@ -196,8 +196,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> import pandas as pd
         >>> from odl import TextNovelty
         >>> frame = pd.DataFrame({"day": ["2026-01-05", "2026-01-06", "2026-01-14"], "text": ["oil", "oil", "orbit"]})
-        >>> found = TextNovelty(time="day", period="week", initial=1).update(frame)
-        >>> found[["batch", "tail", "score"]].round(2).values.tolist()
+        >>> told = TextNovelty(time="day", period="week", initial=1).update(frame)
+        >>> told[["batch", "tail", "score"]].round(2).values.tolist()
         [[0.0, 1.0, 0.23], [0.0, 1.0, 0.23], [1.0, 1.0, 1.0]]
         """
         options = self._check()
@@ -262,9 +262,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if isinstance(texts, str) or not all(isinstance(one, str) for one in texts):
             raise ParameterError("texts that are no list of texts", "a list of str", "pass e.g. the column of a frame")
         batch, model, detector = self._batch(list(texts)), self._learner(), self.detector_
-        found, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
+        scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
         fold = (lambda shares: batch.pieces.folded(shares, batch.counts)) if batch.pieces else None
-        return reasons.explain(model, state, batch.P, found, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold)
+        return reasons.explain(model, state, batch.P, scored, batch.words, n_words=n_words, n_atoms=n_atoms, fold=fold)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write all that was learned, with vocabulary and frequencies, to an HDF5 file (nothing is pickled).

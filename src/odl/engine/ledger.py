@@ -62,9 +62,9 @@ class Ledger:
         self.changed, self.unsynced = False, set()
         with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
             with open(self.path, encoding="utf-8") as file:
-                held = json.load(file)
-            if held["form"] == FORM:
-                self.known, self.told = held["files"], held["told"]
+                stored = json.load(file)
+            if stored["form"] == FORM:
+                self.known, self.told = stored["files"], stored["told"]
 
     def entry(self, path):
         """Return the entry of a file; None where it is not there, or is damaged."""
@@ -72,9 +72,9 @@ class Ledger:
             state = _state(path)
         except OSError:
             return None
-        held = self.known.get(path)
-        if held is not None and held[0] == state and not self.check:
-            return Entry(*held[1])
+        remembered = self.known.get(path)
+        if remembered is not None and remembered[0] == state and not self.check:
+            return Entry(*remembered[1])
         try:
             entry = read(path)
         except (OdlError, OSError):
@@ -114,9 +114,9 @@ class Ledger:
         for path in self.unsynced:
             _sync(path)
         self.unsynced.clear()
-        held = {"form": FORM, "files": self.known, "told": self.told}
+        stored = {"form": FORM, "files": self.known, "told": self.told}
         with replacing(self.path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            file.write(json.dumps(held, separators=(",", ":")))  # `dump` takes ten times as long
+            file.write(json.dumps(stored, separators=(",", ":")))  # `dump` takes ten times as long
             file.flush()
             os.fsync(file.fileno())
         self.changed = False

@@ -51,8 +51,8 @@ def _taken(file, path):
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
-        given = f"{path} cannot be locked ({os.strerror(error.errno)})"
-        raise StorageError(given, "a disk that knows locks", "put 'results' on another one") from error
+        fault = f"{path} cannot be locked ({os.strerror(error.errno)})"
+        raise StorageError(fault, "a disk that knows locks", "put 'results' on another one") from error
     return True
 
 

@@ -109,8 +109,8 @@ class Loop:
         before, now = self.ledger.told.get("times", {}), {}
         formats.recorded.clear()
         for name, path in files:
-            digest, held = self.ledger.digest(path), before.get(name)
-            now[name] = held if held and held[0] == digest else [digest, formats.changed(path)]
+            digest, first = self.ledger.digest(path), before.get(name)
+            now[name] = first if first and first[0] == digest else [digest, formats.changed(path)]
             formats.recorded[path] = now[name][1]  # of the last run: nothing of an earlier one stays
         self.ledger.tell("times", now)
 
@@ -192,11 +192,11 @@ class Loop:
         if self.again and entry.code != arguments["code"]:
             return f"its code is of another version ({entry.code or 'none'}, now {arguments['code']})"
         for path, digest in zip(others, entry.beside, strict=False):
-            held = self.ledger.digest(path)
-            if held is None and name == "update":  # deleted by `prune`; learned again where it is needed
+            now = self.ledger.digest(path)
+            if now is None and name == "update":  # deleted by `prune`; learned again where it is needed
                 self.absent[path] = digest
-            elif held != digest:
-                return f"{path} is {'not there' if held is None else 'another one'}"
+            elif now != digest:
+                return f"{path} is {'not there' if now is None else 'another one'}"
         if entry.code != arguments["code"]:
             self.outdated.setdefault(name, set()).add(last)
         return ""

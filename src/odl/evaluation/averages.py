@@ -103,13 +103,13 @@ def _check_numbers(timesteps, **numbers):
     """Refuse what is not a whole number of at least 0; return the timesteps as a list."""
     for name, value in numbers.items():
         if not _is_whole(value):
-            given, expected = f"{name} is {value!r}", "a whole number of at least 0"
-            raise ParameterError(given, expected, f"correct evaluate.{name}")
+            fault, expected = f"{name} is {value!r}", "a whole number of at least 0"
+            raise ParameterError(fault, expected, f"correct evaluate.{name}")
     listed = [] if timesteps is None else timesteps
     listed = list(listed) if isinstance(listed, list | tuple | set | range | np.ndarray) else [None]
     if not all(map(_is_whole, listed)):
-        given, expected = f"timesteps is {timesteps!r}", "a list of whole numbers of at least 0"
-        raise ParameterError(given, expected, "correct evaluate.timesteps")
+        fault, expected = f"timesteps is {timesteps!r}", "a list of whole numbers of at least 0"
+        raise ParameterError(fault, expected, "correct evaluate.timesteps")
     return listed
 
 

@@ -124,8 +124,8 @@ def detection_delays(alerts: Sequence[ArrayLike], topics: Sequence[Sequence[tupl
     for t, (flags, labels) in enumerate(zip(alerts, topics, strict=True)):
         flags = np.asarray(flags, dtype=bool)
         if len(flags) != len(labels):
-            given = f"{len(flags)} alerts for {len(labels)} documents at timestep {t}"
-            raise ParameterError(given, "one for each document", "pass lists of one length")
+            fault = f"{len(flags)} alerts for {len(labels)} documents at timestep {t}"
+            raise ParameterError(fault, "one for each document", "pass lists of one length")
         for flag, names in zip(flags.tolist(), labels, strict=True):
             for name in names:
                 if t == 0:

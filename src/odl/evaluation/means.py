@@ -76,8 +76,8 @@ def statistics(values: Iterable[float], prefix: str) -> dict[str, float]:
     if not len(values):
         return {f"{prefix}_{name}": float("nan") for name in STATISTICS}
     spread = values.std(ddof=1) if len(values) > 1 else float("nan")
-    found = (values.mean(), spread, values.min(), values.max())
-    return {f"{prefix}_{name}": float(value) for name, value in zip(STATISTICS, found, strict=True)}
+    measures = (values.mean(), spread, values.min(), values.max())
+    return {f"{prefix}_{name}": float(value) for name, value in zip(STATISTICS, measures, strict=True)}
 
 
 def spread(values: Iterable[float]) -> tuple[float, float]:

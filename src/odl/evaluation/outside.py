@@ -32,8 +32,8 @@ def read(path: str | os.PathLike) -> dict[str, float]:
         with open(path, newline="", encoding="utf-8-sig") as file:
             table = csv.DictReader(file)
             if not set(COLUMNS) <= set(table.fieldnames or ()):
-                given = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
-                raise DataError(given, "id and score, separated by commas", "correct its first line")
+                fault = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
+                raise DataError(fault, "id and score, separated by commas", "correct its first line")
             for row in table:
                 ident, where = row["id"] or "", f"{path} line {table.line_num}"
                 try:
@@ -129,8 +129,8 @@ def compare(
     """
     entries = _chosen(load_plan(os.path.join(folder, "plan.json")), stream, seed)
     if not os.path.isdir(entries[0]["folder"]):
-        given = f"no {entries[0]['folder']} below the present folder"
-        raise DataError(given, "the folder where the study was run", "go there and say it again")
+        fault = f"no {entries[0]['folder']} below the present folder"
+        raise DataError(fault, "the folder where the study was run", "go there and say it again")
     batches, topics = _timesteps(entries)
     listed = [batch.t for batch in batches]
     names, columns, labels = [YOURS], [], []
@@ -142,8 +142,8 @@ def compare(
             baselines_of |= {f"{name}{size}": scores for name, scores in batch.scores.items()}
         missing = [ident for ident in batch.ids if ident not in own]
         if missing:
-            given = f"{len(missing)} documents of timestep {t} without a score, such as {visible(missing[0])}"
-            raise DataError(given, "a score for every document of the timesteps of the average", "add them")
+            fault = f"{len(missing)} documents of timestep {t} without a score, such as {visible(missing[0])}"
+            raise DataError(fault, "a score for every document of the timesteps of the average", "add them")
         names = [YOURS, *baselines_of]
         columns.append([np.array([own[ident] for ident in batch.ids]), *baselines_of.values()])
         labels.append(batch.labels(topics))

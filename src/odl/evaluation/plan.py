@@ -55,8 +55,8 @@ def load_plan(plan):
     if isinstance(plan, str | os.PathLike):
         plan = read_json(plan).get("plan")
     if not isinstance(plan, list | tuple) or not all(isinstance(entry, dict) for entry in plan):
-        given = f"a plan that is {reprlib.repr(plan)}"
-        raise ConfigError(given, "a list of runs, each with its keys", "make the plan again")
+        fault = f"a plan that is {reprlib.repr(plan)}"
+        raise ConfigError(fault, "a list of runs, each with its keys", "make the plan again")
     if not plan:
         raise ConfigError("a plan without runs", "at least one run", "select runs and streams in the configuration")
     for entry in plan:
@@ -65,8 +65,8 @@ def load_plan(plan):
             raise ConfigError(f"a run of the plan without {', '.join(missing)}", "every key", "make the plan again")
         wrong = next((name for name, fits in PLAN_KEYS.items() if not fits(entry[name])), None)
         if wrong:
-            given = f"a run of the plan with {reprlib.repr(entry[wrong])} as its {wrong}"
-            raise ConfigError(given, "the value that odl step plan writes", "make the plan again")
+            fault = f"a run of the plan with {reprlib.repr(entry[wrong])} as its {wrong}"
+            raise ConfigError(fault, "the value that odl step plan writes", "make the plan again")
     return plan
 
 
@@ -114,9 +114,9 @@ def choose_shown(plan, summary, corpus, shown=None):
     entries = [entry for entry in entries if not among or entry["run"] in among]
     matching = [entry for entry in entries if all(entry[name] == value for name, value in shown.items())]
     if not matching:
-        given = ", ".join(f"{name} {value}" for name, value in shown.items()) or "nothing"
+        fault = ", ".join(f"{name} {value}" for name, value in shown.items()) or "nothing"
         runs = ", ".join(sorted({f"{entry['run']} (k {entry['k']})" for entry in entries})) or "a learner's run"
-        raise ConfigError(f"{given} to show of {corpus}", f"one of {runs}", "correct the report settings")
+        raise ConfigError(f"{fault} to show of {corpus}", f"one of {runs}", "correct the report settings")
     rows = {(row["run"], row["k"]): row for row in summary if row["corpus"] == corpus}
 
     def rank(entry):

@@ -234,9 +234,9 @@ def _read_learner(path, names):
 
 def _labels(file, names):
     """Return the fields of `Scores` that learners and baselines have alike."""
-    found = {name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")}
-    found["ids"] = storage.read_strings(file, "ids") if names else []
-    return found | {"topics": documents.read_topics(file) if names else []}
+    fields = {name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")}
+    fields["ids"] = storage.read_strings(file, "ids") if names else []
+    return fields | {"topics": documents.read_topics(file) if names else []}
 
 
 def _most_novel(file):

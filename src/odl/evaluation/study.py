@@ -52,8 +52,8 @@ COLUMNS = {
 
 def _with_entry(entry, row):
     k = entry["k"] if entry["k"] is not None else ""
-    held = {name: entry[name] for name in ("corpus", "protocol", "algorithm", "seed")}
-    return {**row, **held, "k": k, "parameters": parameters_text(entry["parameters"])}
+    shared = {name: entry[name] for name in ("corpus", "protocol", "algorithm", "seed")}
+    return {**row, **shared, "k": k, "parameters": parameters_text(entry["parameters"])}
 
 
 def collect(plan, name, columns):

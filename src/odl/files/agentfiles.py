@@ -61,14 +61,14 @@ def agent_path(state, agent):
     return os.path.join(folder(state), f"{agent}.h5")
 
 
-def _attributes(held):
-    chain = json.dumps(held.chain, sort_keys=True, default=checkpoints.plain)
-    attributes = {"t": held.t, "updates": held.updates, "chain": chain, "previous": held.previous}
-    attributes["features"] = held.features
+def _attributes(checkpoint):
+    chain = json.dumps(checkpoint.chain, sort_keys=True, default=checkpoints.plain)
+    attributes = {"t": checkpoint.t, "updates": checkpoint.updates, "chain": chain, "previous": checkpoint.previous}
+    attributes["features"] = checkpoint.features
     return {**attributes, "odl_version": odl.__version__}
 
 
-def write_agent(state, agent, held):
+def write_agent(state, agent, checkpoint):
     """Write one agent's file; return its digest.
 
     Parameters
@@ -76,12 +76,12 @@ def write_agent(state, agent, held):
     state : path-like
         File of the network.
     agent : int
-    held : Checkpoint
+    checkpoint : Checkpoint
         Its dictionary and codes are those of the agent alone.
     """
-    with storage.writing(agent_path(state, agent), "agent", agent=agent, **_attributes(held)) as file:
-        checkpoints.store(file, "dictionary", held.dictionary)
-        checkpoints.store(file, "codes", held.codes)
+    with storage.writing(agent_path(state, agent), "agent", agent=agent, **_attributes(checkpoint)) as file:
+        checkpoints.store(file, "dictionary", checkpoint.dictionary)
+        checkpoints.store(file, "codes", checkpoint.codes)
         return digests.seal(file)
 
 
@@ -95,26 +95,26 @@ def read_agent(state, agent, network):
     """
     path = agent_path(state, agent)
     with storage.reading(path, "agent") as file:
-        found = str(file.attrs["digest"])
-        if found != network.digests[agent]:
+        digest = str(file.attrs["digest"])
+        if digest != network.digests[agent]:
             raise CheckpointError(
                 f"{path} is not the file that {os.fspath(state)} was written with",
                 "the agent's file of the same timestep and run",
                 f"delete {os.fspath(state)} and run the same command again",
             )
-        return checkpoints.load(file, "dictionary"), checkpoints.load(file, "codes"), found
+        return checkpoints.load(file, "dictionary"), checkpoints.load(file, "codes"), digest
 
 
-def write_network(path, held):
+def write_network(path, network):
     """Write the file of the network; return its digest."""
-    with storage.writing(path, KIND, n_atoms=held.n_atoms, **_attributes(held)) as file:
-        storage.write_array(file, "score", held.score)
-        if held.terms is not None:
-            storage.write_array(file, "terms", held.terms)
+    with storage.writing(path, KIND, n_atoms=network.n_atoms, **_attributes(network)) as file:
+        storage.write_array(file, "score", network.score)
+        if network.terms is not None:
+            storage.write_array(file, "terms", network.terms)
         group = file.create_group("dual")
-        for name in sorted(held.dual):
-            storage.write_array(group, name, held.dual[name])
-        of_agents = np.frombuffer(bytes.fromhex("".join(held.digests)), dtype=np.uint8).reshape(-1, 32)
+        for name in sorted(network.dual):
+            storage.write_array(group, name, network.dual[name])
+        of_agents = np.frombuffer(bytes.fromhex("".join(network.digests)), dtype=np.uint8).reshape(-1, 32)
         storage.write_array(file, "digests", of_agents)
         return digests.seal(file)
 
@@ -123,7 +123,7 @@ def read_network(path, chain=None, t=None):
     """Read the file of the network, refused as `odl.files.checkpoints.read_checkpoint` refuses."""
     path = os.fspath(path)
     with storage.reading(path, KIND) as file:
-        held = Network(
+        network = Network(
             t=int(file.attrs["t"]),
             chain=json.loads(file.attrs["chain"]),
             updates=int(file.attrs["updates"]),
@@ -136,8 +136,8 @@ def read_network(path, chain=None, t=None):
             features=str(file.attrs["features"]),
             terms=checkpoints.read_terms(file),
         )
-    checkpoints.check_chain(path, held, chain, t)
-    return held
+    checkpoints.check_chain(path, network, chain, t)
+    return network
 
 
 def of_network(path):

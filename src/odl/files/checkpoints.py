@@ -200,8 +200,8 @@ def read_checkpoint(
         )
         if checkpoint.terms is not None and len(checkpoint.terms) != checkpoint.dictionary.shape[0]:
             raise ValueError("its dictionary is of other terms than it names")
-        held = checkpoint.codes.shape[1] if codes else 0
-        if not isinstance(checkpoint.chain, dict) or held > checkpoint.dictionary.shape[1]:
+        n_atoms = checkpoint.codes.shape[1] if codes else 0
+        if not isinstance(checkpoint.chain, dict) or n_atoms > checkpoint.dictionary.shape[1]:
             raise ValueError("its codes are of other atoms than its dictionary, or its chain is no map")
     check_chain(path, checkpoint, chain, t)
     return checkpoint

@@ -110,9 +110,9 @@ def digest_of(file):
 
 def _add_group(sha, path, group):
     """Add all that a group holds, by name."""
-    found = []
-    group.links.iterate(lambda *link: found.append(link), info=True)
-    for key, link in sorted((name.decode(), link) for name, link in found):
+    links = []
+    group.links.iterate(lambda *link: links.append(link), info=True)
+    for key, link in sorted((name.decode(), link) for name, link in links):
         name, kind, item, pieces = f"{path}/{key}", "NoneType", None, None
         if link.type == h5py.h5l.TYPE_HARD:  # others lead away
             item = h5py.h5o.open(group, key.encode())

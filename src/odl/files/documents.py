@@ -87,8 +87,8 @@ class Documents:
     >>> from scipy.sparse import csr_array
     >>> from odl.files.documents import NO_TIME, Documents
     >>> counts, words = csr_array([[1, 1, 0], [0, 1, 2]]), ["crude", "oil", "orbit"]
-    >>> held = Documents(counts, words, ["a", "b"], np.full(2, NO_TIME), [("oil",), ()], ["", ""])
-    >>> len(held), held.select([1]).vocabulary
+    >>> documents = Documents(counts, words, ["a", "b"], np.full(2, NO_TIME), [("oil",), ()], ["", ""])
+    >>> len(documents), documents.select([1]).vocabulary
     (2, ['oil', 'orbit'])
     """
 
@@ -138,8 +138,8 @@ class Documents:
             more["vectors"] = len(self.vectors)
         for name, length in more.items():
             if length != n_documents:
-                given = f"{length} {name} for {n_documents} documents"
-                raise DataError(given, "one for each document", "correct the reader")
+                fault = f"{length} {name} for {n_documents} documents"
+                raise DataError(fault, "one for each document", "correct the reader")
         if len(self.vocabulary) != n_terms:
             raise DataError(
                 f"{len(self.vocabulary)} words for {n_terms} terms", "one for each term", "correct the reader"
@@ -220,13 +220,15 @@ def losses(documents: Documents) -> list[str]:
     >>> losses(corpora.read("simulation", options={"documents": 240, "days": 6}))  # nothing was cleaned
     []
     """
-    found = []
+    sentences = []
     for name, taken in documents.removed.items():
         n_touched, n_taken = int(np.count_nonzero(taken)), int(taken.sum(dtype=np.int64))
-        found.append(f"{name} took {n_taken} characters out of {n_touched} of {len(taken)} documents")
+        sentences.append(f"{name} took {n_taken} characters out of {n_touched} of {len(taken)} documents")
     if documents.dropped is not None:
-        found.append(f"{len(documents.dropped.ids)} documents were left out for too few words, {len(documents)} kept")
-    return found
+        sentences.append(
+            f"{len(documents.dropped.ids)} documents were left out for too few words, {len(documents)} kept"
+        )
+    return sentences
 
 
 def one_line(text, length=200):

@@ -34,8 +34,8 @@ class Passages:
 
     def select(self, documents, columns):
         """Return the passages of some documents, with some of the terms."""
-        chosen, starts = spans(self.starts, np.asarray(documents, dtype=np.int64))
-        return Passages(starts, self.keys[chosen], self.sizes[chosen], self.words[chosen][:, columns])
+        rows, starts = spans(self.starts, np.asarray(documents, dtype=np.int64))
+        return Passages(starts, self.keys[rows], self.sizes[rows], self.words[rows][:, columns])
 
     def digest(self, document):
         """Return the bytes that a document's digest takes of its passages."""
@@ -56,9 +56,9 @@ def joined(parts, columns, n_terms):
     """
     words, starts, n_before = [], [np.zeros(1, dtype=np.int64)], 0
     for part, places in zip(parts, columns, strict=True):
-        held = part.words
-        moved = (held.data, places[held.indices], held.indptr)
-        words.append(scipy.sparse.csr_array(moved, shape=(held.shape[0], n_terms)).sorted_indices())
+        counts = part.words
+        moved = (counts.data, places[counts.indices], counts.indptr)
+        words.append(scipy.sparse.csr_array(moved, shape=(counts.shape[0], n_terms)).sorted_indices())
         starts.append(part.starts[1:] + n_before)
         n_before += part.starts[-1]
     keys, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "sizes"))
@@ -71,8 +71,8 @@ def spans(starts, documents):
     """Return the rows of the passages of some documents, one document after another, and where each one's begin."""
     lengths = starts[documents + 1] - starts[documents]
     ends = np.append(0, np.cumsum(lengths))
-    chosen = np.arange(ends[-1]) + np.repeat(starts[documents] - ends[:-1], lengths)
-    return chosen, ends
+    rows = np.arange(ends[-1]) + np.repeat(starts[documents] - ends[:-1], lengths)
+    return rows, ends
 
 
 def write(file, passages):

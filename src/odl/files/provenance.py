@@ -62,18 +62,18 @@ def page(text):
         return text
     record, outputs = _current.get()
     digest = _sum(text)
-    held = text_of({**record, "beside": outputs, "digest": digest})
+    text_of_record = text_of({**record, "beside": outputs, "digest": digest})
     outputs.append(digest)
-    return text + BEFORE + held.replace(">", "\\u003e") + BEHIND
+    return text + BEFORE + text_of_record.replace(">", "\\u003e") + BEHIND
 
 
 def of_page(text):
     """Return the digest of a page's content and its record, None where it has none that fits."""
-    content, mark, held = text.rpartition(BEFORE)
+    content, mark, text_of_record = text.rpartition(BEFORE)
     if not mark:
         return _sum(text), None
     try:
-        record = json.loads(held.removesuffix(BEHIND))
+        record = json.loads(text_of_record.removesuffix(BEHIND))
         fits = record.pop("digest") == _sum(content)
     except (ValueError, KeyError, AttributeError):
         fits = False

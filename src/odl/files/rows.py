@@ -33,9 +33,9 @@ class Matrix:
         self.ndim, self.format = 2, "csr"
         self.shape, self.stored = (n_rows, n_columns or stored), stored
         kinds = {"data": "iuf", "indices": "i", "indptr": "i"}
-        self.held = {part: storage.dataset_of(self.inner, part, kind) for part, kind in kinds.items()}
-        self.nnz, self.dtype = len(self.held["data"]), self.held["data"].dtype
-        if len(self.held["indptr"]) != n_rows + 1 or len(self.held["indices"]) != self.nnz:
+        self.arrays = {part: storage.dataset_of(self.inner, part, kind) for part, kind in kinds.items()}
+        self.nnz, self.dtype = len(self.arrays["data"]), self.arrays["data"].dtype
+        if len(self.arrays["indptr"]) != n_rows + 1 or len(self.arrays["indices"]) != self.nnz:
             raise ValueError(f"{name}: row pointers do not fit the data")
 
     def widened(self, n_columns):
@@ -54,10 +54,10 @@ class Matrix:
             raise storage.damaged(blocks.path_of(self.group), error) from error
 
     def _rows(self, first, last):
-        pointers = self.held["indptr"][first : last + 1]
+        pointers = self.arrays["indptr"][first : last + 1]
         if np.any(np.diff(pointers) < 0) or pointers[0] < 0 or pointers[-1] > self.nnz:
             raise ValueError(f"{self.name}: row pointers do not fit the data")
-        data, indices = (self.held[part][pointers[0] : pointers[-1]] for part in ("data", "indices"))
+        data, indices = (self.arrays[part][pointers[0] : pointers[-1]] for part in ("data", "indices"))
         shape = (last - first, self.stored)
         part = storage.csr_of(self.name, data, indices, (pointers - pointers[0]).astype(np.int32), shape)
         parts = part.data, part.indices, part.indptr
@@ -122,11 +122,11 @@ def reader(arrays):
     left = [np.zeros(0)]
 
     def read(first, last):
-        held, size = [left[0]] if len(left[0]) else [], len(left[0])
+        parts, size = [left[0]] if len(left[0]) else [], len(left[0])
         while size < last - first:
-            held.append(next(arrays))
-            size += len(held[-1])
-        whole = np.concatenate(held)
+            parts.append(next(arrays))
+            size += len(parts[-1])
+        whole = np.concatenate(parts)
         left[0] = whole[last - first :]
         return whole[: last - first]
 
@@ -135,9 +135,9 @@ def reader(arrays):
 
 def copy_array(source, group, name):
     """Copy an array of one open file to another, in pieces, with its attributes."""
-    held = storage.dataset_of(source, name)
-    write_array(group, name, len(held), held.dtype, lambda first, last: held[first:last])
-    for key, value in held.attrs.items():
+    dataset = storage.dataset_of(source, name)
+    write_array(group, name, len(dataset), dataset.dtype, lambda first, last: dataset[first:last])
+    for key, value in dataset.attrs.items():
         if key != "pieces":  # of a file of before
             group[name].attrs[key] = value
 
@@ -181,13 +181,13 @@ def _reader(file, dtype):
 def lines(dataset):
     """Yield the strings that `odl.files.storage.write_strings` stored, without a list of all of them."""
     length = int(dataset.attrs["length"])
-    left, found = b"", 0
+    left, n_lines = b"", 0
     for piece in pieces(dataset):
         *whole, left = (left + piece.tobytes()).split(b"\n")
-        found += len(whole)
+        n_lines += len(whole)
         yield from (line.decode("utf-8") for line in whole)
     if length:
-        found += 1
+        n_lines += 1
         yield left.decode("utf-8")
-    if found != length:
-        raise ValueError(f"{dataset.name}: {found} entries instead of {length}")
+    if n_lines != length:
+        raise ValueError(f"{dataset.name}: {n_lines} entries instead of {length}")

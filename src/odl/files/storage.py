@@ -79,13 +79,13 @@ def _uninterrupted():
         yield  # no signal raises anything here
         return
     came, before = [], {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    held = {number: handler for number, handler in before.items() if callable(handler)}
-    for number in held:
+    handlers = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in handlers:
         signal.signal(number, lambda number, frame: came.append(number))
     try:
         yield
     finally:
-        for number, handler in held.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         for number in came[:1]:
             signal.raise_signal(number)
@@ -135,12 +135,12 @@ def reading(path, kind):
     try:
         with opened(path) as file:
             attributes = file.attrs
-            found = (attributes.get("kind"), int(attributes.get("format", -1)))
-            if found[1] == FORMAT and found[0] not in (kind, None):
-                raise StorageError(f"{path} is of kind '{found[0]}'", f"kind '{kind}'", "name the right file")
-            if found != (kind, FORMAT):
+            kind_and_format = (attributes.get("kind"), int(attributes.get("format", -1)))
+            if kind_and_format[1] == FORMAT and kind_and_format[0] not in (kind, None):
+                raise StorageError(f"{path} is of kind '{kind_and_format[0]}'", f"kind '{kind}'", "name the right file")
+            if kind_and_format != (kind, FORMAT):
                 raise StorageError(
-                    f"{path} is of kind '{found[0]}' and format {found[1]}",
+                    f"{path} is of kind '{kind_and_format[0]}' and format {kind_and_format[1]}",
                     f"kind '{kind}' and format {FORMAT}",
                     todo,
                 )
@@ -154,9 +154,9 @@ def reading(path, kind):
             raise StorageError(f"{path} may not be read", "a readable file", "correct its permissions") from error
         if error.errno in (None, errno.EINVAL):  # HDF5's own complaint, or an address that cannot be
             raise damaged(path, error, f"a whole file of kind '{kind}'") from error
-        given = f"{path} could not be read ({os.strerror(error.errno)})"
+        fault = f"{path} could not be read ({os.strerror(error.errno)})"
         todo = "check the disk and run the same command again"
-        raise StorageError(given, f"a readable file of kind '{kind}'", todo) from error
+        raise StorageError(fault, f"a readable file of kind '{kind}'", todo) from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
         raise damaged(path, error, f"a whole file of kind '{kind}'") from error
 
@@ -200,8 +200,8 @@ def digest_of(path, kind):
 
 def damaged(path, error, expected="a whole file"):
     """Return the error for a file that could not be read, with the reason."""
-    given = f"{path} is damaged ({' '.join(str(error).split())})"
-    return StorageError(given, expected, f"delete {path} and run the same command again")
+    fault = f"{path} is damaged ({' '.join(str(error).split())})"
+    return StorageError(fault, expected, f"delete {path} and run the same command again")
 
 
 def write_array(group, name, values, packed=True):
@@ -300,10 +300,10 @@ def attribute(item, name):
 
 def names_in(group, name):
     """Return the names in a group; an array in its place is refused, not read through."""
-    held = group[name]
-    if not isinstance(held, h5py.Group) or held.file.filename != group.file.filename:
+    inner = group[name]
+    if not isinstance(inner, h5py.Group) or inner.file.filename != group.file.filename:
         raise ValueError(f"{name} is no group of arrays")
-    return list(held)
+    return list(inner)
 
 
 def write_csr(group, name, matrix, packed=True):

@@ -68,21 +68,21 @@ def write_table(
 
 def sealed(columns, lines):
     """Return the text of a table of cells, with the column of digests."""
-    found = _digests(columns, lines)
-    last = DIGEST if lines else f"{DIGEST}-{found[0]}"
-    rows = [[*columns, last], *([*line, digest] for line, digest in zip(lines, found, strict=False))]
+    digests = _digests(columns, lines)
+    last = DIGEST if lines else f"{DIGEST}-{digests[0]}"
+    rows = [[*columns, last], *([*line, digest] for line, digest in zip(lines, digests, strict=False))]
     return "\n".join(map("\t".join, rows)) + "\n"
 
 
 def _digests(columns, lines):
     """Return the digest of every row, or the one of a table without rows."""
     head = hashlib.sha256(("\t".join(columns) + f"\n{len(lines)}\n").encode())
-    found = []
+    digests = []
     for position, line in enumerate(lines or [()]):
         sha = head.copy()
         sha.update((f"{position}\n" + "\t".join(line)).encode())
-        found.append(sha.hexdigest()[:SIZE])
-    return found
+        digests.append(sha.hexdigest()[:SIZE])
+    return digests
 
 
 def read_cells(path, delete=None):
@@ -120,8 +120,8 @@ def read_cells(path, delete=None):
         raise StorageError(f"{path} has no digests", f"a table with the last column '{DIGEST}'", todo)
     cells = [line[:-1] for line in rows]
     wanted = [line[-1] for line in rows] if rows else [last.removeprefix(f"{DIGEST}-")]
-    for position, (found, held) in enumerate(zip(_digests(columns, cells), wanted, strict=True)):
-        if found != held:
+    for position, (digest, stored) in enumerate(zip(_digests(columns, cells), wanted, strict=True)):
+        if digest != stored:
             raise changed(path, f"row {position + 1}" if rows else "its header", delete)
     if rows and last != DIGEST:
         raise changed(path, "its header", delete)
@@ -223,12 +223,12 @@ def read_json(path, delete=None):
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
-        held = content.pop(DIGEST)
-        found = digest_of(content)
+        stored = content.pop(DIGEST)
+        digest = digest_of(content)
     except (ValueError, RecursionError, IsADirectoryError) as error:
         raise StorageError(f"{path} cannot be read ({error})", "a file as odl wrote it", todo) from error
     except (AttributeError, KeyError, IndexError, TypeError) as error:
         raise StorageError(f"{path} has no digest", f"a JSON map with the key '{DIGEST}'", todo) from error
-    if found != held:
+    if digest != stored:
         raise changed(path, "", delete)
     return content

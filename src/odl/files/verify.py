@@ -61,24 +61,24 @@ def verify(
     """
     paths = sorted(path for path in Path(folder).rglob("*") if _has_digest(path, Path(folder)))
     if not paths:
-        given = f"{os.fspath(folder)}, which has no file of a study in it"
-        raise DataError(given, "the folder results/STUDY", "name the folder of a study that was run")
-    found, wrong = {}, []
+        fault = f"{os.fspath(folder)}, which has no file of a study in it"
+        raise DataError(fault, "the folder results/STUDY", "name the folder of a study that was run")
+    attributes_of, wrong = {}, []
     for path in paths:
         try:
             if path.suffix == ".h5":
-                found[path] = content(path)
+                attributes_of[path] = content(path)
             else:
                 read = read_json if path.suffix == ".json" else read_cells
                 read(path, _made_with(path, Path(folder)))
         except (OdlError, OSError) as error:
             wrong.append(str(error))
-    for path in found:
-        record = provenance.of_attributes(found[path])
+    for path in attributes_of:
+        record = provenance.of_attributes(attributes_of[path])
         if inputs_of and record:
-            wrong += _others(path, found, inputs_of(os.fspath(path), record))
+            wrong += _others(path, attributes_of, inputs_of(os.fspath(path), record))
         else:
-            wrong += _misfits(path, found)
+            wrong += _misfits(path, attributes_of)
     return len(paths), wrong
 
 
@@ -114,31 +114,31 @@ def content(path, arrays=True):
         return attributes
 
 
-def _others(path, found, inputs):
+def _others(path, attributes_of, inputs):
     """Yield what a file was made from that is there and is another now."""
     for role, pattern, digest in inputs:
-        there = {found[one]["digest"]: one for one in map(Path, glob.glob(pattern)) if one in found}
+        there = {attributes_of[one]["digest"]: one for one in map(Path, glob.glob(pattern)) if one in attributes_of}
         if there and digest not in there:
             todo = f"delete {path}, and run the same command again"
             yield f"{path} was made from another file ({role}) than {min(there.values())}; {todo}."
 
 
-def _misfits(path, found):
+def _misfits(path, attributes_of):
     """Yield what a checkpoint says of other files that are there and say otherwise."""
-    held, missing = found[path], {}
-    if held["kind"] not in ("checkpoint", agentfiles.KIND) or "previous" not in held or not path.stem.isdecimal():
+    own, missing = attributes_of[path], {}
+    if own["kind"] not in ("checkpoint", agentfiles.KIND) or "previous" not in own or not path.stem.isdecimal():
         return
     todo = f"delete {path} and what was made from it, and run the study again"
-    before = found.get(path.with_name(f"{int(held['t']) - 1}.h5"), missing)
-    previous = before.get("digest", held["previous"]) if held["t"] else checkpoints.FIRST
-    if held["previous"] != previous:
+    before = attributes_of.get(path.with_name(f"{int(own['t']) - 1}.h5"), missing)
+    previous = before.get("digest", own["previous"]) if own["t"] else checkpoints.FIRST
+    if own["previous"] != previous:
         yield f"{path} does not go on from the checkpoint before it; {todo}."
     # Seeds that draw nothing of a stream share its features.
-    stream, name = path.parent.parent.parent, f"features/{int(held['t'])}.h5"
+    stream, name = path.parent.parent.parent, f"features/{int(own['t'])}.h5"
     there = [stream, *stream.parent.glob("seed*")]
-    sources = {found[one / name]["digest"] for one in there if one / name in found}
-    if sources and held["features"] not in sources:
+    sources = {attributes_of[one / name]["digest"] for one in there if one / name in attributes_of}
+    if sources and own["features"] not in sources:
         yield f"{path} was learned from other features than {stream / name}; {todo}."
-    for agent, digest in enumerate(held.get("agents", ())):
-        if found.get(Path(agentfiles.agent_path(path, agent)), missing).get("digest") != digest:
+    for agent, digest in enumerate(own.get("agents", ())):
+        if attributes_of.get(Path(agentfiles.agent_path(path, agent)), missing).get("digest") != digest:
             yield f"{agentfiles.agent_path(path, agent)} is not the file that {path} was written with; {todo}."

@@ -76,17 +76,17 @@ def follow(
         If a file is missing, damaged, or of another timestep or run.
     """
     learner = run.learner
-    step, P, current, found, after = learned or _read(source, scores, state, run, known, whole)
+    step, P, current, scored, after = learned or _read(source, scores, state, run, known, whole)
     data = step.data
     carried = carried or _before(previous, run, settings, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
-    words = reasons.word_shares(learner, current, P, found, data.counts[:], step.P.pieces)
+    words = reasons.word_shares(learner, current, P, scored, data.counts[:], step.P.pieces)
     first, repeats = _groups(data, Q)
-    record = _calibrated(data, found, carried, first, words, settings)
+    record = _calibrated(data, scored, carried, first, words, settings)
     rows = np.flatnonzero(first == np.arange(len(first)))
     record.facts["repeats"] = int(repeats[rows].sum())
-    odd = _odd(record, rows, found, settings) & ~repeats[rows]
-    pool = _pool(record, rows[odd], found, settings.room(len(rows)), settings)
+    odd = _odd(record, rows, scored, settings) & ~repeats[rows]
+    pool = _pool(record, rows[odd], scored, settings.room(len(rows)), settings)
     ids = [data.ids[row] for row in rows]
     texts = _stored(batch, rows, "text")
     items = candidates.Items(Q[rows], ids, np.searchsorted(rows, pool), odd, data.frequencies, data.n_before, texts)
@@ -99,8 +99,8 @@ def follow(
     record.names = [(number, name) for number, name in after_names if named.get(number) != name]
     record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changed.born]
     _find_near(record, Q, A if known else None)
-    opened, past = _judged(carried, record, data, rows[~(repeats | found.empty)[rows]], pool, changed)
-    beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), found.score)
+    opened, past = _judged(carried, record, data, rows[~(repeats | scored.empty)[rows]], pool, changed)
+    beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), scored.score)
     record.pool = _pool_items(record, np.append(pool, beyond), words, data, Q, A, carried, batch)
     for item in record.pool:
         item.gate = opened.of(item.row)
@@ -110,9 +110,9 @@ def follow(
     births, documents, linked = _atoms(
         carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), memory
     )
-    held = zip(memory.number.tolist(), linked.tolist(), strict=True)
-    record.atoms = [(number, atom) for number, atom in held if atom >= 0]
-    recent = calibration.recent_after(carried.recent, found, settings.window) if data.t else carried.recent
+    topics = zip(memory.number.tolist(), linked.tolist(), strict=True)
+    record.atoms = [(number, atom) for number, atom in topics if atom >= 0]
+    recent = calibration.recent_after(carried.recent, scored, settings.window) if data.t else carried.recent
     after = periods.Carried(
         data.t, record.run, record.settings, carried.digest, memory, recent, births, documents, linked, data.terms,
         past, past_words,
@@ -143,8 +143,8 @@ def _novelty(path, data, codes):
     score, residual, penalty, empty = read_parts(path)
     with storage.reading(path, "scores") as file:
         if storage.read_strings(file, "ids") != data.ids or int(file.attrs["t"]) != data.t:
-            given = f"{path} is of other documents than {blocks.path_of(data.file)}"
-            raise DataError(given, "scores and features of one timestep and seed", "name files that belong together")
+            fault = f"{path} is of other documents than {blocks.path_of(data.file)}"
+            raise DataError(fault, "scores and features of one timestep and seed", "name files that belong together")
     uncoded = float(np.mean(np.diff(codes.indptr) == 0)) if len(score) else 0.0
     return novelty.Novelty(score, residual, penalty, codes, empty, uncoded, 0.0)
 
@@ -173,10 +173,10 @@ def _under(carried, data, previous):
     return carried.memory if places is None else moved(carried.memory, places, data.counts.shape[1])
 
 
-def _calibrated(data, found, carried, first, words, settings):
+def _calibrated(data, scored, carried, first, words, settings):
     """Return the record of the period with what is known before its topics are."""
-    n = len(found.score)
-    tail, warm_up = calibration.tails(found, carried.recent, settings.warm_up)
+    n = len(scored.score)
+    tail, warm_up = calibration.tails(scored, carried.recent, settings.warm_up)
     times = data.times[data.times != NO_TIME]
     unseen = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
     facts = {
@@ -185,23 +185,23 @@ def _calibrated(data, found, carried, first, words, settings):
         "first_seen": unseen if data.t else 1.0,
         "labelled": any(data.topics),
         "warm_up": warm_up,
-        "empty": int(found.empty.sum()),
+        "empty": int(scored.empty.sum()),
     }
-    context = found.score - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
+    context = scored.score - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
     return periods.Record(
-        data.t, carried.run, carried.settings, facts, found.score, tail, context, first,
+        data.t, carried.run, carried.settings, facts, scored.score, tail, context, first,
         np.zeros(n, dtype=np.int64), np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data,
     )  # fmt: skip
 
 
-def _odd(record, rows, found, settings):
+def _odd(record, rows, scored, settings):
     """Return which items topics are made of; none while the stream warms up."""
-    return (record.tail[rows] <= WIDER * settings.level) & ~found.empty[rows] & (not record.facts["warm_up"])
+    return (record.tail[rows] <= WIDER * settings.level) & ~scored.empty[rows] & (not record.facts["warm_up"])
 
 
-def _pool(record, able, found, budget, settings):
+def _pool(record, able, scored, budget, settings):
     """Return the rows of the most novel items, most novel first."""
-    return calibration.most_novel(able, found.score)[: max(settings.pool, 2 * budget)]
+    return calibration.most_novel(able, scored.score)[: max(settings.pool, 2 * budget)]
 
 
 def _judged(carried, record, data, rows, pool, changed):
@@ -284,8 +284,8 @@ def _atoms(carried, data, Q, after, memory):
         for atom, cosine in pairs:
             if cosine > best[atom]:
                 best[atom], documents[atom] = cosine, data.ids[row]
-    held = np.full(len(memory.number), -1)
+    nearest = np.full(len(memory.number), -1)
     for row, pairs in enumerate(reasons.nearest(memory.sums.astype(np.float64), A, 1)):
         if pairs and pairs[0][1] >= LINKED:
-            held[row] = pairs[0][0]
-    return opened.astype(np.int64), documents, held
+            nearest[row] = pairs[0][0]
+    return opened.astype(np.int64), documents, nearest

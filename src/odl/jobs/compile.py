@@ -106,8 +106,8 @@ def build_all(names, say, folder=None, at_once=1):
         for name in mine:
             if wait and not ready(name):
                 say(f"waiting for the kernels {name}, which another job compiles")
-            with alone(name, wait) as held:
-                if not held:
+            with alone(name, wait) as locked:
+                if not locked:
                     others.append(name)
                 elif not ready(name):
                     say(f"kernels {name}, library {names.index(name) + 1} of {len(names)}")
@@ -152,8 +152,8 @@ def _compiler():
     """Return the words that call the C compiler, which CC may name with options, as in "ccache gcc"; none without."""
     whole = os.environ.get("CC") or "cc"
     words = [whole] if shutil.which(whole) else whole.split() or ["cc"]
-    found = shutil.which(words[0])
-    return [found, *words[1:]] if found else []
+    program = shutil.which(words[0])
+    return [program, *words[1:]] if program else []
 
 
 def build(name, folder=None):

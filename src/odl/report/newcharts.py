@@ -85,12 +85,12 @@ class Scores(NamedTuple):
 def course(topic, periods):
     """Return the documents of a topic by period as bars; birth, growth and end are marked."""
     most, n, first = max(topic.sizes.values(), default=1), len(periods), periods[0].t
-    states, held, at = {}, "", 0
+    states, state, at = {}, "", 0
     for t, size in sorted(topic.sizes.items()):
         while at < len(topic.history) and topic.history[at][0] <= t:
-            held = topic.history[at][1]
+            state = topic.history[at][1]
             at += 1
-        states.setdefault({"growing": "growing", "returning": "returning"}.get(held, "plain"), []).append(
+        states.setdefault({"growing": "growing", "returning": "returning"}.get(state, "plain"), []).append(
             f"M{t - first} {round(20 - 18 * size / most, 1)}h.8V20h-.8z"
         )
     ends = [t - first for t, state in topic.history if state == "ended" and t >= first]

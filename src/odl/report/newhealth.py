@@ -1,9 +1,12 @@
 """How a watch itself is doing, from what needs no label: sentences that a person can act on."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
 
+from odl.evaluation import scorefiles
+from odl.files import storage
 from odl.report.newtext import percent, plural
 
 RECENT = 4  # periods that count as now
@@ -41,15 +44,15 @@ def findings(watch, others=(), seeds=None, taken=""):
     watch : odl.alerts.model.Watch
     others : sequence of (budget, Watch)
         The same stream with other budgets.
-    seeds : odl.report.newseeds.Agreement, optional
+    seeds : Agreement, optional
         With the same stream under other seeds.
     taken : str
         What was taken out of the texts before words were counted.
     """
     scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
-    found = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _seeds(seeds),
+    findings = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _seeds(seeds),
              _budget(watch, others), _mutes(watch), _taken(taken)]  # fmt: skip
-    return sorted((entry for entry in found if entry), key=lambda entry: not entry.look)
+    return sorted((entry for entry in findings if entry), key=lambda entry: not entry.look)
 
 
 def _drift(scored, watch):
@@ -167,11 +170,81 @@ def _count(watch, period, who, verb):
 
 
 def _mutes(watch):
-    held = [entry for entry in watch.feedback if entry.verdict in ("muted", "known")]
-    if not held:
+    verdicts = [entry for entry in watch.feedback if entry.verdict in ("muted", "known")]
+    if not verdicts:
         return None
-    endless = [entry.what for entry in held if not entry.until]
-    text = f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in held[:12])}"
-    text += " …" if len(held) > 12 else ""
+    endless = [entry.what for entry in verdicts if not entry.until]
+    text = f"feedback.csv holds back {', '.join(entry.what + entry.when for entry in verdicts[:12])}"
+    text += " …" if len(verdicts) > 12 else ""
     text += f"; without an end: {', '.join(endless[:12])}." if endless else "."
     return Finding("Held back by a person", False, text, "To see them again, delete the line." if endless else "")
+
+
+class Agreement(NamedTuple):
+    """Agreement of a run with itself under other seeds.
+
+    Attributes
+    ----------
+    seeds : int
+        Other seeds.
+    most : int
+        Documents that were looked at of each: those with the highest scores.
+    share : float
+        Mean share of them that are the same, of the documents that both have scored; 1 where all are.
+    """
+
+    seeds: int
+    most: int
+    share: float
+
+
+def agreement(last, others, most, periods):
+    """Compare the documents that a run and its runs under other seeds put highest in their last periods.
+
+    Parameters
+    ----------
+    last : path-like
+        Score file of the run's last period, ``.../seed{s}/{run}/k{k}/scores/{t}.h5``.
+    others : sequence of path-like
+        The same under other seeds.
+    most : int
+        Documents of a run that are looked at, at most.
+    periods : int
+        Last periods that are looked at.
+
+    Returns
+    -------
+    Agreement or None
+        None where there is nothing to compare.
+
+    Raises
+    ------
+    StorageError
+        If a score file is damaged.
+    """
+    own, shares = _recent(last, periods), []
+    for other in others:
+        under = _recent(other, periods)
+        both = sorted(own.keys() & under.keys())
+        if both:
+            one, two = _highest(own, both, most), _highest(under, both, most)
+            shares.append(len(one & two) / len(one))
+    return Agreement(len(shares), most, sum(shares) / len(shares)) if shares else None
+
+
+def _highest(scores, names, most):
+    """Return the names with the highest scores; among equals the first by name."""
+    return set(sorted(names, key=lambda name: (-scores[name], name))[:most])
+
+
+def _recent(last, periods):
+    """Return the scores of the last periods of a run by id."""
+    folder, name = os.path.split(os.fspath(last))
+    t, scores = int(os.path.splitext(name)[0]), {}
+    for each in range(max(0, t - periods + 1), t + 1):
+        path = os.path.join(folder, f"{each}.h5")
+        score, _, _, empty = scorefiles.read_parts(path)
+        with storage.reading(path, "scores") as file:
+            ids = storage.read_strings(file, "ids")
+        scores |= {ident: value for ident, value, none in zip(ids, score.tolist(), empty, strict=True) if not none}
+    return scores

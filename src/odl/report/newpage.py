@@ -8,7 +8,7 @@ from odl.alerts import explain, feedback, read
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
-from odl.report import newfeeds, newhealth, newparts, newseeds, page
+from odl.report import newfeeds, newhealth, newparts, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup
 from odl.stream import losses
@@ -59,7 +59,7 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
     most = sum(len(period.alerts) for period in watch.periods[-newhealth.RECENT :])
     own = os.path.join(place.run, "scores", f"{watch.periods[-1].t}.h5")
-    agreed = newseeds.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
+    agreed = newhealth.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
     for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
@@ -72,8 +72,8 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
 def other_budgets(watch):
     """Return half and twice the budget of a stream, as far as they are others."""
     budget = watch.settings["budget"]
-    found = [budget * times if budget < 1 else max(1, int(budget * times)) for times in TIMES]
-    return [each for each in found if each != budget and (each < 1 or each == int(each))]
+    budgets = [budget * times if budget < 1 else max(1, int(budget * times)) for times in TIMES]
+    return [each for each in budgets if each != budget and (each < 1 or each == int(each))]
 
 
 def text(watch, others=(), study=None, seeds=None, taken="", members=None):
@@ -86,7 +86,7 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None):
         The same stream with other budgets.
     study : str, optional
         Address of the study page, relative to this one.
-    seeds : odl.report.newseeds.Agreement, optional
+    seeds : odl.report.newhealth.Agreement, optional
         With the same stream under other seeds.
     taken : str
         What was taken out of the texts before words were counted.
@@ -132,10 +132,10 @@ def library():
     DataError
         If itables is not installed.
     """
-    found = importlib.util.find_spec("itables")  # not imported: it would load pandas' own extras
-    path = os.path.join(found.submodule_search_locations[0], LIBRARY) if found else ""
+    package = importlib.util.find_spec("itables")  # not imported: it would load pandas' own extras
+    path = os.path.join(package.submodule_search_locations[0], LIBRARY) if package else ""
     if not os.path.exists(path):
-        given = "the package itables, which has the script of the tables, is not installed"
-        raise DataError(given, "itables 2.9 or later", "install it (pip install itables)")
+        fault = "the package itables, which has the script of the tables, is not installed"
+        raise DataError(fault, "itables 2.9 or later", "install it (pip install itables)")
     with open(path, "rb") as file:
         return "data:text/javascript;base64," + base64.b64encode(file.read()).decode("ascii")

@@ -13,8 +13,8 @@ LINE = 1.3  # height of a line in the same units
 def _lines(tree, words, most):
     """Return what is written at every node: one line of words for each of its atoms."""
     if len(words) != tree.n_atoms:
-        given = f"words of {len(words)} atoms for a tree of {tree.n_atoms}"
-        raise ParameterError(given, "words for each atom", "pass the tree of this dictionary")
+        fault = f"words of {len(words)} atoms for a tree of {tree.n_atoms}"
+        raise ParameterError(fault, "words for each atom", "pass the tree of this dictionary")
     lines = [", ".join(map(str, of_atom[:most])) or "no word" for of_atom in words]
     return [[lines[atom] for atom in atoms] for atoms in tree.atoms]
 

@@ -194,14 +194,14 @@ class Features:
     def frequencies_after(self) -> np.ndarray:
         """Return the document frequencies including this batch."""
         total = self.frequencies.copy()
-        for indices in rows.pieces(self.counts.held["indices"]):
+        for indices in rows.pieces(self.counts.arrays["indices"]):
             total += np.bincount(indices, minlength=len(total))
         return total
 
     def last_after(self) -> np.ndarray:
         """Return the last timestep of each term, this one included; only where there is a bound."""
         last = np.array(self.last)
-        for indices in rows.pieces(self.counts.held["indices"]):
+        for indices in rows.pieces(self.counts.arrays["indices"]):
             last[indices] = self.t
         return last
 

@@ -105,7 +105,7 @@ def follow(
     for item in record.pool:
         item.gate = opened.of(item.row)
     record.unseen, past_words = _new_words(
-        carried.unseen, settings, data, rows[~(repeats | found.empty)[rows]], batch, record.facts["warm_up"]
+        carried.unseen, settings, data, rows[~(repeats | scored.empty)[rows]], batch, record.facts["warm_up"]
     )
     births, documents, linked = _atoms(
         carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), memory

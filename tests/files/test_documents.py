@@ -307,3 +307,9 @@ def test_a_list_of_another_length_than_it_says_is_refused(tmp_path):
         storage.reading(tmp_path / "s.h5", "test") as file,
     ):
         storage.read_strings(file, "words")
+
+
+def test_vectors_come_back_as_they_were(tmp_path):
+    vectors = np.arange(12, dtype=np.float32).reshape(4, 3)
+    store.write(tmp_path / "d.h5", make(vectors=vectors), reader="csv")
+    np.testing.assert_array_equal(store.read(tmp_path / "d.h5").vectors, vectors)

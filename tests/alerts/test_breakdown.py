@@ -59,6 +59,15 @@ def test_what_pulls_down_is_shown_as_that():
     assert breakdown.line(alert([0.9, 0.3, -0.2], rest=False)) == "w0 90 %, other words 10 %"
 
 
+def test_what_pulls_down_words_of_its_own_alone_is_taken_off_them():
+    """No part of a document is more than all of its score where no other word raises it."""
+    assert breakdown.line(alert([], own=[0.6, 0.42], context=-0.02)) == "words of its own 100 % (own0 own1)"
+    assert breakdown.line(alert([-0.05], own=[0.6, 0.5], context=-0.05)) == "words of its own 100 % (own0 own1)"
+    told = breakdown.line(alert([0.2], own=[0.9], context=-0.1))
+    assert told == "w0 20 %, words of its own 90 % (own0), context -10 %"
+    assert breakdown.line(alert([], own=[0.8], context=0.2)) == "words of its own 80 % (own0), context 20 %"
+
+
 def test_many_small_words_have_a_bound():
     line = breakdown.line(alert([0.001] * 540 + [0.46]))
     assert line == "w0 46 %, and 540 more words 54 % (none above .1 %)"

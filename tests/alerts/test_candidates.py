@@ -119,11 +119,30 @@ class TestMembers:
         assert known.reach[0] < cosine
         assert not self.joins(known, [1.0, 0, 0, 0, 0]) and self.joins(known, [0.9, 0.1, 0, 0, 0])
 
-    def test_with_them_it_may_be_a_little_less_alike_than_the_reach(self, known):
+    @pytest.mark.parametrize(("n", "share"), [(5, candidates.CLOSE), (4, 1.0), (2, 1.0)])
+    def test_with_five_of_them_it_may_be_a_little_less_alike_than_the_reach(self, known, n, share):
         centre = known.sums[[0]].toarray()[0, :5]
         centre /= np.linalg.norm(centre)
-        assert self.joins(known, centre * known.reach[0] * (candidates.CLOSE + 0.01))
-        assert not self.joins(known, centre * known.reach[0] * (candidates.CLOSE - 0.01))
+        some = np.where(np.arange(5) < n, centre, 0.0)
+        some /= some @ centre  # of cosine 1 with the topic
+        assert self.joins(known, some * known.reach[0] * (share + 0.01))
+        assert not self.joins(known, some * known.reach[0] * (share - 0.01))
+
+    def test_never_by_less_than_what_makes_topics(self, known):
+        centre = known.sums[[0]].toarray()[0, :5]
+        centre, held = centre / np.linalg.norm(centre), replace(known, reach=np.array([1.05 * SETTINGS.same]))
+        assert self.joins(held, centre * SETTINGS.same * 1.01)
+        assert not self.joins(held, centre * SETTINGS.same * 0.99)
+
+    def test_many_are_of_the_heaviest_alone(self, known, monkeypatch):
+        centre = known.sums[[0]].toarray()[0, :5]
+        centre /= np.linalg.norm(centre)
+        weights = np.where(centre == centre.min(), 0.0, centre)
+        weights *= known.reach[0] * (candidates.CLOSE + 0.01) / (weights @ centre)
+        monkeypatch.setattr(candidates, "MANY", 4)
+        for most, enters in ((5, True), (4, True), (3, False)):
+            monkeypatch.setattr(candidates, "OWN", most)
+            assert self.joins(known, weights) == enters
 
     def test_a_word_that_spreads_is_none_of_its_words_any_more(self, known):
         """All ten items have it: of 200 documents before half may, 99 with one more each."""
@@ -133,13 +152,11 @@ class TestMembers:
         frequencies[0] = 100
         assert not self.joins(known, weights, frequencies)
 
-    def test_words_of_its_items_that_are_not_among_the_heaviest_do_not_count(self, known, monkeypatch):
-        light = np.argsort(known.sums[[0]].toarray()[0, :5])[:2]
-        weights = np.zeros(5)
-        weights[light] = 0.7
-        assert self.joins(known, weights)
-        monkeypatch.setattr(candidates, "OWN", 4)
-        assert not self.joins(known, weights)
+    def test_among_topics_the_ratio_decides(self):
+        """Also of one that is less alike than its reach, with many words, and one that is not."""
+        cosines, reach = np.array([[0.30, 0.27], [0.30, 0.27], [0.30, 0.25]]), np.array([0.32, 0.26])
+        least = np.array([[0.28, 0.26], [0.32, 0.27], [0.32, 0.26]])
+        assert candidates.joined(cosines, reach, least).tolist() == [1, 1, -1]
 
 
 def test_scores_are_compared_with_the_last():

@@ -410,8 +410,8 @@ class TestClusters:
         """The rule of docs/alerts.md: a topic that reaches far is not joined for a cosine that is usual for it."""
         reach = np.array([0.2, 0.6, 0.3])
         cosines = np.array([[0.5, 0.55, 0.4], [0.3, 0.61, 0.2], [0.5, 0.7, 0.4], [0.19, 0.59, 0.29], [0.2, 0.6, 0.3]])
-        assert candidates.joined(cosines, reach).tolist() == [0, 0, 0, -1, 0]
-        assert candidates.joined(cosines, reach[::-1]).tolist() == [2, 1, 2, 2, 2]
+        assert candidates.joined(cosines, reach, reach).tolist() == [0, 0, 0, -1, 0]
+        assert candidates.joined(cosines, reach[::-1], reach[::-1]).tolist() == [2, 1, 2, 2, 2]
 
     def test_near_duplicates(self, rng, monkeypatch):
         Q = np.repeat(rng.random((10, 30)), 3, axis=0)[rng.permutation(30)] + 0.001 * rng.random((30, 30))

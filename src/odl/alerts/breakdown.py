@@ -94,10 +94,19 @@ def parts(alert, most=WORDS):
     if alert.rest:
         found.append(("down", f"{_words(alert.rest.low)} that pull{'s' * (alert.rest.low == 1)} down", down, ""))
     found.append(("context", "context", alert.context, ""))
+    if not heads and alert.own > alert.score > 0:
+        found = _net(found)
     found.sort(key=lambda part: part[0] in ("down", "context"))  # what explains comes first
     whole = apportioned([100 * share / total for _, _, share, _ in found])
     rows = zip(found, whole, strict=True)
     return [Part(kind, label, percent, note) for (kind, label, _, note), percent in rows if percent]
+
+
+def _net(found):
+    """Return the parts of a document that only words of its own raise: what pulls these down is taken off them."""
+    pulls = sum(share for _, _, share, _ in found if share < 0)
+    raised = [part for part in found if part[2] >= 0]
+    return [(kind, label, share + pulls * (kind == "own"), note) for kind, label, share, note in raised]
 
 
 def _words(count, kind=""):

@@ -19,9 +19,10 @@ from odl.learners.sparse_atoms import largest_per_row
 
 ALIKE = 0.9  # cosine of near-duplicates
 SHARED = 0.25  # share of a topic's items that a word of its name is in, two items at least
-OWN, NEEDED = 10, 2  # words that make a topic, and those of them that an item needs to join it
+NEEDED = 2  # words that a topic has more often than others, which an item needs to join it
+OWN, MANY = 10, 5  # heaviest of these words, and those of them by which an item may be less alike
 LIFT = 2.0  # times the share of all documents that have such a word: the least share of the topic's items
-CLOSE = 0.85  # of the reach of a topic: the least cosine of an item that has such words
+CLOSE = 0.85  # of the reach of a topic: the least cosine of an item that has many of the heaviest
 NAMED = 10  # items up to which a topic's name is made again
 TEXTS = 50  # items at most whose texts are read for it
 
@@ -209,22 +210,25 @@ def nearest_topics(items, memory, settings, rows=slice(None)):
 
     An item joins the topic of the largest ratio of cosine to reach (`joined`) of those that it has words of.
     """
-    numbers, least = memory.number[rows], np.maximum(CLOSE * memory.reach[rows], settings.same)
+    numbers, reach = memory.number[rows], memory.reach[rows]
     topic = np.zeros(items.Q.shape[0], dtype=np.int64)
     if not len(numbers):
         return topic
     columns = sparse.csc_array(unit(memory.sums[rows].astype(np.float64)).T)
-    own = sparse.csc_array(own_words(memory, rows, items.frequencies, items.n_documents).T)
+    words = own_words(memory, rows, items.frequencies, items.n_documents)
+    own, heaviest = (sparse.csc_array(each.T) for each in (words, largest_per_row(words, OWN)))
     for first in range(0, len(topic), BLOCK):
         block = items.Q[first : first + BLOCK]
-        cosines = sparse.csr_array(block @ columns).toarray()
-        near = joined(np.where((block.astype(bool) @ own).toarray() >= NEEDED, cosines, 0.0), least)
+        cosines, has = (block @ columns).toarray(), block.astype(bool)
+        cosines[(has @ own.astype(bool).astype(np.int64)).toarray() < NEEDED] = 0.0
+        many = (has @ heaviest.astype(bool).astype(np.int64)).toarray() >= MANY
+        near = joined(cosines, reach, np.maximum(np.where(many, CLOSE, 1.0) * reach, settings.same))
         topic[first : first + BLOCK] = np.where(near >= 0, numbers[near], NONE)
     return topic
 
 
 def own_words(memory, rows, frequencies, n_documents):
-    """Return the words that make topics: the heaviest `OWN` of those that they have `LIFT` times as often as others.
+    """Return the words that make topics: those that they have `LIFT` times as often as all documents.
 
     Parameters
     ----------
@@ -237,22 +241,31 @@ def own_words(memory, rows, frequencies, n_documents):
 
     Returns
     -------
-    csr_array of int64, shape (n_topics, n_terms)
-        1 for its own words.
+    csr_array of float32, shape (n_topics, n_terms)
+        Their weights in the topics.
     """
     sums, occurrences = memory.sums[rows], memory.occurrences[rows]
     most = np.repeat(occurrences.max(axis=1).toarray(), np.diff(occurrences.indptr))
     lift = occurrences.data / most * (n_documents + 1) / (frequencies[occurrences.indices] + 1)
-    weights = sparse.csr_array((np.where(lift >= LIFT, sums.data, 0.0), sums.indices, sums.indptr), shape=sums.shape)
-    weights.eliminate_zeros()
-    own = sparse.csr_array(largest_per_row(weights, OWN))
-    return sparse.csr_array((np.ones(own.nnz, dtype=np.int64), own.indices, own.indptr), shape=own.shape)
+    weights = np.where(lift >= LIFT, sums.data, 0.0)
+    words = sparse.csr_array((weights, sums.indices, sums.indptr), shape=sums.shape, copy=True)
+    words.eliminate_zeros()  # in place: of a copy
+    return words
 
 
-def joined(cosines, reach):
-    """Return the topic of the largest ratio of cosine to reach for each item (row); -1 where the ratio is below 1."""
-    best = np.argmax(cosines / reach, axis=1)
-    return np.where(cosines[np.arange(len(best)), best] >= reach[best], best, -1)
+def joined(cosines, reach, least):
+    """Return the topic that each item joins: of the largest ratio of cosine to reach; -1 for none.
+
+    Parameters
+    ----------
+    cosines : ndarray, shape (n_items, n_topics)
+    reach : ndarray, shape (n_topics,)
+    least : ndarray, shape (n_items, n_topics)
+        Cosine that an item needs.
+    """
+    ratios = np.where(cosines >= least, cosines / reach, 0.0)
+    best = np.argmax(ratios, axis=1)
+    return np.where(ratios[np.arange(len(best)), best] > 0, best, -1)
 
 
 def near_duplicates(P: sparse.csr_array) -> np.ndarray:

@@ -6,6 +6,7 @@ import unicodedata
 from datetime import datetime, timedelta
 
 import pytest
+import recipes
 
 from odl.alerts import breakdown, read
 from odl.cli import main
@@ -159,3 +160,19 @@ def test_the_topic_that_enters_is_found(name, features, tmp_path, monkeypatch, c
             inside = {word.casefold() for word in tokens(part)}
             assert len(inside - own) <= (len(inside) // 2 if name == "Thai" else 0), part
         assert alert.topic_name and all(any(part in text for text in texts) for part in alert.topic_name)
+
+
+@pytest.mark.parametrize("name", recipes.MADE)
+def test_a_recipe_makes_the_same_stream_again(name):
+    rows = list(recipes.made(name, 600, 3))
+    assert rows == list(recipes.made(name, 600, 3)) and len({ident for ident, _, _ in rows}) == 600
+    calm = [text for _, _, text in recipes.made(name, 600, 3, quiet=True)]
+    differ = [row for row, other in zip(rows, calm, strict=True) if row[2] != other]
+    assert differ and differ[0][1] - rows[0][1] >= timedelta(weeks=recipes.WEEKS - 3)  # nothing enters before
+
+
+@pytest.mark.parametrize("name", ["tickets", "logs", "arabic"])
+def test_odl_init_takes_the_files_of_a_recipe(name, tmp_path, capsys):
+    recipes.write(tmp_path, name, recipes.made(name, 240, 0))
+    assert main(["init", str(tmp_path / "own"), f"{tmp_path}/{name}/*", "--period", "week"]) == 0
+    assert "240 documents, 2026-01-05 to 2026-03-29" in capsys.readouterr().out

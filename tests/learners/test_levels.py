@@ -226,3 +226,24 @@ def test_a_run_resumes_to_the_same_bytes(rng):
         second = learner.learn(State(second.dictionary.copy(), arrays, second.updates), P, None)
     assert all(first.arrays[name].tobytes() == second.arrays[name].tobytes() for name in first.arrays)
     assert (first.dictionary != second.dictionary).nnz == 0
+
+
+def test_groups_are_as_many_as_the_memory_has_room_for():
+    """A fifth of its atoms, however few there are yet."""
+    Q = np.eye(12, 24)
+    Q[np.arange(12), 12 + np.arange(12) // 6] = 0.5
+    P = sparse.csr_array(Q / np.linalg.norm(Q, axis=1, keepdims=True))
+    learner = levels(memory=1700, terms=80, merged=10)
+    state = learner.start(P, 1, np.random.default_rng(0))
+    assert learner.limit == 20 > state.dictionary.shape[1] > 10
+    assert len(set(state.arrays["group"].tolist())) == 2  # a tenth of 20, not of those
+
+
+def test_no_score_is_below_0(rng):
+    """Documents that are atoms have a cosine of 1 but for rounding, also above it."""
+    P = sparse.csr_array(sparse.kron(np.eye(200), rng.random((1, 5))) @ sparse.diags_array(rng.random(1000)))
+    P = sparse.csr_array(P / np.sqrt(P.power(2).sum(axis=1))[:, None])
+    learner = levels(memory=100_000, terms=80, nearest=1, groups=0.0, cohesion=0.0, flatten=1.0)
+    state = learner.start(P, 1, rng)
+    residual = learner.score(state, P).residual
+    assert state.dictionary.shape[1] == 200 and residual.min() == 0 and residual.max() < 1e-12

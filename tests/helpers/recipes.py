@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 # Letters that words are made of, their number, and what stands between words.
 SCRIPTS = {
-    "chinese": ("天地人山水火木金土日月星雨雪风云花草树鸟鱼马牛羊门窗车船路桥书画歌舞医药农工商学", (2, 2), ""),
+    "chinese": ("天地人山水火木金土日月星雨雪风云花草树鸟鱼马牛羊门窗车船路桥书画歌舞医药农工商学", (2, 3), ""),
     "japanese": ("かきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろ", (2, 4), ""),
     "arabic": ("ابتثجحخدذرزسشصضطظعغفقكلمنهوي", (3, 6), " "),
     "russian": ("абвгдежзиклмнопрстуфхцчшэюя", (4, 8), " "),

@@ -34,7 +34,7 @@ LIMITS = {
     "choosing": (15, 7, 19),
     "documents": (16, 10, 20),
     "index": (9, 4, 4),
-    "live": (11, 2, 4),
+    "live": (12, 2, 4),
     "python": (16, 10, 4),
     "running": (16, 8, 20),
     "studies": (16, 13, 26),

@@ -246,6 +246,9 @@ def test_what_cannot_be_watched_is_said(news):
     (news / "odl.yaml").write_text(text.replace("by: period", "by: documents"))
     with pytest.raises(ConfigError, match="calendar periods"), watched(news):
         pass
+    (news / "odl.yaml").write_text(text + "driver: snakemake\n")
+    with pytest.raises(ConfigError, match="driven by Snakemake"), watched(news):
+        pass
     assert odl("watch", news.parent / "posts").returncode == 1
 
 

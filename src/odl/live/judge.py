@@ -102,12 +102,12 @@ class Judge:
         Q = self._weighed(counts, frequencies, "log", "l2")  # as in `odl.jobs.alerts`
         items = candidates.Items(Q, [], None, None, frequencies, self.n_documents)
         topics = candidates.nearest_topics(items, widened(self.memory, len(names)), self.settings)
-        answers = []
+        answers, shared = [], frequencies >= 1
         for row, (score, part, topic) in enumerate(
             zip(scored.score.tolist(), tail.tolist(), topics.tolist(), strict=True)
         ):
             parts = reasons.shares_of(shares, row)
-            why = [[names[term], parts[term]] for term in reasons.lead(shares, row, frequencies >= 1, REASONS)]
+            why = [[names[term], parts[term]] for term in reasons.lead(shares, row, shared, REASONS)]
             answer = {"dictionary": self.t, "score": score, "tail": part, "reasons": why}
             answers.append({**answer, "topic": topic or None, "topic_name": self.names.get(topic)})
         return answers

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from odl.alerts import read, show
+from odl.config import project
 from odl.config.steps import STEPS
 from odl.corpora import collection, fields, formats
 from odl.engine import folder as folders
@@ -100,6 +101,9 @@ class Watch:
 
     def configure(self):
         """Read odl.yaml, and what was learned: at the start, after a period, and on SIGHUP."""
+        if project.read(".").get(project.DRIVER) == "snakemake":
+            given = f"the folder is driven by Snakemake (driver in {project.FILE})"
+            raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")
         self.folder = folders.opened()
         stream, columns = self.folder.stream, collection.columns_of(self.folder.stream["options"])
         by, kind = stream["batches"]["by"], stream["options"].get("kind")

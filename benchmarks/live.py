@@ -1,0 +1,65 @@
+"""What an answer of `odl watch` costs: CPU time and documents a second, of made documents of 100 words.
+
+python benchmarks/live.py [--documents 4096] [--group 512]
+
+A folder with 6,000 documents is run in a temporary place. Then documents of one week are answered in this process, in
+groups as they come from a pipe, the inbox and its fsync included; what a period costs is not.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import random
+import tempfile
+import time
+from datetime import datetime, timedelta
+
+from odl import cli
+from odl.live import inbox
+from odl.live.watch import Watch
+
+WORDS, TOPICS = 20_000, 40
+
+
+def documents(count, first, name, a_day):
+    """Yield lines of JSON: 60 words of the stream, by Zipf's law, and 40 of a topic."""
+    draw = random.Random(0)
+    vocabulary = [f"word{number}" for number in range(WORDS)]
+    weights = [1 / (number + 10) for number in range(WORDS)]
+    topics = [draw.sample(vocabulary, 60) for _ in range(TOPICS)]
+    draw.seed(name)
+    for number in range(count):
+        words = draw.choices(vocabulary, weights, k=60) + draw.choices(draw.choice(topics), k=40)
+        moment = first + timedelta(days=number / a_day)
+        yield json.dumps({"id": f"{name}{number}", "time": moment.isoformat(), "text": " ".join(words)})
+
+
+def main():
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--documents", type=int, default=4096)
+    parser.add_argument("--group", type=int, default=512)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
+        with open("posts.jsonl", "w") as file:
+            file.writelines(f"{line}\n" for line in documents(6000, datetime(2026, 1, 5), "a", 200))
+        cli.main(["init", "news", "posts.jsonl", "--only", "--period", "week"])
+        cli.main(["run", "news"])
+        lines = [line.encode() for line in documents(args.documents, datetime(2026, 2, 9), "b", args.documents)]
+        with contextlib.chdir("news"), inbox.alone():
+            watch = Watch(io.StringIO())
+            watch.take(list(enumerate(lines[: args.group])))  # the end of the week before, and words met first
+            cpu, clock = time.process_time(), time.perf_counter()
+            for first in range(args.group, len(lines), args.group):
+                watch.take(list(enumerate(lines[first : first + args.group])))
+            cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
+            watch.close(drained=True)
+        count = len(lines) - args.group
+        if watch.bad or watch.documents != len(lines):
+            raise SystemExit("not all documents were answered")
+        print(f"{1e6 * cpu / count:.0f} CPU microseconds a document, {count / clock:.0f} documents a second")
+
+
+if __name__ == "__main__":
+    main()

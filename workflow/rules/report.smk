@@ -61,7 +61,7 @@ rule page:
     params:
         code=code(
             "page",
-            *(["papers/emergingpage"] if EMERGING else []),
+            *(["papers/emergingfiles"] if EMERGING else []),
             *(["papers/experiments/__init__"] if DONE else []),
         ),
         optional=options(emerging="--emerging"),

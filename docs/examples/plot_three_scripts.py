@@ -49,5 +49,6 @@ for script, ax in zip(SCRIPTS, axes, strict=True):
     print("  never seen before:", ", ".join(f"{one.phrase} ({one.items})" for one in stream.unseen_[8] if one.beyond))
     ax.hist([found.score[~entering], found.score[entering]], bins=15, label=["wheat, oil", "satellite"])
     ax.set(title=script, xlabel="score")
+axes[0].set_ylabel("posts")
 axes[0].legend()
 fig.tight_layout()

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy import sparse
 from scipy.special import digamma, gammaln, logsumexp
 
 from odl.papers.rivals.windows import widened
@@ -138,7 +139,7 @@ class FactorResidual:
             for first in range(0, P.shape[0], self.PIECE):
                 self._update(P[first : first + self.PIECE])
 
-    def weights(self, P, iterations):
+    def weights(self, P: sparse.csr_array, iterations: int) -> np.ndarray:
         """Return the factors' weights in documents, by multiplicative updates W <- W * (P H^T) / (W H H^T)."""
         H = self.components
         explained, overlap = P @ H.T, H @ H.T

@@ -28,6 +28,7 @@ from scipy.stats import binom
 from odl import cli, learners
 from odl.alerts import breakdown, candidates, explain, feedback, gates, periods, read, show
 from odl.alerts.calibration import tail_probability
+from odl.alerts.folding import Kind, Room
 from odl.alerts.memory import nothing
 from odl.alerts.model import Reason
 from odl.config.sections import Alerts
@@ -362,7 +363,7 @@ class TestKinds:
 
         def item(title, *words):
             reasons = tuple(Reason(word, 0.25 * alert.score) for word in words)
-            return replace(alert, topic=0, title=title, reasons=reasons, led=len(words))
+            return Kind.of(replace(alert, topic=0, title=title, reasons=reasons, led=len(words)))
 
         return item
 
@@ -379,18 +380,18 @@ class TestKinds:
         ],
     )
     def test_by_their_subjects(self, lone, one, other, same):
-        assert read.of_a_kind(lone(one, "a", "b"), lone(other, "c", "d")) == same
+        assert lone(one, "a", "b").resembles(lone(other, "c", "d")) == same
 
     def test_by_the_words_that_explain_half(self, lone):
         first = lone("one", "thermoscan", "broken")
-        assert read.of_a_kind(first, lone("two", "thermoscan", "fever"))
-        assert not read.of_a_kind(first, lone("two", "fever", "cold", "thermoscan"))  # two explain half of it
-        assert not read.of_a_kind(lone("one"), lone("two"))  # without words nothing is shared
+        assert first.resembles(lone("two", "thermoscan", "fever"))
+        assert not first.resembles(lone("two", "fever", "cold", "thermoscan"))  # two explain half of it
+        assert not lone("one").resembles(lone("two"))  # without words nothing is shared
 
     def test_they_cost_no_budget(self, lone):
-        room = read._Room(2)
+        room = Room(2)
         items = [lone("tigers", "a"), lone("Re: tigers", "b"), lone("lions", "c"), lone("bears", "d")]
-        assert [room.take(item, True, False) for item in items] == [
+        assert [room.take(0, item, True) for item in items] == [
             (True, False), (True, True), (True, False), (False, False)
         ]  # fmt: skip
 

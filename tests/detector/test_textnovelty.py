@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from odl import NoveltyDetector, TextNovelty, learners, novelty
-from odl.alerts import periods, reasons
+from odl.alerts import periods, read, reasons
 from odl.alerts.calibration import tail_probability
 from odl.cli import main
 from odl.config import project
@@ -126,7 +127,7 @@ def test_the_old_meaning_of_budget_warns(rng, tmp_path):
     stream.update(first)
     with pytest.warns(FutureWarning):
         found = old.update(new)
-    assert found.equals(stream.update(new)) and found["alert"].sum() > 5
+    assert found.equals(stream.update(new)) and (found["alert"] | found["folded"]).sum() > 5
     assert clone(old).get_params() == old.get_params() and old.budget == 0.3 and old.level is None
     share = TextNovelty(budget=0.3, level=0.1, gates=False, **named)
     share.update(first)  # a share of the items: warns no one
@@ -152,7 +153,7 @@ def test_a_file_of_the_version_before_is_read(rng, tmp_path):
 
 @pytest.mark.parametrize("gates", [False, True])
 def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates):
-    """Scores, tail probabilities, items, what is within gates or level and budget, and reasons, to the last bit."""
+    """Scores, tail probabilities, items, topics, what `odl new` shows and folds, and reasons, to the last bit."""
     monkeypatch.chdir(tmp_path)
     folder, path = streams.begin(tmp_path, weeks=6), tmp_path / "posts" / "05.jsonl"
     last = [json.loads(line) for line in path.read_text().splitlines()]
@@ -167,24 +168,23 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates):
     posts = pd.concat([pd.read_json(path, lines=True, dtype=False) for path in sorted(tmp_path.glob("posts/*"))])
     found = stream.update(posts.sort_values("time", kind="stable", ignore_index=True))
     (results,) = folder.glob("results/*/*/seed0/*/*/alerts")
-    n_alerts = 0
+    watch, n_shown = read.alerts_of(folder), {"alert": 0, "folded": 0}
     for t, part in found.groupby("batch"):
         record, part = periods.read(results / f"{t}.h5"), part.reset_index(drop=True)
         assert np.array_equal(part["score"], record.score) and np.array_equal(part["tail"], record.tail)
         assert part["item"].tolist() == part["id"][record.item].tolist()
-        novel = [item.row for item in record.pool if record.tail[item.row] <= ALERTS["level"]]
-        if gates:
-            novel = [item.row for item in record.pool if item.gate in ("words", "lone")]
-        shown = novel[: Alerts(budget=ALERTS["budget"]).room(len(np.unique(record.item)))]
-        assert part.index[part["alert"]].tolist() == sorted(shown)
+        for column, folded in (("alert", False), ("folded", True)):
+            shown = {alert.id for alert in watch.periods[t].alerts if alert.folded == folded}
+            assert set(part["id"][part[column]]) == shown
+            n_shown[column] += len(shown)
+        assert part["topic"].tolist() == record.topic.tolist()
         assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.pool)
-        n_alerts += len(shown)
-    assert (
-        t == 4
-        and len(part) == 63
-        and n_alerts > (0 if gates else 10)
-        and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
-    )
+    assert t == 4 and len(part) == 63 and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
+    assert n_shown["alert"] > (0 if gates else 10) and (gates or n_shown["folded"])
+    topics = stream.topics_
+    assert topics["name"].tolist() == [", ".join(topic.name) for _, topic in sorted(watch.topics.items())]
+    assert topics["state"].tolist() == [topic.state for _, topic in sorted(watch.topics.items())] and len(topics)
+    assert topics["items"].tolist() == [topic.size for _, topic in sorted(watch.topics.items())]
     assert part["id"][part["id"] != part["item"]].tolist() == ["copy"]
 
 
@@ -377,9 +377,9 @@ def test_posts_that_come_again_are_no_alerts(rng, tmp_path):
     assert stream.update(new)["alert"].all()
     stream.save(tmp_path / "stream.h5")
     stream = TextNovelty.load(tmp_path / "stream.h5")
-    for _ in range(3):
+    for day in (5, 6, 7):
         assert not stream.judge(new)["alert"].any()
-        stream.update(frame(rng, "2026-02-05"))
+        stream.update(frame(rng, f"2026-02-0{day}"))
     assert not stream.judge(new)["alert"].any() and not stream.repeats_.groups.items()[1].any()
     stream.update(frame(rng, "2026-03-05"))
     assert not stream.repeats_.after(new["text"]).groups.items()[1].any()
@@ -415,3 +415,92 @@ def test_a_word_of_most_documents_weighs_nothing():
         stream.update(batches[0])
     assert "the" in plain.explain([batches[1][0]])[0].words
     assert "the" not in without.explain([batches[1][0]])[0].words
+
+
+def rockets(n, prefix="r", text="rocket orbit launch crew"):
+    return pd.DataFrame(
+        {"id": [f"{prefix}{row}" for row in range(n)], "text": [f"{text} pad{row}" for row in range(n)]}
+    )
+
+
+def test_a_topic_is_followed_from_batch_to_batch_and_file_to_file(rng, tmp_path):
+    stream = TextNovelty(warm_up=50, gates=False, level=0.2)
+    for month in (1, 2, 3):
+        assert stream.update(frame(rng, f"2026-0{month}-05"))["topic"].eq(0).all() and stream.topics_.empty
+    found = stream.update(pd.concat([frame(rng, "2026-04-05").drop(columns="time"), rockets(6)]))
+    assert found["topic"].tolist() == [0] * 60 + [1] * 6
+    topic = stream.topics_.loc[1]
+    assert set(re.findall(r"\w+", topic["name"])) >= {"rocket", "orbit", "launch", "crew"}
+    assert topic[["state", "birth", "last", "items"]].tolist() == ["new", 3, 3, 6]
+    assert found["alert"][60:].sum() == 3 and found["folded"][60:].sum() == 3  # the others of it are under them
+    stream.save(tmp_path / "stream.h5")
+    loaded = TextNovelty.load(tmp_path / "stream.h5")
+    assert loaded.topics_.equals(stream.topics_)
+    again = pd.concat(
+        [frame(rng, "2026-05-05").drop(columns="time"), rockets(2, "s", "launch of a rocket, crew in orbit")]
+    )
+    assert loaded.update(again).equals(stream.update(again))
+    assert stream.topics_.loc[1, ["state", "items"]].tolist() == ["ongoing", 8] and loaded.topics_.equals(
+        stream.topics_
+    )
+
+
+def test_a_frame_given_twice_is_learned_once(rng, tmp_path):
+    """By id and content, also beyond a file and in another order; without ids nothing is known of rows."""
+    stream, first, more = TextNovelty(), frame(rng), frame(rng, "2026-02-05", n=20)
+    stream.update(first)
+    assert stream.left_out_ == (0, 0)
+    both = pd.concat([first[40:], more]).sample(frac=1.0, random_state=0)
+    found = stream.update(both)
+    assert found["id"].tolist() == [name for name in both["id"] if name in set(more["id"])]
+    assert found.index.tolist() == both.index[both["id"].isin(more["id"])].tolist()
+    assert stream.left_out_ == (20, 0) and stream.n_documents_ == 80
+    stream.save(tmp_path / "stream.h5")
+    loaded, frequencies = TextNovelty.load(tmp_path / "stream.h5"), stream.frequencies_
+    found = loaded.update(both)
+    assert found.empty and found.columns.tolist() == stream.judge(both).columns.tolist()
+    assert loaded.left_out_ == (40, 0) and np.array_equal(loaded.frequencies_, frequencies)
+    assert str(loaded.left_out_) == "40 repeated rows left out"
+    texts = more["text"].tolist()
+    assert len(loaded.update(texts)) == len(loaded.update(texts)) == 20 and loaded.n_documents_ == 120
+
+
+@pytest.mark.parametrize("changed", ["keep", "new"])
+def test_other_content_under_a_known_id_follows_one_rule(rng, changed):
+    stream, first = TextNovelty(changed=changed), frame(rng)
+    stream.update(first)
+    edited = first[:2].assign(text=["wheat harvest", first["text"][1]])
+    found = stream.update(edited)
+    assert stream.left_out_ == ((1, 1) if changed == "keep" else (1, 0))
+    assert len(found) == (changed == "new") and stream.n_documents_ == 60 + len(found)
+    assert all(name.startswith(f"{first['id'][0]}~") for name in found["id"])
+    assert len(stream.update(edited)) == 0
+    with pytest.raises(ParameterError, match="changed is 'always'; expected 'keep' or 'new'"):
+        TextNovelty(changed="always").update(first)
+
+
+def test_a_refused_frame_is_not_noted(rng):
+    stream, first = TextNovelty(), frame(rng)
+    with pytest.raises(ParameterError, match="without a weight above 0"):
+        stream.update(first.assign(text="of the"))
+    assert len(stream.update(first)) == 60
+
+
+def test_a_file_without_topics_and_ids_is_read(rng, tmp_path):
+    """A version before had neither; topics whose parts do not fit are refused."""
+    stream, path = TextNovelty(), tmp_path / "stream.h5"
+    stream.update(frame(rng))
+    stream.save(path)
+    point = checkpoints.read_checkpoint(path)
+    gone = [name for name in point.arrays if name.startswith("topic_") or name in ("ids", "contents")]
+    own = {name: value for name, value in point.chain["text"].items() if name != "changed"}
+    before = {name: value for name, value in point.arrays.items() if name not in gone}
+    checkpoints.write(path, replace(point, chain=point.chain | {"text": own}, arrays=before))
+    loaded = TextNovelty.load(path)
+    assert loaded.changed == "keep" and loaded.topics_.empty and not loaded.register_.contents
+    wrong = {"topic_birth": np.zeros(3, dtype=np.int64), "topic_number": np.zeros(0), "contents": np.zeros(5, np.uint8)}
+    wrong |= {"topic_sums": sparse.csr_array((0, 3), dtype=np.float32), "ids": np.frombuffer(b"[1]", dtype=np.uint8)}
+    for name, value in wrong.items():
+        checkpoints.write(path, replace(point, arrays=point.arrays | {name: value}))
+        with pytest.raises(ParameterError, match=r"stream\.h5 has no words"):
+            TextNovelty.load(path)

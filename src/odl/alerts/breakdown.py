@@ -42,9 +42,14 @@ class Part(NamedTuple):
 
 
 def named(alert, most=WORDS):
-    """Return the words that are named: of other documents as well, each 1 % of the score or more, up to half of it."""
-    total, words, sum_of = abs(alert.score), [], 0.0
-    for reason in alert.reasons[: min(most, alert.led)]:
+    """Return the words of an alert that are named (`leading`)."""
+    return leading(alert.reasons[: min(most, alert.led)], alert.score)
+
+
+def leading(reasons, score):
+    """Return of words of other documents those that are named: each 1 % of the score or more, up to half of it."""
+    total, words, sum_of = abs(score), [], 0.0
+    for reason in reasons:
         if sum_of >= HALF * total or reason.share < LEAST * total:
             break
         words.append(reason)

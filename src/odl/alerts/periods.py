@@ -335,13 +335,7 @@ def read_carried(path, run=None, settings=None, t=None):
             gates=_read_past(group, "gates", Past),
             unseen=_read_past(group, "unseen", PastWords),
         )
-        memory = carried.memory
-        if carried.terms is not None and memory.sums.shape[1] != len(carried.terms):
-            raise ValueError("its topics are of other terms than it names")
-        if len({len(memory.number), *(len(getattr(memory, name)) for name in ("birth", "last", "items", "state"))}) > 1:
-            raise ValueError("its topics differ in number")
-        if memory.sums.shape != memory.occurrences.shape or memory.sums.nnz != memory.occurrences.nnz:
-            raise ValueError("its topics have words of different number")
+        carried.memory.check(None if carried.terms is None else len(carried.terms))
     for name, value, wanted in (("run", carried.run, run), ("settings", carried.settings, settings)):
         if wanted is not None and value != wanted:
             raise _other(path, f"{name} {value}", f"{wanted}")

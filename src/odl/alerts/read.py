@@ -2,14 +2,14 @@
 
 import glob
 import os
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from odl.alerts import breakdown, feedback, periods
+from odl.alerts import feedback, periods
+from odl.alerts.folding import Kind, Room
 from odl.alerts.gates import GATES
 from odl.alerts.model import BETWEEN, NONE, Alert, Near, Period, Reason, Rest, Topic, Watch, Withheld
 from odl.config import project
@@ -17,8 +17,6 @@ from odl.config.sections import Alerts
 from odl.errors import DataError
 from odl.files.escaping import heading, visible
 
-REPLY = re.compile(r"^\s*(?:(?:re|fwd?|aw|wg)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)  # before a subject
-FOLDED = 3  # items of one topic that are shown by themselves
 PATTERNS = ("", "*/seed*/*/k*/alerts", "*/*/seed*/*/k*/alerts")
 BELOW = "*/*/seed*/*/k*/alerts"  # of a folder of results
 
@@ -291,18 +289,19 @@ class _Reader:
     def _alerts(self, record, most, withheld):
         """Return the alerts of a period; count in `withheld` what would be one if nothing were held back."""
         alerts, time = [], int(record.facts["first"])
-        shown, otherwise = _Room(most), _Room(most)  # otherwise: were nothing held back
+        shown, otherwise = Room(most), Room(most)  # otherwise: were nothing held back
         for rank, item in enumerate(record.pool, start=1):
             number = int(record.topic[item.row])
             topic = self.topics[number] if number else None
             entry = self.verdicts.of_item(item.members, item.source, number, topic.state if topic else "new", time)
             following = entry is not None and entry.verdict == "follow"
             novel, alert = self._is_novel(record, item), alert_of(record, item, topic, self.of_atom, rank)
-            missed, _ = otherwise.take(alert, novel, following)
+            kind = Kind.of(alert)
+            missed, _ = otherwise.take(number, kind, novel, following)
             if entry is not None and not following:
                 withheld[entry.what, entry.verdict] += missed
                 continue
-            taken, folded = shown.take(alert, novel, following)
+            taken, folded = shown.take(number, kind, novel, following)
             if taken:
                 alerts.append(replace(alert, folded=folded, feedback="follow" if following else ""))
         return alerts
@@ -347,48 +346,6 @@ def _shown(one):
 def _by_atom(pairs):
     """Return the topic that each atom holds: the first one."""
     return {atom: number for number, atom in reversed(list(pairs))}
-
-
-class _Room:
-    """The budget of a period as its items take it, the most novel first."""
-
-    def __init__(self, most):
-        self.most, self.spent, self.of_topic, self.alone = most, 0, Counter(), []
-
-    def take(self, alert, novel, following):
-        """Return whether an item is an alert, and whether it is folded under its topic or under another item."""
-        novel = novel and self.spent < self.most
-        if not (novel or following):
-            return False, False
-        if alert.topic:
-            folded = self.of_topic[alert.topic] >= FOLDED
-            self.of_topic[alert.topic] += 1
-        else:
-            folded = any(of_a_kind(alert, other) for other in self.alone)
-            self.alone += [alert] * (not folded)
-        self.spent += novel and not folded
-        return True, folded
-
-
-def of_a_kind(alert, other):
-    """Tell whether two items have one subject, or if one has half of the words that explain half of the other."""
-    if (subject := subject_of(alert.title)) and subject == subject_of(other.title):
-        return True
-    words, others = ({reason.word for reason in breakdown.named(each)} for each in (alert, other))
-    return 2 * len(words & others) >= max(min(len(words), len(others)), 1)
-
-
-def subject_of(title):
-    """Return a title without what marks a reply, its numbers all one; empty where it has no letter.
-
-    Examples
-    --------
-    >>> from odl.alerts.read import subject_of
-    >>> subject_of("Re: Fwd: Sample 12 positive"), subject_of("sample 7  POSITIVE"), subject_of("2026-01-05")
-    ('sample 0 positive', 'sample 0 positive', '')
-    """
-    text = " ".join(re.sub(r"\d+", "0", REPLY.sub("", title, count=1)).casefold().split())
-    return text if re.search(r"[^\W\d_]", text) else ""
 
 
 def alert_of(record, item, topic, of_atom, rank):

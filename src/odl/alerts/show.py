@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from odl.alerts import breakdown, excerpts
 from odl.alerts.feedback import Verdicts
+from odl.alerts.folding import FOLDED
 from odl.alerts.model import NONE, VERSION
-from odl.alerts.read import FOLDED
 from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 from odl.files.escaping import guarded, isolated

@@ -7,6 +7,8 @@ from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
+COLUMNS = ("row", "batch", "item", "score", "tail", "topic", "alert", "folded", "reasons")
+
 
 def read_frame(frame, text, time=None, id=None):
     """Return what is said of documents in a data frame.
@@ -23,8 +25,7 @@ def read_frame(frame, text, time=None, id=None):
     Returns
     -------
     index : pandas.Index
-    ids : list
-        The index of the frame where there are none.
+    ids : list or None
     times : ndarray of int64 or None
         Milliseconds since 1970.
     texts : list of str
@@ -42,8 +43,7 @@ def read_frame(frame, text, time=None, id=None):
             columns = ", ".join(map(str, frame.columns[:20]))
             raise ParameterError(f"no column {wanted!r} for {name}", f"one of {columns}", f"pass {name}=...")
     values = {name: frame[column].tolist() for name, column in names.items()}
-    ids = values.get("id", frame.index.tolist())
-    times, texts = [], []
+    ids, times, texts = values.get("id"), [], []
     for row, value in enumerate(values["text"]):
         try:
             if value is None or value != value:
@@ -54,7 +54,7 @@ def read_frame(frame, text, time=None, id=None):
                 if times[-1] == NO_TIME:
                     raise ValueError("the time is missing")
         except ValueError as error:
-            refusal = f"document {ids[row]!r} of the frame: {error}"
+            refusal = f"document {(ids or frame.index)[row]!r} of the frame: {error}"
             expected = "a text and a time for every document" if "time" in values else "a text for every document"
             raise ParameterError(refusal, expected, "correct or drop it") from error
     if not texts:
@@ -114,14 +114,17 @@ def table(index, ids, times, parts):
     ids : list
     times : ndarray or None
     parts : list of dict
-        Of each batch the columns; "row" is the place in the frame, "item" that of another document.
+        Of each batch the columns; "row" is the place in the frame, "item" that of another document. Documents that
+        are in none are left out.
     """
     import pandas as pd
 
-    frame = pd.concat([pd.DataFrame(part) for part in parts]).sort_values("row").drop(columns="row")
+    none = {name: [] for name in COLUMNS}
+    frame = pd.concat([pd.DataFrame(part) for part in parts or [none]]).sort_values("row")
+    rows = frame.pop("row").to_numpy(dtype=np.int64)
     frame["item"] = [ids[row] for row in frame["item"]]
-    frame.index = index
-    frame.insert(0, "id", ids)
+    frame.index = index[rows]
+    frame.insert(0, "id", [ids[row] for row in rows])
     if times is not None:
-        frame.insert(1, "time", pd.to_datetime(times, unit="ms", utc=True))
+        frame.insert(1, "time", pd.to_datetime(times[rows], unit="ms", utc=True))
     return frame

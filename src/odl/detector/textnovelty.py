@@ -4,7 +4,6 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -13,33 +12,41 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from odl import novelty
-from odl.alerts import calibration, gates, reasons, unseen
+from odl.alerts import breakdown, decision, folding, memory, reasons, unseen
+from odl.alerts.gates import GATES
+from odl.alerts.model import BETWEEN, STATES, Reason
 from odl.config.project import LEARNER
 from odl.config.sections import Alerts, Weighting
-from odl.detector import frames
+from odl.corpora.collection import Register, content_of
+from odl.detector import frames, textpast
 from odl.detector.estimator import NoveltyDetector
 from odl.detector.hyperparameters import LearnerSettings, check_whole
+from odl.detector.textpast import Repeats
 from odl.errors import ParameterError
-from odl.files.documents import NO_TIME
-from odl.stream import duplicates
+from odl.files.documents import NO_TIME, one_line
 from odl.stream.batching import PERIODS
 from odl.stream.pieces import BUCKETS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import Pieces, weigh
-from odl.text.shingles import Shingler
 from odl.text.tokens import count_words, with_words
 
 if TYPE_CHECKING:
     import pandas
 
-POOL = 2  # times the level: tail of the items that the gates look at
+KEPT = 2000  # characters of a text that the names of topics are spelled by
+WORDS = 12  # of an item by which it is told that it is of the kind of another
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
 OF_ALERTS = ("budget", "level", "warm_up", "gates", "unseen")
-PAST = tuple(f"gates_{name}" for name in gates.Past._fields)
 WORDS_PAST = tuple(f"unseen_{name}" for name in unseen.Past._fields)
-EARLIER = {"gates": False, "unseen": 0, "max_share": 1.0, "pieces": 0.0}  # what a version before had no parameter for
+EARLIER = {
+    "changed": "keep",
+    "gates": False,
+    "unseen": 0,
+    "max_share": 1.0,
+    "pieces": 0.0,
+}  # what a version before had no parameter for
 OF_WORDS = ("tokens", "tf", "idf", "min_df", "max_share", "pieces")
-OF_TEXT = (*OF_ALERTS, "text", "time", "id", "period", "initial", *OF_WORDS, "n_reasons")
+OF_TEXT = (*OF_ALERTS, "text", "time", "id", "changed", "period", "initial", *OF_WORDS, "n_reasons")
 
 
 class TextNovelty(LearnerSettings, BaseEstimator):
@@ -75,6 +82,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     time, id : str, optional
         Columns of times (as `odl.corpora.fields.parse_time` reads them) and ids; by default "time" and "id" where
         there are such columns. Without a time the order is that of the frame, without an id its index is taken.
+    changed : {"keep", "new"}, default="keep"
+        Rows with an id that `update` learned before are left out where text and time are the same. With other content
+        "keep" leaves them out too, "new" makes them documents whose id ends in a digest of it.
     period : {"day", "week", "month", "year"}, optional
         Calendar period (UTC, weeks from Monday) of one batch; by default each call is one batch. Pass whole periods.
     initial : int, default=200
@@ -102,14 +112,20 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     frequencies_ : ndarray of int64
         Documents so far that hold each word.
     n_documents_ : int
-    gates_ : odl.alerts.gates.Past
-        What the gates compare the next batch with.
+    topics_ : pandas.DataFrame
+        Topics by their number: name, state, batch of birth, last batch with an item of it, items so far.
+    left_out_ : odl.files.documents.Repeats
+        Rows that the last `update` left out.
+    past_ : odl.alerts.decision.Past
+        Topics, and what the gates compare the next batch with.
     unseen_ : dict of int to list of odl.alerts.model.Unseen
         Words of each batch of the last `update` that no document before it has, those beyond chance first.
     unseen_past_ : odl.alerts.unseen.Past
         What those of the next batch are compared with.
-    repeats_ : odl.detector.textnovelty.Repeats
+    repeats_ : odl.detector.textpast.Repeats
         Near-duplicates of the last batches, told as by `odl init`.
+    register_ : odl.corpora.collection.Register
+        Ids that were learned.
 
     Examples
     --------
@@ -140,6 +156,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         text: str = "text",
         time: str | None = None,
         id: str | None = None,
+        changed: str = "keep",
         period: str | None = None,
         initial: int = 200,
         tokens: dict[str, Any] | None = None,
@@ -164,6 +181,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.text = text
         self.time = time
         self.id = id
+        self.changed = changed
         self.period = period
         self.initial = initial
         self.tokens = tokens
@@ -185,9 +203,10 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            Index of the frame; columns id, time (UTC, where there are times), batch, item (id of
-            the first of its near-duplicates in the batch), score, tail (share of recent scores that are at least as
-            large), alert (an item with a tail of at most `level` and within the budget) and reasons (words with the
+            A row for each document that was not left out (`changed`), under its index; columns id, time (UTC, where
+            there are times), batch, item (id of the first of its near-duplicates in the batch), score, tail (share of
+            recent scores that are at least as large), topic (number, 0 for none), alert (what `odl new` shows by
+            itself), folded (what it shows under others of its topic or kind, at no cost) and reasons (words with the
             largest shares of the score; those that no other item has come last). The first batch is scored by the
             dictionary that it started. There, and while the stream warms up, tail is 1 and nothing is an alert.
 
@@ -202,10 +221,22 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         options = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
+        register = Register(self.changed)
+        if hasattr(self, "detector_"):
+            register.contents |= self.register_.contents
+        rows = np.arange(len(texts))
+        if ids is None:
+            ids = index.tolist()
+        else:
+            rows, ids = _registered(register, ids, times, texts)
         initial = 1 if hasattr(self, "detector_") else self.initial
-        batches = frames.batches(times, len(texts), self.period, initial)
+        kept = None if times is None else times[rows]
+        batches = frames.batches(kept, len(rows), self.period, initial) if len(rows) else []
         self.unseen_ = {}
-        return frames.table(index, ids, times, [self._step(rows, ids, times, texts, options) for rows in batches])
+        parts = [self._step(rows[part], ids, times, texts, options) for part in batches]
+        self.register_: Register = register
+        self.left_out_ = register.repeats()
+        return frames.table(index, ids, times, parts)
 
     def judge(self, frame: Any) -> "pandas.DataFrame":
         """Score documents as one batch by what was learned so far, and learn nothing; the frame is as of `update`.
@@ -230,8 +261,21 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self._check_learned()
         options = self._check()
         index, ids, times, texts = frames.read_frame(frame, self.text, self.time, self.id)
-        part = self._found(np.arange(len(texts)), self._batch(texts), options).part
+        ids = index.tolist() if ids is None else ids
+        part = self._decided(np.arange(len(texts)), ids, texts, self._batch(texts), options).part
         return frames.table(index, ids, times, [part])
+
+    @property
+    def topics_(self) -> "pandas.DataFrame":
+        """Topics by number."""
+        import pandas as pd
+
+        self._check_learned()
+        topics = self.past_.topics
+        names = [name.replace(BETWEEN, ", ") for name in topics.names]
+        columns = {"name": names, "state": [STATES[state] for state in topics.state]}
+        columns |= {"birth": topics.birth, "last": topics.last, "items": topics.items}
+        return pd.DataFrame(columns, index=pd.Index(topics.number, name="topic"))
 
     def explain(
         self, texts: Sequence[str], *, n_words: int | None = None, n_atoms: int = 3
@@ -287,8 +331,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         """
         self._check_learned()
         parameters = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_, "words": True}
-        arrays = {"frequencies": self.frequencies_, **self.repeats_.arrays()}
-        arrays |= dict(zip(PAST, self.gates_, strict=True)) | dict(zip(WORDS_PAST, self.unseen_past_, strict=True))
+        arrays = {"frequencies": self.frequencies_, **textpast.arrays(self.repeats_, self.past_, self.register_)}
+        arrays |= dict(zip(WORDS_PAST, self.unseen_past_, strict=True))
         self.detector_._save(path, {"text": parameters}, arrays)
 
     @classmethod
@@ -322,7 +366,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        kept = ("frequencies", *REPEATS, *PAST, *WORDS_PAST)
+        kept = ("frequencies", *textpast.NAMES, *WORDS_PAST)
         detector, parameters, arrays = NoveltyDetector._read(path, "text", kept)
         frequencies = arrays["frequencies"]
         words = isinstance(parameters, dict) and parameters.pop("words", False)
@@ -331,23 +375,27 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         before = BUCKETS if sound and parameters.get("pieces") else 0
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_ - before,)
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= parameters["n_documents"]
-        try:
-            again = Repeats.of(arrays, detector.n_batches_ - 1)
-            past = gates.Past.of(arrays[name] for name in PAST) if parameters.get("gates") else gates.Past()
-            words_past = unseen.Past()
-            if arrays[WORDS_PAST[0]] is not None:
-                words_past = unseen.Past.of(arrays[name] for name in WORDS_PAST)
-        except (AttributeError, TypeError, ValueError):
-            sound = False
+        if sound:
+            n_documents = parameters.pop("n_documents")
+            stream = cls(
+                **{name: getattr(detector, name) for name in OF_DETECTOR},
+                **{"level": detector.level, **EARLIER} | parameters,
+            )
+            t, n_terms = detector.n_batches_ - 1, len(frequencies)
+            try:
+                past = textpast.read(arrays, t, n_terms, stream._alerts(), stream.changed)
+                words_past = unseen.Past()
+                if arrays[WORDS_PAST[0]] is not None:
+                    words_past = unseen.Past.of(arrays[name] for name in WORDS_PAST)
+            except (AttributeError, TypeError, ValueError):
+                sound = False
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
-        n_documents = parameters.pop("n_documents")
-        parameters = {"level": detector.level, **EARLIER} | parameters
         if not words:  # a version before, whose words were those of the pattern
-            parameters["tokens"] = {"tokeniser": "pattern"} | (parameters["tokens"] or {})
-        stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
+            stream.tokens = {"tokeniser": "pattern"} | (stream.tokens or {})
         stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
-        stream.repeats_, stream.gates_, stream.unseen_past_, stream.unseen_ = again, past, words_past, {}
+        stream.repeats_, stream.past_, stream.register_ = past
+        stream.unseen_past_, stream.unseen_ = words_past, {}
         return stream
 
     def _check(self):
@@ -357,6 +405,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         if self.period is not None and self.period not in PERIODS:
             expected = f"one of {', '.join(PERIODS)}, or None"
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
+        if self.changed not in ("keep", "new"):
+            raise ParameterError(f"changed is {self.changed!r}", "'keep' or 'new'", "correct changed")
         if self.tf not in ("log", "raw"):
             raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
         Weighting(pieces=self.pieces)
@@ -400,15 +450,16 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
         weights = {name: getattr(self, name) for name in ("tf", "idf", "min_df", "max_share")}
+        Q = weigh(counts, *past, **weights | {"tf": "log", "norm": "l2"})
         weights["norm"] = self._learner().norm
         again = getattr(self, "repeats_", Repeats()).after(texts)
         pieces = Pieces(words, *past, self.pieces) if self.pieces else None
-        return _Batch(weigh(counts, *past, **weights, pieces=pieces), counts, words, before, after, again, pieces)
+        P = weigh(counts, *past, **weights, pieces=pieces)
+        return _Batch(P, Q, counts, words, before, after, again, pieces)
 
     def _step(self, rows, ids, times, texts, options):
         """Score and learn one batch; return its part of the table."""
-        texts = [texts[row] for row in rows]
-        batch = self._batch(texts)
+        batch = self._batch([texts[row] for row in rows])
         first = not hasattr(self, "detector_")
         if first:
             named = {name: getattr(self, name) for name in OF_DETECTOR}
@@ -417,7 +468,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
-        found = self._found(rows, batch, options, first)
+        found = self._decided(rows, ids, texts, batch, options, first)
         words_past = getattr(self, "unseen_past_", unseen.Past())
         if not first and options.unseen:
             times = np.full(len(ids), NO_TIME) if times is None else times
@@ -425,7 +476,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             items = unseen.Items(
                 batch.counts[found.items], batch.before, self.n_documents_, batch.words, named, [""] * len(named),
                 times[rows[found.items]], False, lambda places: [""] * len(places),
-                lambda places: [texts[found.items[place]] for place in places],
+                lambda places: [texts[rows[found.items[place]]] for place in places],
             )  # fmt: skip
             told, words_past = unseen.judge(words_past, items, options, found.waits)
             self.unseen_[self.detector_.n_batches_] = told
@@ -433,103 +484,59 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             self.detector_._learn(batch.P, self._learner(), found.scored)
         first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words, start=first)}
-        self.frequencies_, self.repeats_, self.gates_ = batch.after, batch.repeats, found.past
+        self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, found.past
         self.unseen_past_ = words_past
         self.n_documents_ += len(rows)
         return found.part
 
-    def _found(self, rows, batch, options, first=False):
-        """Return a batch's part of the table by what was learned before it (the first: after it), and its novelty."""
+    def _decided(self, rows, ids, texts, batch, options, first=False):
+        """Return a batch's part of the table by what was learned before it (the first: after it), and what goes on."""
         detector, model = self.detector_, self._learner()
         scored, state = detector._scored(batch.P, model), model.fit_terms(detector.state_, batch.P.shape[1])
-        tail, waits = calibration.tails(scored, detector.window_[: 0 if first else None], options.warm_up)
         item, again = batch.repeats.groups.items()
-        firsts = np.flatnonzero(item == np.arange(len(item)))
-        candidates = firsts[((tail <= options.level) & ~scored.empty & ~again & (not waits))[firsts]]
-        past, items = getattr(self, "gates_", gates.Past()), firsts[~(scored.empty | again)[firsts]]
-        if options.gates and not first:
-            most = 0 if waits else max(options.pool, 2 * options.room(len(firsts)))
-            pool = calibration.most_novel(np.flatnonzero(tail[items] <= POOL * options.level), scored.score[items])[
-                :most
-            ]
-            none = np.zeros(len(items), dtype=np.int64)  # there are no topics here
-            X, score = batch.counts[items], scored.score[items]
-            period = gates.Period(X, batch.before, self.n_documents_, score, pool, none)
-            opened, past = gates.judge(past, period, detector.window_, waits)
-            candidates = items[opened.rows]
-        alert = np.zeros(len(rows), dtype=bool)
-        alert[calibration.most_novel(candidates, scored.score)[: options.room(len(firsts))]] = True
-        part = {"row": rows, "batch": detector.n_batches_ - first, "item": rows[item], "score": scored.score}
-        part |= {"tail": tail, "alert": alert}
+        t, names = detector.n_batches_ - first, [str(ids[row]) for row in rows]
+        past = getattr(self, "past_", decision.Past(memory.nothing(options), np.zeros(0)))
+        past = past._replace(recent=detector.window_[: 0 if first else None])
+        documents = decision.Documents(
+            t, names, item, again, batch.Q, batch.counts, batch.words, batch.before, self.n_documents_,
+            lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
+        )  # fmt: skip
+        decided, past = decision.decide(documents, scored, past, options)
         shares = reasons.word_shares(model, state, batch.P, scored, batch.counts, batch.pieces)
-        shared = reasons.shared_terms(batch.before, batch.counts, firsts)
+        shared = reasons.shared_terms(batch.before, batch.Q, decided.items)
+        alert, folded = _shown(decided, scored, shares, shared, options)
+        part = {"row": rows, "batch": t, "item": rows[item], "score": scored.score, "tail": decided.tail}
+        part |= {"topic": decided.topic, "alert": alert, "folded": folded}
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
-        return _Found(part, scored, past, items, waits)
+        items = decided.items[~(scored.empty | again)[decided.items]]
+        return _Found(part, scored, past, items, decided.warm_up)
 
 
-class Repeats(NamedTuple):
-    """Groups of the documents of the last batches, and the set of shingles of each (`odl.stream.duplicates`)."""
-
-    groups: duplicates.Groups = duplicates.NONE
-    sets: tuple = ()
-
-    def after(self, texts):
-        """Return the same with one more batch, forgetting what is not compared any more."""
-        shingler, t = Shingler(), self.groups.t + 1
-        sets = [shingler.of(text) for text in texts]
-        groups = duplicates.grouped(self.groups, self.sets, sets, [_name(t, row) for row in range(len(texts))])
-        return Repeats(groups, (*self.sets, *sets)[-len(groups.names) :])
-
-    def arrays(self):
-        """Return what `of` makes the same from."""
-        shingles = np.concatenate([np.zeros(0, dtype=np.int32), *self.sets])
-        ends = np.cumsum([len(one) for one in self.sets], dtype=np.int64)
-        return {
-            "shingles": shingles,
-            "shingle_ends": ends,
-            "item_born": self.groups.born,
-            "item_starts": self.groups.starts,
-        }
-
-    @classmethod
-    def of(cls, arrays, t):
-        """Return what `arrays` was made of after batch t; nothing, where a version before kept none.
-
-        Raises
-        ------
-        ValueError
-            If they do not fit together.
-        """
-        shingles, ends, born, starts = (arrays[name] for name in REPEATS)
-        if shingles is None:
-            return cls(replace(duplicates.NONE, t=t))
-        n = len(ends)
-        sound = [part.dtype == kind for part, kind in zip((shingles, ends, born, starts), REPEATS_TYPES, strict=True)]
-        sound += [shingles.ndim == ends.ndim == starts.ndim == 1, born.shape == (n, 2), len(starts) > 1]
-        if not all(sound) or [*starts[[0, -1]], *ends[-1:]] != [0, n, len(shingles)] or n == 0:
-            raise ValueError("shingles and documents differ in number")
-        if np.diff(starts).min() < 0 or np.diff(ends, prepend=0).min() < 0 or not _ascend(shingles, ends):
-            raise ValueError("shingles of documents that are none")
-        names = [_name(*pair) for pair in born.tolist()]
-        return cls(duplicates.Groups(t, starts, names, born), tuple(np.split(shingles, ends[:-1])))
+def _registered(register, ids, times, texts):
+    """Return the rows that are documents, and the ids of all; those that come again are left out."""
+    rows, named = [], list(ids)
+    for row, name in enumerate(ids):
+        content = content_of({"time": None if times is None else int(times[row]), "text": texts[row]})
+        identity = register.name(str(name), content)
+        if identity is not None:
+            register.enter(identity, content)
+            named[row] = name if identity == str(name) else identity
+            rows.append(row)
+    return np.array(rows, dtype=np.int64), named
 
 
-REPEATS, REPEATS_TYPES = (
-    ("shingles", "shingle_ends", "item_born", "item_starts"),
-    (np.int32, np.int64, np.int64, np.int64),
-)
-
-
-def _name(t, row):
-    return f"{t}:{row}"
-
-
-def _ascend(shingles, ends):
-    """Return whether the shingles of each document do."""
-    inside = np.ones(len(shingles), dtype=bool)
-    inside[np.append(0, ends[:-1])[np.diff(ends, prepend=0) > 0]] = False
-    return bool(np.all(np.diff(shingles)[inside[1:]] > 0))
+def _shown(decided, scored, shares, shared, options):
+    """Return which documents `odl new` would show by themselves, and which under others."""
+    alert, folded = np.zeros((2, len(decided.topic)), dtype=bool)
+    room = folding.Room(options.room(len(decided.items)))
+    for row in decided.pool.tolist():
+        terms, parts = reasons.lead(shares, row, shared, WORDS), reasons.shares_of(shares, row)
+        led = [Reason(term, parts[term]) for term in terms if shared[term]]
+        words = frozenset(reason.word for reason in breakdown.leading(led, scored.score[row]))
+        novel = decided.opened.of(row) in GATES if options.gates else decided.tail[row] <= options.level
+        alert[row], folded[row] = room.take(int(decided.topic[row]), folding.Kind("", words), novel)
+    return alert & ~folded, folded
 
 
 class _Found(NamedTuple):
@@ -537,7 +544,7 @@ class _Found(NamedTuple):
 
     part: dict
     scored: novelty.Novelty
-    past: gates.Past
+    past: decision.Past
     items: np.ndarray
     waits: bool
 
@@ -546,6 +553,7 @@ class _Batch(NamedTuple):
     """Texts as weights and counts; their words with frequencies in documents; what of them repeats others; pieces."""
 
     P: sparse.csr_array
+    Q: sparse.csr_array
     counts: sparse.csr_array
     words: list
     before: np.ndarray

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from odl import learners, novelty
-from odl.alerts import calibration, candidates, gates, periods, reasons, unseen
+from odl.alerts import calibration, candidates, decision, periods, reasons, unseen
 from odl.alerts.memory import moved, nothing
 from odl.config.sections import Alerts
 from odl.errors import DataError
@@ -22,7 +22,6 @@ from odl.stream.weighting import Weighed
 REASONS = 12  # words of an item that are kept by name
 ATOM_WORDS = 8  # words that stand for an atom
 NEAR = 2  # atoms that a document is said to be near to
-WIDER = 2  # times the level of an alert: items from which topics are made, shown or not
 DEFAULT = Alerts()
 LINKED = 0.5  # cosine from which on an atom holds a topic
 
@@ -82,40 +81,32 @@ def follow(
     Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
     words = reasons.word_shares(learner, current, P, scored, data.counts[:], step.P.pieces)
     first, repeats = _groups(data, Q)
-    record = _calibrated(data, scored, carried, first, words, settings)
-    rows = np.flatnonzero(first == np.arange(len(first)))
+    documents = decision.Documents(
+        data.t, data.ids, first, repeats, Q, data.counts[:], data.vocabulary, data.frequencies, data.n_before,
+        _stored(batch, np.arange(len(data.ids)), "text"),
+    )  # fmt: skip
+    past = decision.Past(_under(carried, data, previous), carried.recent, carried.gates)
+    decided, past = decision.decide(documents, scored, past, settings)
+    A, rows = run.words_of(current.dictionary), decided.items
+    record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
-    odd = _odd(record, rows, scored, settings) & ~repeats[rows]
-    pool = _pool(record, rows[odd], scored, settings.room(len(rows)), settings)
-    ids = [data.ids[row] for row in rows]
-    texts = _stored(batch, rows, "text")
-    items = candidates.Items(Q[rows], ids, np.searchsorted(rows, pool), odd, data.frequencies, data.n_before, texts)
-    memory, changed = candidates.advance(_under(carried, data, previous), data.t, items, data.vocabulary, settings)
-    A = run.words_of(current.dictionary)
-    record.topic = changed.topic[np.searchsorted(rows, first)]
-    record.sizes, record.changes, record.joined = sorted(changed.sizes.items()), changed.changes, changed.joined
-    named = dict(zip(carried.memory.number.tolist(), carried.memory.names, strict=True))
-    after_names = zip(memory.number.tolist(), memory.names, strict=True)
-    record.names = [(number, name) for number, name in after_names if named.get(number) != name]
-    record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changed.born]
+    _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if known else None)
-    opened, past = _judged(carried, record, data, rows[~(repeats | scored.empty)[rows]], pool, changed)
-    beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), scored.score)
-    record.pool = _pool_items(record, np.append(pool, beyond), words, data, Q, A, carried, batch)
+    record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, batch)
     for item in record.pool:
-        item.gate = opened.of(item.row)
+        item.gate = decided.opened.of(item.row)
     record.unseen, past_words = _new_words(
-        carried.unseen, settings, data, rows[~(repeats | scored.empty)[rows]], batch, record.facts["warm_up"]
+        carried.unseen, settings, data, rows[~(repeats | scored.empty)[rows]], batch, decided.warm_up
     )
-    births, documents, linked = _atoms(
-        carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), memory
+    births, examples, linked = _atoms(
+        carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), past.topics
     )
-    topics = zip(memory.number.tolist(), linked.tolist(), strict=True)
+    topics = zip(past.topics.number.tolist(), linked.tolist(), strict=True)
     record.atoms = [(number, atom) for number, atom in topics if atom >= 0]
     recent = calibration.recent_after(carried.recent, scored, settings.window) if data.t else carried.recent
     after = periods.Carried(
-        data.t, record.run, record.settings, carried.digest, memory, recent, births, documents, linked, data.terms,
-        past, past_words,
+        data.t, record.run, record.settings, carried.digest, past.topics, recent, births, examples, linked,
+        data.terms, past.gates, past_words,
     )  # fmt: skip
     return replace(after, digest=periods.write(output, record, after))
 
@@ -173,10 +164,9 @@ def _under(carried, data, previous):
     return carried.memory if places is None else moved(carried.memory, places, data.counts.shape[1])
 
 
-def _calibrated(data, scored, carried, first, words, settings):
-    """Return the record of the period with what is known before its topics are."""
+def _record(data, scored, carried, decided, first, words):
+    """Return the record of the period with what was decided, but for its topics."""
     n = len(scored.score)
-    tail, warm_up = calibration.tails(scored, carried.recent, settings.warm_up)
     times = data.times[data.times != NO_TIME]
     unseen = float(np.mean(data.frequencies[words.indices] == 0)) if words.nnz else 0.0
     facts = {
@@ -184,43 +174,25 @@ def _calibrated(data, scored, carried, first, words, settings):
         "last": int(times.max()) if len(times) else int(NO_TIME),
         "first_seen": unseen if data.t else 1.0,
         "labelled": any(data.topics),
-        "warm_up": warm_up,
+        "warm_up": decided.warm_up,
         "empty": int(scored.empty.sum()),
     }
     context = scored.score - np.asarray(words.astype(np.float64).sum(axis=1)).ravel()
     return periods.Record(
-        data.t, carried.run, carried.settings, facts, scored.score, tail, context, first,
-        np.zeros(n, dtype=np.int64), np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data,
+        data.t, carried.run, carried.settings, facts, scored.score, decided.tail, context, first,
+        decided.topic, np.full((n, NEAR), -1), np.zeros((n, NEAR), dtype=np.float32), words.data,
     )  # fmt: skip
 
 
-def _odd(record, rows, scored, settings):
-    """Return which items topics are made of; none while the stream warms up."""
-    return (record.tail[rows] <= WIDER * settings.level) & ~scored.empty[rows] & (not record.facts["warm_up"])
-
-
-def _pool(record, able, scored, budget, settings):
-    """Return the rows of the most novel items, most novel first."""
-    return calibration.most_novel(able, scored.score)[: max(settings.pool, 2 * budget)]
-
-
-def _judged(carried, record, data, rows, pool, changed):
-    """Return which of the items open a gate, as rows of the batch, and what the gates carry on; nothing without gates.
-
-    Items are compared with documents: a document and its near-duplicates count once now, each by itself in the past.
-    """
-    if not record.settings["gates"]:
-        return gates.Opened(), None
-    past = carried.gates or gates.Past()
-    if not data.t:
-        return gates.Opened(), past
-    born = np.where(np.isin(record.topic, [number for number, _ in changed.born]), record.topic, 0)
-    counts = data.counts[:][rows]
-    period = gates.Period(
-        counts, data.frequencies, data.n_before, record.score[rows], np.searchsorted(rows, pool), born[rows]
-    )
-    opened, past = gates.judge(past, period, carried.recent, record.facts["warm_up"])
-    return gates.Opened(*(rows[part] for part in opened)), past
+def _take_topics(record, data, before, memory, decided):
+    """Fill in what became of the topics."""
+    changes = decided.changes
+    record.sizes, record.changes, record.joined = sorted(changes.sizes.items()), changes.changes, changes.joined
+    named = dict(zip(before.number.tolist(), before.names, strict=True))
+    names = zip(memory.number.tolist(), memory.names, strict=True)
+    record.names = [(number, name) for number, name in names if named.get(number) != name]
+    rows = decided.items
+    record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changes.born]
 
 
 def _new_words(past, settings, data, rows, batch, warm_up):

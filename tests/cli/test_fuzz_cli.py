@@ -60,6 +60,8 @@ NOT_READING = {
     "schema",
     "ranks",
     "run",
+    "trust",
+    "watch",
     "step",
     "completion",
     "show",

@@ -22,6 +22,7 @@ STUDIES = [
         "online-batch",
         "other-methods",
         "packages",
+        "reuters",
         "speed",
         "tdt2",
         "trees",

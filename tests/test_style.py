@@ -18,6 +18,7 @@ STUDIES = [
     for name in (
         "agents",
         "alerts-cost",
+        "batch-sizes",
         "meaning",
         "online-batch",
         "other-methods",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from odl import TextNovelty, corpora, learners, novelty
 from odl.errors import ParameterError
@@ -36,6 +37,10 @@ def test_the_weight_is_large_where_words_are_inflected():
     endings = ["".join(part) for part in np.random.default_rng(2).choice(list("aeiou"), (100, 3))]
     assert pieces.weight(*sentences((stems, [""]))) == 0
     assert pieces.weight(*sentences((stems, endings))) == pieces.MOST
+    names = [f"name{number}" for number in range(500)]
+    for common, told in ((9, 0.3), (14, 0)):  # 3 * 500 of 500 * (1 + common) running words
+        once = csr_array(np.hstack([np.eye(500), np.ones((500, common))]))
+        assert pieces.weight(once, [*names, *(f"w{number}" for number in range(common))]) == told
     pairs = ["".join(part) for part in np.random.default_rng(3).choice(list("日本語文字人大"), (40, 2))]
     assert pieces.weight(*sentences((pairs, [""]))) == 0
 

@@ -7,6 +7,7 @@ from scipy import sparse
 
 LETTERS, BUCKETS = 4, 1 << 18
 FACTOR, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # of the hash: multiplied, then xored with itself
+WORTH = 0.25  # weight below which pieces cost more than they bring
 FEWEST, MOST, EACH = 500, 0.75, 3.0  # documents that a weight is told by; the weight at most; for a share of new words
 
 
@@ -72,7 +73,7 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     Returns
     -------
     float
-        In steps of .05; 0 for fewer than 500 documents, which tell little.
+        In steps of .05; 0 where it is below .25, and for fewer than 500 documents, which tell little.
 
     Examples
     --------
@@ -90,4 +91,5 @@ def weight(counts: sparse.csr_array, words: Sequence[str], n_documents: int = 0)
     long = np.fromiter((len(word) > LETTERS for word in words), dtype=bool, count=len(words))
     once = np.bincount(counts.indices, minlength=len(words)) == 1
     fallen = np.sqrt(counts.shape[0] / max(n_documents, counts.shape[0]))
-    return round(min(MOST, EACH * fallen * float(np.count_nonzero(long & once) / total)) * 20) / 20
+    share = round(min(MOST, EACH * fallen * float(np.count_nonzero(long & once) / total)) * 20) / 20
+    return share if share >= WORTH else 0.0

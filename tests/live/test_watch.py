@@ -130,6 +130,22 @@ def test_an_answer_is_what_the_period_will_say(news, share):
     assert all(within == (0 < rank <= 5) for rank, within in ranked)
 
 
+def test_a_document_of_the_period_before_is_known_after_a_kill(news):
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3, 20)))
+        watch.take(lines(posts(4, 5)))
+        watch.child.kill()
+        watch.child.wait()
+        first = told()
+    assert len(first) == 25
+    with watched(news) as (watch, told):
+        watch.take(lines(posts(3, 20) + posts(4, 5)))
+        assert told() == first and watch.documents == 0
+        watch.close(drained=True)
+    stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+    assert len(stored) == len({*stored}) == 25
+
+
 def test_a_repeated_document_gets_the_same_answer_also_after_a_restart(news):
     given = lines(posts(3)[:20])
     with watched(news) as (watch, told):
@@ -172,11 +188,17 @@ def test_kills_lose_nothing_that_was_answered(news, tmp_path):
 
 @pytest.mark.long  # 200 strikes; three are in the test above
 def test_many_kills_change_no_byte(news, tmp_path):
-    """Struck at random moments, most of them while something is written, judged or learned."""
-    draw, rows, accepted = random.Random(1), posts(3, 400) + posts(4, 400) + posts(5, 200), set()
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / "rows.jsonl").write_text(text)
+    """Struck at random moments, most of them while something is written, judged or learned.
+
+    The client begins again with the period before the one in which it was answered last.
+    """
+    draw, accepted = random.Random(1), set()
+    weeks = {week: posts(week, n) for week, n in {3: 400, 4: 400, 5: 200}.items()}
+    rows = [row for week in weeks.values() for row in week]
     for strike in range(201):
+        last = max((week for week, some in weeks.items() if any(row["id"] in accepted for row in some)), default=3)
+        again = [row for week, some in weeks.items() if week >= last - 1 for row in some]
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in again))
         with open(tmp_path / "rows.jsonl") as source:
             command = [sys.executable, "-m", "odl", "watch", str(news)]
             process = subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, text=True)

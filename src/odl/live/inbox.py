@@ -38,6 +38,11 @@ class Inbox:
         """Return the periods of the files that still grow, oldest first."""
         return sorted(self.open)
 
+    def last_before(self, label):
+        """Return the last period before one of which there are documents, "" for none."""
+        names = (NAME.fullmatch(name) for name in os.listdir(FOLDER))
+        return max((match[1] for match in names if match and match[1] < label), default="")
+
     def lines(self, label):
         """Yield the documents of a period that were accepted, maps of column to value."""
         for path in sorted(glob.glob(f"{FOLDER}/{label}-*.jsonl") + glob.glob(f"{FOLDER}/.{label}-*.jsonl")):

@@ -94,7 +94,11 @@ class Watch:
         self.configure()
         self.shown = self._last()
         labels = self.inbox.labels()
-        self._open(max([*map(_begin, labels[:1]), *([] if self.begin is None else [self.begin])], default=None))
+        begin = max([*map(_begin, labels[:1]), *([] if self.begin is None else [self.begin])], default=None)
+        if begin is not None and (label := self.inbox.last_before(_label(begin))):
+            for answer in self._answers(label):  # of the period before; `_open` sets them aside
+                self.answers[answer["id"]] = _text(answer)
+        self._open(begin)
         for label in labels:
             if _begin(label) < self.begin:
                 self.inbox.publish(label)
@@ -155,6 +159,10 @@ class Watch:
                 self.answers[row.identity] = _text(answer)
                 row.answer = answer
                 self._among(row, documents, places.get(row.identity))
+
+    def _answers(self, label):
+        """Yield what was answered to the documents of a period."""
+        return (columns[SLOT]["answer"] for columns in self.inbox.lines(label))
 
     def take(self, lines):
         """Answer and store some lines of input: (number, bytes) of each."""

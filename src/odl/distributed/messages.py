@@ -98,7 +98,7 @@ def take_part(asked, work):
         return 1
     except BaseException as error:
         if not isinstance(error, SystemExit | KeyboardInterrupt):
-            traceback.print_exc()
+            sys.stderr.write(traceback.format_exc())  # in one piece: the launcher may read no more before it ends
         sys.stderr.flush()
         comm.Abort(1)
     return 0

@@ -98,8 +98,9 @@ def take_part(asked, work):
         return 1
     except BaseException as error:
         if not isinstance(error, SystemExit | KeyboardInterrupt):
-            sys.stderr.write(traceback.format_exc())  # in one piece: the launcher may read no more before it ends
+            sys.stderr.write(traceback.format_exc())
         sys.stderr.flush()
+        time.sleep(0.5)  # the launcher ends all at once, also what it has not read yet
         comm.Abort(1)
     return 0
 

@@ -256,10 +256,6 @@ def test_commands_exist(name):
     assert set(re.findall(r"(?<![\w./-])make ([a-z]+(?:-[a-z]+)*)", text)) <= targets, name
 
 
-def test_every_subcommand_is_named():
-    assert set(re.findall(r"odl ((?:step )?[a-z]+)", code(TEXT["docs/extending.md"]))) >= subcommands() - {"step"}
-
-
 def test_configurations_of_the_readme_exist():
     made = {"config/mine.yaml", "config/small.yaml"}  # the reader writes these
     named = set(re.findall(r"config/[a-z0-9-]+\.yaml", FRONT))

@@ -1,6 +1,9 @@
 """`odl run`: what is refused before it begins, and where the results lie."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -82,3 +85,16 @@ class TestRun:
         jsonl(tmp_path / "a.jsonl", ROWS)
         with pytest.raises(ConfigError, match=f"{results.split('/')[0]} may not be written; expected a folder for res"):
             run.run(tmp_path)
+
+    @pytest.mark.parametrize("megabytes", [200, 511])
+    def test_too_small_an_address_space_is_refused_before_anything_is_written(self, tmp_path, megabytes):
+        jsonl(tmp_path / "a.jsonl", ROWS)
+        (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\n")
+        odl = [Path(sys.executable).with_name("odl"), "run", "."]
+        limited = ["bash", "-c", 'ulimit -v "$0" && exec "$@"', str(megabytes << 10), *odl]
+        said = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert said.returncode == 1 and not (tmp_path / "results").exists()
+        assert said.stderr == (
+            f"odl run: the address space of a process is limited to {megabytes} MB (ulimit -v); "
+            "expected at least 512 MB; type: ulimit -v 524288, or more for long streams.\n"
+        )

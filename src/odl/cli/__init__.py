@@ -201,7 +201,9 @@ def _run(args):
         return error.status
     except KeyboardInterrupt as error:
         return getattr(error, "status", 130)
-    except MemoryError as error:
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):  # of a library without room
+            raise
         reason = " ".join(str(error).split()) or "no more could be had"
         _say(f"odl {args.command}: out of memory ({reason}); give it more, or fewer documents")
         return 1

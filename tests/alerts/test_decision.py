@@ -19,7 +19,7 @@ def documents():
     """A hundred documents without a word in common."""
     Q, no = sparse.csr_array(np.eye(N, N_TERMS)), np.zeros(N, dtype=bool)
     ids, words = [f"d{row}" for row in range(N)], [f"w{term}" for term in range(N_TERMS)]
-    return decision.Documents(3, ids, np.arange(N), no, Q, Q, words, np.full(N_TERMS, 50), 1000)
+    return decision.Arrivals(3, ids, np.arange(N), no, Q, Q, words, np.full(N_TERMS, 50), 1000)
 
 
 def decided(documents, score, settings=SETTINGS, recent=RECENT, empty=(), compared=None):

@@ -14,7 +14,7 @@ from odl.alerts import calibration, candidates, gates, memory
 WIDER = 2  # times the level of an alert: items from which topics are made, shown or not
 
 
-class Documents(NamedTuple):
+class Arrivals(NamedTuple):
     """Documents of a period, as alerts look at them.
 
     Attributes
@@ -99,7 +99,7 @@ def decide(documents, scored, past, settings):
 
     Parameters
     ----------
-    documents : Documents
+    documents : Arrivals
     scored : odl.novelty.Novelty
     past : Past
     settings : odl.config.sections.Alerts

@@ -497,7 +497,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         t, names = detector.n_batches_ - first, [str(ids[row]) for row in rows]
         past = getattr(self, "past_", decision.Past(memory.nothing(options), np.zeros(0)))
         past = past._replace(recent=detector.window_[: 0 if first else None])
-        documents = decision.Documents(
+        documents = decision.Arrivals(
             t, names, item, again, batch.Q, batch.counts, batch.words, batch.before, self.n_documents_,
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
         )  # fmt: skip

@@ -81,7 +81,7 @@ def follow(
     Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
     words = reasons.word_shares(learner, current, P, scored, data.counts[:], step.P.pieces)
     first, repeats = _groups(data, Q)
-    documents = decision.Documents(
+    documents = decision.Arrivals(
         data.t, data.ids, first, repeats, Q, data.counts[:], data.vocabulary, data.frequencies, data.n_before,
         _stored(batch, np.arange(len(data.ids)), "text"),
     )  # fmt: skip

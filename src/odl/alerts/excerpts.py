@@ -12,7 +12,7 @@ LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
 MOST = 3  # words of a phrase
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
-BLANKS = re.compile(r"[_\s]+")
+BLANKS, CHUNK = re.compile(r"[_\s]+"), re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
 POINT = re.compile(f"[{scripts.POINTS}]")
 
@@ -39,15 +39,15 @@ def places(text, words):
     [(0, 4, 'nasa'), (18, 24, 'iphone')]
     """
     words, spans = set(words), []
-    for chunk in re.finditer(r"\S+", text):
+    for chunk in _chunks(text, words):
         counted, (start, end) = _words(chunk[0]), chunk.span()
         if words.isdisjoint(counted) and HANGUL.search(chunk[0]):
             counted = _words(chunk[0], PAIRS)
         between = f"{POINT.pattern}*" if POINT.search(chunk[0]) else ""  # a set that takes 4 ms to compile
         for word in counted if not words.isdisjoint(counted) else ():
-            match = re.compile(between.join(map(re.escape, word)), re.IGNORECASE).search(text, start, end)
-            if match or len(counted) == 1:  # folded to other letters
-                first, last = _with_marks(text, *match.span(), end) if match else _trimmed(text, start, end)
+            span = _span_of(word, text, start, end, between)
+            if span or len(counted) == 1:  # folded to other letters
+                first, last = _with_marks(text, *span, end) if span else _trimmed(text, start, end)
                 start = first if UNSPACED.search(word) else last
                 spans += [(first, last, word)] if word in words else []
     folded = BLANKS.sub(" ", text.casefold())
@@ -55,9 +55,34 @@ def places(text, words):
     return sorted(spans + _whole_words(text, rest))
 
 
+def _chunks(text, words):
+    """Return the matches of what stands between blanks; of printable ASCII, where a word of it may be one of these."""
+    if not (text.isascii() and text.isprintable()):
+        return CHUNK.finditer(text)
+    lowered, starts = text.lower(), set()
+    for word in filter(str.strip, words):
+        place = lowered.find(word)
+        while place >= 0:
+            starts.add(lowered.rfind(" ", 0, place) + 1)
+            place = lowered.find(word, place + 1)
+    return filter(None, (CHUNK.match(text, start) for start in sorted(starts)))  # none: a word that begins with a blank
+
+
 @lru_cache(maxsize=1 << 16)
 def _words(chunk, split=SPLIT):
     return tuple(split.of(chunk.encode("utf-8", "surrogatepass")))
+
+
+def _span_of(word, text, start, end, between):
+    """Return where a word stands in a part of a text, whatever its case; None where it is spelled with other letters.
+
+    Between its letters there may be what the pattern `between` fits.
+    """
+    if word.isascii() and text[start:end].isascii():  # to compile a pattern takes .1 ms
+        place = text[start:end].lower().find(word.lower())
+        return (start + place, start + place + len(word)) if place >= 0 else None
+    match = re.compile(between.join(map(re.escape, word)), re.IGNORECASE).search(text, start, end)
+    return match and match.span()
 
 
 def _with_marks(text, first, last, end):
@@ -185,15 +210,15 @@ def excerpt(text, words, longest=LONGEST):
     text = " ".join(text.split())
     if len(text) <= longest:
         return text
-    found = marks(text, words)
+    spans = [(first, last, text[first:last].lower()) for first, last in marks(text, words)]
     starts = range(0, len(text) - longest + STEP, STEP)
 
     def told(start):
-        inside = [text[a:b].lower() for a, b in found if start <= a and b <= start + longest]
+        inside = [word for first, last, word in spans if start <= first and last <= start + longest]
         return len(set(inside)), len(inside)
 
     best = max(starts, key=told)
-    inside = [span for span in found if best <= span[0] and span[1] <= best + longest]
+    inside = [span for span in spans if best <= span[0] and span[1] <= best + longest]
     if inside:  # in the middle
         best = min(max((inside[0][0] + inside[-1][1] - longest) // 2, 0), len(text) - longest)
     end = min(best + longest, len(text))

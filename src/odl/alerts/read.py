@@ -4,6 +4,7 @@ import glob
 import os
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -255,7 +256,7 @@ class _Reader:
         facts, items, withheld = record.facts, len(np.unique(record.item)), Counter()
         withheld["", "empty"], withheld["", "repeated"] = int(facts["empty"]), int(facts["repeats"])
         budget = record.settings["budget"] if self.budget is None else self.budget
-        most = Alerts(budget=budget).room(items)
+        most = _with(budget).room(items)
         alerts = self._alerts(record, most, withheld)
         for alert in alerts:
             if alert.topic:
@@ -295,7 +296,10 @@ class _Reader:
             topic = self.topics[number] if number else None
             entry = self.verdicts.of_item(item.members, item.source, number, topic.state if topic else "new", time)
             following = entry is not None and entry.verdict == "follow"
-            novel, alert = self._is_novel(record, item), alert_of(record, item, topic, self.of_atom, rank)
+            novel = self._is_novel(record, item)
+            if not (novel or following):
+                continue
+            alert = alert_of(record, item, topic, self.of_atom, rank)
             kind = Kind.of(alert)
             missed, _ = otherwise.take(number, kind, novel, following)
             if entry is not None and not following:
@@ -311,6 +315,12 @@ class _Reader:
         if record.settings["gates"] and self.opens is not None:
             return item.gate in self.opens
         return bool(item.gate) or bool(record.tail[item.row] <= record.settings["level"])
+
+
+@cache
+def _with(budget):
+    """Return settings of alerts with a budget, checked once for all periods."""
+    return Alerts(budget=budget)
 
 
 class _Topics(dict):

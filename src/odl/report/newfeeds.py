@@ -97,15 +97,15 @@ def _moment(time, t):
     return show.date_of(1000 * t if time == NO_TIME else time, exact=True)
 
 
-def atom(watch):
-    """Return the feed as Atom (RFC 4287)."""
+def atom(watch, entries):
+    """Return the entries of a stream as Atom (RFC 4287)."""
     head = [
         element("id", show.urn(watch)),
         element("title", f"What is new in {watch.corpus}"),
         element("updated", _end(watch, watch.periods[-1].t)),
         element("author", element("name", "odl")),
     ]
-    lines = [*head, *map(_atom_entry, entries(watch))]
+    lines = [*head, *map(_atom_entry, entries)]
     body = Markup("".join(f"\n{line}" for line in lines) + "\n")
     text = element("feed", body, xmlns="http://www.w3.org/2005/Atom")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + NO_XML.sub("\ufffd", text) + "\n"
@@ -117,10 +117,10 @@ def _atom_entry(entry):
     return element("entry", *parts, *link, element("content", str(entry.body), type="html"))
 
 
-def as_json(watch):
-    """Return the feed as JSON Feed 1.1."""
+def as_json(watch, entries):
+    """Return the entries of a stream as JSON Feed 1.1."""
     items = []
-    for entry in entries(watch):
+    for entry in entries:
         address_of = {"url": entry.url} if entry.url else {}
         times = {"date_published": entry.published, "date_modified": entry.updated}
         items.append({"id": entry.id, **address_of, "title": entry.title, "content_html": entry.body, **times})

@@ -43,7 +43,7 @@ def findings(watch, others=(), seeds=None, taken=""):
     ----------
     watch : odl.alerts.model.Watch
     others : sequence of (budget, Watch)
-        The same stream with other budgets.
+        The latest period with other budgets.
     seeds : Agreement, optional
         With the same stream under other seeds.
     taken : str

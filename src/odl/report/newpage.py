@@ -50,10 +50,10 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
     place = read.place_of(folder, stream)
     entries = feedback.read(place.home if home is None else home)
     first = read.first_of(place, SHOWN)
-    records = list(read.records(place, first))  # looked at once for each budget
-    earlier = read.Earlier(place, first)
-    watch = read.watch(records, entries, None, place, earlier)
-    others = [(each, read.watch(records, entries, each, place, earlier)) for each in other_budgets(watch)]
+    records = list(read.records(place, first))
+    watch = read.watch(records, entries, None, place, read.Earlier(place, first))
+    before = read.Earlier(place, records[-1].t)
+    others = [(each, read.watch(records[-1:], entries, each, place, before)) for each in other_budgets(watch)]
     corpus = os.path.dirname(os.path.dirname(place.features))
     taken = losses.sentence(os.path.join(corpus, "documents.h5"), place.features)
     link = os.path.relpath(study, os.path.dirname(os.path.abspath(path))) if study else None
@@ -62,9 +62,10 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
     agreed = newhealth.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
+    stories = newfeeds.entries(watch)
     for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
         if place_of_feed:
-            newfeeds.write(place_of_feed, form(watch))
+            newfeeds.write(place_of_feed, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write(provenance.page(text(watch, others, link, agreed, taken, members)))
 
@@ -83,7 +84,7 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None):
     ----------
     watch : odl.alerts.model.Watch
     others : sequence of (budget, Watch)
-        The same stream with other budgets.
+        The latest period with other budgets.
     study : str, optional
         Address of the study page, relative to this one.
     seeds : odl.report.newhealth.Agreement, optional

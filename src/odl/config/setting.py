@@ -71,7 +71,7 @@ class Section:
         ConfigError
             At the first key or value that is wrong, naming the nearest key for a typo.
         """
-        check_map(values, _closed(cls), cls.place if place is None else place)
+        check_map(values, _closed(cast(type, cls)), cls.place if place is None else place)
         inner = {entry.name: entry.type for entry in fields(cls) if is_section(entry.type) and entry.name in values}
         try:
             return cls(**{**values, **{name: kind.of(values[name]) for name, kind in inner.items()}})

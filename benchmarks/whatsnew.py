@@ -35,7 +35,7 @@ def new(material):
         return [Row("new", "no 20news/ in the folder of corpora", None)]
     with tempfile.TemporaryDirectory() as place:
         name = "made posts" if quick else "20 Newsgroups raw"
-        found = [_watched(Path(place) / f"seed{seed}", posts, seed, quick) for seed in _seeds(quick)]
+        found = [watched(Path(place) / f"seed{seed}", posts, seed, quick) for seed in _seeds(quick)]
         rows = rows_of(name, found, QUICK["budget"] if quick else BUDGET)
         return rows + _costs(Path(place), posts, name, quick)
 
@@ -44,8 +44,8 @@ def _seeds(quick):
     return QUICK["seeds"] if quick else SEEDS
 
 
-def _watched(folder, posts, seed, quick):
-    """Run the product over one stream and judge what it says."""
+def watched(folder, posts, seed, quick, pattern=False):
+    """Run the product over one stream, by words of the pattern of before where asked for, and judge what it says."""
     size, entry = (QUICK["size"], QUICK["entry"]) if quick else (SIZE, ENTRY)
     stream = newsposts.entering(posts, seed, size, entry)
     folder.mkdir()
@@ -56,6 +56,7 @@ def _watched(folder, posts, seed, quick):
     cut = f"batches: {{by: documents, documents: {size}, initial: {size}}}"
     lines = [cut if line.startswith("batches:") else line for line in lines]
     lines = [MADE_ALERTS if quick and line.startswith("alerts:") else line for line in lines]
+    lines = [line.replace("tokens: {tokeniser: words}, ", "") if pattern else line for line in lines]
     (folder / "news" / "odl.yaml").write_text("\n".join(lines) + "\n")
     child([tool("odl"), "run", "news"], folder=folder)
     budget = QUICK["budget"] if quick else BUDGET

@@ -2,6 +2,7 @@
 
     ODL_MIRROR=... python benchmarks/words.py [--streams newsgroups subjects] [--seeds 0 1] [--output words.tsv]
     ODL_MIRROR=... python benchmarks/words.py --shares [--streams ...] [--seeds ...] [--output shares.tsv]
+    ODL_MIRROR=... python benchmarks/words.py --alerts [--seeds 0 1 2] [--output alerts.tsv]
     ODL_MIRROR=... python benchmarks/words.py --speed
     python benchmarks/words.py --sentences
 
@@ -14,9 +15,13 @@ turn. `--sentences` prints the table of docs/guides/documents.md: what a sentenc
 import argparse
 import gzip
 import os
+import tempfile
 import time
 from pathlib import Path
 
+import newsposts
+import numpy as np
+import whatsnew
 import yaml
 
 from odl import config, corpora, learners, novelty
@@ -108,6 +113,20 @@ def compare_shares(names, seeds, output):
     tables.write_table(output, rows)
 
 
+def compare_alerts(seeds, output):
+    """Write the precision of the alerts on raw posts by both tokenisers: of each seed, the mean of its timesteps."""
+    posts, rows = newsposts.read(Path(os.environ["ODL_MIRROR"])), []
+    for seed in seeds:
+        for tokeniser in TOKENISERS:
+            with tempfile.TemporaryDirectory() as folder:
+                told = whatsnew.watched(Path(folder, "it"), posts, seed, False, pattern=tokeniser == "pattern")
+            precision = told["precision"]["product"]
+            row = {"seed": seed, "tokeniser": tokeniser, "timesteps": len(precision), "precision": np.mean(precision)}
+            rows.append(row | {"alerts": sum(told["alerts"]), "entered": told["entered"], "named": told["named"]})
+            print(*rows[-1].values(), sep="\t", flush=True)
+    tables.write_table(output, rows)
+
+
 def sentences():
     """Print what a sentence of each script becomes, by words and by the pattern, as a table."""
     print("| script | text | words | by the pattern of before |\n| --- | --- | --- | --- |")
@@ -146,6 +165,7 @@ def main():
     words.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     words.add_argument("--output", default="words.tsv")
     words.add_argument("--shares", action="store_true")
+    words.add_argument("--alerts", action="store_true")
     words.add_argument("--speed", action="store_true")
     words.add_argument("--sentences", action="store_true")
     told = words.parse_args()
@@ -153,6 +173,8 @@ def main():
         sentences()
     elif told.speed:
         speed()
+    elif told.alerts:
+        compare_alerts(told.seeds, told.output)
     else:
         (compare_shares if told.shares else compare)(told.streams, told.seeds, told.output)
 

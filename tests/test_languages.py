@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import unicodedata
 from datetime import datetime, timedelta
 
@@ -137,7 +138,8 @@ def test_the_topic_that_enters_is_found(name, features, tmp_path, monkeypatch, c
     lines = configuration.read_text(encoding="utf-8").splitlines(keepends=True)
     own = ("alerts:", "features:") if features else "alerts:"
     kept = "".join(line for line in lines if not line.startswith(own)) + features
-    configuration.write_text(f"{kept}alerts: {{gates: true, warm_up: 50, budget: 5}}\n", encoding="utf-8")
+    alerts = "alerts: {gates: true, warm_up: 50, budget: 5, unseen: 3}"
+    configuration.write_text(f"{kept}{alerts}\n", encoding="utf-8")
     assert main(["run", str(tmp_path / "news")]) == 0, capsys.readouterr().err
     monkeypatch.chdir(tmp_path / "news")
     watch = read.alerts_of(".", lone=False)
@@ -156,10 +158,14 @@ def test_the_topic_that_enters_is_found(name, features, tmp_path, monkeypatch, c
         assert alert.reasons and alert.reasons[0].word.casefold() in own, alert.reasons
         text = unicodedata.normalize("NFC", alert.text)
         assert all(phrase in text for phrase, _ in breakdown.phrases(alert)), breakdown.line(alert)  # as it spells them
-        for part in alert.topic_name:  # a run without spaces may hold a pair that others have as well
-            inside = {word.casefold() for word in tokens(part)}
-            assert len(inside - own) <= (len(inside) // 2 if name == "Thai" else 0), part
         assert alert.topic_name and all(any(part in text for text in texts) for part in alert.topic_name)
+    phrases = {*alerts[0].topic_name, *(one.phrase for one in watch.periods[-1].unseen)}
+    assert len(phrases) > 3 and watch.periods[-1].unseen
+    for phrase in phrases:
+        if STREAMS[name][-1]:
+            assert {word.casefold() for word in tokens(phrase)} <= own, phrase
+        else:  # whole words of the topic, not pairs of characters
+            assert re.fullmatch(f"({'|'.join(STREAMS[name][2].split())})+", phrase), phrase
 
 
 @pytest.mark.parametrize("name", recipes.MADE)

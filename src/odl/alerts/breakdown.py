@@ -62,12 +62,12 @@ def phrases(alert, most=WORDS):
     shares = {reason.word: reason.share for reason in named(alert, most)}
     joined: dict[str, float] = {}
     for phrase, words in excerpts.phrases([alert.text], list(shares)):
-        whole = _whole_run(phrase, alert)
+        whole = _as_in_the_name(phrase, alert)
         joined[whole] = joined.get(whole, 0.0) + sum(shares[word] for word in words)
     return sorted(joined.items(), key=lambda phrase: -phrase[1])
 
 
-def _whole_run(phrase, alert):
+def _as_in_the_name(phrase, alert):
     """Return the part of the topic's name that a phrase without spaces is cut from in the text; else the phrase."""
     if not excerpts.UNSPACED.search(phrase):
         return phrase

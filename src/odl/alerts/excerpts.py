@@ -11,6 +11,7 @@ from odl.text.words import Words
 LONGEST = 300  # characters
 STEP = 10  # characters between the excerpts that are compared
 MOST = 3  # words of a phrase
+USUAL, WHOLE = 0.8, 24  # share of the places of a run without spaces that a character stands beside; characters at most
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
 BLANKS, CHUNK = re.compile(r"[_\s]+"), re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
@@ -154,10 +155,13 @@ def phrases(texts, words, least=1):
     [('Duct Tape', ['tape', 'duct']), ('NASA', ['nasa'])]
     >>> phrases(["気象衛星を打上"], ["衛星", "象衛", "打上"])
     [('象衛星', ['衛星', '象衛']), ('打上', ['打上'])]
+    >>> phrases(["気象衛星を打上", "新気象衛星の"], ["象衛"])
+    [('気象衛星', ['象衛'])]
     """
     spellings: dict[tuple, Counter] = {}
+    texts = [" ".join(unicodedata.normalize("NFC", text).split()) for text in texts]
     for text in texts:
-        for inside, spelled in _runs(" ".join(unicodedata.normalize("NFC", text).split()), words).items():
+        for inside, spelled in _runs(text, words).items():
             spellings.setdefault(inside, Counter()).update([spelled])
     counts = {inside: spelled.total() for inside, spelled in spellings.items()}
     phrase_of: dict[str, tuple] = {}
@@ -166,12 +170,34 @@ def phrases(texts, words, least=1):
         together = len(inside) == 1 or (counts[inside] >= least and 2 * counts[inside] >= rarest)
         if together and phrase_of.keys().isdisjoint(inside):
             phrase_of |= dict.fromkeys(inside, inside)
-    joined: dict[tuple, list[str]] = {}
+    joined: dict[str, list[str]] = {}
     for word in words:
-        joined.setdefault(phrase_of.get(word, (word,)), []).append(word)
-    return [
-        (_most_usual(spellings[inside]) if inside in spellings else inside[0], own) for inside, own in joined.items()
-    ]
+        inside = phrase_of.get(word, (word,))
+        spelled = _most_usual(spellings[inside]) if inside in spellings else word
+        joined.setdefault(_whole_run(texts, spelled) if is_unspaced(spelled) else spelled, []).append(word)
+    return list(joined.items())
+
+
+def is_unspaced(phrase):
+    """Return whether all of a phrase is written without spaces."""
+    return all(map(UNSPACED.match, phrase))
+
+
+def _whole_run(texts, run):
+    """Return a run without spaces with what nearly always stands beside it; itself where that has no end."""
+    whole, sides = run, [1, -1]
+    while sides and len(whole) <= WHOLE:
+        beside: Counter = Counter()
+        for text in texts:
+            for found in re.finditer(f"(?={re.escape(whole)})", text):
+                at = found.start() + (len(whole) if sides[0] > 0 else -1)
+                beside[text[at : at + 1] if at >= 0 else ""] += 1
+        ((sign, count),) = beside.most_common(1) or [("", 0)]
+        if count > 1 and count >= USUAL * beside.total() and sign and is_unspaced(sign):
+            whole = whole + sign if sides[0] > 0 else sign + whole
+        else:
+            sides.pop(0)
+    return whole if len(whole) <= WHOLE else run
 
 
 def _most_usual(spellings):

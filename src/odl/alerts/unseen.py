@@ -155,10 +155,20 @@ def judge(past, items, settings, warm_up=False):
     told: dict[str, Unseen] = {}
     for column, excess in zip(columns[:MOST].tolist(), t[columns[:MOST]].tolist(), strict=True):
         one = _told(items, by_word, column, past, excess >= limit)
-        first = told.setdefault(one.phrase, one)
-        if first is not one:  # the words of a phrase, the most widespread first
-            told[one.phrase] = replace(first, words=first.words + one.words)
+        first = next((first for first in told if _tells(first, one)), one.phrase)
+        earlier = told.setdefault(first, one)
+        if earlier is not one:  # the words of a phrase, the most widespread first
+            told[first] = replace(earlier, words=earlier.words + one.words)
     return sorted(told.values(), key=lambda one: not one.beyond), after
+
+
+def _tells(phrase, one):
+    """Return whether a phrase tells of an unseen word: it is its phrase or, without spaces, has a character of it."""
+    if phrase == one.phrase or not (excerpts.is_unspaced(phrase) and excerpts.is_unspaced(one.phrase)):
+        return phrase == one.phrase
+    start, at = one.phrase.find(one.words[0]), one.phrase.find(phrase)
+    inside = at >= 0 and start >= 0 and at < start + len(one.words[0]) and start < at + len(phrase)
+    return inside or one.phrase in phrase
 
 
 def _rows(by_word, column):

@@ -77,11 +77,12 @@ def judged(watch, posts, budget, lines):
     Returns
     -------
     dict
-        ``precision``: of the product and the neighbours, by name, in each judged timestep; ``alerts``: how many of
-        a judged timestep were shown; ``repeated``, ``encoded``: pairs and alerts; ``entered``, ``named``: groups that
-        entered after the warm-up, and those with a topic of theirs; ``lines``.
+        ``timesteps``: those that are judged; ``precision``: of the product and the neighbours, by name, in each;
+        ``alerts``: how many of each were shown; ``repeated``, ``encoded``: pairs and alerts; ``entered``, ``named``:
+        groups that entered after the warm-up, and those with a topic of theirs; ``lines``.
     """
-    found = {"precision": {}, "alerts": [], "lines": sum(bool(line) and line[0] != "#" for line in lines)}
+    n_lines = sum(bool(line) and line[0] != "#" for line in lines)
+    found = {"timesteps": [], "precision": {}, "alerts": [], "lines": n_lines}
     seen, entered, members, past = set(), set(), {}, []
     for period, record in zip(watch.periods, read.records(watch.place), strict=True):
         batch = features.read(Path(watch.place.features) / f"{period.t}.h5")
@@ -94,6 +95,7 @@ def judged(watch, posts, budget, lines):
             items = np.flatnonzero((record.item == np.arange(len(groups))) & (np.diff(batch.counts[:].indptr) > 0))
             if len(novel & {batch.ids[row] for row in items}) >= FEWEST:
                 shown = [alert.id for alert in period.alerts if not alert.folded]
+                found["timesteps"].append(period.t)
                 found["alerts"].append(len(shown))
                 chosen = {"product": shown, **_neighbours(batch, past, items, budget)}
                 for name, ids in chosen.items():

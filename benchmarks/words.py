@@ -20,7 +20,6 @@ import time
 from pathlib import Path
 
 import newsposts
-import numpy as np
 import whatsnew
 import yaml
 
@@ -114,16 +113,16 @@ def compare_shares(names, seeds, output):
 
 
 def compare_alerts(seeds, output):
-    """Write the precision of the alerts on raw posts by both tokenisers: of each seed, the mean of its timesteps."""
+    """Write the precision of the alerts on raw posts by tokeniser, seed and timestep."""
     posts, rows = newsposts.read(Path(os.environ["ODL_MIRROR"])), []
     for seed in seeds:
         for tokeniser in TOKENISERS:
             with tempfile.TemporaryDirectory() as folder:
                 told = whatsnew.watched(Path(folder, "it"), posts, seed, False, pattern=tokeniser == "pattern")
-            precision = told["precision"]["product"]
-            row = {"seed": seed, "tokeniser": tokeniser, "timesteps": len(precision), "precision": np.mean(precision)}
-            rows.append(row | {"alerts": sum(told["alerts"]), "entered": told["entered"], "named": told["named"]})
-            print(*rows[-1].values(), sep="\t", flush=True)
+            for at, t in enumerate(told["timesteps"]):
+                precision = told["precision"]["product"][at]
+                rows.append({"seed": seed, "t": t, "tokeniser": tokeniser, "precision": precision})
+                print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)
 
 

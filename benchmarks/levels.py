@@ -32,10 +32,10 @@ MADE = {
     ", 145 terms an atom": {"terms": 145},
     ", 32 terms an atom": {"terms": 32},
 }
-PLAIN_AND_CONTEXT = ("levels", "levels in context")
+PLAIN_AND_CONTEXT = ("levels", "levels, whole batch")
 SCORED = {
     "levels": {},
-    "levels in context": {"context": 0.5},
+    "levels, whole batch": {"context": 0.5},
     "atoms alone": {"groups": 0.0},
     "groups alone": {"groups": 1.0},
     "nearest atom": {"nearest": 1},
@@ -100,7 +100,7 @@ def rivals(held, k=500):
     rows = []
     for name, (scores, numbers) in found.items():
         rows.append((name, numbers, held.average(scores)))
-        rows.append((f"{name} in context", numbers, held.average(qualitystudy.with_context(held, scores, context))))
+        rows.append((f"{name}, whole batch", numbers, held.average(qualitystudy.with_context(held, scores, context))))
         ordered = {t: in_order(held.P(t), score, share_of_peers(0.5, len(score)), 10) for t, score in scores.items()}
         rows.append((f"{name} in the context of levels", numbers, held.average(ordered)))
     return rows

@@ -80,7 +80,7 @@ def ranked(values):
 
 
 def in_context(scores, words, vectors, weight):
-    """Return the scores in the order of `levels` in context, peers by the joint cosine."""
+    """Return the scores in the order of `levels` using the batch, peers by the joint cosine."""
     cosines = (1.0 - weight) * words + weight * vectors
     np.fill_diagonal(cosines, -np.inf)
     alike = np.argsort(-cosines, axis=1, kind="stable")[:, :PEERS]
@@ -116,7 +116,7 @@ def methods(across, words, weight):
 
 
 def measure(held):
-    """Return (method, plain, in context) and the weights from the past."""
+    """Return (method, plain, using the batch) and the weights from the past."""
     made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
     states = {
         name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()

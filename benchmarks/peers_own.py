@@ -44,9 +44,9 @@ class LevelsContext(Levels):
 
 METHODS = {
     "odl levels": Levels,
-    "odl levels in context": LevelsContext,
+    "odl levels, whole batch": LevelsContext,
     "odl adaptive": Learned,
-    "odl adaptive in context": AdaptiveContext,
+    "odl adaptive, whole batch": AdaptiveContext,
     "5 nearest, whole past": rivals.WholePast,
     "5 nearest, last 1000": rivals.LastThousand,
     "first story by LSH": rivals.FirstStory,

@@ -111,7 +111,7 @@ def judged(watch, posts, budget, lines):
 
 
 def _neighbours(batch, past, items, budget):
-    """Return the ids that the distances to the past put first among the items, plain and in context."""
+    """Return the ids that the distances to the past put first among the items, plain and using the batch."""
     found, Q = {}, batch.weighed(norm="l2", tf="log")[:]
     for name, scores in baselines.nearest(batch, past).items():
         found[f"plain {name}"] = top(scores, batch.ids, items, budget)

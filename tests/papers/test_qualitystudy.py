@@ -329,7 +329,7 @@ def test_curves_are_means_over_seeds(rows, column, last):
 
 def test_tables_of_the_page(rows):
     cells = {row[0]: row[-1] for row in quality_overview.shown({"table": rows[1]})["compared"]}
-    assert cells["5 nearest documents, log tf-idf, in context as levels"] == "1 / 0 / 2"
+    assert cells["5 nearest documents, log tf-idf, whole batch as levels"] == "1 / 0 / 2"
     assert not any(part[-1] if isinstance(part, tuple) else part for part in quality_overview.shown({}).values())
 
 

@@ -96,7 +96,7 @@ def _learned(stream, grouped, k, **options):
 
 
 def compare(stream, learners_of, settings):
-    """The runs and the cosines over the whole past, plain and in context; differences to the best cosine."""
+    """The runs and the cosines over the whole past, plain and using the batch; differences to the best cosine."""
     grouped, around = _runs(learners_of, settings)
     scores, _ = _learned(stream, grouped, settings["k"])
     cosines, kinds = neighbours(stream), {"plain": {}, "context": {}}
@@ -268,7 +268,7 @@ def resize(stream, learners_of, settings):
 
 
 def rival(stream, learners_of, settings, slow=False):
-    """Other methods, plain and in context, with what they store and the time that they take."""
+    """Other methods, plain and using the batch, with what they store and the time that they take."""
     around = contexts(learners_of, settings["runs"])
     names = rivals.names(slow) + (rivals.names(slow, "vectors") if stream.batches[0].vectors is not None else [])
     return {"rivals": rival_rows(stream, names, partial(judged, stream, around))}
@@ -342,7 +342,7 @@ def pairs(streams, runs, cosines):
     runs : list of str
         Those of learners; all others are methods to compare with.
     cosines : collection of str
-        Names of the cosines, plain and in context.
+        Names of the cosines, plain and using the batch.
 
     Returns
     -------
@@ -418,7 +418,7 @@ def rival_rows(stream, names, judged):
     stream : odl.papers.experiments.quality.Stream
     names : list of str
     judged : callable
-        Name, scores of timesteps and what their documents are compared by -> names to scores in context.
+        Name, scores of timesteps and what their documents are compared by -> names to scores that use the batch.
     """
     rows = []
     for name in names:

@@ -19,8 +19,8 @@ TAKES, ALGORITHMS = ("experiments",), ()
 SETTINGS = {"shown": {"type": "array", "items": {"type": "string", "minLength": 1}, "default": []}}
 TABLES = ("table", "pairs", "memory", "ablation", "alerts", "drift", "cost", "rivals", "sizes")
 CONTEXT = re.compile("-(levels|adaptive)-context$")
-PLAIN, AROUND = "nearest documents, window", "nearest documents, window, in context"
-WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, in context"
+PLAIN, AROUND = "nearest documents, window", "nearest documents, window, whole batch"
+WHOLE, WHOLE_CONTEXT = "nearest documents, whole past", "nearest documents, whole past, whole batch"
 
 
 def run(settings, folder, files):
@@ -168,11 +168,11 @@ def named(run):
     for start, kind in (("nearest5-", "5 nearest documents, "), ("nearest-", "nearest document, ")):
         if text.startswith(start) and words == text:
             words = kind + text.removeprefix(start).replace("tfidf", "tf-idf").replace("logtf", "log tf-idf")
-    return f"{words}, in context as {context[1]}" if context else words
+    return f"{words}, whole batch as {context[1]}" if context else words
 
 
 def best_of(rows, labels):
-    """Return, plain and in context, the rows of the run with the highest mean over everything it was measured at."""
+    """Return, plain and using the batch, rows of the run with the highest mean over all that was measured."""
     best = {}
     for label, context in zip(labels, (False, True), strict=True):
         runs = dict(grouped([row for row in rows if row["run"].endswith("-context") == context], ("run",)))
@@ -182,14 +182,14 @@ def best_of(rows, labels):
 
 
 def curves_of(rows):
-    """Split the rows of a stream into curves: learners, the better window of neighbours, plain and in context."""
+    """Split the rows of a stream into curves: learners, the better window of neighbours, plain and using the batch."""
     learned = grouped([row for row in rows if "-window" not in row["run"]], ("run",))
     windows = best_of([row for row in rows if "-window" in row["run"]], (PLAIN, AROUND))
     return {run: of_run for (run,), of_run in learned} | windows
 
 
 def lines_of(rows):
-    """Return label to average AUC of the best cosine over the whole past, plain and in context."""
+    """Return label to average AUC of the best cosine over the whole past, plain and using the batch."""
     best = best_of([row for row in rows if row["run"].startswith("nearest")], (WHOLE, WHOLE_CONTEXT))
     return {label: over(of_run, "average")[0] for label, of_run in best.items()}
 

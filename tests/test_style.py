@@ -15,7 +15,7 @@ PASSIVE = re.compile(
 # What the site shows, but for the history of versions: every page is held to the same.
 PAGES = sorted(
     path
-    for place in (".", "docs", "docs/guides", "docs/results", "config", "benchmarks")
+    for place in (".", "docs", "docs/guides", "docs/results", "config", "benchmarks", "paper")
     for path in (ROOT / place).glob("*.md")
     if path.name != "CHANGELOG.md"
 )

@@ -1,7 +1,6 @@
 """A folder that is watched: answers at arrival, and the bytes of `odl run` however the documents came."""
 
 import contextlib
-import io
 import json
 import random
 import shutil
@@ -16,9 +15,11 @@ import streams
 from called import odl
 
 from odl.alerts import periods
+from odl.corpora import fields
 from odl.engine import folder as folders
-from odl.errors import ConfigError, DataError
+from odl.errors import ConfigError
 from odl.live import inbox
+from odl.live import watch as live
 from odl.live.watch import Watch
 from odl.stream import features
 
@@ -48,11 +49,12 @@ def lines(rows):
 
 @contextlib.contextmanager
 def watched(folder, **options):
-    """Watch a folder in this process; yield the watch and what it has answered."""
-    out = io.StringIO()
+    """Watch a folder in this process; yield the watch, what it has answered, and what it has refused."""
+    told, refused = [], []
     with contextlib.chdir(folder), inbox.alone():
-        watch = Watch(out, **options)
-        yield watch, lambda: [json.loads(line) for line in out.getvalue().splitlines()]
+        watch = Watch(told.extend, refused.extend, **options)
+        watch.refused = refused
+        yield watch, lambda: [json.loads(text) for _, text in told]
 
 
 def results(folder):
@@ -245,14 +247,41 @@ def test_sigterm_drains_and_a_second_watch_says_who_has_the_folder(news):
         (b"\xff{}", "invalid start byte"),
     ],
 )
-def test_a_line_that_cannot_be_read(news, capsys, line, fault):
+def test_a_line_that_cannot_be_read(news, line, fault):
     with watched(news) as (watch, told):
         watch.take([(7, line), (8, json.dumps(posts(3)[0]).encode())])
         assert [one["id"] for one in told()] == ["w3-0"]
-        assert "odl watch: line 7 of the input: " in (said := capsys.readouterr().err) and fault in said
-        watch.strict = True
-        with pytest.raises(DataError, match="line 9 of the input"):
-            watch.take([(9, line)])
+        ((number, said),) = watch.refused
+        assert number == 7 and fault in said
+
+
+def test_strict_ends_at_the_first_line_that_cannot_be_read(news):
+    given = json.dumps(posts(3)[0]) + "\nno json\n" + json.dumps(posts(3)[1]) + "\n"
+    command = [sys.executable, "-m", "odl", "watch", str(news), "--strict"]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "line 2 of the input: Expecting value" in done.stderr
+
+
+def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
+    """Its documents are learned though none of the next one came."""
+    now = middle = fields.parse_time("2026-01-28")
+    monkeypatch.setattr(live, "clock", lambda: now)
+    with watched(news, by_clock=True, tolerance=3600) as (watch, told):
+        watch.take(lines(posts(3)))
+        watch.poll()
+        assert not watch.child
+        now = middle + 5 * 86_400_000  # the end of the week, which stays open for an hour
+        watch.poll()
+        assert not watch.child
+        now += 3_600_000
+        watch.poll()
+        assert watch.child and not watch.inbox.labels()
+        watch.finish()
+        assert [one["period"] for one in told() if not one["provisional"]] == [3]
+        watch.take(lines(posts(4)[:5]))
+        assert {one["dictionary"] for one in told()[-5:]} == {3}
+        watch.close()
+    assert_same_at_once(news, tmp_path / "once")
 
 
 def test_documents_without_id_or_time_get_one(news):

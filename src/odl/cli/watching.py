@@ -9,6 +9,7 @@ from odl.cli.declare import argument, subcommand
     "answer documents as they come, and learn periods as they end",
     argument("folder", help="a folder that odl init wrote, with times and calendar periods"),
     argument("--tolerance", type=float, default=0.0, metavar="SECONDS", help="how long a period waits for late ones"),
+    argument("--clock", action="store_true", help="a period ends by the clock too, not by documents of the next alone"),
     argument("--strict", action="store_true", help="end at a line that cannot be read"),
     more="Documents come as lines of JSON on standard input, answers go to standard output.\n"
     "They are stored in FOLDER/inbox, which odl run reads: the same results, live or at once.",
@@ -20,7 +21,7 @@ def watch(args):
 
     project.check(args.folder)
     with contextlib.chdir(args.folder):
-        standardinput.run(args.tolerance, args.strict)
+        standardinput.run(args.tolerance, args.clock, args.strict)
 
 
 @subcommand(

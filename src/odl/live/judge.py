@@ -10,7 +10,6 @@ from odl.alerts import calibration, candidates, periods, reasons
 from odl.alerts.memory import widened
 from odl.config.sections import Alerts
 from odl.config.steps import STEPS
-from odl.corpora.collection import Collection
 from odl.errors import ConfigError
 from odl.files import agentfiles
 from odl.jobs import runs
@@ -21,37 +20,6 @@ from odl.stream.weighting import Pieces, drop_columns, weigh
 REASONS = 5  # words of an answer at most
 SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8
 LIKELY = 3  # documents of the most common ones of these that are compared
-
-
-class Arrivals:
-    """Documents as `odl run` will read them, the words of those before remembered.
-
-    Parameters
-    ----------
-    options : dict
-        Of the reader.
-    """
-
-    def __init__(self, options):
-        self.options, self.last = options, Collection(options)
-
-    def read(self, rows):
-        """Read rows: maps of role to value, each with an id of its own.
-
-        Returns
-        -------
-        Documents, list of str
-            Those that can be read and have words enough; of each row what is wrong with it, "" for nothing.
-        """
-        collection, faults = Collection(self.options).knowing(self.last), []
-        for number, row in enumerate(rows):
-            try:
-                collection.add_row("inbox", f"line {number + 1}", row, True)
-                faults.append("")
-            except (ValueError, OverflowError, RecursionError) as error:
-                faults.append(str(error))
-        self.last = collection
-        return collection.documents(), faults
 
 
 class Judge:

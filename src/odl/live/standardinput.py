@@ -1,24 +1,23 @@
-"""Lines of standard input, in groups of what has come, and the signals that a watch heeds."""
+"""Lines of standard input, in groups of what has come; answers go to standard output."""
 
 import os
 import select
-import signal
 import sys
 
-from odl.live import inbox
-from odl.live.watch import GROUP, Watch
+from odl.errors import DataError
+from odl.live.watch import GROUP, follow
 
 LONGEST = 1 << 24  # bytes of a line
 WAIT = 0.2  # seconds between two looks at the other process
 
 
-def run(tolerance=0.0, strict=False):
+def run(tolerance=0.0, by_clock=False, strict=False):
     """Watch standard input for the working folder until it ends, or a signal does.
 
     Parameters
     ----------
-    tolerance : float
-        Seconds that a period stays open after a document of the next one came.
+    tolerance, by_clock
+        As of `odl.live.watch.Watch`.
     strict : bool
         Whether a line that cannot be read ends it.
 
@@ -26,39 +25,36 @@ def run(tolerance=0.0, strict=False):
     ------
     BusyError
         If another watch has the folder.
+    DataError
+        If a line cannot be read, and `strict`.
     """
-    came = set()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: came.add(number))
-    with inbox.alone():
-        watch, drained = Watch(sys.stdout, tolerance, strict), False
-        try:
-            for group in _groups(sys.stdin.fileno(), came):
-                if signal.SIGHUP in came:
-                    came.remove(signal.SIGHUP)
-                    watch.finish()
-                    watch.configure()
-                watch.poll()
-                if group:
-                    watch.take(group)
-            drained = bool(came)
-        except BaseException:
-            drained = True
-            raise
-        finally:
-            watch.close(drained)
+
+    def refuse(pairs):
+        for number, fault in pairs:
+            error = DataError(f"line {number} of the input: {fault}", "a readable document", "correct or remove it")
+            if strict:
+                raise error
+            print(f"odl watch: {error}", file=sys.stderr, flush=True)
+
+    follow(_groups, tell, refuse, tolerance, by_clock)
 
 
-def _groups(descriptor, came):
+def tell(pairs):
+    """Print answers and records of periods."""
+    sys.stdout.write("".join(f"{text}\n" for _, text in pairs))
+    sys.stdout.flush()
+
+
+def _groups(watch, ended):
     """Yield (number, line) of what has come; nothing now and then, while nothing comes."""
-    rest, number, ended = b"", 0, False
-    while not ended and not came - {signal.SIGHUP}:
-        if not select.select([descriptor], [], [], WAIT)[0]:
+    rest, number, whole = b"", 0, False
+    while not whole and not ended():
+        if not select.select([sys.stdin], [], [], WAIT)[0]:
             yield []
             continue
-        piece = os.read(descriptor, 1 << 20)
-        ended = not piece
-        *lines, rest = (rest + piece + b"\n" * (ended and bool(rest))).split(b"\n")
+        piece = os.read(sys.stdin.fileno(), 1 << 20)
+        whole = not piece
+        *lines, rest = (rest + piece + b"\n" * (whole and bool(rest))).split(b"\n")
         if len(rest) > LONGEST:
             rest = rest[:LONGEST]  # no line of JSON any more
         numbered = list(enumerate(lines, number + 1))

@@ -3,69 +3,29 @@
 import bisect
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from odl.alerts import read, show
 from odl.config import project
 from odl.config.steps import STEPS
-from odl.corpora import collection, fields, formats
+from odl.corpora import fields
 from odl.engine import folder as folders
 from odl.engine import lock
-from odl.errors import ConfigError, DataError
-from odl.files.documents import NO_TIME
+from odl.errors import ConfigError
 from odl.live import inbox as inboxes
-from odl.live.judge import Arrivals, Judge, Known
+from odl.live.arrivals import Arrivals, Row, clock, iso
+from odl.live.judge import Judge, Known
 from odl.stream import features
 from odl.stream.batching import begin_of
 
-DAY = 86_400_000
-AHEAD = DAY  # ms that the time of a document may be after the clock
 PATIENCE = 3600.0  # seconds that a run of another process is waited for
 GROUP = 512  # documents that are answered and stored at once, at most
 SLOT = inboxes.SLOT
-
-
 UNJUDGED = dict.fromkeys(("dictionary", "score", "tail", "reasons", "topic", "topic_name"))  # nothing is learned yet
-
-
-@dataclass
-class Row:
-    """A document that arrived.
-
-    Attributes
-    ----------
-    number : int
-        Of its line in the input.
-    columns : dict
-    identity : str
-        Its id; empty as long as it has none.
-    time : int
-        ms; of a late one the beginning of the open period.
-    label : str
-        Of the period that it is accepted into.
-    sent : str or None
-        Time with which a late one came.
-    answer : dict or None
-    """
-
-    number: int
-    columns: dict
-    identity: str
-    time: int
-    label: str = ""
-    sent: str | None = None
-    answer: dict | None = None
-
-    @property
-    def late(self):
-        """Whether its period had ended when it came."""
-        return self.sent is not None
 
 
 class Watch:
@@ -73,12 +33,14 @@ class Watch:
 
     Parameters
     ----------
-    out : file
-        For answers, a line of JSON each.
+    tell : callable
+        Takes pairs: the number of a line and its answer as JSON, or None and the record of a period.
+    refuse : callable
+        Takes pairs: the number of a line that cannot be read, and why.
     tolerance : float
-        Seconds that a period stays open after a document of the next one came.
-    strict : bool
-        Whether a line that cannot be read ends it.
+        Seconds that a period stays open after a document of the next one came, or after its end by the clock.
+    by_clock : bool
+        Whether a period ends by the clock, too.
 
     Raises
     ------
@@ -86,8 +48,8 @@ class Watch:
         If documents of the folder have no times, or batches are no calendar periods.
     """
 
-    def __init__(self, out, tolerance=0.0, strict=False):
-        self.out, self.tolerance, self.strict = out, int(1000 * tolerance), strict
+    def __init__(self, tell, refuse, tolerance=0.0, by_clock=False):
+        self.tell, self.refuse, self.tolerance, self.by_clock = tell, refuse, int(1000 * tolerance), by_clock
         self.inbox, self.child = inboxes.Inbox(), None
         self.late = self.documents = self.bad = 0
         self.judge, self.shown, self.begin, self.answers = None, -1, None, {}
@@ -109,14 +71,14 @@ class Watch:
             given = f"the folder is driven by Snakemake (driver in {project.FILE})"
             raise ConfigError(given, "one of odl run", "write another by odl init, without --snakemake")
         self.folder = folders.opened()
-        stream, columns = self.folder.stream, collection.columns_of(self.folder.stream["options"])
+        stream, self.arrivals = self.folder.stream, Arrivals(self.folder.stream["options"])
+        columns = self.columns = self.arrivals.columns
         by, kind = stream["batches"]["by"], stream["options"].get("kind")
         if by != "period" or not {"id", "time"} <= columns.keys() or kind not in (None, "jsonl"):
             given = f"batches by {by} of files of kind {kind or 'any'} with the columns {', '.join(columns)}"
             todo = "set batches: {by: period}, and columns of ids and times"
             raise ConfigError(given, "calendar periods, and ids and times that lines of JSON have too", todo)
-        self.columns, self.dates = columns, stream["options"].get("dates")
-        self.period, self.arrivals = stream["batches"]["period"], Arrivals(stream["options"])
+        self.period = stream["batches"]["period"]
         self._load()
 
     def _last(self):
@@ -153,7 +115,7 @@ class Watch:
         while group := list(islice(lines, GROUP)):
             answers = [columns[SLOT]["answer"] for columns in group]
             rows = [Row(0, *pair, begin) for pair in zip(group, [one["id"] for one in answers], strict=True)]
-            documents, _ = self._read(rows)
+            documents, _ = self.arrivals.read(rows)
             places = {name: at for at, name in enumerate(documents.ids)}
             for row, answer in zip(rows, answers, strict=True):
                 self.answers[row.identity] = _text(answer)
@@ -166,41 +128,36 @@ class Watch:
 
     def take(self, lines):
         """Answer and store some lines of input: (number, bytes) of each."""
-        rows, faults = [], []
-        for number, line in lines:
-            try:
-                rows.append(self._row(number, line))
-            except (ValueError, OverflowError, RecursionError) as error:
-                faults.append((number, str(error)))
+        rows, faults = self._rows(lines)
         while rows:
             place = next((at for at, row in enumerate(rows) if self._ends(row)), len(rows))
             faults += self._accept(rows[:place])
             rows = rows[place:]
             if rows:
                 self.end(begin_of(rows[0].time - self.tolerance, self.period))
-        for number, fault in sorted(faults):
-            self.bad += 1
-            error = DataError(f"line {number} of the input: {fault}", "a readable document", "correct or remove it")
-            if self.strict:
-                raise error
-            print(f"odl watch: {error}", file=sys.stderr, flush=True)
+        self.bad += len(faults)
+        self.refuse(sorted(faults))
 
-    def _row(self, number, line):
-        """Return a line of input as a row that a file of the inbox can have."""
-        columns = json.loads(line.decode(), parse_constant=_refuse)
-        if not isinstance(columns, dict) or len(columns) > formats.COLUMNS // 2:
-            raise ValueError("it is no JSON object, or has very many keys")
-        identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
-        identity = "" if fields.missing(identity) else fields.parse_id(identity)
-        row = Row(number, columns, identity, fields.parse_time(time_of, self.dates))
-        now = time.time_ns() // 1_000_000
-        if row.time == NO_TIME:
-            row.time, columns[self.columns["time"]] = now, _iso(now)
-        if row.time > now + AHEAD:
-            raise ValueError(f"its time {_iso(row.time)} is still to come")
-        for name in (name for role in self.columns.values() for name in collection.names_of(role)):
-            columns.setdefault(name, None)
-        return row
+    def judged(self, lines):
+        """Answer lines as `take` does, without their period; nothing is stored, counted or compared."""
+        rows, faults = self._rows(lines)
+        own = [row.identity or None for row in rows]
+        for place, row in enumerate(rows):
+            row.identity = row.columns[self.columns["id"]] = str(place)
+        faults += self._judge(rows)
+        answers = [(row, {**row.answer, "id": ident}) for row, ident in zip(rows, own, strict=True) if row.answer]
+        self.tell([(row.number, _text(answer)) for row, answer in answers])
+        self.refuse(sorted(faults))
+
+    def _rows(self, lines):
+        """Return lines as rows, and (number, fault) of those that cannot be read."""
+        rows, faults = [], []
+        for number, line in lines:
+            try:
+                rows.append(self.arrivals.row(number, line))
+            except (ValueError, OverflowError, RecursionError) as error:
+                faults.append((number, str(error)))
+        return rows, faults
 
     def _ends(self, row):
         """Return whether a document is so late that the open period has ended; the first one begins a period."""
@@ -215,7 +172,7 @@ class Watch:
             self._place(row)
             if row.identity not in self.answers and row.identity not in self.before:
                 fresh.setdefault(row.identity, row)
-        faults = self._judge(list(fresh.values()))
+        faults = self._judge(fresh.values(), self._among)
         accepted, lines = [row for row in fresh.values() if row.answer is not None], {}
         for row in accepted:
             columns = {**row.columns, SLOT: {"answer": row.answer, "sent": row.sent}}
@@ -224,36 +181,35 @@ class Watch:
         for row in accepted:
             self.answers[row.identity] = _text(row.answer)
         self.documents, self.late = self.documents + len(accepted), self.late + sum(row.late for row in accepted)
-        answers = [self.answers.get(row.identity, self.before.get(row.identity)) for row in rows]
-        self._tell(*filter(None, answers))
+        answers = [(row.number, self.answer(row.identity)) for row in rows]
+        self.tell([pair for pair in answers if pair[1]])
         return faults
+
+    def answer(self, identity):
+        """Return what was answered to a document of this period or the one before, as JSON; None for others."""
+        return self.answers.get(identity, self.before.get(identity))
 
     def _place(self, row):
         """Give a row the period that it is accepted into: a late one that which is open."""
         name = self.columns["time"]
         if begin_of(row.time, self.period) < self.begin:
             row.sent = str(row.columns[name])
-            row.time, row.columns[name] = self.begin, _iso(self.begin)
+            row.time, row.columns[name] = self.begin, iso(self.begin)
         row.label = _label(begin_of(row.time, self.period))
         if not row.identity:
             row.identity = row.columns[self.columns["id"]] = f"{row.label}-{os.urandom(8).hex()}"
 
-    def _read(self, rows):
-        """Return rows as documents, and what is wrong with each."""
-        roles = [{role: collection.value_of(row.columns, name) for role, name in self.columns.items()} for row in rows]
-        return self.arrivals.read(roles)
-
-    def _judge(self, rows):
-        """Give rows their answers; return (number, fault) of those without one."""
-        documents, faults = self._read(rows)
+    def _judge(self, rows, more=lambda row, documents, at: None):
+        """Give rows their answers, and each to `more`; return (number, fault) of those without one."""
+        documents, faults = self.arrivals.read(rows)
         judged = self.judge(documents) if self.judge and len(documents) else [UNJUDGED] * len(documents)
         places = {name: at for at, name in enumerate(documents.ids)}
         for row, fault in zip(rows, faults, strict=True):
             if not fault:
                 at = places.get(row.identity)
-                row.answer = {"id": row.identity, "provisional": True, "period": row.label, "late": row.late}
+                row.answer = {"id": row.identity, "provisional": True, "period": row.label or None, "late": row.late}
                 row.answer |= UNJUDGED if at is None else judged[at]
-                self._among(row, documents, at)
+                more(row, documents, at)
         return [(row.number, fault) for row, fault in zip(rows, faults, strict=True) if fault]
 
     def _among(self, row, documents, at):
@@ -286,15 +242,23 @@ class Watch:
         self._open(begin)
         if ended:
             inboxes.enlist()
+            self.learn()
+
+    def learn(self):
+        """Begin to learn what is new, and to write the pages, in another process."""
+        if not self.child:
             command = [sys.executable, "-m", "odl", "run", ".", "--wait", str(PATIENCE)]
             self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is read when the process has ended
             quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": self.said}
             self.child = subprocess.Popen(command, **quiet)
 
     def poll(self):
-        """Take up what was learned, if the other process is done."""
+        """Take up what was learned, if the other process is done; end a period that the clock has ended."""
         if self.child and self.child.poll() is not None:
             self.finish()
+        begin = begin_of(clock() - self.tolerance, self.period)
+        if self.by_clock and not self.child and self.begin is not None and begin > self.begin:
+            self.end(begin)
 
     def finish(self):
         """Wait for the other process, and say what the period brought."""
@@ -316,12 +280,8 @@ class Watch:
                 alerts = [show.as_map(alert, period) for alert in period.alerts]
                 told = {"provisional": False, "period": period.t, "documents": period.documents, "alerts": alerts}
                 told |= {"last": show.date_of(period.last, exact=True)}
-                self._tell(_text(told))
+                self.tell([(None, _text(told))])
             self.shown = last
-
-    def _tell(self, *lines):
-        self.out.write("".join(f"{line}\n" for line in lines))
-        self.out.flush()
 
     def close(self, drained=False):
         """End: of the input, after which the last period is as `odl run` leaves it; `drained`: by a signal."""
@@ -339,21 +299,47 @@ class Watch:
         print(f"odl watch: {', '.join(counts)}", file=sys.stderr, flush=True)
 
 
-def _iso(time):
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time)).isoformat()
-
-
 def _text(told):
     return json.dumps(told, ensure_ascii=False)
 
 
 def _label(begin):
-    return _iso(begin)[:10]
+    return iso(begin)[:10]
 
 
 def _begin(label):
     return fields.parse_time(label)
 
 
-def _refuse(constant):
-    raise ValueError(f"{constant} is no number")
+def follow(groups, *settings):
+    """Watch the working folder until its source ends, or a signal does.
+
+    Parameters
+    ----------
+    groups : callable
+        Takes the watch, and what says whether a signal ends it; yields groups of lines, an empty one now and then.
+    *settings
+        Of `Watch`.
+
+    Raises
+    ------
+    BusyError
+        If another watch has the folder.
+    """
+    came = set()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: came.add(number))
+    with inboxes.alone():
+        watch, drained = Watch(*settings), True
+        try:
+            for group in groups(watch, lambda: bool(came - {signal.SIGHUP})):
+                if signal.SIGHUP in came:
+                    came.remove(signal.SIGHUP)
+                    watch.finish()
+                    watch.configure()
+                watch.poll()
+                if group:
+                    watch.take(group)
+            drained = bool(came)
+        finally:
+            watch.close(drained)

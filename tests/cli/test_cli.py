@@ -14,7 +14,6 @@ from places import ROOT
 
 from odl import cli
 from odl.alerts import explain
-from odl.cli import triage
 from odl.report import studypage
 
 STREAM = json.dumps(
@@ -253,4 +252,4 @@ def test_digits_without_end_are_no_topic(monkeypatch):
     monkeypatch.setattr(explain, "find", lambda *_: None)
     watch = SimpleNamespace(place=None, topics={12: None})
     for what, number in (("topic:12", 12), ("#12", 12), ("9" * 5000, 0), ("topic:" + "9" * 5000, 0)):
-        assert triage._resolved(watch, what) == (None, number)
+        assert explain.resolved(watch, what) == (None, number)

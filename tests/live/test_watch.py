@@ -284,6 +284,15 @@ def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
     assert_same_at_once(news, tmp_path / "once")
 
 
+def test_what_comes_thousands_of_times_is_like_the_first(news):
+    """What a comparison costs does not grow with the number of repetitions."""
+    first = posts(3)[0]
+    with watched(news) as (watch, told):
+        watch.take(lines([{**first, "id": f"x{number}"} for number in range(3000)]))
+        assert [one["alike"] for one in told()] == [None] + 2999 * ["x0"]
+        assert sum(map(len, watch.known.places.values())) <= len(watch.known.places)
+
+
 def test_documents_without_id_or_time_get_one(news):
     with watched(news) as (watch, told):
         watch.take(lines([{"text": "wheat harvest"}, {"text": "wheat harvest", "id": ""}]))

@@ -1,5 +1,6 @@
 """Why one document has its score, or what a topic is: looked up when it is asked, from what every run leaves."""
 
+import difflib
 import glob
 import os
 from typing import NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from odl.alerts import periods, read, reasons, show
+from odl.errors import ParameterError
 from odl.evaluation.scorefiles import read_scores
 from odl.files import storage
 from odl.files.documents import NO_TIME
@@ -16,6 +18,7 @@ from odl.stream import features
 from odl.stream import terms as known_terms
 from odl.stream.weighting import weigh
 
+LONGEST = 20  # digits of a topic
 MEMBERS = 20  # documents of a topic that are listed
 ROUNDING = 1e-6  # shares are stored in single precision
 DOWN = 3  # words that lower a score, which are named
@@ -53,6 +56,35 @@ def sources(place):
             if "files" in storage.names_in(file, "/"):
                 names.update(map(visible, storage.read_strings(file, "files")))
     return names - {""}
+
+
+def resolved(watch, what):
+    """Return where a document is (period, row) or None, and the number of a topic or 0; an id comes before a number."""
+    place = find(watch.place, what)
+    number = what.removeprefix("topic:").removeprefix("#")
+    if place is None and number.isdecimal() and len(number) < LONGEST and int(number) in watch.topics:
+        return None, int(number)
+    return place, 0
+
+
+def named(watch, what):
+    """Return what a line of feedback.csv calls a topic, a document or a source that a person named.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this name.
+    """
+    if what.startswith("source:"):
+        name, known = what.removeprefix("source:"), sorted(sources(watch.place))
+        if known and name not in known:
+            (near,) = difflib.get_close_matches(name, known, 1, 0) or known[:1]
+            raise ParameterError(f"no document came from {what}", f"one such as source:{near}", "name it")
+        return what
+    place, number = resolved(watch, what)
+    if not number and place is None:
+        raise ParameterError(f"{what} is no document or topic of the stream", "one of them", "look at odl new")
+    return f"topic:{number}" if number else what
 
 
 class Member(NamedTuple):

@@ -72,10 +72,7 @@ def since(watch, text=None):
 def as_map(alert, period, earlier=None):
     """Return an alert as a map of version 1; fields are only ever added."""
     return {
-        "version": VERSION,
-        "period": alert.t,
-        "first": date_of(period.first, exact=True) or None,
-        "last": date_of(period.last, exact=True) or None,
+        **_head(period),
         "id": alert.id,
         "members": list(alert.members),
         "title": alert.title,
@@ -104,6 +101,17 @@ def as_map(alert, period, earlier=None):
         "feedback": alert.feedback or None,
         "gate": alert.gate or None,
     }
+
+
+def period_map(period):
+    """Return a period as a map of version 1."""
+    alerts = [as_map(alert, period) for alert in period.alerts]
+    return {**_head(period), "documents": period.documents, "warm_up": period.warm_up, "alerts": alerts}
+
+
+def _head(period):
+    first, last = (date_of(time, exact=True) or None for time in (period.first, period.last))
+    return {"version": VERSION, "period": period.t, "first": first, "last": last}
 
 
 def topic_map(watch, number):

@@ -1,6 +1,5 @@
 """Triage: the commands that say what is new in a stream and why, and what to hold back."""
 
-import difflib
 import json
 import os
 import sys
@@ -9,7 +8,6 @@ from typing import NamedTuple
 from odl.cli.declare import argument, subcommand
 from odl.errors import DataError, ParameterError
 
-LONGEST = 20  # digits of a topic
 NEWS = 10  # exit status of `odl new --fail` where something is new
 LAST, SEEN = "last", ".seen.json"  # the mark of a reader
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
@@ -137,7 +135,7 @@ def explain(args):
     from odl.alerts import explain, read, show
 
     watch = read.alerts_of(args.folder, args.stream)
-    place, number = _resolved(watch, args.what)
+    place, number = explain.resolved(watch, args.what)
     if number:
         told = show.topic_map(watch, number)
         print(explain.topic_text(watch, number) if args.format == "text" else json.dumps(told, ensure_ascii=False))
@@ -199,17 +197,11 @@ def unmute(args):
 
 def _say(args, verdict):
     """Write a line into feedback.csv, and say what it does."""
-    from odl.alerts import feedback, read
+    from odl.alerts import explain, feedback, read
 
     watch = read.alerts_of(args.folder, args.stream)
     what = " ".join(args.what.split())
-    if what.startswith("source:"):
-        _known_source(watch, what.removeprefix("source:"), args.folder)
-    else:
-        place, number = _resolved(watch, what)
-        if not number and place is None:
-            raise ParameterError(f"{what} is no document or topic of {args.folder}", "one of them", "look at odl new")
-        what = f"topic:{number}" if number else what
+    what = explain.named(watch, what)
     entry = feedback.Entry(what, verdict, feedback.parse_until(args.until), " ".join(args.note.split()))
     path = feedback.add(args.folder, entry)
     watch = read.alerts_of(args.folder, args.stream)
@@ -219,25 +211,3 @@ def _say(args, verdict):
     note += ", none of the last period" * (not entry.holds(state, watch.periods[-1].first))
     said = "followed" if verdict == "follow" else verdict
     print(f"odl {args.command}: {what} is {said}{entry.when} ({os.path.basename(path)}){note * (verdict != 'follow')}.")
-
-
-def _known_source(watch, name, folder):
-    """Refuse a source of which no document came."""
-    from odl.alerts import explain
-
-    known = sorted(explain.sources(watch.place))
-    if known and name not in known:
-        (near,) = difflib.get_close_matches(name, known, 1, 0) or known[:1]
-        fault = f"no document of {folder} came from source:{name}"
-        raise ParameterError(fault, f"one such as source:{near}", "name it")
-
-
-def _resolved(watch, what):
-    """Return where a document is (period, row) or None, and the number of a topic or 0; an id comes before a number."""
-    from odl.alerts import explain
-
-    place = explain.find(watch.place, what)
-    number = what.removeprefix("topic:").removeprefix("#")
-    if place is None and number.isdecimal() and len(number) < LONGEST and int(number) in watch.topics:
-        return None, int(number)
-    return place, 0

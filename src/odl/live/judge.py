@@ -1,5 +1,6 @@
 """Answers at arrival: documents judged by the dictionary of the closed periods, before any of them is learned."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -106,14 +107,14 @@ class Known:
 
     def find(self, shingles):
         """Return the id of an earlier document that is nearly the same, None for none."""
-        met = [place for one in shingles[:SKETCH].tolist() for place in self.places.get(one, ())]
-        for place in sorted({*met}, key=met.count, reverse=True)[:LIKELY]:
+        met = Counter(place for one in shingles[:SKETCH].tolist() for place in self.places.get(one, ()))
+        for place, _ in met.most_common(LIKELY):
             if duplicates.jaccard(self.sets[place], shingles) >= duplicates.ALIKE:
                 return self.names[place]
         return None
 
     def add(self, name, shingles):
-        """Take note of a document."""
+        """Take note of a document that is like none before."""
         for one in shingles[:SKETCH].tolist():
             self.places.setdefault(one, []).append(len(self.names))
         self.names.append(name)

@@ -218,7 +218,8 @@ class Watch:
         if at is not None and shingles is not None:
             own = shingles.indices[shingles.indptr[at] : shingles.indptr[at + 1]]
             alike = self.known.find(own)
-            self.known.add(row.identity, own)
+            if not alike:
+                self.known.add(row.identity, own)
         told = self._within({**row.answer, "alike": alike})
         row.answer = {**row.answer, "alike": alike, "left_out": at is None, **told}
 
@@ -276,11 +277,8 @@ class Watch:
         last = self._last()
         if last > self.shown:
             watch = read.alerts_of(".", last=last - self.shown)
-            for period in watch.periods:
-                alerts = [show.as_map(alert, period) for alert in period.alerts]
-                told = {"provisional": False, "period": period.t, "documents": period.documents, "alerts": alerts}
-                told |= {"last": show.date_of(period.last, exact=True)}
-                self.tell([(None, _text(told))])
+            records = [{"provisional": False, **show.period_map(period)} for period in watch.periods]
+            self.tell([(None, _text(record)) for record in records])
             self.shown = last
 
     def close(self, drained=False):

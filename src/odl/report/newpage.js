@@ -120,8 +120,28 @@ function copying() {
     });
 }
 
+// Where `odl watch --http` serves the page, the commands of a topic are buttons.
+function saying() {
+  if (!$("main").dataset.live) return;
+  for (const line of document.querySelectorAll(".commands span")) {
+    const [, verb, , what] = line.querySelector("code").textContent.split(" "), button = document.createElement("button");
+    const verdict = {mute: "muted", follow: "follow"}[verb];
+    let back = false;
+    button.type = "button"; button.textContent = verb;
+    button.addEventListener("click", async () => {
+      const answer = await fetch("feedback", {method: "POST", headers: {"Content-Type": "application/json"},
+        body: JSON.stringify({what, verdict: back ? "" : verdict})}).catch(() => null);
+      if (!answer?.ok) { button.textContent = `${verb}: that did not work; try again`; return; }
+      back = !back;
+      button.textContent = back ? `${verb}: done; take it back` : verb;
+    });
+    line.replaceChildren(button);
+  }
+}
+
 try {
   sinceLastVisit();
+  saying();
   copying();
   try {
     DataTable = (await import("{{ library }}")).default;

@@ -1,0 +1,175 @@
+"""Server of ``odl watch --http``: its threads read requests and wait; the watch answers in the main thread.
+
+So documents of several clients share one write to the disk, and a slow client holds up nobody.
+"""
+
+import json
+import os
+import queue
+import socket
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from itertools import count
+
+from odl.errors import ParameterError
+from odl.live.standardinput import LONGEST, WAIT, tell
+from odl.live.watch import GROUP, follow
+
+TOKEN = "ODL_TOKEN"  # variable of the environment
+SHORTEST = 16  # characters of a token
+THREADS, CONNECTIONS, PATIENCE = 32, 1000, 30  # seconds after which a connection on which nothing happens is closed
+WAITING = 8 * GROUP  # documents at most that wait to be answered, or that a request has
+
+
+def run(address, tolerance=0.0, by_clock=False):
+    """Watch what comes by HTTP for the working folder until a signal ends it.
+
+    Parameters
+    ----------
+    address : str
+        As ``127.0.0.1:8080``.
+    tolerance, by_clock
+        As of `odl.live.watch.Watch`.
+
+    Raises
+    ------
+    ParameterError
+        If the address is none, the extra is not installed, or there is no token where one is needed.
+    BusyError
+        If another watch has the folder.
+    """
+    try:
+        import waitress
+
+        from odl.live.service import LOOPBACK, Service
+    except ModuleNotFoundError as error:
+        todo = "type pip install 'online-dictionary-learning[http]'"
+        raise ParameterError(f"--http, and {error.name} is not installed", "the extra http", todo) from error
+    host, _, port = address.rpartition(":")
+    host, token = host.strip("[]"), os.environ.get(TOKEN, "")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise ParameterError(f"--http {address}", "an address and a port, such as 127.0.0.1:8080", "correct it")
+    if len(token) < SHORTEST and (token or host not in LOOPBACK):
+        given = f"--http {address}, and {TOKEN} has {len(token)} characters"
+        todo = f"set the variable {TOKEN}, or listen on 127.0.0.1"
+        raise ParameterError(given, f"a token of {SHORTEST} or more where others can connect", todo)
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, int(port)), family=family, backlog=CONNECTIONS)
+    except OSError as error:
+        given = f"--http {address} ({error.strerror})"
+        raise ParameterError(given, "an address of this machine that nobody listens on", "take another") from error
+    desk, limits = Desk(), {"threads": THREADS, "connection_limit": CONNECTIONS, "channel_timeout": PATIENCE}
+    limits |= {"max_request_body_size": LONGEST, "cleanup_interval": PATIENCE // 3, "asyncore_use_poll": True}
+    server = waitress.create_server(Service(desk, token), sockets=[listening], ident=None, **limits)
+    print(f"odl watch: listens on port {listening.getsockname()[1]} of {host}", file=sys.stderr, flush=True)
+    threading.Thread(target=server.run, daemon=True).start()
+    follow(desk.groups, desk.tell, desk.refuse, tolerance, by_clock)
+
+
+@dataclass
+class Job:
+    """Documents of a request.
+
+    Attributes
+    ----------
+    lines : list of bytes
+    learn : bool
+        Whether they are accepted, or judged only.
+    answers : list of str or None
+        JSON of each line; None as long as there is none.
+    done : threading.Event
+    """
+
+    lines: list
+    learn: bool
+    answers: list = field(init=False)
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self):
+        self.answers = [None] * len(self.lines)
+
+
+class Desk:
+    """Where requests leave documents, and the watch takes them up; the source of `odl.live.watch.follow`."""
+
+    def __init__(self):
+        self.watch, self.ended, self.renew = None, False, False
+        self.jobs, self.under_way, self.serial = queue.SimpleQueue(), {}, count()
+        self.most, self.waiting, self.alone = WAITING, 0, threading.Lock()
+
+    def ask(self, lines, learn):
+        """Return the answers to lines, in a thread of the server; None where too many wait, or the watch ends.
+
+        Parameters
+        ----------
+        lines : list of bytes
+        learn : bool
+            Whether they are accepted, or judged only.
+        """
+        with self.alone:
+            if self.ended or (self.waiting and self.waiting + len(lines) > WAITING):
+                return None
+            self.waiting += len(lines)
+            job = Job(lines, learn)
+            self.jobs.put(job)
+        job.done.wait()
+        with self.alone:
+            self.waiting -= len(lines)
+        return None if None in job.answers else job.answers
+
+    def groups(self, watch, ended):
+        """Yield (number, line) of what has come; nothing now and then, while nothing comes."""
+        self.watch = watch
+        try:
+            while not ended():
+                if self.renew and not watch.child:
+                    self.renew = False
+                    watch.learn()
+                yield from self._next()
+        finally:
+            with self.alone:
+                self.ended = True
+            for job in [*self.under_way.values(), *(self.jobs.get() for _ in range(self.jobs.qsize()))]:
+                job.done.set()
+            time.sleep(WAIT)  # answers are on their way
+
+    def _next(self):
+        """Yield groups of the documents that wait, and let those who sent them know."""
+        group = []
+        while len(group) < GROUP:
+            try:
+                job = self.jobs.get(timeout=0 if group else WAIT)
+            except queue.Empty:
+                break
+            serial = next(self.serial)
+            self.under_way[serial] = job
+            numbered = [((serial, place), line) for place, line in enumerate(job.lines)]
+            if job.learn:
+                group += numbered
+            else:
+                self.watch.judged(numbered)
+                self.under_way.pop(serial).done.set()
+        for first in range(0, max(len(group), 1), GROUP):
+            yield group[first : first + GROUP]
+        for serial in [*self.under_way]:
+            self.under_way.pop(serial).done.set()
+
+    def tell(self, pairs):
+        """Take answers; records of periods go to standard output."""
+        for number, text in pairs:
+            if number is None:
+                tell([(None, text)])
+            else:
+                self._put(number, text)
+
+    def refuse(self, pairs):
+        """Take what is wrong with lines."""
+        for number, fault in pairs:
+            self._put(number, json.dumps({"line": number[1] + 1, "error": fault}))
+
+    def _put(self, number, text):
+        serial, place = number
+        self.under_way[serial].answers[place] = text

@@ -1,0 +1,263 @@
+"""Service of ``odl watch --http``: documents in, what is new out, for programs, browsers, feeds and Prometheus."""
+
+import hmac
+import json
+import os
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from werkzeug.exceptions import HTTPException, ServiceUnavailable
+from werkzeug.routing import Map, Rule
+from werkzeug.wrappers import Request, Response
+
+from odl.alerts import explain, feedback, read, show
+from odl.errors import DataError, OdlError, ParameterError
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+READERS, TURN = 2, 5.0  # requests that read results at a time, and seconds that others wait for their turn
+LINES, ONE = ("application/x-ndjson", "application/jsonl"), "application/json"
+TAILS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+MAIN = b'<main id="main"'  # of the page, which is told there that its buttons work
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
+    "img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+}
+
+
+class Service:
+    """The application (WSGI).
+
+    Parameters
+    ----------
+    desk : odl.live.server.Desk
+    token : str
+        That each request has to have; empty: none, and only names of this machine are answered.
+    """
+
+    def __init__(self, desk, token=""):
+        self.desk, self.token = desk, token
+        self.readers, self.meters = threading.BoundedSemaphore(READERS), Meters(desk)
+        self.rules = Map(
+            [Rule(path, endpoint=name, methods=[method]) for path, method, name in ROUTES], merge_slashes=False
+        )
+
+    def __call__(self, environ, start_response):
+        """Answer a request (WSGI)."""
+        request = Request(environ)
+        try:
+            response = self.refusal(request)
+            if response is None:
+                name, arguments = self.rules.bind_to_environ(environ).match()
+                response = getattr(self, name)(request, **arguments)
+        except HTTPException as error:
+            response = error.get_response(environ)
+            response = error.response or reply({"error": error.description}, error.code, response.headers.get("Allow"))
+        except (ParameterError, ValueError) as error:  # a Host that is none
+            response = reply({"error": str(error)}, 400)
+        except OdlError as error:
+            print(f"odl watch: {error}", file=sys.stderr, flush=True)
+            response = reply({"error": "nothing can be read at the moment; the log of odl watch says why"}, 503)
+        response.headers.extend(HEADERS)
+        return response(environ, start_response)
+
+    def refusal(self, request):
+        """Return why a request is not let in, as a response; None where it is."""
+        address = urlsplit(f"//{request.host}")
+        if self.token and request.path != "/health":
+            login = request.authorization  # of a program, or of a browser that has asked for a password
+            secret = (login.token or login.password or "") if login else ""
+            if not hmac.compare_digest(secret.encode(), self.token.encode()):
+                return reply({"error": "the token is missing, or another one"}, 401, authenticate='Basic realm="odl"')
+        elif not self.token and address.hostname not in LOOPBACK:  # another name that leads here: DNS rebinding
+            return reply({"error": "only localhost is answered where there is no token"}, 421)
+        origin = request.headers.get("Origin")
+        if request.method == "POST" and origin is not None and urlsplit(origin).netloc != address.netloc:
+            return reply({"error": "a page of another site has sent this"}, 403)
+        return None
+
+    def accept(self, request):
+        """Answer documents and store them."""
+        return self._answer(request, learn=True)
+
+    def judge(self, request):
+        """Answer documents, and forget them."""
+        return self._answer(request, learn=False)
+
+    def _answer(self, request, learn):
+        kind = request.mimetype
+        if kind not in (ONE, *LINES):
+            return reply({"error": f"a body of {kind or 'no type'}; expected {ONE} or {LINES[0]}"}, 415)
+        body = request.get_data(cache=False)
+        lines = [body] if kind == ONE else [line for line in body.split(b"\n") if line.strip()]
+        if len(lines) > self.desk.most:
+            return reply({"error": f"{len(lines)} documents; expected {self.desk.most} at most in a request"}, 413)
+        began, answers = time.monotonic(), self.desk.ask(lines, learn)
+        if answers is None:
+            return reply({"error": "too many documents wait, or odl watch ends; send these again"}, 503, after=1)
+        maps = [json.loads(answer) for answer in answers]
+        self.meters.take(time.monotonic() - began, maps)
+        if kind != ONE:
+            return reply("".join(f"{answer}\n" for answer in answers), kind=LINES[0])
+        return reply(answers[0], 422 if "error" in maps[0] else 200)
+
+    @contextmanager
+    def turn(self):
+        """Read results, not too many at a time: what a question costs grows with the stream."""
+        if not self.readers.acquire(timeout=TURN):
+            raise ServiceUnavailable(response=reply({"error": "others are reading; ask again"}, 503, after=1))
+        try:
+            yield
+        finally:
+            self.readers.release()
+
+    def new(self, request):
+        """Say what is new: the last period, or those since a date."""
+        since = request.args.get("since")
+        with self.turn():
+            watch = read.alerts_of(".", last=None if since else 1)
+            return reply({"periods": [show.period_map(period) for period in show.since(watch, since)]})
+
+    def topic(self, request, number):
+        """Say what a topic is."""
+        with self.turn():
+            watch = read.alerts_of(".")
+            if number not in watch.topics:
+                return reply({"error": f"there is no topic {number}"}, 404)
+            return reply(show.topic_map(watch, number))
+
+    def document(self, request, ident):
+        """Say why a document has its score: as it was answered, or as its period says."""
+        if self.desk.watch and (answer := self.desk.watch.answers.get(ident)):
+            return reply(answer)
+        with self.turn():
+            watch = read.alerts_of(".")
+            place = explain.find(watch.place, ident)
+            if place is None:
+                return reply({"error": "there is no such document"}, 404)
+            alert, earlier = explain.document(watch.place, *place, watch)
+            return reply(show.as_map(alert, watch.periods[alert.t], earlier.id if earlier else None))
+
+    def feedback(self, request):
+        """Write a line of feedback.csv, or take it out, and have the page written anew."""
+        if request.mimetype != ONE or not isinstance(said := request.get_json(), dict):
+            return reply({"error": f"expected a map as {ONE}"}, 415)
+        entry = feedback.Entry(**{name: " ".join(str(said.get(name) or "").split()) for name in feedback.COLUMNS})
+        with self.turn():
+            if entry.verdict:
+                entry = entry._replace(what=explain.named(read.alerts_of("."), entry.what))
+                try:
+                    feedback.check_entry(entry)
+                except DataError as error:
+                    return reply({"error": str(error)}, 400)
+                feedback.add(".", entry)
+            else:
+                feedback.remove(".", entry.what)
+        self.desk.renew = True
+        return reply({"what": entry.what, "verdict": entry.verdict or None})
+
+    def page(self, request):
+        """Show the page, whose buttons work here."""
+        return self._file(request, "new.html", "text/html; charset=utf-8", {MAIN: MAIN + b' data-live="yes"'})
+
+    def atom(self, request):
+        """Show the feed as Atom."""
+        return self._file(request, "new.atom", "application/atom+xml; charset=utf-8")
+
+    def json_feed(self, request):
+        """Show the feed as JSON Feed."""
+        return self._file(request, "new.json", "application/feed+json; charset=utf-8")
+
+    def openapi(self, request):
+        """Describe all this."""
+        return reply((files("odl.live") / "openapi.yaml").read_text(encoding="utf-8"), kind="application/yaml")
+
+    def _file(self, request, path, kind, instead=None):
+        if not os.path.exists(path):
+            return reply({"error": "no period is learned yet"}, 404)
+        with open(path, "rb") as file:
+            body = file.read()
+        for before, after in (instead or {}).items():
+            body = body.replace(before, after, 1)
+        response = reply(body, kind=kind)
+        response.add_etag()
+        return response.make_conditional(request)
+
+    def health(self, request):
+        """Say that the watch is at work."""
+        at_work = self.desk.watch is not None and not self.desk.ended
+        return reply({"status": "ok" if at_work else "not at work"}, 200 if at_work else 503)
+
+    def metrics(self, request):
+        """Give figures to Prometheus."""
+        return reply(generate_latest(self.meters.registry), kind=CONTENT_TYPE_LATEST)
+
+
+ROUTES = (
+    ("/", "GET", "page"),
+    ("/documents", "POST", "accept"),
+    ("/documents/<path:ident>", "GET", "document"),
+    ("/judge", "POST", "judge"),
+    ("/new", "GET", "new"),
+    ("/topics/<int:number>", "GET", "topic"),
+    ("/feedback", "POST", "feedback"),
+    ("/feed.atom", "GET", "atom"),
+    ("/feed.json", "GET", "json_feed"),
+    ("/health", "GET", "health"),
+    ("/metrics", "GET", "metrics"),
+    ("/openapi.yaml", "GET", "openapi"),
+)
+
+
+def reply(body, status=200, allow=None, *, kind=ONE, after=None, authenticate=None):
+    """Return a response: a map as JSON, or a text."""
+    text = json.dumps(body, ensure_ascii=False) if isinstance(body, dict) else body
+    headers = {"Allow": allow, "Retry-After": after, "WWW-Authenticate": authenticate}
+    return Response(text, status, {name: str(value) for name, value in headers.items() if value}, content_type=kind)
+
+
+class Meters:
+    """What Prometheus asks for."""
+
+    def __init__(self, desk):
+        self.registry = CollectorRegistry()
+        common = {"registry": self.registry}
+        ProcessCollector(**common)  # memory and CPU time
+        self.seconds = Histogram("odl_answer_seconds", "From a request with documents to its answer.", **common)
+        self.tails = Histogram("odl_tail", "Tail probabilities of documents.", buckets=TAILS, **common)
+        of_watch = {
+            "documents": ("Documents accepted since the start.", lambda watch: watch.documents),
+            "late": ("Documents that came after the end of their period.", lambda watch: watch.late),
+            "refused": ("Documents that could not be read.", lambda watch: watch.bad),
+            "open_period_items": ("Items of the open period so far.", lambda watch: watch.items),
+            "open_period_start_seconds": ("Begin of the open period.", lambda watch: (watch.begin or 0) / 1000),
+            "learned_period": ("Number of the last period that is learned; -1 for none.", lambda watch: watch.shown),
+            "learning": ("Whether a period is being learned.", lambda watch: watch.child is not None),
+        }
+        waiting = Gauge("odl_waiting", "Documents that wait to be answered.", **common)
+        waiting.set_function(lambda: float(desk.waiting))
+        for name, (text, value) in of_watch.items():
+            gauge = Gauge(f"odl_{name}", text, **common)
+            gauge.set_function(lambda value=value: float(value(desk.watch)) if desk.watch else 0.0)
+
+    def take(self, seconds, answers):
+        """Take note of a request that was answered."""
+        self.seconds.observe(seconds)
+        for answer in answers:
+            if (tail := answer.get("tail")) is not None:
+                self.tails.observe(tail)

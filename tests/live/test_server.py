@@ -1,0 +1,214 @@
+"""The server of `odl watch --http`: limits, slow clients, its end; the bytes of `odl run`."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import streams
+from called import odl
+from test_watch import assert_same_at_once, posts
+
+from odl.live import server
+
+TOKEN = "correct-horse-battery"
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    folder = streams.begin(tmp_path_factory.mktemp("first"), weeks=3)
+    assert odl("run", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def news(first, tmp_path):
+    return streams.copy(first, tmp_path)
+
+
+class Client:
+    """A process that serves a folder, and questions to it."""
+
+    def __init__(self, folder, *words, host="127.0.0.1", token="", **options):
+        command = [sys.executable, "-m", "odl", "watch", str(folder), "--http", f"{host}:0", *words]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen(command, env={**os.environ, server.TOKEN: token}, **pipes, **options)
+        self.port = int(re.search(r"port (\d+)", self.process.stderr.readline())[1])
+        while self.ask("GET", "/health")[0] != 200:
+            time.sleep(0.05)
+
+    def ask(self, method, path, body=None, connection=None, **headers):
+        """Return status, headers and body of an answer."""
+        own = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        own.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = own.getresponse()
+        text = answer.read()
+        if connection is None:
+            own.close()
+        return answer.status, answer.headers, text
+
+    def post(self, rows, path="/documents", **more):
+        """Send documents as lines; return what was answered."""
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        status, _, body = self.ask("POST", path, text, content_type="application/x-ndjson", **more)
+        assert status == 200, body
+        return [json.loads(line) for line in body.splitlines()]
+
+    def end(self):
+        """End it as systemd does; return what it said."""
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0 and "Traceback" not in err, err
+        return out, err
+
+
+@contextlib.contextmanager
+def serving(folder, *words, **options):
+    client = Client(folder, *words, **options)
+    try:
+        yield client
+        client.end()
+    finally:
+        client.process.kill()
+        client.process.wait()
+
+
+def test_documents_of_several_clients_give_the_bytes_of_a_run(news, tmp_path):
+    """Each client sends its share one by one over one connection, some of them twice."""
+    client, told = Client(news), {}
+
+    def send(rows):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)) as connection:
+            for row in rows:
+                headers = {"connection": connection, "content_type": "application/json"}
+                status, _, text = client.ask("POST", "/documents", json.dumps(row), **headers)
+                assert status == 200
+                answer = json.loads(text)
+                assert told.setdefault(answer["id"], answer) == answer
+
+    for week in (3, 4):
+        rows = posts(week)
+        shares = [rows[number::4] + rows[number:20:4] for number in range(4)]
+        threads = [threading.Thread(target=send, args=(share,)) for share in shares]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(told) == 2 * streams.N and {one["period"] for one in told.values()} == {"2026-01-26", "2026-02-02"}
+    while client.process.poll() is None and b"odl_learned_period 3.0" not in client.ask("GET", "/metrics")[2]:
+        time.sleep(0.1)
+    out, err = client.end()
+    assert "120 documents accepted, 0 late" in err
+    (record,) = map(json.loads, out.splitlines())
+    assert (record["period"], record["documents"], record["provisional"]) == (3, 60, False)
+    assert odl("run", news).returncode == 0
+    assert_same_at_once(news, tmp_path / "once")
+
+
+def test_a_kill_loses_no_answered_document(news):
+    client = Client(news)
+    ids = {one["id"] for one in client.post(posts(3)[:30])}
+    client.process.kill()
+    client.process.wait()
+    with serving(news) as client:
+        again = client.post(posts(3))
+        assert {one["id"] for one in again[:30]} == ids
+    stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+    assert sorted(stored) == sorted(row["id"] for row in posts(3))
+
+
+def test_a_body_of_a_gigabyte_is_refused_before_it_is_read(news):
+    with serving(news) as client:
+        before = memory(client)
+        for more in ("Content-Length: 1073741824\r\n", "Transfer-Encoding: chunked\r\n"):
+            with socket.create_connection(("127.0.0.1", client.port), timeout=60) as one:
+                kind = "Content-Type: application/x-ndjson\r\n"
+                one.sendall(f"POST /documents HTTP/1.1\r\nHost: localhost\r\n{kind}{more}\r\n".encode())
+                part = b"%x\r\n" % (1 << 20) + b" " * (1 << 20) + b"\r\n" if "chunked" in more else b" " * (1 << 20)
+                with contextlib.suppress(ConnectionError):
+                    for _ in range(1024):
+                        one.sendall(part)
+                with contextlib.suppress(ConnectionError):
+                    said = one.recv(100)
+                    assert not said or b" 413 " in said
+        assert memory(client) < before + 100
+        assert client.post(posts(3)[:1])[0]["id"] == "w3-0"
+        status, _, said = client.ask("POST", "/judge", b"{}\n" * 5000, content_type="application/x-ndjson")
+        assert status == 413 and b"4096 at most" in said
+
+
+def memory(client):
+    with open(f"/proc/{client.process.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
+
+
+def test_slow_clients_hold_up_nobody(news):
+    """Two hundred that send a letter now and then, half of them in the middle of a body."""
+    with serving(news) as client, contextlib.ExitStack() as stack:
+        head = b"POST /documents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        slow = []
+        for number in range(200):
+            one = stack.enter_context(socket.create_connection(("127.0.0.1", client.port), timeout=60))
+            one.sendall(head + b"Content-Length: 999\r\n\r\n{" * (number % 2))
+            slow.append(one)
+        for week, part in enumerate(posts(3)[:5]):
+            for one in slow:
+                one.sendall(b"X-A: b\r\n" if week % 2 else b" ")
+            assert client.post([part])[0]["id"] == part["id"]
+
+
+def test_too_many_documents_at_once_are_sent_away(news):
+    """While the watch cannot go on, memory does not grow: who sends more is asked to come again."""
+    rows = [{"id": f"x{number}", "time": "2026-01-27", "text": "wheat grain"} for number in range(4000)]
+    with serving(news) as client:
+        thread = threading.Thread(target=client.post, args=(rows,))
+        thread.start()
+        while b"odl_waiting 4000.0" not in client.ask("GET", "/metrics")[2] and thread.is_alive():
+            pass
+        status, headers, _ = client.ask("POST", "/documents", b"{}\n" * 200, content_type="application/x-ndjson")
+        assert (status, headers["Retry-After"]) == (503, "1") or not thread.is_alive()
+        thread.join()
+
+
+def test_a_full_disk_ends_it_and_nothing_is_said_to_be_accepted(news):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
+    (news / "inbox").mkdir()
+    client = Client(news, preexec_fn=limit)
+    text = "".join(json.dumps(row) + "\n" for row in posts(3))
+    with contextlib.suppress(ConnectionError, http.client.HTTPException):
+        assert client.ask("POST", "/documents", text, content_type="application/x-ndjson")[0] == 503
+    _, said = client.process.communicate(timeout=60)
+    assert client.process.returncode != 0 and "Traceback" not in said and "File too large" in said
+    assert not list((news / "inbox").glob("*.jsonl")) or odl("run", news).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "fault"),
+    [
+        ("8080", "", "expected an address and a port"),
+        ("127.0.0.1:http", "", "expected an address and a port"),
+        ("0.0.0.0:0", "", "expected a token of 16 or more"),
+        ("0.0.0.0:0", "secret", "expected a token of 16 or more"),
+        ("127.0.0.1:0", "secret", "expected a token of 16 or more"),
+        ("192.0.2.1:0", TOKEN, "expected an address of this machine"),
+    ],
+)
+def test_where_it_does_not_listen(news, monkeypatch, address, token, fault):
+    monkeypatch.setenv(server.TOKEN, token)
+    done = odl("watch", news, "--http", address)
+    assert done.returncode == 1 and fault in done.stderr and (not token or token not in done.stderr)
+
+
+def test_an_address_that_is_taken(news):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        done = odl("watch", news, "--http", f"127.0.0.1:{other.getsockname()[1]}")
+    assert done.returncode == 1 and "that nobody listens on" in done.stderr

@@ -1,0 +1,191 @@
+"""What `odl watch --http` answers: documents, what is new, the page with its buttons, feeds, figures; and to whom."""
+
+import base64
+import http.client
+import json
+import re
+
+import pytest
+import streams
+import yaml
+from called import odl
+from places import ROOT
+from test_server import TOKEN, serving
+from test_watch import posts
+
+from odl.live import service
+
+KIND = {"content_type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory):
+    """A folder that was run, with a topic in its last week."""
+    folder = streams.begin(tmp_path_factory.mktemp("first"))
+    assert odl("run", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(news):
+    with serving(news) as client:
+        yield client
+
+
+def value(client, path, status=200):
+    told, headers, text = client.ask("GET", path)
+    assert told == status and headers["Content-Type"] == "application/json", text
+    return json.loads(text)
+
+
+def alerts(folder, *words):
+    return [json.loads(line) for line in odl("new", folder, "--format", "jsonl", *words).stdout.splitlines()]
+
+
+def test_what_is_new_is_that_of_odl_new(news, client):
+    (period,) = value(client, "/new")["periods"]
+    assert period["alerts"] == alerts(news) and period["period"] == 4
+    every = value(client, "/new?since=2026-01-01")["periods"]
+    assert [one for each in every for one in each["alerts"]] == alerts(news, "--since", "2026-01-01")
+    assert "expected a date such as" in value(client, "/new?since=soon", 400)["error"]
+
+
+def test_a_topic_and_a_document(news, client):
+    number = next(one["topic"] for one in alerts(news) if one["topic"])
+    told = odl("explain", news, f"topic:{number}", "--format", "jsonl").stdout
+    assert value(client, f"/topics/{number}") == json.loads(told)
+    told = odl("explain", news, "w4-2", "--format", "jsonl").stdout
+    assert value(client, "/documents/w4-2") == json.loads(told)
+    assert value(client, "/topics/999", 404)["error"] == "there is no topic 999"
+    assert value(client, "/documents/no/such%20one", 404)["error"] == "there is no such document"
+
+
+def test_judging_learns_nothing(news, client):
+    rows = [posts(5)[2], posts(5)[2], {"text": "wheat"}]
+    first = client.post(rows, "/judge")
+    assert client.post(rows, "/judge") == first and [one["id"] for one in first] == ["w5-2", "w5-2", None]
+    assert first[0]["score"] == first[1]["score"] > 0 and first[0]["period"] is None
+    assert not list((news / "inbox").glob("*.jsonl")) and not list((news / "inbox").glob(".*.jsonl"))
+
+
+def test_documents_one_by_one_and_in_lines(client):
+    row = posts(5)[0]
+    status, headers, text = client.ask("POST", "/documents", json.dumps(row, indent=2), **KIND)
+    answer = json.loads(text)
+    assert (status, headers["Content-Type"], answer["id"]) == (200, "application/json", "w5-0")
+    assert value(client, "/documents/w5-0") == answer == client.post([row])[0]
+    status, _, text = client.ask("POST", "/documents", b"no json", **KIND)
+    assert status == 422 and json.loads(text)["error"].startswith("Expecting value")
+    _, _, text = client.ask("POST", "/documents", b'{"id": 1\n\n[]\n', content_type="application/x-ndjson")
+    assert [json.loads(line)["line"] for line in text.splitlines()] == [1, 2]
+    assert client.ask("POST", "/documents", b"", content_type="application/jsonl")[0] == 200
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):  # what a form can send
+        assert client.ask("POST", "/documents", json.dumps(row), content_type=kind)[0] == 415
+
+
+def test_the_page_the_feeds_and_what_was_seen_already(news, client):
+    status, headers, text = client.ask("GET", "/")
+    assert status == 200 and b'<main id="main" data-live="yes"' in text
+    assert text.replace(b' data-live="yes"', b"", 1) == (news / "new.html").read_bytes()
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert client.ask("GET", "/", if_none_match=headers["ETag"])[0] == 304
+    assert client.ask("GET", "/feed.atom")[2] == (news / "new.atom").read_bytes()
+    assert client.ask("GET", "/feed.json")[2] == (news / "new.json").read_bytes()
+
+
+def test_a_button_writes_what_odl_mute_writes_and_the_page_follows(news, client):
+    number = next(one["topic"] for one in alerts(news) if one["topic"])
+    before = client.ask("GET", "/")[2]
+    said = json.dumps({"what": f"topic:{number}", "verdict": "muted", "note": "a\nlist"})
+    assert client.ask("POST", "/feedback", said, **KIND)[0] == 200
+    assert (news / "feedback.csv").read_text() == f"what,verdict,until,note\ntopic:{number},muted,,a list\n"
+    while (after := client.ask("GET", "/")[2]) == before:
+        pass
+    assert f"topic:{number} (muted in feedback.csv)".encode() in after
+    back = json.dumps({"what": f"topic:{number}", "verdict": ""})
+    assert client.ask("POST", "/feedback", back, **KIND)[0] == 200
+    assert (news / "feedback.csv").read_text() == "what,verdict,until,note\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ({"what": "topic:999", "verdict": "muted"}, "is no document or topic"),
+        ({"what": "source:x.jsonl", "verdict": "muted"}, "no document came from source:x.jsonl"),
+        ({"what": "w4-2", "verdict": "hidden"}, "has the verdict 'hidden'"),
+        ({"what": "w4-2", "verdict": "muted", "until": "soon"}, "expected a date"),
+        ({"verdict": "muted"}, "is no document"),
+    ],
+)
+def test_a_verdict_that_says_nothing(client, said, fault):
+    status, _, text = client.ask("POST", "/feedback", json.dumps(said), **KIND)
+    assert status == 400 and fault in json.loads(text)["error"]
+
+
+def test_another_site_cannot_speak_for_a_reader(client):
+    for origin in ("https://evil.example", "null", "http://[", f"http://localhost:{client.port}"):
+        status, headers, _ = client.ask("POST", "/feedback", "{}", origin=origin, **KIND)
+        assert status in (400, 403) and "Access-Control-Allow-Origin" not in headers
+    own = f"http://127.0.0.1:{client.port}"
+    assert client.ask("POST", "/documents", json.dumps(posts(5)[0]), origin=own, **KIND)[0] == 200
+    assert client.ask("OPTIONS", "/feedback", origin="https://evil.example")[0] == 405
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "[", "", "a b", "localhost@evil.example"])
+def test_a_name_that_leads_here_is_not_answered(client, host):
+    one = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
+    one.putrequest("GET", "/new", skip_host=True)
+    one.putheader("Host", host)
+    one.endheaders()
+    assert one.getresponse().status in (400, 421)
+
+
+def test_where_others_can_connect_each_request_has_the_token(news, tmp_path):
+    folder = streams.copy(news, tmp_path)
+    with serving(folder, host="0.0.0.0", token=TOKEN) as client:
+        basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
+        for path, status in {"/health": 200, "/new": 401, "/": 401, "/metrics": 401, "/none": 401}.items():
+            assert client.ask("GET", path)[0] == status
+        for login in (f"Bearer {TOKEN}", f"Basic {basic}"):
+            assert client.ask("GET", "/new", authorization=login, host="news.example")[0] == 200
+        for login in (f"Bearer {TOKEN}x", "Bearer", "Basic !", "Basic Og==", "Digest x", "Bearer \u00e9"):
+            assert client.ask("GET", "/new", authorization=login)[0] in (400, 401)
+        cross = {"authorization": f"Basic {basic}", "origin": "https://evil.example", **KIND}
+        assert client.ask("POST", "/feedback", "{}", **cross)[0] == 403
+
+
+def test_figures_for_prometheus(client):
+    client.post(posts(5)[:3])
+    _, headers, text = client.ask("GET", "/metrics")
+    figures = dict(re.findall(r"(?m)^(odl_\w+) (\S+)$", text.decode()))
+    assert headers["Content-Type"].startswith("text/plain") and float(figures["odl_documents"]) >= 3
+    assert float(figures["odl_answer_seconds_count"]) > 0 and float(figures["odl_tail_count"]) > 0
+    assert b"process_resident_memory_bytes" in text
+
+
+def test_the_description_knows_every_route():
+    described = yaml.safe_load((ROOT / "src" / "odl" / "live" / "openapi.yaml").read_text())
+    paths = {(re.sub(r"<\w+:(\w+)>", r"{\1}", path), method.lower()) for path, method, _ in service.ROUTES}
+    assert paths == {(path, method) for path, each in described["paths"].items() for method in each}
+    answer = described["components"]["schemas"]["answer"]
+    assert set(answer["required"]) <= answer["properties"].keys()
+
+
+def test_no_answer_names_a_place_of_the_machine(news, client):
+    home = str(news.parent).encode()
+    paths = ["/", "/new", "/documents/w4-2", "/topics/1", "/feed.atom", "/feed.json", "/metrics", "/health", "/none"]
+    paths += ["/documents/..%2f..%2fodl.yaml", "/..%2fodl.yaml", "//etc/passwd", "/openapi.yaml", "/new?since=%00"]
+    for path in paths:
+        status, headers, text = client.ask("GET", path)
+        assert home not in text and home not in str(headers).encode() and status < 500, path
+        assert b"Traceback" not in text and "Server" not in headers
+
+
+def test_damaged_results_are_said_in_the_log_alone(news, tmp_path):
+    folder = streams.copy(news, tmp_path)
+    with serving(folder) as client:
+        for path in folder.rglob("alerts/*.h5"):
+            path.write_bytes(b"damaged")
+        status, _, text = client.ask("GET", "/new")
+        assert status == 503 and json.loads(text)["error"].endswith("the log of odl watch says why")
+        assert client.ask("GET", "/health")[0] == 200

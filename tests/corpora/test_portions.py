@@ -11,7 +11,7 @@ from odl.config import shares_of
 from odl.config.corpora import ALONE, SMALLEST
 from odl.corpora import portions
 from odl.errors import DataError, StorageError
-from odl.files import documents, rows, storage
+from odl.files import documents, provenance, rows, storage
 from odl.stream import batchfile
 
 MAIL = "From a@b Fri Jul  8 12:08:34 2011\nMessage-ID: <{}@x>\nDate: Fri, 8 Jul 2011 12:08:34 +0200\n\n{} rain\n\n"
@@ -172,6 +172,37 @@ class TestJoining:
         assert len(found) == (5 if changed == "keep" else 9)
         assert found.repeats == ((3, 9) if changed == "keep" else (7, 0))
         assert len(found.dropped.ids) == (changed == "new")
+
+    @pytest.mark.parametrize("changed", ["keep", "new"])
+    @pytest.mark.parametrize(("last", "code", "n_read"), [
+        (texts(5, 8), "a", 2),
+        ([*texts(5, 8), *texts(6, 7), {"id": "d6", "text": "green fog"}], "a", 2),  # among themselves
+        (texts(5, 8), "b", 4),
+        ([*texts(5, 8), *texts(1, 2)], "a", 4),
+        ([*texts(5, 8), {"id": "short", "text": "green fog"}], "a", 4),
+    ])  # fmt: skip
+    def test_a_list_goes_on_as_if_made_at_once(self, tmp_path, monkeypatch, changed, last, code, n_read):
+        """Shares whose documents stand in the list are not read again, unless rows or the code say otherwise."""
+        options, listed, n = {"min_words": 2, "changed": changed, "clean": ["quotes"]}, portions._listed, []
+        monkeypatch.setattr(portions, "_listed", lambda *arguments: n.append(1) or listed(*arguments))
+        tables = {
+            "a.jsonl": [*texts(0, 3), *texts(0, 1), {"id": "short", "text": "one"}],
+            "b.jsonl": [{"id": "d0", "text": "green fog"}, *texts(3, 5)],
+            "c.jsonl": texts(5, 7),
+        }
+        record = {"step": "read", "code": "a", "settings": {}, "inputs": {}}
+        made, sources, _ = joined(tmp_path, tables, options)
+        with provenance.recording(record):
+            portions.join(tmp_path / "joined.h5", made, sources, options)
+        made, sources, _ = joined(tmp_path, {**tables, "c.jsonl": last, "d.jsonl": texts(9, 10)}, options)
+        n.clear()
+        with provenance.recording({**record, "code": code}):
+            again = portions.join(tmp_path / "joined.h5", made, sources, options)
+            assert len(n) == n_read + (n_read == 4 and code == "a") * 2  # two are read before the repeated id is seen
+        with provenance.recording({**record, "code": code}):
+            once = portions.join(tmp_path / "once.h5", made, sources, options)
+        assert again.repeats == once.repeats
+        assert (tmp_path / "joined.h5").read_bytes() == (tmp_path / "once.h5").read_bytes()
 
     @pytest.mark.parametrize(("text", "options"), [("one", {"min_words": 2}), ("2 3", {})])
     def test_nothing_left_is_said_as_of_all_at_once(self, tmp_path, text, options):

@@ -5,16 +5,18 @@ The documents are those that reading all files at once gives (`odl.corpora.colle
 where something is wrong that no share sees alone, the files are read at once for it.
 """
 
+import contextlib
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from odl.corpora import collection
-from odl.errors import DataError
+from odl.errors import DataError, StorageError
 from odl.files import documents as docs
-from odl.files import storage
-from odl.files.documents import Documents, Dropped
+from odl.files import provenance, storage
+from odl.files.documents import Documents, Dropped, Repeats
 from odl.files.listing import find_files
 from odl.text import cleaning
 
@@ -70,7 +72,7 @@ def write(output, files, options):
     return documents
 
 
-def join(output, paths, sources, options):
+def join(output, paths, sources, options, appended=True):
     """Write the list of the documents of all shares, and return them without their words.
 
     Parameters
@@ -82,29 +84,60 @@ def join(output, paths, sources, options):
         The shares, in order.
     sources, options
         Of the shares.
+    appended : bool
+        Whether a list that lies there is gone on from: shares of which it has the documents are not read.
 
     Returns
     -------
     Documents
     """
-    register, parts, named, lengths, n_terms = collection.Register(options.get("changed", "keep")), [], [], set(), 0
-    for path in paths:
+    named = [(Path(path).stem, storage.digest_of(path, docs.SHARE)) for path in paths]
+    parts, sizes, accounts = _before(output, named) if appended else ([], [], [])
+    listed = {name for documents, _, _ in parts for name in _ids(documents)}
+    register = collection.Register(options.get("changed", "keep"))
+    for path in paths[len(sizes) :]:
         with storage.reading(path, docs.SHARE) as file:
+            repeats = register.repeats()
             parts.append(_listed(file, register))
-            named.append((Path(path).stem, str(file.attrs["digest"]), len(parts[-1][0])))
-            lengths.add(int(file.attrs["dimensions"]))
-            n_terms += int(file["vocabulary"].attrs["length"])
-    if len(lengths - {0}) > 1:
+            sizes.append(len(parts[-1][0]))
+            accounts.append(_account(file, parts[-1][0], repeats, register.repeats()))
+    if not listed.isdisjoint(register.contents):  # what the row was that had the id first stands in its share
+        return join(output, paths, sources, options, appended=False)
+    if len({account.dimensions for account in accounts} - {0}) > 1:
         collection.read(sources, options)
         raise DataError("a vector of another length is gone from the files", *CAME)
     documents = _joined([part[0] for part in parts], cleaning.Cleaning(options.get("clean")).names)
-    documents.repeats = register.repeats()
-    collection.check_held(documents, options, n_terms)
+    documents.repeats = Repeats(*(sum(getattr(account, name) for account in accounts) for name in Repeats._fields))
+    collection.check_held(documents, options, sum(account.terms for account in accounts))
     with storage.writing(output, "documents", reader=collection.READER) as file:
         docs.write_fields(file, documents)
         storage.write_array(file, "digests", np.concatenate([digests for _, digests, _ in parts]))
-        docs.write_shares(file, docs.Shares(*zip(*named, strict=True)), np.concatenate([rows for _, _, rows in parts]))
+        rows = np.concatenate([rows for _, _, rows in parts])
+        docs.write_shares(file, docs.Shares(*zip(*named, strict=True), sizes), accounts, rows)
     return documents
+
+
+def _before(path, named):
+    """Return of a list what it has of the first shares that are the same now: their part, sizes and accounts."""
+    with contextlib.suppress(StorageError), storage.reading(path, "documents") as file:
+        if provenance.goes_on(file.attrs) and "shares" in file:
+            shares, accounts = docs.read_shares(file), docs.read_accounts(file)
+            pairs = zip(zip(shares.names, shares.digests, strict=True), named, accounts, strict=False)
+            n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            sizes = shares.sizes[:n].tolist()
+            documents = docs.read_list(file, sum(sizes), sum(account.dropped for account in accounts[:n]))
+            digests = storage.read_array(file, "digests", "u", ndim=2)[: sum(sizes)]
+            part = documents, digests, storage.read_array(file["shares"], "rows", "i")[: sum(sizes)]
+            return [part] * bool(n), sizes, accounts[:n]
+    return [], [], []
+
+
+def _account(file, documents, before, after):
+    """Return the account of a share: what it has beside its documents; before and after it so many rows repeat."""
+    dropped = len(_ids(documents)) - len(documents)
+    repeats = (now - was for now, was in zip(after, before, strict=True))
+    terms = int(file["vocabulary"].attrs["length"])
+    return docs.Account(dropped, *repeats, terms, int(file.attrs["dimensions"]))
 
 
 def _stored(contents):
@@ -150,9 +183,14 @@ def _listed(file, register):
     return listed, own[rows], rows
 
 
+def _ids(documents):
+    """Return the ids of documents, of those left out last."""
+    return [*documents.ids, *(documents.dropped.ids if documents.dropped else [])]
+
+
 def _names(share, contents, ids):
     """Return the id of each document of a share, those left out last; None where a share before has it."""
-    own = [*share.ids, *(share.dropped.ids if share.dropped else [])]
+    own = _ids(share)
     if ids.changed == "keep" and ids.contents.keys().isdisjoint(own):
         ids.contents.update(zip(own, contents, strict=True))
         return own

@@ -282,19 +282,19 @@ def read_fields(file):
     )
 
 
-def read_list(file):
-    """Load what `write_fields` stored, but what the words of each document are."""
-    n = int(file["ids"].attrs["length"])
+def read_list(file, n=None, n_dropped=None):
+    """Load what `write_fields` stored, but what the words of each document are; of the first n and those left out."""
+    n, dropped = int(file["ids"].attrs["length"]) if n is None else n, read_dropped(file)
     return Documents(
         counts=scipy.sparse.csr_array((n, 0), dtype=np.int32),
         vocabulary=[],
-        ids=storage.read_strings(file, "ids"),
-        files=storage.read_strings(file, "files"),
-        topics=read_topics(file),
+        ids=storage.read_strings(file, "ids")[:n],
+        files=storage.read_strings(file, "files")[:n],
+        topics=read_topics(file)[:n],
         titles=[""] * n,
-        times=storage.read_array(file, "times", "i"),
-        removed=read_removed(file),
-        dropped=read_dropped(file),
+        times=storage.read_array(file, "times", "i")[:n],
+        removed={name: taken[:n] for name, taken in read_removed(file).items()},
+        dropped=dropped and Dropped(*(values[:n_dropped] for values in dropped)),
     )
 
 
@@ -306,21 +306,49 @@ class Shares(NamedTuple):
     sizes: list
 
 
-def write_shares(file, shares, rows):
-    """Store the shares of a corpus, and the row of each document in its share."""
+class Account(NamedTuple):
+    """What a share adds to a corpus beside its documents.
+
+    Attributes
+    ----------
+    dropped : int
+        Documents that were left out.
+    same, changed : int
+        Rows whose id occurred before, as of `Repeats`.
+    terms, dimensions : int
+        Words of its vocabulary, and numbers of a vector.
+    """
+
+    dropped: int
+    same: int
+    changed: int
+    terms: int
+    dimensions: int
+
+
+def write_shares(file, shares, accounts, rows):
+    """Store the shares of a corpus, the account of each, and the row of each document in its share."""
     group = file.create_group("shares")
     for name in ("names", "digests"):
         storage.write_strings(group, name, getattr(shares, name))
     storage.write_array(group, "sizes", np.array(shares.sizes, dtype=np.int64))
+    storage.write_array(group, "accounts", np.array(accounts, dtype=np.int64))
     storage.write_array(group, "rows", rows)
 
 
 def read_shares(file):
-    """Load what `write_shares` stored, but the rows (``shares/rows``)."""
+    """Load what `write_shares` stored, but the rows (``shares/rows``) and the accounts."""
     group = file["shares"]
     return Shares(
         *(storage.read_strings(group, name) for name in ("names", "digests")), storage.read_array(group, "sizes", "i")
     )
+
+
+def read_accounts(file):
+    """Load the account of each share; none of the list of an earlier version."""
+    if "accounts" not in file["shares"]:
+        return []
+    return [Account(*each) for each in storage.read_array(file["shares"], "accounts", "i", 2).tolist()]
 
 
 def share_path(path, name):

@@ -89,6 +89,14 @@ def of_attributes(attributes):
     return None
 
 
+def goes_on(attributes):
+    """Tell whether the step of the moment, with its settings and its code, made the HDF5 file of these attributes."""
+    if _current.get() is None or not (record := of_attributes(attributes)):
+        return False
+    now = json.loads(text_of(_current.get()[0]))
+    return all(record.get(key) == now[key] for key in ("step", "code", "settings"))
+
+
 def joint(names):
     """Return one digest of several texts in their order, such as the digests of files."""
     return _sum("\n".join(names))

@@ -67,11 +67,21 @@ class Past(NamedTuple):
         ------
         ValueError
         """
-        past = cls(*arrays)
-        shapes = [getattr(part, "shape", None) for part in past]
-        if not (shapes[0][1:] == shapes[1][1:] == (2,) and len(shapes[2]) == 1 and max(map(len, past)) <= PERIODS):
-            raise ValueError("what its gates compare with is none")
-        return past
+        return past_of(cls, arrays)
+
+
+def past_of(kind, arrays):
+    """Return what periods are compared with of its arrays, refused where it is not of as many columns and few periods.
+
+    Raises
+    ------
+    ValueError
+    """
+    past = kind(*arrays)
+    for values, none in zip(past, kind(), strict=True):
+        if np.ndim(values) != none.ndim or values.shape[1:] != none.shape[1:] or len(values) > PERIODS:
+            raise ValueError("what its periods are compared with is none")
+    return past
 
 
 class Period(NamedTuple):

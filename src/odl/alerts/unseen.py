@@ -54,16 +54,11 @@ class Past(NamedTuple):
         ------
         ValueError
         """
-        past = cls(*arrays)
-        n = len(past.largest)
-        if (
-            past.largest.shape != (n, 2)
-            or past.shares.shape != (n, LARGEST)
-            or n > gates.PERIODS
-            or (past.met.shape not in ((0,), (FILTER // 8,)) or past.met.dtype != np.uint8)
-        ):
+        *of_periods, met = arrays
+        past = gates.past_of(cls, of_periods)
+        if len({*map(len, of_periods)}) > 1 or met.shape not in ((0,), (FILTER // 8,)) or met.dtype != np.uint8:
             raise ValueError("what its new words are compared with is none")
-        return past
+        return past._replace(met=met)
 
     def expected(self, share):
         """Return how many words an earlier period had in at least this share of its items, on average."""

@@ -31,7 +31,7 @@ def _do(args):
         arguments["sources"] = _files(args)
     if name == "newpage":
         arguments |= _page_inputs(args)
-    with provenance.recording(record_of(name, arguments, lambda path: ledger.read(path).digest)):
+    with provenance.recording(record_of(name, arguments, lambda path: ledger.read(path)[0])):
         said, _ = calls.FUNCTIONS[name](arguments)
     for line in said:
         print(f"odl {args.command}: {line}")

@@ -3,6 +3,7 @@
 import contextlib
 import glob
 import os
+import re
 import sys
 
 from odl.cli.declare import argument, subcommand
@@ -135,11 +136,10 @@ def _check_finished(folder):
     examples=("odl verify results/default", "odl verify news/results/news"),
 )
 def verify(args):
-    from odl.config import steps
     from odl.files import verify
     from odl.kernels import native
 
-    n_files, wrong = verify.verify(args.folder, steps.inputs_of)
+    n_files, wrong = verify.verify(args.folder, _inputs_of)
     n_libraries, damaged = native.verify()
     wrong += damaged
     for sentence in wrong:
@@ -180,3 +180,24 @@ def folders(prefix, **_):
 
 def _is_study(path):
     return any(os.path.exists(os.path.join(path, mark)) for mark in MARKS)
+
+
+def _inputs_of(path, record):
+    """Yield (name, path with a * for the seed of a stream that seeds may share, digest) of what a file was made from.
+
+    As far as the description of its step and its record say it.
+    """
+    from odl.config import steps
+
+    step = steps.STEPS.get(record["step"])
+    for written in step.writes.values() if step else ():
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written)).replace("[^/]+", ".+", 1)
+        match = re.fullmatch(pattern, path)
+        if not match or not match.groupdict().get("t", "").isdecimal():
+            continue
+        names = {name: glob.escape(value) for name, value in match.groupdict().items()}
+        names["before"] = int(match["t"]) - 1
+        for role, digest in record["inputs"].items():
+            place = step.reads.get(role, "")
+            if place.startswith(steps.STREAM) and "{last}" not in place:
+                yield role, place.format(**names if place.startswith(steps.RUN) else {**names, "seed": "*"}), digest

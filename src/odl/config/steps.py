@@ -4,8 +4,6 @@ A rule of the workflow and the loop of `odl run` give a step its arguments under
 same. What is listed as read or as a setting stands in the record of what the step writes (`odl.files.provenance`).
 """
 
-import glob
-import re
 from typing import NamedTuple
 
 from odl.config.sections import EARLIER
@@ -90,35 +88,6 @@ STEPS = {
         (),
     ),
 }
-
-
-def inputs_of(path, record):
-    """Yield where the inputs of a file lie, as far as the description of its step says it.
-
-    Parameters
-    ----------
-    path : str
-        Of the file.
-    record : dict
-        What it was made from (`record_of`).
-
-    Yields
-    ------
-    (str, str, str)
-        Name of the input, its path with a * for the seed of a stream that seeds may share, digest in the record.
-    """
-    step = STEPS.get(record["step"])
-    for written in step.writes.values() if step else ():
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(written)).replace("[^/]+", ".+", 1)
-        match = re.fullmatch(pattern, path)
-        if not match or not match.groupdict().get("t", "").isdecimal():
-            continue
-        names = {name: glob.escape(value) for name, value in match.groupdict().items()}
-        names["before"] = int(match["t"]) - 1
-        for role, digest in record["inputs"].items():
-            place = step.reads.get(role, "")
-            if place.startswith(STREAM) and "{last}" not in place:
-                yield role, place.format(**names if place.startswith(RUN) else {**names, "seed": "*"}), digest
 
 
 def record_of(name, arguments, digest_of):

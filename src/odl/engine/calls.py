@@ -75,15 +75,12 @@ def update(arguments, data=None, before=None):
     """Score one timestep and learn from it; leave what the next ones need of it."""
     from odl.jobs import runs, update
 
-    names = ("timings", "previous", "history", "corpus_features")
-    learned = update.update(
-        *(data or arguments["features"], arguments["state"], arguments["scores"]),
-        run=runs.parse(arguments["run"]),
-        **{name: arguments.get(name) or None for name in names},
-        shards=arguments.get("shards") or (),
-        before=before,
+    files = {name: arguments.get(name) or None for name in ("timings", "previous", "history", "corpus_features")}
+    paths, shards = (arguments["state"], arguments["scores"]), arguments.get("shards") or ()
+    run = runs.parse(arguments["run"])
+    return Done(
+        left=update.update(data or arguments["features"], *paths, run=run, shards=shards, before=before, **files)
     )
-    return Done(left=learned)
 
 
 def alerts(arguments, learned=None, carried=None):
@@ -91,17 +88,10 @@ def alerts(arguments, learned=None, carried=None):
     from odl.config.sections import Alerts
     from odl.jobs import alerts, runs
 
-    files = {name: arguments.get(name) or None for name in ("known", "previous", "batch")}
-    period = alerts.follow(
-        *(arguments[name] for name in ("features", "scores", "state", "output")),
-        run=runs.parse(arguments["run"]),
-        settings=Alerts.of(arguments["settings"], "--settings"),
-        whole=arguments.get("corpus_features") or None,
-        **files,
-        learned=learned,
-        carried=carried,
-    )
-    return Done(left=period)
+    files = {name: arguments.get(name) or None for name in ("known", "previous", "batch", "corpus_features")}
+    run, settings = runs.parse(arguments["run"]), Alerts.of(arguments["settings"], "--settings")
+    names, more = ("features", "scores", "state", "output"), {"learned": learned, "carried": carried}
+    return Done(left=alerts.follow(*map(arguments.get, names), run=run, settings=settings, **files, **more))
 
 
 def newpage(arguments):
@@ -116,7 +106,7 @@ def newpage(arguments):
 FUNCTIONS = {function.__name__: function for function in (share, read, index, batch, features, update, alerts, newpage)}
 
 
-def prepare(algorithm, say):
+def prepare(algorithm):
     """Compile the kernels of a learner where their library is missing.
 
     Raises
@@ -126,8 +116,6 @@ def prepare(algorithm, say):
     """
     from odl import learners
     from odl.jobs import compile as ahead
-    from odl.jobs import update
 
     learners.learner_class(algorithm)
-    if list(ahead.build_all(ahead.needed([algorithm]), say)):
-        update.warm_up(algorithm)
+    ahead.build_all(ahead.needed([algorithm]), lambda line: None)

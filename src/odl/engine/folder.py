@@ -135,9 +135,10 @@ def _check_alone(config):
 
 
 def files_of(folder):
-    """Return the (name, path) of the files of the sources, and their shares: name -> files; none where read at once."""
+    """Return (name, path) of the files of the sources, and the same by shares: none where they are read at once."""
     paths = study.sources_of(folder.config, folder.names["corpus"], [], "data")
     sources, kind = folder.stream["sources"], folder.stream["options"].get("kind")
     named = listing.find_files(sources, kind)
     names = {path if path in sources else str(Path(path)): name for name, path in named}
-    return [(names[path], path) for path in paths], study.shares_of(paths)
+    pairs, shares = {path: (names[path], path) for path in paths}, study.shares_of(paths)
+    return list(pairs.values()), {share: [pairs[path] for path in shares[share]] for share in shares}

@@ -76,7 +76,7 @@ class Ledger:
         if remembered is not None and remembered[0] == state and not self.check:
             return Entry(*remembered[1])
         try:
-            entry = read(path)
+            entry = entry_of(*read(path))
         except (OdlError, OSError):
             return None
         self._keep(path, state, entry)
@@ -129,20 +129,18 @@ def _state(path):
 
 def _sync(path):
     """Wait until a file is on the disk."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        os.fsync(file.fileno())
 
 
-def read(path):
-    """Return the entry of a file from the file itself, verified as a whole.
+def read(path, whole=True):
+    """Return the digest of the content of a file, and the record that it holds, None for none.
 
     Parameters
     ----------
     path : path-like
+    whole : bool
+        Whether an HDF5 file is verified as a whole.
 
     Raises
     ------
@@ -154,23 +152,10 @@ def read(path):
     if path.endswith(".h5"):
         from odl.files import verify
 
-        attributes = verify.content(path)
-        return entry_of(str(attributes["digest"]), provenance.of_attributes(attributes))
+        attributes = verify.content(path, arrays=whole)
+        return str(attributes["digest"]), provenance.of_attributes(attributes)
     if path.endswith(".html"):
         with open(path, encoding="utf-8") as file:
-            return entry_of(*provenance.of_page(file.read()))
+            return provenance.of_page(file.read())
     with open(path, "rb") as file:
-        return Entry(hashlib.file_digest(file, "sha256").hexdigest())
-
-
-def record_in(path):
-    """Return the record that a file holds, None where it holds none."""
-    try:
-        if path.endswith(".html"):
-            with open(path, encoding="utf-8") as file:
-                return provenance.of_page(file.read())[1]
-        from odl.files import verify
-
-        return provenance.of_attributes(verify.content(path, arrays=False))
-    except (OdlError, OSError, ValueError):
-        return None
+        return hashlib.file_digest(file, "sha256").hexdigest(), None

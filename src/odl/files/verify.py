@@ -27,7 +27,7 @@ def verify(
     folder : path-like
         Of a study.
     inputs_of : callable, optional
-        Where the inputs of a file lie that says what it was made from (`odl.config.steps.inputs_of`).
+        Where the inputs of a file lie that says what it was made from, as `odl verify` knows it.
 
     Returns
     -------

@@ -37,7 +37,7 @@ def follow(
     known=None,
     previous=None,
     batch=None,
-    whole=None,
+    corpus_features=None,
     learned=None,
     carried=None,
 ):
@@ -57,7 +57,7 @@ def follow(
         The period before; none for timestep 0.
     batch : path-like, optional
         Batch of the timestep, for the sources of its documents.
-    whole : path-like, optional
+    corpus_features : path-like, optional
         Last features of the stream, for ``idf: corpus``.
     learned : odl.jobs.update.Learned, optional
         What scores, state and features hold, where it is at hand.
@@ -75,14 +75,15 @@ def follow(
         If a file is missing, damaged, or of another timestep or run.
     """
     learner = run.learner
-    step, P, current, scored, after = learned or _read(source, scores, state, run, known, whole)
+    step, P, current, scored, after = learned or _read(source, scores, state, run, known, corpus_features)
     data = step.data
     carried = carried or _before(previous, run, settings, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
-    words = reasons.word_shares(learner, current, P, scored, data.counts[:], step.P.pieces)
+    counts = data.counts[:]
+    words = reasons.word_shares(learner, current, P, scored, counts, step.P.pieces)
     first, repeats = _groups(data, Q)
     documents = decision.Arrivals(
-        data.t, data.ids, first, repeats, Q, data.counts[:], data.vocabulary, data.frequencies, data.n_before,
+        data.t, data.ids, first, repeats, Q, counts, data.vocabulary, data.frequencies, data.n_before,
         _stored(batch, np.arange(len(data.ids)), "text"),
     )  # fmt: skip
     past = decision.Past(_under(carried, data, previous), carried.recent, carried.gates)
@@ -96,7 +97,7 @@ def follow(
     for item in record.pool:
         item.gate = decided.opened.of(item.row)
     record.unseen, past_words = _new_words(
-        carried.unseen, settings, data, rows[~(repeats | scored.empty)[rows]], batch, decided.warm_up
+        carried.unseen, settings, data, counts, rows[~(repeats | scored.empty)[rows]], batch, decided.warm_up
     )
     births, examples, linked = _atoms(
         carried, data, Q, replace(after, dictionary=run.words_of(after.dictionary)), past.topics
@@ -111,9 +112,9 @@ def follow(
     return replace(after, digest=periods.write(output, record, after))
 
 
-def _read(source, scores, state, run, known, whole):
+def _read(source, scores, state, run, known, corpus_features):
     """Return what `odl.jobs.update` had in memory, from what it wrote."""
-    step = runs.open_timestep(source, run, known, whole)
+    step = runs.open_timestep(source, run, known, corpus_features)
     data, P, current = step.data, step.P[:], step.state
     after = agentfiles.read_whole(state, run.chain, data.t)
     if current is None:
@@ -195,7 +196,7 @@ def _take_topics(record, data, before, memory, decided):
     record.born = [(number, data.ids[rows[best]], data.titles[rows[best]]) for number, best in changes.born]
 
 
-def _new_words(past, settings, data, rows, batch, warm_up):
+def _new_words(past, settings, data, counts, rows, batch, warm_up):
     """Return the words of the period that no document before has, and what the next period's are compared with."""
     if not settings.unseen:
         return [], None
@@ -203,7 +204,7 @@ def _new_words(past, settings, data, rows, batch, warm_up):
     if not data.t:
         return [], past.meeting(data.vocabulary)[1] if data.max_terms else past
     items = unseen.Items(
-        data.counts[:][rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
+        counts[rows], data.frequencies, data.n_before, data.vocabulary, [data.ids[row] for row in rows],
         [data.titles[row] for row in rows], data.times[rows], data.max_terms > 0,
         _stored(batch, rows, "source"), _stored(batch, rows, "text"),
     )  # fmt: skip

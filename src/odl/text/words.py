@@ -78,7 +78,6 @@ class Words:
 
     def __init__(self, fold=True, hangul="words"):
         self.fold, self.hangul = fold_case if fold else str, hangul
-        self.scan_ascii = self._scanner("0-9A-Za-z", "0-9A-Za-z_")
 
     def _scanner(self, letters, whole):
         """Return the function that finds runs without spaces, words, tags, hosts and emoji, in groups 1 to 5."""
@@ -91,6 +90,11 @@ class Words:
             "|\x00([^\x00]+)\x00"
             f"|([{scripts.FLAG}]{{2}}|{emoji}(?:\u200d{emoji})*)"
         ).finditer
+
+    @cached_property
+    def scan_ascii(self):
+        """The function that finds what `_scanner` says in ASCII."""
+        return self._scanner("0-9A-Za-z", "0-9A-Za-z_")
 
     @cached_property
     def scan(self):

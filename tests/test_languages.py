@@ -168,6 +168,59 @@ def test_the_topic_that_enters_is_found(name, features, tmp_path, monkeypatch, c
             assert re.fullmatch(f"({'|'.join(STREAMS[name][2].split())})+", phrase), phrase
 
 
+FUNCTION_WORDS = {  # of ten languages, two of which have no list
+    "english": "the of and is in that was with", "german": "der die und ist das nicht auf mit",
+    "french": "le la et est dans les pas avec", "spanish": "el los y es que por con una",
+    "italian": "il che della non per gli sono anche", "portuguese": "os não uma do da em mais foi",
+    "dutch": "het een van niet zijn met dat ook", "swedish": "och att det som en inte för på",
+    "russian": "что как это был они его для она", "chinese": "的 是 不 了 在 有 我 他",
+}  # fmt: skip
+
+
+def page(language, week, number):
+    """Return a post in a language: names that all share, of one of three topics, between its function words."""
+    draw = random.Random(f"{language} {week} {number}")
+    enters = week == WEEKS - 1 and number % 3 == 0
+    names = ("Apollo Rocket Orbit Luna", "Brent Tanker Opec Barrel", "Weizen Silo Mais Traktor")[
+        0 if enters else 1 + number % 2
+    ]
+    words = draw.choices(names.split(), k=6) + draw.choices(FUNCTION_WORDS[language].split(), k=9)
+    draw.shuffle(words)
+    return " ".join(words)
+
+
+def test_a_page_in_ten_languages(tmp_path, capsys):
+    """Each loses its own stop words; the topic that enters in all of them alerts; a language that goes is said."""
+    moment = datetime(2026, 1, 5)
+    rows = [
+        {"id": f"{language}-{week}-{number}", "time": (moment + timedelta(days=7 * week, hours=number)).isoformat(),
+         "text": page(language, week, number)}
+        for week in range(WEEKS) for number in range(12) for language in FUNCTION_WORDS
+        if not (week == WEEKS - 1 and language in ("german", "swedish"))
+    ]  # fmt: skip
+    path = tmp_path / "posts.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    assert main(["init", str(tmp_path / "it"), str(path), "--period", "week"]) == 0
+    assert "language several: " in " ".join(capsys.readouterr().out.split())
+    configuration = tmp_path / "it" / "odl.yaml"
+    lines = configuration.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert "features: {languages: true}\n" in lines
+    kept = "".join(line for line in lines if not line.startswith("alerts:"))
+    configuration.write_text(f"{kept}alerts: {{gates: true, warm_up: 50, budget: 5}}\n", encoding="utf-8")
+    assert main(["run", str(tmp_path / "it")]) == 0, capsys.readouterr().err
+    watch = read.alerts_of(tmp_path / "it")
+    told = watch.periods[1].languages
+    assert told.keys() - {""} == {*list(FUNCTION_WORDS)[:8], "Cyrillic", "Han or kana"}
+    assert all(abs(n - 12) <= 2 for name, n in told.items() if name)
+    alerts = [alert for period in watch.periods for alert in period.alerts]
+    assert {alert.id.split("-")[0] for alert in alerts} == FUNCTION_WORDS.keys() - {"german", "swedish"}
+    assert {alert.id.split("-")[1] for alert in alerts} == {str(WEEKS - 1)}
+    reasons = {phrase for alert in alerts for phrase, _ in breakdown.phrases(alert)}
+    assert reasons and {word for phrase in reasons for word in phrase.split()} <= {"Apollo", "Rocket", "Orbit", "Luna"}
+    text = (tmp_path / "it" / "new.html").read_text(encoding="utf-8")
+    assert "Languages of the documents of the latest period" in text
+
+
 @pytest.mark.parametrize("name", recipes.MADE)
 def test_a_recipe_makes_the_same_stream_again(name):
     rows = list(recipes.made(name, 600, 3))

@@ -40,7 +40,7 @@ ROOMS = {
     "files": {"__init__", "errors"},
     "text": {"errors", "files", "config"},
     "corpora": {"errors", "files", "config", "text"},
-    "stream": {"errors", "files", "config"},
+    "stream": {"errors", "files", "config", "text"},
     "evaluation": BOTH,
     "alerts": BOTH | {"evaluation"},
     "detector": BOTH | {"evaluation", "alerts"},

@@ -4,7 +4,7 @@ Nothing here knows files; `odl.alerts.read.alerts_of` makes these of a folder. T
 (UTC), `odl.files.documents.NO_TIME` where unknown. A period is a timestep of the stream.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -297,6 +297,8 @@ class Period:
         Atoms of the dictionary that some document of the period was nearest to.
     unseen : tuple of Unseen
         What is beyond chance first, then by items; empty where it is not told.
+    languages : dict of str to int
+        Documents of each language or script that is told, "" for others; empty where there is no more than one.
     """
 
     t: int
@@ -314,6 +316,7 @@ class Period:
     first_seen: float
     atoms: int
     unseen: tuple = ()
+    languages: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

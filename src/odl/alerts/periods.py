@@ -19,6 +19,7 @@ KIND = "alerts"
 ARRAYS = ("score", "tail", "context", "item", "topic", "near", "likeness")  # a row each document
 CHANGES = ("sizes", "changes", "born", "joined", "names", "atoms")
 FACTS = ("first", "last", "first_seen", "labelled", "warm_up", "empty", "repeats")
+MIX = "languages"  # how many documents are of each language, where several are told
 SPARED = ("gate", "rest", "text")  # of an item, where it is empty
 STORED = {"occurrences": "held"}  # fields of the memory that have another name in the file
 RUN = {"corpus": str, "seed": int, "run": str, "atoms": int, "algorithm": str}
@@ -96,6 +97,8 @@ class Record:
         Topics that have another name from now on; its parts are separated by tabs.
     atoms : list of (int, int)
         Topics, and the atoms that hold them now.
+    languages : dict of str to int
+        Documents of each language that is told (`odl.text.languagemix.mix`).
     unseen : list of odl.alerts.model.Unseen
         Words that no document before has.
     """
@@ -120,6 +123,7 @@ class Record:
     names: list = field(default_factory=list)
     atoms: list = field(default_factory=list)
     unseen: list = field(default_factory=list)
+    languages: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -178,6 +182,8 @@ def write(path, record, carried):
         Digest of the file.
     """
     attributes = {**record.run, "t": record.t, "settings": json.dumps(record.settings, sort_keys=True)}
+    if record.languages:
+        attributes[MIX] = json.dumps(record.languages, sort_keys=True)
     with storage.writing(path, KIND, **attributes, **record.facts, previous=carried.digest) as file:
         for name in (*ARRAYS, "shares"):
             storage.write_array(file, name, getattr(record, name))
@@ -241,6 +247,7 @@ def read(path, shares=False):
             shares=storage.read_array(file, "shares", "f") if shares else None,
             pool=pool,
             unseen=[Unseen(**json.loads(line)) for line in _lines(file, "unseen")],
+            languages=json.loads(file.attrs.get(MIX, "{}")),
             **{name: [tuple(entry) for entry in entries] for name, entries in json.loads(changes).items()},
         )
         n = len(record.score)

@@ -271,7 +271,7 @@ class _Reader:
             warm_up=bool(facts["warm_up"]), budget=most, alerts=tuple(alerts), withheld=held_back,
             topics=tuple(number for number, _ in record.sizes), scores=record.score, tails=record.tail,
             first_seen=float(facts["first_seen"]), atoms=len(np.unique(record.near[record.near[:, 0] >= 0, 0])),
-            unseen=tuple(map(_shown, record.unseen)),
+            unseen=tuple(map(_shown, record.unseen)), languages=record.languages,
         )  # fmt: skip
 
     def _bring(self, record):

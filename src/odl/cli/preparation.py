@@ -11,7 +11,7 @@ from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 from odl.stream import boilerplate, pieces
 from odl.stream.batching import PERIODS, periods_of
-from odl.text import stopwords
+from odl.text import languagemix, stopwords
 from odl.text.cleaning import CHAINED, CLEANERS
 from odl.text.splitter import Splitter, split
 from odl.text.tokens import count_words
@@ -47,7 +47,16 @@ def stop_words_of(texts, name=None):
         return None if name == "none" else name, {}, "as you say"
     shares = {name: sum(words[word] for word in listed) / max(words.total(), 1) for name, listed in lists.items()}
     best = max(shares, key=lambda name: shares[name])
-    if shares[best] < KNOWN or sum(word in words for word in lists[best]) < DISTINCT:
+    known = shares[best] >= KNOWN and sum(word in words for word in lists[best]) >= DISTINCT
+    counts, vocabulary = count_words((text[:LONG] for text in texts), {"tokeniser": "words", "stop_words": None})
+    mix = languagemix.mix(counts, vocabulary)
+    listed = sorted(mix.keys() & lists.keys(), key=lambda name: -mix[name])
+    if len(listed) > 1 or (listed and not known):
+        rest = {"max_share": MAX_SHARE} if 2 * sum(mix[name] for name in listed) < len(texts) else {}
+        each = ", ".join(f"{name.capitalize()} ({mix[name] / len(texts):.0%})" for name in listed)
+        why = f"several: {each}; each document's own stop words weigh nothing"
+        return None, {"languages": True, **rest}, why
+    if not known:
         why = f"not known (--stop-words names one); words in more than {MAX_SHARE:.0%} of the documents weigh nothing"
         return None, {"max_share": MAX_SHARE}, why
     return best, {}, f"{best.capitalize()}: {shares[best]:.0%} of the words are its stop words, which are left out"

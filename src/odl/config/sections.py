@@ -12,7 +12,7 @@ NAMES: dict[str, Any] = {"items": {"type": "string", "minLength": 1}}
 SIZES: dict[str, Any] = {"items": {"type": "integer", "minimum": 1}}
 # Settings of alerts that an earlier version did not have, with the values that do what it did.
 EARLIER: dict[str, Any] = {"gates": False, "rest": False, "unseen": 0, "unseen_sources": 1}
-EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0, "pieces": 0.0}  # the same, of features
+EARLIER_WEIGHTS: dict[str, Any] = {"max_share": 1.0, "languages": False, "pieces": 0.0}  # the same, of features
 EARLIER_LEARNERS: dict[str, Any] = {"recency": 0.0}  # the same, of learners
 
 
@@ -115,7 +115,7 @@ class Weighting(Section):
     --------
     >>> from odl.config.sections import Weighting
     >>> Weighting(tf="log")
-    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, pieces=0.0, vocabulary='growing')
+    Weighting(tf='log', idf='past', min_df=0, max_share=1.0, languages=False, pieces=0.0, vocabulary='growing')
     """
 
     place: ClassVar[str] = "features"
@@ -139,6 +139,11 @@ class Weighting(Section):
         "a term in a larger share of the earlier documents, and in at least 30, is a stop word of the stream: it is "
         "counted and not weighed. `odl init` sets .5 where no list of stop words fits",
         **SHARE,
+    )
+    languages: bool = setting(
+        False,
+        "stop words are those of each document's own language, told by its words (docs/method.md#words): they are "
+        "counted and not weighed. `odl init` sets it where a stream mixes languages",
     )
     pieces: float = setting(
         0.0,

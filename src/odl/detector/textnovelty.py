@@ -28,6 +28,7 @@ from odl.stream.batching import PERIODS
 from odl.stream.pieces import BUCKETS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import Pieces, weigh
+from odl.text.languagemix import StopWords
 from odl.text.tokens import count_words, with_words
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ EARLIER = {
     "gates": False,
     "unseen": 0,
     "max_share": 1.0,
+    "languages": False,
     "pieces": 0.0,
 }  # what a version before had no parameter for
-OF_WORDS = ("tokens", "tf", "idf", "min_df", "max_share", "pieces")
+OF_WORDS = ("tokens", "tf", "idf", "min_df", "max_share", "languages", "pieces")
 OF_TEXT = (*OF_ALERTS, "text", "time", "id", "changed", "period", "initial", *OF_WORDS, "n_reasons")
 
 
@@ -99,6 +101,9 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     max_share : float, default=1.0
         Words of a larger share of the earlier documents, and of 30 at least, are stop words of the stream: counted and
         not weighed. Take .5 where `tokens` has no list of stop words for the language.
+    languages : bool, default=False
+        Stop words are those of each document's own language, told by its words (`odl.text.languagemix`), counted and
+        not weighed. For texts in several languages, with ``tokens={"stop_words": None}``.
     pieces : float, default=0
         Weight of the pieces of words beside them (`odl.stream.pieces`), of "levels" and "adaptive";
         `odl.stream.pieces.weight` says which weight texts ask for. Reasons stay words.
@@ -164,6 +169,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         idf: bool = True,
         min_df: int = 0,
         max_share: float = 1.0,
+        languages: bool = False,
         pieces: float = 0.0,
         n_reasons: int = 5,
     ) -> None:
@@ -189,6 +195,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         self.idf = idf
         self.min_df = min_df
         self.max_share = max_share
+        self.languages = languages
         self.pieces = pieces
         self.n_reasons = n_reasons
 
@@ -450,6 +457,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         after = before + np.bincount(counts.indices, minlength=len(words))
         past = (before, self.n_documents_) if hasattr(self, "detector_") else (after, len(texts))
         weights = {name: getattr(self, name) for name in ("tf", "idf", "min_df", "max_share")}
+        weights["stop_words"] = StopWords(words) if self.languages else None
         Q = weigh(counts, *past, **weights | {"tf": "log", "norm": "l2"})
         weights["norm"] = self._learner().norm
         again = getattr(self, "repeats_", Repeats()).after(texts)

@@ -18,6 +18,7 @@ from odl.jobs import runs
 from odl.jobs.update import Learned
 from odl.learners.sparse_atoms import widen
 from odl.stream.weighting import Weighed
+from odl.text import languagemix
 
 REASONS = 12  # words of an item that are kept by name
 ATOM_WORDS = 8  # words that stand for an atom
@@ -91,6 +92,7 @@ def follow(
     A, rows = run.words_of(current.dictionary), decided.items
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
+    record.languages = {} if data.hash_terms else languagemix.mix(data.counts[:], data.vocabulary)
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, batch)

@@ -17,6 +17,7 @@ from odl.jobs import runs
 from odl.stream import duplicates, features
 from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
+from odl.text.languagemix import StopWords
 
 REASONS = 5  # words of an answer at most
 SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8
@@ -63,12 +64,13 @@ class Judge:
         frequencies = np.append(self.frequencies, np.zeros(len(names) - len(self.words), dtype=np.int64))
         share = self.run.weighting.pieces
         pieces = Pieces(names, frequencies, self.n_documents, share) if share else None
-        P = self._weighed(counts, frequencies, self.run.weighting.tf, self.learner.norm, pieces)
+        stop_words = StopWords(names) if self.run.weighting.languages else None
+        P = self._weighed(counts, frequencies, self.run.weighting.tf, self.learner.norm, stop_words, pieces)
         state = self.learner.fit_terms(self.state, self.n_pieces + len(names))
         scored = novelty.score(self.learner, state, P)
         tail, _ = calibration.tails(scored, self.recent, self.settings.warm_up)
         shares = reasons.word_shares(self.learner, state, P, scored, counts, pieces)
-        Q = self._weighed(counts, frequencies, "log", "l2")  # as in `odl.jobs.alerts`
+        Q = self._weighed(counts, frequencies, "log", "l2", stop_words)  # as in `odl.jobs.alerts`
         items = candidates.Items(Q, [], None, None, frequencies, self.n_documents)
         topics = candidates.nearest_topics(items, widened(self.memory, len(names)), self.settings)
         answers, shared = [], frequencies >= 1
@@ -91,12 +93,13 @@ class Judge:
         parts = documents.counts.data, columns[documents.counts.indices], documents.counts.indptr
         return sparse.csr_array(parts, shape=(len(documents), len(names))).sorted_indices(), names
 
-    def _weighed(self, counts, frequencies, tf, norm, pieces=None):
+    def _weighed(self, counts, frequencies, tf, norm, stop_words, pieces=None):
         weighting = self.run.weighting
         if weighting.vocabulary == "fixed":
             counts = drop_columns(counts, np.arange(counts.shape[1]) < self.n_initial)
         settings = {"min_df": weighting.min_df, "max_share": weighting.max_share, "idf": weighting.idf != "none"}
-        return weigh(counts, frequencies, self.n_documents, tf=tf, norm=norm, **settings, pieces=pieces)
+        settings |= {"tf": tf, "norm": norm, "stop_words": stop_words, "pieces": pieces}
+        return weigh(counts, frequencies, self.n_documents, **settings)
 
 
 class Known:

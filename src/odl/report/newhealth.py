@@ -13,7 +13,9 @@ RECENT = 4  # periods that count as now
 MORE = 2.0  # times the usual from which on something is said
 UNKNOWN = 0.02  # share of words below which new ones are no matter
 TIED = 0.2  # share of documents with the highest score of all
+LATELY = 8  # periods before that languages are compared with
 LASTING = 2  # periods of new words before something is said
+CHANGED = 0.1  # share of the documents by which a language comes or goes before something is said
 EMPTY = 0.02
 STABLE = 0.5  # share of the documents that another seed has to point at as well
 
@@ -50,8 +52,8 @@ def findings(watch, others=(), seeds=None, taken=""):
         What was taken out of the texts before words were counted.
     """
     scored = [period for period in watch.periods if not period.warm_up and len(period.scores)]
-    findings = [_drift(scored, watch), _words(watch), _atoms(watch), _ties(scored), _empty(watch), _seeds(seeds),
-             _budget(watch, others), _mutes(watch), _taken(taken)]  # fmt: skip
+    findings = [_drift(scored, watch), _words(watch), _languages(watch), _atoms(watch), _ties(scored), _empty(watch),
+             _seeds(seeds), _budget(watch, others), _mutes(watch), _taken(taken)]  # fmt: skip
     return sorted((entry for entry in findings if entry), key=lambda entry: not entry.look)
 
 
@@ -93,6 +95,33 @@ def _words(watch):
         todo = "Look for text that is none (encoded blocks, logs, markup) or in another language, and clean it."
         return Finding("Unknown words", True, text, todo)
     return Finding("Unknown words", False, text)
+
+
+def _languages(watch):
+    """Say which languages the latest period has, and what of them came or went."""
+    periods = watch.periods[-1 - LATELY :]
+    if len(periods) < 2 or not any(period.languages for period in periods):
+        return None
+    mixes = [period.languages or {"": period.documents} for period in periods]
+    shares = [{name: n / sum(mix.values()) for name, n in mix.items()} for mix in mixes]
+    now, names = shares[-1], {name for mix in mixes for name in mix}
+    usual = {name: float(np.median([share.get(name, 0.0) for share in shares[:-1]])) for name in names}
+    told = [f"{_language(name)} {percent(share)}" for name, share in sorted(now.items(), key=lambda pair: -pair[1])]
+    text = f"Languages of the documents of the latest period: {', '.join(told)}."
+    moved = sorted(name for name, share in usual.items() if abs(now.get(name, 0.0) - share) > CHANGED)
+    if not moved:
+        return Finding("Languages", False, text)
+    before = ", ".join(f"{_language(name)} {percent(usual[name])}" for name in moved)
+    todo = (
+        "Where it is to stay and odl.yaml does not have it yet, write tokens: {stop_words: null} and features: "
+        "{languages: true}: then the stop words of each document's own language are left out."
+    )
+    return Finding("Languages", True, f"{text} The {plural(len(periods) - 1, 'period')} before: {before}.", todo)
+
+
+def _language(name):
+    """Return a language as it is printed; others are those of which none is told."""
+    return name.capitalize() if name else "others"
 
 
 def _atoms(watch):

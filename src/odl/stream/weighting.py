@@ -8,6 +8,7 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
 from odl.stream import pieces
+from odl.text.languagemix import StopWords
 
 COMMON = 30  # documents of a stop word at least
 
@@ -63,6 +64,7 @@ class Weighed:
         self.counts, n_terms = batch.counts, batch.counts.shape[1]
         self.settings: dict[str, Any] = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm}
         self.settings |= {"min_df": weighting.min_df, "max_share": weighting.max_share}
+        self.settings["stop_words"] = StopWords(self._words_of(batch, "languages")) if weighting.languages else None
         self.known = np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
         self.pieces = self._pieces_of(batch, weighting.pieces) if weighting.pieces else None
@@ -73,10 +75,14 @@ class Weighed:
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
 
     def _pieces_of(self, batch, share):
+        return Pieces(self._words_of(batch, "pieces"), self.frequencies, self.n_documents, share)
+
+    def _words_of(self, batch, name):
+        """Return the words of a batch for a setting that looks at their letters."""
         if batch.hash_terms:
-            problem = f"pieces {share} with hash_terms {batch.hash_terms}, whose buckets have no letters"
-            raise ParameterError(problem, "one of the two", "set one of them to 0")
-        return Pieces(batch.vocabulary, self.frequencies, self.n_documents, share)
+            problem = f"features.{name} with hash_terms {batch.hash_terms}, whose buckets have no letters"
+            raise ParameterError(problem, "one of the two", "leave one of them out")
+        return batch.vocabulary
 
     def __getitem__(self, span):
         return self.weigh(self.counts[span])
@@ -130,6 +136,7 @@ def weigh(
     norm: str | None = "l1",
     min_df: int = 0,
     max_share: float = 1.0,
+    stop_words: StopWords | None = None,
     pieces: "Pieces | None" = None,
 ) -> sparse.csr_array:
     """Weigh term counts by inverse document frequency and normalise each document.
@@ -155,6 +162,8 @@ def weigh(
     max_share : float
         Terms in a larger share of the documents, and in `COMMON` at least, are stop words and are dropped, but from
         documents that have no other: a line of a log that came a thousand times is not unexplained.
+    stop_words : odl.text.languagemix.StopWords, optional
+        Of the language of each document, which are dropped likewise.
     pieces : Pieces, optional
         Of the words, weighed beside them.
 
@@ -176,6 +185,8 @@ def weigh(
         counts = drop_columns(counts, frequencies >= min_df)
     if max_share < 1:
         counts = _without_common(counts, (frequencies <= max_share * n_documents) | (frequencies < COMMON))
+    if stop_words is not None:
+        counts = stop_words.without(counts)
     data = counts.data.astype(np.float64)
     if tf == "log":
         data = 1.0 + np.log(data)

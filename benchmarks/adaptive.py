@@ -3,6 +3,7 @@
 python benchmarks/adaptive.py --corpora ~/corpora                    # TDT2 and 20 Newsgroups
 python benchmarks/adaptive.py --against ../before/src                # and another version of the package beside it
 python benchmarks/adaptive.py --threads                              # one and two threads on the clock, `levels`
+python benchmarks/adaptive.py --small [--against ...]                # batches of 50 and 1 by `NoveltyDetector`
 """
 
 import argparse
@@ -208,10 +209,10 @@ def read(path):
     return [sparse.csr_array(tuple(part[:3]), shape=tuple(part[3])) for part in parts]
 
 
-def child(path, package):
+def child(path, package, words=()):
     """Return what `stream` measures for all sizes, and `window`, with the package at a path."""
     environment = {**os.environ, "PYTHONPATH": str(package)}
-    command = [sys.executable, __file__, "--child", str(path)]
+    command = [sys.executable, __file__, "--child", str(path), *words]
     return json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
 
 
@@ -224,10 +225,28 @@ def measured(path):
     found |= {f"levels {memory}": levels(P, memory) for memory in MEMORY}
     wide = widened(P)
     found |= {"200 x 300 in a million terms": stream(wide, *SIZES[0]), "levels in a million terms": levels(wide)}
-    return found | {"window": window(P)}
+    return found | {"nearest neighbours": window(P)}
 
 
-def compared(paths, packages, repeats):
+def small(P, before=5):
+    """Return CPU us by `NoveltyDetector`: of a document among 1000, of batches of 50 and of one, of a score of one."""
+    from odl import NoveltyDetector
+
+    P = widened(P, P[-1].shape[1])[: before + 3]
+    detector = NoveltyDetector(folds=0)
+    for batch in P[: before + 1]:
+        detector.partial_fit(batch)
+    fifties = [P[-2][first : first + 50] for first in range(0, 1000, 50)]
+    ones = [P[-2][[row]] for row in range(40)]
+    return {
+        "a document of a batch of 1000": [cpu(detector.partial_fit, P[-1])[0] * 1e6 / P[-1].shape[0]],
+        "a batch of 50": [cpu(lambda: [detector.partial_fit(batch) for batch in fifties])[0] * 1e6 / len(fifties)],
+        "a batch of one": [cpu(lambda: [detector.partial_fit(one) for one in ones])[0] * 1e6 / len(ones)],
+        "the score of one": [cpu(lambda: [detector.score_samples(one) for one in ones])[0] * 1e6 / len(ones)],
+    }
+
+
+def compared(paths, packages, repeats, words=()):
     """Return the rows of all streams and packages, measured in turn."""
     rows = []
     for name, path in paths.items():
@@ -235,13 +254,13 @@ def compared(paths, packages, repeats):
         for repeat in range(repeats):
             say(f"{name}: {repeat + 1} of {repeats}")
             for key, package in packages.items():
-                runs[key].append(child(path, package))
+                runs[key].append(child(path, package, words))
         for size in runs["this"][0]:
             for key, found in runs.items():
                 values = [median(column) for column in zip(*(one[size] for one in found), strict=True)]
-                labels = ("nearest neighbours",) if size == "window" else ("score", "learn")
+                labels = ("score, ", "learn, ") if len(values) > 1 else ("",)
                 for label, value in zip(labels, values, strict=False):
-                    rows.append(Row(STREAMS[name], f"{size}, {label}, {key}", value, "CPU us"))
+                    rows.append(Row(STREAMS[name], f"{size}, {label}{key}", value, "CPU us"))
     return rows
 
 
@@ -254,10 +273,11 @@ def main():
     parser.add_argument("--against", help="folder src of another version, measured in turn with this one")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", action="store_true", help="measure one and two threads on the clock instead")
+    parser.add_argument("--small", action="store_true", help="measure small batches by `NoveltyDetector` instead")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measured(options.child)))
+        print(json.dumps(small(read(options.child)) if options.small else measured(options.child)))
         return
     place = material.find_corpora(options.corpora)
     if not place:
@@ -272,7 +292,7 @@ def main():
                 rows = [Row(STREAMS[name], what, ratio, "times") for what, ratio in side_by_side(read(path)).items()]
                 print(table(rows))
             return
-        print(table(compared(paths, packages, options.repeats)))
+        print(table(compared(paths, packages, options.repeats, ["--small"] * options.small)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The learner with two levels: its budget, its groups against a slow twin, order within a batch."""
 
+import pickle
 import re
 from dataclasses import replace
 
@@ -247,3 +248,30 @@ def test_no_score_is_below_0(rng):
     state = learner.start(P, 1, rng)
     residual = learner.score(state, P).residual
     assert state.dictionary.shape[1] == 200 and residual.min() == 0 and residual.max() < 1e-12
+
+
+@pytest.mark.parametrize("name", ["levels", "adaptive"])
+def test_what_a_state_keeps_for_the_next_scores_changes_none(name):
+    """Scores of documents one by one, with words that come later, and by other settings, are those of a new state."""
+    P, _ = stream(np.random.default_rng(1), 90, 6)
+    learner = learners.make(name, terms=20)
+    state = learner.start(P[:40, :150].tocsr(), 10, None)
+    for begin in (40, 65):
+        state = learner.learn(learner.fit_terms(state, P.shape[1]), P[begin : begin + 25], None)
+        for other in (learner, replace(learner, flatten=1.0)):
+            for row in range(5):
+                one = P[[row]].tocsr()
+                wide = sparse.csr_array((one.data, one.indices, one.indptr), shape=(1, 200))
+                new = other.score(other.fit_terms(State(state.dictionary, state.arrays), 200), wide)
+                for again in (other.score(state, one), other.score(other.fit_terms(state, 200), wide)):
+                    assert again.residual == new.residual
+                    assert np.array_equal(again.codes.toarray(), new.codes.toarray())
+
+
+def test_what_a_state_keeps_is_not_saved():
+    P, _ = stream(np.random.default_rng(1), 40, 6)
+    learner = levels(terms=20)
+    state = learner.start(P, 1, None)
+    learner.score(state, P)
+    assert state.derived
+    assert not pickle.loads(pickle.dumps(state)).derived

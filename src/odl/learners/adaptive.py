@@ -291,15 +291,16 @@ class Adaptive(Learner):
         Without `coded` there are no codes (None).
         """
         with likeness.Threads(n_threads) as share:
-            numbers, atoms, flat = self._flat(state, P.shape[1], share)
-            documents, lists = numbers.known_rows(P), likeness.inverted(flat, numbers.count + 1)
-            neighbours, best = likeness.nearest(documents, lists, state.dictionary.shape[1], self.nearest, share=share)
+            if self not in state.derived:
+                state.derived[self] = self._flat(state, share)
+            numbers, atoms, flattened, lists = state.derived[self]
+            documents = numbers.known_rows(P)
+            neighbours, best = likeness.nearest(documents, lists, flattened.shape[1], self.nearest, share=share)
             X = likeness.codes(documents, atoms, numbers.count + 1, neighbours, share) if coded else None
         explained = np.zeros(len(best))
         for weight, values in zip(self._weights, best.T, strict=False):
             explained += weight * values
-        A = widen(state.dictionary, n_rows=P.shape[1])
-        return explained, (neighbours, sparse.csc_array((flat.weights, A.indices, A.indptr), shape=A.shape)), X
+        return explained, (neighbours, flattened), X
 
     def shares(self, state: State, P: sparse.csr_array, scores: Scores) -> sparse.csr_array:
         """Return p_i (p_i - q_i) for each word, q = sum_r w_r a_(r) / rho_(r)^cohesion of the nearest flattened atoms.
@@ -319,7 +320,7 @@ class Adaptive(Learner):
         rows, ranks = np.nonzero(neighbours >= 0)
         entries_of = self._weights[ranks], (rows, neighbours[rows, ranks])
         nearest = sparse.csr_array(entries_of, shape=(P.shape[0], flattened.shape[1]))
-        nearest = sparse.csr_array(nearest @ flattened.T)
+        nearest = sparse.csr_array(nearest @ widen(flattened, n_rows=P.shape[1]).T)
         own = (1.0 - self.context) / (1.0 + self.contrast)
         return with_data(P, own * P.data * (P.data - entries(nearest, P)))
 
@@ -328,15 +329,18 @@ class Adaptive(Learner):
         limit = np.maximum(state.arrays["limit"], n_atoms)
         return replace(state, arrays={**state.arrays, "limit": limit})
 
-    def _flat(self, state, n_terms, share=likeness.ALONE):
-        """Return numbers of terms, the atoms, and the atoms of flattened weights and norms f_j / rho_j^cohesion."""
-        numbers = likeness.Numbers(max(n_terms, state.dictionary.shape[0]))
-        atoms = numbers.rows(state.dictionary)
+    def _flat(self, state, share=likeness.ALONE):
+        """Return numbers of terms, atoms, and the columns and lists of flattened ones of norm 1 / rho_j^cohesion."""
+        A = state.dictionary
+        numbers = likeness.Numbers(A.shape[0])
+        atoms = numbers.rows(A)
         cohesion = state.arrays["size"] / np.maximum(state.arrays["members"], 1e-300)
         scale = np.where(cohesion > 0, 1.0 / np.maximum(cohesion, 1e-12) ** self.cohesion, 0.0)
         if self.recency:
             scale *= recency.factors(state.arrays, ages(state), self.recency)
-        return numbers, atoms, likeness.flattened(atoms, self.flatten, scale, share)
+        flat = likeness.flattened(atoms, self.flatten, scale, share)
+        columns = sparse.csc_array((flat.weights, A.indices, A.indptr), shape=A.shape)
+        return numbers, atoms, columns, likeness.inverted(flat, numbers.count + 1)
 
     @property
     def _weights(self):

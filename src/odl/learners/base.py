@@ -129,6 +129,11 @@ class State:
     updates : int
         Updates counted for step sizes.
 
+    Attributes
+    ----------
+    derived : dict
+        What learners have made of the rest and would make again, such as inverted lists. It is not saved.
+
     Examples
     --------
     >>> import numpy as np
@@ -143,6 +148,10 @@ class State:
     dictionary: sparse.csc_array
     arrays: dict = field(default_factory=dict)
     updates: int = 0
+    derived: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __getstate__(self):
+        return {**self.__dict__, "derived": {}}
 
 
 class Scores(NamedTuple):
@@ -316,8 +325,12 @@ class Learner:
 
     def fit_terms(self, state: State, n_terms: int) -> State:
         """Return the state with zero rows for terms that are new; nothing else changes."""
+        if n_terms <= state.dictionary.shape[0]:
+            return state
         arrays = {name: with_terms(value, self.kept[name].shape, n_terms) for name, value in state.arrays.items()}
-        return replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
+        wider = replace(state, dictionary=widen(state.dictionary, n_rows=n_terms), arrays=arrays)
+        object.__setattr__(wider, "derived", state.derived)  # which does not depend on terms without weights
+        return wider
 
     def move_terms(self, state: State, places: np.ndarray, n_terms: int) -> State:
         """Return the state under other numbers of terms, without those that have left; atoms keep theirs.

@@ -211,22 +211,11 @@ class Levels(Learner):
 
     def _parts(self, state):
         """Return weight, learner and state of each level: atoms, and groups as atoms of another state."""
-        k = state.dictionary.shape[1]
-        if self.groups == 0 or not k:
+        if self.groups == 0 or not state.dictionary.shape[1]:
             return [(1.0, self._atoms, state)]
-        group = state.arrays["group"]
-        # The number of an atom may still name the group of others once the atom was replaced, hence k and more.
-        numbers, places = np.unique(np.where(group >= 0, group, k + np.arange(k)), return_inverse=True)
-        joins = sparse.csc_array((state.arrays["size"], (np.arange(k), places)), shape=(k, len(numbers)))
-        sums = sparse.csc_array(state.dictionary @ joins).sorted_indices()
-        members = np.bincount(places, state.arrays["members"], minlength=len(numbers))
-        of_column = np.repeat(np.arange(len(numbers)), np.diff(sums.indptr))
-        sizes = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(numbers)))
-        sums.data = sums.data / np.where(sizes > 0, sizes, 1.0)[of_column]
-        used = np.full(len(numbers), -1)
-        np.maximum.at(used, places, state.arrays["used"])
-        grouped = State(sums, {**state.arrays, "members": members, "size": sizes, "used": used})
-        return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, grouped)]
+        if "groups" not in state.derived:
+            state.derived["groups"] = _sums_of_groups(state)
+        return [(1.0 - self.groups, self._atoms, state), (self.groups, self._sums, state.derived["groups"])]
 
     def _grouped(self, state):
         """Return the group of each atom: the number of one of its atoms."""
@@ -238,6 +227,22 @@ class Levels(Learner):
         with likeness.Threads(likeness.n_threads()) as share:
             likeness.grams(rows, likeness.inverted(rows, numbers.count), gram, share)
             return groups(gram, np.maximum(state.arrays["members"], NO_ATOM), target, share)
+
+
+def _sums_of_groups(state):
+    """Return the state whose atoms are the groups of atoms."""
+    k, group = state.dictionary.shape[1], state.arrays["group"]
+    # The number of an atom may still name the group of others once the atom was replaced, hence k and more.
+    numbers, places = np.unique(np.where(group >= 0, group, k + np.arange(k)), return_inverse=True)
+    joins = sparse.csc_array((state.arrays["size"], (np.arange(k), places)), shape=(k, len(numbers)))
+    sums = sparse.csc_array(state.dictionary @ joins).sorted_indices()
+    members = np.bincount(places, state.arrays["members"], minlength=len(numbers))
+    of_column = np.repeat(np.arange(len(numbers)), np.diff(sums.indptr))
+    sizes = np.sqrt(np.bincount(of_column, sums.data**2, minlength=len(numbers)))
+    sums.data = sums.data / np.where(sizes > 0, sizes, 1.0)[of_column]
+    used = np.full(len(numbers), -1)
+    np.maximum.at(used, places, state.arrays["used"])
+    return State(sums, {**state.arrays, "members": members, "size": sizes, "used": used})
 
 
 def groups(gram, documents, target, share=likeness.ALONE):

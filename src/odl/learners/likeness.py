@@ -55,7 +55,8 @@ class Numbers:
     """
 
     def __init__(self, n_terms):
-        self.place, self.known = np.full(n_terms, -1, dtype=np.int32), np.empty(0, dtype=np.int32)
+        # One place more: of all terms that come later.
+        self.place, self.known = np.full(n_terms + 1, -1, dtype=np.int32), np.empty(0, dtype=np.int32)
 
     @property
     def count(self):
@@ -75,7 +76,7 @@ class Numbers:
     def known_rows(self, matrix):
         """Return the rows of a CSR matrix; terms without a number have that of the next one."""
         starts, terms, weights = _parts(matrix)
-        numbers = self.place[terms]
+        numbers = self.place[np.minimum(terms, len(self.place) - 1)]
         numbers[numbers < 0] = self.count
         return Rows(starts, numbers.view(np.uint32), weights)
 

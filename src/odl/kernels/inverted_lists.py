@@ -274,7 +274,7 @@ def heaviest(most, starts, terms, weights, ends, sizes):
         begin, end, ends[row] = starts[row], starts[row + 1], free
         least, level = 0.0, 0
         if end - begin > most:
-            least = np.sort(weights[begin:end])[end - begin - most]
+            least = np.partition(weights[begin:end], end - begin - most)[end - begin - most]
             level = most
             for entry in range(begin, end):
                 level -= weights[entry] > least

@@ -101,13 +101,11 @@ class Threads:
 
     def __call__(self, call, size, cuts=None):
         """Call with the first and last of consecutive parts of `size` rows and the number of the thread."""
+        if not self.pool:
+            call(0, size, 0)
+            return
         cuts = cuts or np.linspace(0, size, self.count + 1).astype(int).tolist()
-        parts = zip(cuts[:-1], cuts[1:], range(self.count), strict=True)
-        if self.pool:
-            parts = list(parts)
-            list(self.pool.map(call, *zip(*parts, strict=True)))
-        else:
-            call(*next(parts))
+        list(self.pool.map(call, cuts[:-1], cuts[1:], range(self.count)))
 
 
 def n_threads():
@@ -303,11 +301,7 @@ def merging(gram, documents, squares, n_atoms):
 def search(atoms, share=ALONE):
     """Search the rows of all atoms, in the order of whose numbers they changed."""
     count = atoms.counters[3] = len(atoms.documents)
-
-    def some(first, last, _):
-        merges.search(first, last, atoms._replace(work=np.empty(BLOCK)))
-
-    share(some, count, rising(count, share.count))
+    share(lambda first, last, _: merges.search(first, last, atoms), count, rising(count, share.count))
 
 
 def rising(count, parts):

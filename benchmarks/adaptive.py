@@ -182,15 +182,12 @@ def side_by_side(P, count=2, repeats=5):
 def prepared(folder, corpus, name):
     """Write the weighed batches of a corpus, as `config/quality.yaml` has it, and return the file."""
     from odl import corpora
+    from odl.config.sections import Order
     from odl.stream import batching, features
 
     setting = yaml.safe_load((ROOT / "config" / "quality.yaml").read_text())["corpora"][name]
     reader = corpora.read(setting["reader"], corpus, setting["options"])
-    held = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
-    rows = batching.order(reader.ids, reader.times, 0, setting["ties"])
-    parts = batching.split(
-        rows, reader.times, reader.files, reader.topics, entry=held, seed=0, **setting["batches"]
-    )  # fmt: skip
+    parts = batching.split(reader, Order.of(Order.part(setting)))
     before, arrays = None, {}
     for t, part in enumerate(parts):
         before = features.follow(reader.select(part), before)

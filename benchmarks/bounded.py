@@ -29,7 +29,7 @@ from scipy import sparse
 from odl import config
 from odl.files.documents import Documents
 from odl.jobs import runs, update
-from odl.stream import features
+from odl.stream import buckets, features
 from odl.stream.terms import WHOLE
 
 TOPICS, FRESH = 200, 0.02  # as of `scale.py --study bounded`
@@ -129,7 +129,8 @@ def main(words=None):
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
                 said = f"{t + 1} timesteps, {(t + 1) * options.batch} documents, {peak:.0f} MB at most"
                 known = f"{before.counts.shape[1]} terms of {before.n_numbered}"
-                known = before.sentence() if options.hash_terms else known
+                if options.hash_terms:
+                    known = buckets.sentence(before.lead, before.frequencies_after())
                 print(f"{said}; {known}", *summary(rows, t + 1), sep="\n", flush=True)
 
 

@@ -25,6 +25,7 @@ import measure  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy import sparse  # noqa: E402
 
+from odl.config.sections import Batches, Order  # noqa: E402
 from odl.files import digests, documents  # noqa: E402
 from odl.jobs import shards, timestep  # noqa: E402
 from odl.stream import batchfile, batching, features  # noqa: E402
@@ -113,9 +114,8 @@ class Place:
         """Write all that the first job reads."""
         self.folder.mkdir()
         documents.write(self.path("documents"), made(INITIAL + self.documents, self.words), reader="documents")
-        cut = {"by": "documents", "documents": self.documents, "period": "day", "initial": INITIAL, "flush": True}
-        batching.index(self.path("documents"), self.folder / "index.tsv", self.path("order"), seed=0, batches=cut,
-                       protocol="by-date", topic_entry={}, ties="source")  # fmt: skip
+        stream = Order(ties="source", batches=Batches(documents=self.documents, initial=INITIAL))
+        batching.index(self.path("documents"), self.folder / "index.tsv", self.path("order"), seed=0, stream=stream)
         batchfile.cut(self.path("documents"), self.path("order"), self.path("batch0"), 0)
         features.advance(self.path("features0"), self.path("batch0"), None)
         self.update(0)

@@ -11,6 +11,7 @@ from measure import ROOT, say
 from scipy import sparse
 
 from odl import config, corpora, learners, novelty
+from odl.config.sections import Batches, Order
 from odl.files.documents import Documents
 from odl.stream import batching, features
 
@@ -100,9 +101,8 @@ class Material:
         self.real = bool(source and source.exists() and self.size is FULL)
         self.name = "TDT2" if self.real else "made stream"
         documents = corpora.read("tdt2", [source]) if self.real else made(self.size)
-        rows = batching.order(documents.ids, documents.times, SEED, "seeded")
-        cut = {"by": "documents", "documents": self.size.batch, "initial": self.size.batch, "period": "month"}
-        parts = batching.split(rows, documents.times, documents.files, documents.topics, flush=True, **cut)
+        cut = Batches(documents=self.size.batch, initial=self.size.batch)
+        parts = batching.split(documents, Order(batches=cut), SEED)
         self.place, self.batches = tempfile.TemporaryDirectory(), []
         for t, part in enumerate(parts):
             previous = self.batches[-1] if self.batches else None

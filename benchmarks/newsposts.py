@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from odl.config.sections import Order
 from odl.corpora import checks, news20
 from odl.stream import batching
 
@@ -62,12 +63,14 @@ def entering(posts, seed, size, entry):
     size : int
         Documents of a batch.
     entry : dict
-        Of `odl.stream.batching.Entry`.
+        Of `odl.config.sections.TopicEntry`.
     """
-    cut = {"by": "documents", "documents": size, "initial": size, "period": "month", "flush": True}
-    times, groups = np.array([post.time for post in posts]), [(post.group,) for post in posts]
-    rows = np.arange(len(posts))
-    parts = batching.split(rows, times, [""] * len(posts), groups, entry=batching.Entry(**entry), seed=seed, **cut)
+    listed = batching.Listed(
+        [""] * len(posts), np.array([post.time for post in posts]), [""] * len(posts), [(post.group,) for post in posts]
+    )
+    cut = {"by": "documents", "documents": size, "initial": size}
+    stream = {"protocol": "topic-entry", "topic_entry": entry, "ties": "source", "batches": cut}
+    parts = batching.split(listed, Order.of(stream), seed)
     return [posts[row] for part in parts for row in part]
 
 

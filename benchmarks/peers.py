@@ -33,6 +33,7 @@ import peers_table  # noqa: E402
 import yaml  # noqa: E402
 
 from odl import corpora  # noqa: E402
+from odl.config.sections import Order  # noqa: E402
 from odl.corpora import checks, news20  # noqa: E402
 from odl.evaluation import metrics  # noqa: E402
 from odl.jobs import update  # noqa: E402
@@ -107,11 +108,7 @@ def write_stream(folder, source, name, seed):
     setting = yaml.safe_load((measure.ROOT / "config" / config).read_text())["corpora"][corpus]
     files, texts = _files(source, name)
     documents = corpora.read(setting["reader"], files, setting.get("options", {}))
-    rows = batching.order(documents.ids, documents.times, seed, setting["ties"])
-    entry = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
-    parts = batching.split(
-        rows, documents.times, documents.files, documents.topics, entry=entry, seed=seed, **setting["batches"]
-    )
+    parts = batching.split(documents, Order.of(Order.part(setting)), seed)
     folder.mkdir()
     labels, previous = [], None
     for t, part in enumerate(parts):

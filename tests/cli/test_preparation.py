@@ -48,10 +48,6 @@ class TestPeriods:
         with pytest.raises(DataError, match="batches by week"):
             preparation.batches_of([NO_TIME] * 100, "week")
 
-    def test_first_batch_is_as_the_stream_is_cut(self):
-        assert preparation.start([100, 300, 200, 400], 350) == (400, [200, 400])
-        assert preparation.start([100], 350) == (100, [])
-
 
 def posts(text, n=100):
     return [{"id": f"p-{number}", "text": text(number)} for number in range(n)]

@@ -19,6 +19,7 @@ from places import ROOT
 
 import odl
 from odl import cli, config, corpora
+from odl.config.sections import Order
 from odl.evaluation import averages, baselines, scorefiles, study
 from odl.files import digests, documents, storage
 from odl.jobs import runs, update
@@ -297,8 +298,8 @@ def example(tmp_path_factory):
     base, run = root / "seed0", root / "seed0" / "dual-averaging" / "k2"
     sources = [str(folder / source) for source in corpus["sources"]]
     documents.write(root / "documents.h5", corpora.read("documents", sources, corpus["options"]), reader="documents")
-    cut = {key: corpus[key] for key in ("batches", "protocol", "topic_entry", "ties")}
-    batching.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, **cut)
+    stream = Order.of(Order.part(corpus))
+    batching.index(root / "documents.h5", base / "index.tsv", base / "order.h5", seed=0, stream=stream)
     names = {"corpus": "mine", "seed": 0, "run": "dual-averaging", "atoms": 2}
     chain = config.run_of(settings, "dual-averaging", **names)
     for t in range(len((base / "index.tsv").read_text().splitlines()) - 1):
@@ -521,9 +522,7 @@ def test_readers_and_their_files_are_described():
 
 def novel_documents(held, corpus, seed):
     """Return the number of novel documents of every timestep from 1, by the rule and the stream of a study."""
-    entry = batching.Entry(**corpus["topic_entry"]) if corpus["protocol"] == "topic-entry" else None
-    rows = batching.order(held.ids, held.times, seed, corpus["ties"])
-    cut = batching.split(rows, held.times, held.files, held.topics, entry=entry, seed=seed, **corpus["batches"])
+    cut = batching.split(held, Order.of(Order.part(corpus)), seed)
     seen, numbers = set(), []
     for batch in cut:
         topics = [held.topics[row] for row in batch]

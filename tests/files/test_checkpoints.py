@@ -6,6 +6,7 @@ import pytest
 from contract import ALL, quick
 from scipy import sparse
 
+from odl.config.sections import Batches, Order
 from odl.errors import CheckpointError, DataError, OdlError, StorageError
 from odl.files import checkpoints, digests, documents, storage
 from odl.jobs import runs, update
@@ -143,9 +144,8 @@ class TestChain:
             [""] * n,
         )
         documents.write(tmp_path / "documents.h5", found)
-        rule = {"by": "documents", "documents": 60, "period": "day", "initial": 80, "flush": True}
-        settings = {"batches": rule, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
-        batching.index(tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, **settings)
+        stream = Order(ties="source", batches=Batches(documents=60, initial=80))
+        batching.index(tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, stream=stream)
         for t in range(4):
             batchfile.cut(tmp_path / "documents.h5", tmp_path / "order.h5", tmp_path / f"batch{t}.h5", t)
             previous = tmp_path / "features" / f"{t - 1}.h5" if t else None

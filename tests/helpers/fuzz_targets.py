@@ -19,6 +19,7 @@ from fuzz_world import ALGORITHMS, rows, run_of
 
 from odl import config, corpora, detector, learners, novelty, trees
 from odl.cli.declare import parse_map
+from odl.config.sections import Batches, Order
 from odl.corpora import arxiv_cs, checks, download, news20, nips, reuters21578, scipydocs
 from odl.distributed import networks
 from odl.evaluation import averages, baselines, study
@@ -593,9 +594,8 @@ def _state(world):
 
 def _indexed(path):
     documents.read(path)
-    inputs = {"seed": 0, "protocol": "by-date", "topic_entry": {}, "ties": "seeded"}
-    batches = {"by": "documents", "documents": 6, "period": "day", "initial": 8, "flush": True}
-    batching.index(path, path.with_suffix(".tsv"), path.with_suffix(".order"), batches=batches, **inputs)
+    stream = Order(batches=Batches(documents=6, initial=8))
+    batching.index(path, path.with_suffix(".tsv"), path.with_suffix(".order"), seed=0, stream=stream)
     batchfile.write(path, np.array([3, 1]), path.with_suffix(".batch"), 0)
 
 

@@ -147,7 +147,7 @@ class TestFiles:
             held = rows.Matrix(source, "matrix")
             assert (held[:] != P).nnz == 0 and (held[4000:4100] != P[4000:4100]).nnz == 0
             assert (held.take([7, 4999, 7]) != P[[7, 4999, 7]]).nnz == 0
-            assert list(rows.lines(source["words"])) == words
+            assert storage.read_strings(source, "words") == words
             with storage.writing(tmp_path / "pieces.h5", "test") as file:
                 rows.write_csr(file, "matrix", (part for _, part in held.parts(700)), P.shape, P.dtype)
                 rows.write_array(file, "numbers", len(numbers), numbers.dtype, lambda low, high: numbers[low:high])

@@ -10,6 +10,7 @@ from reference import best_dictionary, oiadmm
 from scipy import sparse
 
 from odl import learners
+from odl.config.sections import Batches, Order
 from odl.errors import ConfigError, DataError, ParameterError
 from odl.evaluation.plan import write_plan
 from odl.files import checkpoints
@@ -231,9 +232,8 @@ def chain(tmp_path_factory):
         lines.append(json.dumps({"id": f"d{number:02d}", "time": 1900 + number, "text": " ".join(words)}))
     (root / "mine.jsonl").write_text("\n".join(lines))
     assert odl("step", "read", "documents", root / "d.h5", "--source", root / "mine.jsonl").returncode == 0
-    cut = {"by": "documents", "documents": 10, "period": "day", "initial": 20, "flush": True}
-    batching.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, batches=cut, protocol="by-date",
-                   topic_entry={}, ties="source")  # fmt: skip
+    stream = Order(ties="source", batches=Batches(documents=10, initial=20))
+    batching.index(root / "d.h5", root / "i.tsv", root / "o.h5", seed=0, stream=stream)
     settings = {"pg": {"algorithm": "projected_gradient", "rounds": 2, "eta": 0.05}}
     settings["theorem"] = {"algorithm": "online_admm", "rounds": 2, "beta": 20.0, "tau": 0.01, "dual_terms": 0}
     for t in range(5):

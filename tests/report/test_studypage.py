@@ -9,6 +9,7 @@ import pytest
 import studies
 from elements import Checker
 
+from odl.config.sections import Batches, Order
 from odl.evaluation import baselines, study
 from odl.files import documents
 from odl.files.escaping import CONTROLS
@@ -249,8 +250,7 @@ def test_control_characters_of_ids_are_spelt_out_in_the_index(tmp_path):
     held = studies.batch_of(np.random.default_rng(0), 0, 6, ["harvest"])
     held.ids = [f"\x1b[2J\x00{row}" for row in range(6)]
     documents.write(tmp_path / "d.h5", held, reader="documents")
-    cut = {"by": "documents", "documents": 3, "period": "month", "initial": 3, "flush": True}
-    how = {"seed": 0, "batches": cut, "protocol": "by-date", "topic_entry": {}, "ties": "source"}
-    batching.index(tmp_path / "d.h5", tmp_path / "index.tsv", tmp_path / "order.h5", **how)
+    stream = Order(ties="source", batches=Batches(documents=3, initial=3))
+    batching.index(tmp_path / "d.h5", tmp_path / "index.tsv", tmp_path / "order.h5", seed=0, stream=stream)
     text = (tmp_path / "index.tsv").read_text(encoding="utf-8")
     assert r"\u001b[2J\u00000" in text and not CONTROLS.search(text)

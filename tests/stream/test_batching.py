@@ -4,31 +4,34 @@ import numpy as np
 import pytest
 
 from odl import corpora
+from odl.config.sections import Batches, Order, TopicEntry
 from odl.errors import DataError, ParameterError
 from odl.files import documents
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
 DAY = 86_400_000
-RULE = {"by": "documents", "documents": 10, "period": "month", "initial": 20, "flush": True}
+RULE = {"documents": 10, "initial": 20}
 
 
 def make(n, days=5):
     ids = [f"d{number}" for number in range(n)]
     times = np.array([number * days // n * DAY for number in range(n)], dtype=np.int64)
     topics = [(f"topic{number % 7}",) for number in range(n)]
-    return ids, times, topics
+    return batching.Listed(ids, times, [f"f{int(time // DAY)}" for time in times], topics)
 
 
-def cut(n, seed=0, entry=None, **changes):
-    ids, times, topics = make(n)
-    rows = batching.order(ids, times, seed, changes.pop("ties", "seeded"))
-    files = [f"f{int(time // DAY)}" for time in times]
-    return batching.split(rows, times, files, topics, entry=entry, seed=seed, **{**RULE, **changes})
+def stream(entry=None, ties="seeded", **changes):
+    protocol = {"protocol": "topic-entry", "topic_entry": entry} if entry else {}
+    return Order(**protocol, ties=ties, batches=Batches(**{**RULE, **changes}))
+
+
+def cut(n, **changes):
+    return batching.split(make(n), stream(**changes))
 
 
 def test_order_is_by_time_then_by_seed():
-    ids, times, _ = make(50)
+    ids, times, *_ = make(50)
     first, second = batching.order(ids, times, 0), batching.order(ids, times, 1)
     assert np.all(np.diff(times[first]) >= 0)
     assert np.any(first != second)
@@ -37,7 +40,7 @@ def test_order_is_by_time_then_by_seed():
 
 
 def test_a_day_can_grow_without_moving_its_documents():
-    ids, times, _ = make(50)
+    ids, times, *_ = make(50)
     whole, part = batching.order(ids, times, 3), batching.order(ids[:45], times[:45], 3)
     assert [row for row in whole if row < 45] == list(part)
 
@@ -49,24 +52,21 @@ def test_sizes_and_flush():
 
 
 def test_appending_changes_no_complete_batch():
-    _, times, topics = make(83)
-    rows = np.arange(83)
-    entry = batching.Entry(0.5, 1, 4)
-    short = batching.split(rows[:55], times, [""] * 83, topics, entry=entry, seed=1, **RULE)
-    long = batching.split(rows, times, [""] * 83, topics, entry=entry, seed=1, **RULE)
+    how = stream(TopicEntry(0.5, 1, 4), "source")
+    short = batching.split(batching.Listed(*(part[:55] for part in make(83))), how, seed=1)
+    long = batching.split(make(83), how, seed=1)
     for one, other in zip(short[:-1], long, strict=False):
         assert np.array_equal(one, other)
     assert len(short) < len(long)
 
 
 def test_periods_are_whole():
-    ids, times, topics = make(60, days=60)
-    rows = batching.order(ids, times, 0)
-    parts = batching.split(rows, times, [""] * 60, topics, **{**RULE, "by": "period", "period": "week"})
-    weeks = [{int((times[row] // DAY + 3) // 7) for row in part} for part in parts]
+    listed = make(60, days=60)
+    parts = batching.split(listed, stream(by="period", period="week"))
+    weeks = [{int((listed.times[row] // DAY + 3) // 7) for row in part} for part in parts]
     assert len(weeks[0]) == 4  # 4 + 7 + 7 + 7 >= 20 documents; 1970-01-01 was a Thursday
     assert all(len(week) == 1 for week in weeks[1:])
-    months = batching.split(rows, times, [""] * 60, topics, **{**RULE, "by": "period", "period": "month"})
+    months = batching.split(listed, stream(by="period", period="month"))
     assert [len(part) for part in months] == [31, 28, 1]
 
 
@@ -76,11 +76,9 @@ def test_one_file_a_batch():
 
 
 def test_topics_enter_at_their_batch():
-    ids, times, topics = make(400)
-    entry = batching.Entry(held_back=0.6, first=1, last=4)
-    rows = batching.order(ids, times, 5)
-    parts = batching.split(rows, times, [""] * 400, topics, entry=entry, seed=5, **RULE)
-    entries = {name: entry.batch_of(5, name) for names in topics for name in names}
+    listed, entry = make(400), TopicEntry(held_back=0.6, first=1, last=4)
+    parts, topics = batching.split(listed, stream(entry), seed=5), listed.topics
+    entries = {name: batching.entry_of(name, entry, 5) for names in topics for name in names}
     assert 0 in entries.values() and max(entries.values()) > 0
     for t, part in enumerate(parts):
         assert all(entries[name] <= t for row in part for name in topics[row])
@@ -95,10 +93,10 @@ def test_what_cannot_be_ordered_is_refused():
     with pytest.raises(DataError, match="make 1 batch"):
         cut(20)
     with pytest.raises(DataError, match="documents without times"):
-        times = np.full(30, NO_TIME)
-        batching.split(np.arange(30), times, [""] * 30, [()] * 30, **{**RULE, "by": "period"})
-    with pytest.raises(ParameterError, match="held_back"):
-        batching.Entry(1.5, 1, 2)
+        batching.split(make(30)._replace(times=np.full(30, NO_TIME)), stream(by="period"))
+    for wrong, match in (({"held_back": 1.5}, "held_back"), ({"first": 3, "last": 2}, "first not after last")):
+        with pytest.raises(ParameterError, match=match):
+            TopicEntry(**wrong)
 
 
 def test_draws_are_uniform_and_named():
@@ -109,13 +107,13 @@ def test_draws_are_uniform_and_named():
 
 
 def test_topics_enter_at_every_batch_of_their_range():
-    entry, names = batching.Entry(held_back=1.0, first=2, last=4), [f"t{number}" for number in range(60)]
-    assert {entry.batch_of(0, name) for name in names} == {2, 3, 4}
+    entry, names = TopicEntry(held_back=1.0, first=2, last=4), [f"t{number}" for number in range(60)]
+    assert {batching.entry_of(name, entry, 0) for name in names} == {2, 3, 4}
 
 
 def test_the_index_before_says_which_batches_changed(tmp_path, capsys):
     held = corpora.read("simulation", options={"documents": 240, "days": 6})
-    how = {"batches": RULE, "protocol": "by-date", "topic_entry": {}, "ties": "source", "made": tmp_path / "batches"}
+    how = {"stream": stream(ties="source"), "made": tmp_path / "batches"}
     names = tmp_path / "documents.h5", tmp_path / "index.tsv", tmp_path / "order.h5"
     (tmp_path / "batches").mkdir()
     for t in range(3):

@@ -7,6 +7,7 @@ import pytest
 from ownfiles import FOOTER, own
 
 from odl import corpora
+from odl.config.sections import Batches, Order
 from odl.errors import ConfigError
 from odl.files import documents as docs
 from odl.files import passages as stored
@@ -26,9 +27,8 @@ def stream(folder, given):
     (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
     options = {"clean": ["boilerplate"], "tokens": {"stop_words": None}}
     docs.write(folder / "documents.h5", corpora.read("documents", [str(folder / "a.jsonl")], options))
-    cut = {"by": "period", "documents": 1, "period": "day", "initial": 30, "flush": True}
-    batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, batches=cut,
-                   protocol="by-date", topic_entry={}, ties="source")  # fmt: skip
+    stream = Order(ties="source", batches=Batches(by="period", period="day", initial=30))
+    batching.index(folder / "documents.h5", folder / "index.tsv", folder / "order.h5", seed=0, stream=stream)
     steps = len((folder / "index.tsv").read_text().splitlines()) - 1
     made = []
     for t in range(steps):

@@ -261,12 +261,11 @@ def test_the_most_novel_documents_and_topics_are_shown_by_words(stream, tmp_path
 
 
 def test_how_many_buckets_words_share_is_said(stream, tmp_path):
-    data = features.read(stream / "few" / "3.h5")
     seen = {word for t in range(STEPS) for word in documents_of(t, 600 if t == 2 else SIZE).vocabulary}
     held = Counter(buckets.buckets_of(sorted(seen), FEW).tolist())
     wanted = f"{len(held)} of {FEW} buckets are used, {sum(n > 1 for n in held.values())} of them by several words"
     documents.write(tmp_path / "documents.h5", documents_of(0), "documents")
-    assert data.sentence() == wanted == losses.sentence(tmp_path / "documents.h5", stream / "few")
+    assert wanted == losses.sentence(tmp_path / "documents.h5", stream / "few")
 
 
 # --- What is refused
@@ -274,15 +273,15 @@ def test_how_many_buckets_words_share_is_said(stream, tmp_path):
 
 def test_another_number_of_buckets_along_a_chain_is_refused(stream, tmp_path):
     for kind, number in (("few", FEW + 1), ("few", 0), ("plain", FEW)):
-        with pytest.raises(DataError, match="one number of buckets along a stream"):
+        with pytest.raises(DataError, match="one bound along a stream"):
             features.follow(documents_of(1), features.read(stream / kind / "0.h5"), tmp_path / "x.h5", 0, number)
     for number in (-1, 1, (1 << 24) + 1):
         with pytest.raises(ParameterError, match=f"hash_terms is {number}"):
             features.follow(documents_of(0), None, tmp_path / "x.h5", hash_terms=number)
     for name, number in (("hash_terms", 2.5), ("hash_terms", "50"), ("max_terms", 7.5), ("max_terms", None)):
-        with pytest.raises(ParameterError, match=f"{name} is {number!r}; expected a whole number"):
+        with pytest.raises(ParameterError, match=f"{name} is {number!r}; expected an integer"):
             features.follow(documents_of(0), None, tmp_path / "x.h5", **{name: number})
-    with pytest.raises(ParameterError, match="hash_terms 50 with max_terms 7"):
+    with pytest.raises(ParameterError, match=r"hash_terms is 50 and features\.max_terms is 7"):
         features.follow(documents_of(0), None, tmp_path / "x.h5", 7, FEW)
     assert not (tmp_path / "x.h5").exists()
 
@@ -315,7 +314,7 @@ def test_the_fixed_vocabulary_is_refused_and_the_rest_is_not(stream, tmp_path):
         ({"features": {"vocabulary": "fixed"}}, "run 'levels' has vocabulary 'fixed'"),
         ({"learners": {"admm": {"features": {"vocabulary": "fixed"}}}}, "run 'admm' has vocabulary 'fixed'"),
         ({"features": {"max_terms": 5}}, "features.hash_terms is 100 and features.max_terms is 5"),
-        ({"features": {"hash_terms": 1}}, "features.hash_terms is 1"),
+        ({"features": {"hash_terms": 1}}, "features.hash_terms is 1 and"),
         ({"features": {"hash_terms": -1}}, "features.hash_terms is -1"),
         ({"features": {"hash_terms": 1 << 25}}, "features.hash_terms is 33554432"),
     ],

@@ -180,3 +180,12 @@ def test_words_are_stored_once_in_many_timesteps(tmp_path, monkeypatch):
     (tmp_path / "6.h5").unlink()
     with pytest.raises(StorageError, match=r"6\.h5"):
         _ = features.read(tmp_path / "7.h5").vocabulary
+
+
+def test_one_past_may_be_followed_twice(rng):
+    """Words that one batch meets first have no column in the other."""
+    first, other, last = batch(rng, "abcd"), batch(rng, "cdxy", start=12), batch(rng, "bdyz", start=24)
+    past = features.follow(first)
+    features.follow(other, past)
+    again, alone = features.follow(last, past), features.follow(last, features.follow(first))
+    assert again.vocabulary == alone.vocabulary and (again.counts[:] != alone.counts[:]).nnz == 0

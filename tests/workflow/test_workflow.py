@@ -203,8 +203,7 @@ def test_a_missing_source_is_named_in_one_sentence(study):
     (study.folder / "docs").rename(study.folder / "doc")
     text = study.run(fails=True).text
     assert text.splitlines()[-1] == (
-        "odl: corpora.mine.sources names docs, which does not exist; "
-        "expected a file, a folder or a pattern; correct it."
+        "odl: corpora.mine.sources: docs does not exist; expected a file, a folder or a pattern; correct the path."
     )
     assert "Traceback" not in text
 

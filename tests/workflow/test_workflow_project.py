@@ -190,7 +190,7 @@ def test_snakemake_by_itself_says_what_is_wrong_in_one_sentence(installed, tmp_p
     for line, sentence in (
         ("atomz: [3]", "odl: odl.yaml has a key 'atomz'; expected one of .*; did you mean 'atoms'?"),
         ("alerts: {budgt: 3}", "odl: 'alerts.budgt' is not a key of .*; did you mean 'budget'?"),
-        ("sources: [../absent.jsonl]", r"odl: .* names ../absent.jsonl, which does not exist; expected a file, .*"),
+        ("sources: [../absent.jsonl]", r"odl: .*: ../absent.jsonl does not exist; expected a file, .*"),
     ):
         others = [old for old in good if old.partition(":")[0] != line.partition(":")[0]]
         (tmp_path / "news" / "odl.yaml").write_text("\n".join([*others, line, ""]))

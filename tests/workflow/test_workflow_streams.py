@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from workflows import Study, documents, h5_attributes, settings
 
+from odl.config.sections import TopicEntry
 from odl.evaluation.metrics import auc
 from odl.evaluation.scorefiles import read_scores
 from odl.files import documents as docs
-from odl.stream.batching import Entry
+from odl.stream.batching import entry_of
 
 pytestmark = pytest.mark.workflow
 
@@ -69,8 +70,8 @@ def test_a_batch_a_file(streams):
 
 def test_held_back_topics_enter_when_drawn(streams):
     found = batches(streams, "entry")
-    entry = Entry(**ENTRY)
-    enters = {topic: entry.batch_of(0, topic) for topic in {names[0] for batch in found for names in batch.topics}}
+    entry = TopicEntry(**ENTRY)
+    enters = {topic: entry_of(topic, entry, 0) for topic in {names[0] for batch in found for names in batch.topics}}
     assert max(enters.values()) > 0
     for t, batch in enumerate(found):
         assert all(enters[names[0]] <= t for names in batch.topics)

@@ -9,8 +9,7 @@ import numpy as np
 from odl.config.sections import Alerts
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
-from odl.stream import boilerplate, pieces
-from odl.stream.batching import PERIODS, periods_of
+from odl.stream import batching, boilerplate, pieces
 from odl.text import languagemix, stopwords
 from odl.text.cleaning import CHAINED, CLEANERS
 from odl.text.splitter import Splitter, split
@@ -118,7 +117,7 @@ def batches_of(times, period=None):
     times : list of int
         Milliseconds of all documents; any of them `NO_TIME` where they have none.
     period : str, optional
-        One of `PERIODS`, if it is to be that one.
+        One of `odl.stream.batching.PERIODS`, if it is to be that one.
 
     Returns
     -------
@@ -134,9 +133,9 @@ def batches_of(times, period=None):
         raise DataError(f"{n} document", "at least two: one to start from and one to score", "add more")
     initial = min(FIRST, max(1, n // 5))
     dated = n and NO_TIME not in times
-    for name in (period,) if period else PERIODS if dated else ():
-        sizes = counts(times, name) if dated else []
-        first, rest = start(sizes, initial)
+    for name in (period,) if period else batching.PERIODS if dated else ():
+        rows = batching.cut(range(n), batching.periods_of(np.sort(times), name), initial) if dated else [times]
+        first, *rest = map(len, rows)
         if rest and (period or median(rest) >= min(DOCUMENTS, max(2, n // 10))):
             said = f"by {name}, about {median(rest):.0f} documents each; {len(rest)} after the first, which has {first}"
             said += f"; {alerts_begin(rest)}"
@@ -167,17 +166,3 @@ def alerts_begin(sizes, warm_up=Alerts.warm_up):
         before += size
     few = f"too few for alerts, which need {warm_up} documents scored before"
     return f"{few}; for a short stream write warm_up: 100 into alerts of odl.yaml"
-
-
-def counts(times, period):
-    """Return the documents of each period that has any, in order."""
-    numbers = np.array(periods_of(np.array(times, dtype=np.int64), period))
-    return np.unique(numbers, return_counts=True)[1].tolist()
-
-
-def start(sizes, initial):
-    """Return the documents of the first batch, whole periods of at least `initial`, and the sizes of the others."""
-    first, at = 0, 0
-    while at < len(sizes) and first < initial:
-        first, at = first + sizes[at], at + 1
-    return first, sizes[at:]

@@ -5,7 +5,7 @@ import re
 
 from odl.config.chains import atoms_of, run_of
 from odl.config.schema import check_map
-from odl.config.sections import FollowedAlerts, fill
+from odl.config.sections import Features, FollowedAlerts, fill
 from odl.errors import ConfigError, ParameterError
 
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
@@ -164,11 +164,7 @@ def _check_corpus(config, name):
 
 def _check_bound(config):
     """Refuse a bound on the vocabulary with what needs terms that have left, or that share a bucket."""
-    most, buckets = (config["features"].get(name, 0) for name in ("max_terms", "hash_terms"))
-    if buckets == 1 or (buckets and most):
-        defect = f"features.hash_terms is {buckets}" + (f" and features.max_terms is {most}" if most else "")
-        expected = "2 buckets or more" if buckets == 1 else "one of the two bounds"
-        raise ConfigError(defect, expected, "set one of them to 0" if most else "correct it, or set it to 0")
+    most = Features.of(config["features"]).max_terms
     wrong = {
         "hash_terms": ("vocabulary", "fixed", "words of the first batch, which buckets do not tell"),
         "max_terms": ("idf", "corpus", "frequencies of all terms, or idf 'past' or 'none'"),

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from odl.errors import ConfigError
+from odl.errors import ConfigError, DataError
 from odl.files import listing
 
 HASHED = 100_000_000  # bytes of a file up to which its content is looked at when Snakemake starts
@@ -56,22 +56,15 @@ def sources_of(config, corpus, registry, data):
     settings = config["corpora"][corpus]
     if settings["reader"] != "documents":
         return [f"{data}/{row['folder']}/{row['file']}" for row in registry if row["corpus"] == settings["reader"]]
-    files, kind = [], settings["options"].get("kind") if "options" in settings else None
-    for source in settings["sources"]:
-        named = f"corpora.{corpus}.sources names {source}"
-        try:
-            members = listing.expand(source, kind)
-        except OSError as error:
-            defect = f"{named}, which cannot be read ({error.strerror})"
-            raise ConfigError(defect, "a file, a folder or a pattern", "correct its permissions") from error
-        if members is None:
-            raise ConfigError(f"{named}, which does not exist", "a file, a folder or a pattern", "correct it")
-        if not kind and any(not listing.kind_of(path) for _, path in members):
-            expected = f"files that end in one of {listing.endings()}"
-            raise ConfigError(named, expected, "set options.kind, or rename or convert it")
-        files += [path if path == source else str(Path(path)) for _, path in members]
-    if not files:
-        raise ConfigError(f"corpora.{corpus}.sources holds no files", f"some of {listing.endings()}", "add files")
+    where, named = f"corpora.{corpus}.sources", set(settings["sources"])
+    try:
+        members = listing.find_files(settings["sources"], settings.get("options", {}).get("kind"))
+    except DataError as error:
+        raise ConfigError(f"{where}: {error.given}", error.expected, error.todo) from error
+    except OSError as error:
+        fault = f"{where} names {error.filename}, which cannot be read ({error.strerror})"
+        raise ConfigError(fault, "a file, a folder or a pattern", "correct its permissions") from error
+    files = [path if path in named else str(Path(path)) for _, path in members]
     refuse_names(files)
     return files
 

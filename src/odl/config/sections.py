@@ -178,10 +178,18 @@ class Features(Weighting):
         maximum=1 << 24,
     )
 
+    def check(self) -> None:
+        """Refuse a single bucket, and two bounds at once."""
+        if self.hash_terms == 1 or (self.hash_terms and self.max_terms):
+            fault = f"features.hash_terms is {self.hash_terms} and features.max_terms is {self.max_terms}"
+            raise ParameterError(fault, "2 buckets or more, or terms, or 0 for both", "set one of them to 0")
+
 
 @dataclass(frozen=True)
 class TopicEntry(Section):
     """Topics that are held back."""
+
+    place: ClassVar[str] = "topic_entry"
 
     held_back: float = setting(
         0.0,
@@ -193,10 +201,18 @@ class TopicEntry(Section):
     first: int = setting(1, "first batch at which a topic may enter", "timestep", minimum=1)
     last: int = setting(1, "last such batch, not before `first`", "timestep", minimum=1)
 
+    def check(self) -> None:
+        """Refuse a range without a batch."""
+        if self.first > self.last:
+            fault = f"topic_entry is from {self.first} to {self.last}"
+            raise ParameterError(fault, "first not after last", "correct it")
+
 
 @dataclass(frozen=True)
 class Batches(Section):
     """How a stream is cut."""
+
+    place: ClassVar[str] = "batches"
 
     by: str = setting(
         "documents",

@@ -3,6 +3,7 @@
 The schema, the check, the default of a configuration and the row of config/README follow from the field.
 """
 
+import copy
 import json
 import types
 from dataclasses import MISSING, asdict, dataclass, field, fields
@@ -197,15 +198,7 @@ def merge(config, defaults):
     """
     for key, value in defaults.items():
         if key not in config:
-            config[key] = merge({}, value) if isinstance(value, dict) else _copied(value)
+            config[key] = copy.deepcopy(value)
         elif isinstance(value, dict) and isinstance(config[key], dict):
             merge(config[key], value)
     return config
-
-
-def _copied(value):
-    return (
-        [merge({}, item) if isinstance(item, dict) else _copied(item) for item in value]
-        if isinstance(value, list)
-        else value
-    )

@@ -9,8 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, documents_of, lines, opening, unpacked_text
-from odl.errors import DataError
+from odl.corpora.checks import check_content, documents_of, lines, opening, table, unpacked_text
 from odl.text import encoder
 from odl.text.tokens import TOKENS_SCHEMA
 
@@ -81,15 +80,7 @@ def records(path, options):
 def rows(path):
     """Yield the fields of each line of the table."""
     with opening(path, "a table packed with xz"), unpacked_text(path, "xz", newline="\n") as file:
-        table = lines(file, path)
-        header = next(table, "").rstrip("\r\n").split("\t")
-        if header != COLUMNS:
-            raise DataError(f"{path} has the columns {', '.join(header)}", ", ".join(COLUMNS), FETCH)
-        for line_number, line in enumerate(table, start=2):
-            fields = line.rstrip("\r\n").split("\t")
-            if len(fields) != len(COLUMNS):
-                raise DataError(f"{path} line {line_number} has {len(fields)} fields", f"{len(COLUMNS)}", FETCH)
-            yield fields
+        yield from table(file, path, COLUMNS)
 
 
 def abstracts(paths, output):
@@ -120,9 +111,9 @@ def abstracts(paths, output):
                     number, created, *rest = (" ".join(row[name].split()) for name in COLUMNS)
                     papers.setdefault(number, [number, created[:10], *rest])
     check_content("the ArXiV Archive", {"number of papers": len(papers)}, {"number of papers": N_DOCUMENTS})
-    table = sorted(papers.values(), key=lambda paper: (paper[1], paper[0]))
+    ordered = sorted(papers.values(), key=lambda paper: (paper[1], paper[0]))
     with lzma.open(output, "wt", encoding="utf-8", newline="\n") as file:
-        file.writelines("\t".join(row) + "\n" for row in [COLUMNS, *table])
+        file.writelines("\t".join(row) + "\n" for row in [COLUMNS, *ordered])
 
 
 ORIGINALS = {FILES[0]: abstracts}

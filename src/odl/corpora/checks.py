@@ -86,9 +86,32 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except Exception as error:  # decoders raise many kinds, zlib.error and struct.error among them
+    except _damage() as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{path} cannot be read ({reason})", what, FETCH) from error
+
+
+def _damage():
+    """Return the errors that decoders raise of what is no file of their kind."""
+    import csv
+    import lzma
+    import struct
+    import tarfile
+    import zipfile
+    import zlib
+
+    archives = csv.Error, lzma.LZMAError, struct.error, tarfile.TarError, zipfile.BadZipFile, zlib.error
+    return (
+        *archives,
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    )
 
 
 def check_content(path, counted, known):
@@ -214,6 +237,27 @@ def lines(file, path):
             fault = f"{path} has {blank} blank lines up to line {number}"
             raise DataError(fault, "fewer blank lines than others", "remove them")
         yield line
+
+
+def table(file, path, columns):
+    """Yield the fields of the lines of an open table, separated by tabs, whose first line has to name these columns."""
+    others = (line.rstrip("\r\n").split("\t") for line in lines(file, path))
+    header = next(others, [""])
+    if header != list(columns):
+        raise DataError(f"{path} has the columns {', '.join(header)}", ", ".join(columns), FETCH)
+    for number, fields in enumerate(others, start=2):
+        if len(fields) != len(columns):
+            raise DataError(f"{path} line {number} has {len(fields)} fields", f"{len(columns)}", FETCH)
+        yield fields
+
+
+@contextmanager
+def packing(output: str | os.PathLike) -> Iterator[Any]:
+    """Yield a binary file that is packed by gzip into another one: without a name or a time, so the same each time."""
+    import gzip
+
+    with open(output, "wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
+        yield packed
 
 
 def tar_members(path, wanted=None):

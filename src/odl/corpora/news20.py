@@ -5,7 +5,6 @@ Source: http://qwone.com/~jason/20Newsgroups/; the table of dates was made from 
 """
 
 import csv
-import gzip
 import io
 import re
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from email.utils import mktime_tz, parsedate_tz
 
 import numpy as np
 
-from odl.corpora.checks import FETCH, check_content, documents_of, lines, opening, tar_members, unpacked_text
+from odl.corpora.checks import FETCH, check_content, documents_of, lines, opening, packing, tar_members, unpacked_text
 from odl.errors import DataError
 from odl.text import encoder
 from odl.text.tokens import TOKENS_SCHEMA
@@ -143,7 +142,7 @@ def dates(paths, output):
     check_content(path, {"number of posts": len(rows)}, {"number of posts": N_POSTS})
     rows.sort(key=lambda row: (row[1], int(row[2])))
     rows.insert(0, ["split", "newsgroup", "id", "date_utc", "date_header", "message_id"])
-    with open(output, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+    with packing(output) as packed:
         packed.write("".join("\t".join(row) + "\n" for row in rows).encode("utf-8"))
 
 

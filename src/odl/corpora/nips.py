@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-from odl.corpora.checks import FETCH, FLOOR, check_content, opening, tar_members
+from odl.corpora.checks import FETCH, FLOOR, check_content, opening, packing, tar_members
 from odl.errors import DataError
 from odl.files.documents import Documents, one_line
 
@@ -104,7 +104,6 @@ def archive(paths, output):
     DataError
         If the archive is damaged or lacks a file.
     """
-    import gzip
     import tarfile
     import zipfile
 
@@ -119,15 +118,11 @@ def archive(paths, output):
                 members[bare] = original.read(name)
     if missing := [name for name in MEMBERS if name not in members]:
         raise DataError(f"{path} holds no {', '.join(missing)}", "the NIPS0-12 test collection", "fetch the original")
-    with (
-        open(output, "wb") as file,
-        gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as packing,
-    ):
+    with packing(output) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as whole:
         for name in sorted(members):
             member = tarfile.TarInfo(f"nips_0-12/{name}")
             member.size = len(members[name])
-            packing.addfile(member, io.BytesIO(members[name]))
+            whole.addfile(member, io.BytesIO(members[name]))
 
 
 ORIGINALS = {FILES[0]: archive}

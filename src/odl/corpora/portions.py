@@ -207,10 +207,11 @@ def _names(share, contents, ids):
 
 def _joined(shares, cleaners):
     """Return the documents of shares as one, without their words; what cleaners took out stands in their order."""
-    dropped = [share.dropped for share in shares]
+    dropped, n = [share.dropped for share in shares], sum(map(len, shares))
     return Documents(
-        counts=sparse.csr_array((sum(map(len, shares)), 0), dtype=np.int32),
+        counts=sparse.csr_array((n, 0), dtype=np.int32),
         vocabulary=[],
+        titles=[""] * n,
         times=np.concatenate([share.times for share in shares]),
         **{name: [value for share in shares for value in getattr(share, name)] for name in docs.LISTED},
         removed={name: np.concatenate([share.removed[name] for share in shares]) for name in cleaners},

@@ -3,11 +3,9 @@
 Source: Adelani et al., SIB-200, https://github.com/dadelani/sib-200; sentences of FLORES-200.
 """
 
-import gzip
 import os
 
-from odl.corpora.checks import FETCH, check_content, documents_of, lines, opening, unpacked_text
-from odl.errors import DataError
+from odl.corpora.checks import check_content, documents_of, opening, packing, table, unpacked_text
 from odl.files.documents import NO_TIME
 from odl.text.tokens import TOKENS_SCHEMA
 
@@ -52,18 +50,7 @@ def read(sources, options):
 def rows(path):
     """Yield number, topic and text of each sentence."""
     with opening(path, "a table packed with gzip"), unpacked_text(path, "gz", newline="\n") as file:
-        yield from table(file, path)
-
-
-def table(file, path):
-    """Yield the fields of the lines of an open table, the first of which names its columns."""
-    header, *others = (line.rstrip("\r\n").split("\t") for line in lines(file, path))
-    if header != COLUMNS:
-        raise DataError(f"{path} has the columns {', '.join(header)}", ", ".join(COLUMNS), FETCH)
-    for number, fields in enumerate(others, start=2):
-        if len(fields) != len(COLUMNS):
-            raise DataError(f"{path} line {number} has {len(fields)} fields", f"{len(COLUMNS)}", FETCH)
-        yield fields
+        yield from table(file, path, COLUMNS)
 
 
 def sentences(paths, output):
@@ -80,14 +67,14 @@ def sentences(paths, output):
     DataError
         If a part is damaged, or the sentences are not as many as there are.
     """
-    found = []
+    fetched = []
     for path in paths:
         with opening(path, "a table of sentences"), open(path, encoding="utf-8", newline="\n") as file:
-            found += table(file, path)
-    check_content(os.fspath(output), {"number of sentences": len(found)}, {"number of sentences": N_SENTENCES})
-    found.sort(key=lambda fields: int(fields[0]))
-    text = "".join("\t".join(fields) + "\n" for fields in [COLUMNS, *found])
-    with open(output, "wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
+            fetched += table(file, path, COLUMNS)
+    check_content(os.fspath(output), {"number of sentences": len(fetched)}, {"number of sentences": N_SENTENCES})
+    fetched.sort(key=lambda fields: int(fields[0]))
+    text = "".join("\t".join(fields) + "\n" for fields in [COLUMNS, *fetched])
+    with packing(output) as file:
         file.write(text.encode())
 
 

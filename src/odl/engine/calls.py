@@ -34,22 +34,18 @@ def read(arguments):
 
 
 def _read(corpus):
-    from odl.files import documents
-
     counts = f"{len(corpus)} documents" + (f", {len(corpus.vocabulary)} terms" if corpus.vocabulary else "")
-    return Done(("; ".join(filter(None, [counts, str(corpus.repeats)])), *documents.losses(corpus)))
+    return Done(("; ".join(filter(None, [counts, str(corpus.repeats)])),))
 
 
 def index(arguments):
     """Cut the stream into batches."""
-    from dataclasses import asdict
-
     from odl.config.sections import Order
     from odl.stream import batching
 
-    stream = asdict(Order.of(arguments["stream"], "--stream"))
     named = {name: arguments[name] for name in ("seed", "made")}
-    batching.index(arguments["documents"], arguments["table"], arguments["order"], **named, **stream)
+    stream = Order.of(arguments["stream"], "--stream")
+    batching.index(arguments["documents"], arguments["table"], arguments["order"], stream=stream, **named)
     return Done()
 
 
@@ -65,10 +61,7 @@ def features(arguments, previous=None):
     from odl.stream import features
 
     paths = arguments["output"], arguments["batch"], previous or arguments["previous"] or None
-    made = features.advance(*paths, arguments["max_terms"], arguments["hash_terms"])
-    data = made.opened(arguments["output"])
-    bounded = (data.sentence(),) if data.max_terms or data.hash_terms else ()
-    return Done((*bounded, *(part.sentence() for part in (made.cut, data.groups) if part is not None)), data)
+    return Done(left=features.advance(*paths, arguments["max_terms"], arguments["hash_terms"]))
 
 
 def update(arguments, data=None, before=None):

@@ -6,10 +6,12 @@ empty cells.
 
 import os
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from odl.errors import DataError, ParameterError
+from odl.config.sections import EvaluatedStream
+from odl.errors import DataError
 from odl.evaluation import means, metrics
 from odl.evaluation.scorefiles import named, read_scores
 from odl.files.documents import NO_TIME
@@ -95,24 +97,6 @@ def _read_series(paths):
     return [named(name, window) for name in next(iter(names), ())], batches
 
 
-def _is_whole(value):
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
-
-
-def _check_numbers(timesteps, **numbers):
-    """Refuse what is not a whole number of at least 0; return the timesteps as a list."""
-    for name, value in numbers.items():
-        if not _is_whole(value):
-            fault, expected = f"{name} is {value!r}", "a whole number of at least 0"
-            raise ParameterError(fault, expected, f"correct evaluate.{name}")
-    listed = [] if timesteps is None else timesteps
-    listed = list(listed) if isinstance(listed, list | tuple | set | range | np.ndarray) else [None]
-    if not all(map(_is_whole, listed)):
-        fault, expected = f"timesteps is {timesteps!r}", "a list of whole numbers of at least 0"
-        raise ParameterError(fault, expected, "correct evaluate.timesteps")
-    return listed
-
-
 def evaluate(
     score_paths: Sequence[str | os.PathLike],
     *,
@@ -153,7 +137,7 @@ def evaluate(
     Raises
     ------
     ParameterError
-        If `topics` is unknown, or a number is not a whole number of at least 0.
+        If an argument is none that a configuration may have.
     DataError
         If the files are not of one run, or two are of the same timestep.
     StorageError
@@ -175,12 +159,12 @@ def evaluate(
     >>> {row["run"]: round(row["auc"], 2) for row in rows if row["run"].startswith("nearest")}
     {'nearest-logtf': 0.87, 'nearest-tfidf': 0.85, 'nearest5-logtf': 0.89, 'nearest5-tfidf': 0.87}
     """
-    if topics not in ("all", "dominant"):
-        raise ParameterError(f"topics {topics!r}", "'all' or 'dominant'", "correct evaluate.topics")
-    timesteps = _check_numbers(timesteps, min_novel=min_novel, min_known=min_known, bootstrap=bootstrap, seed=seed)
+    steps: Any = timesteps.tolist() if isinstance(timesteps, np.ndarray) else timesteps or []
+    numbers = {"min_novel": min_novel, "min_known": min_known, "bootstrap": bootstrap, "seed": seed}
+    EvaluatedStream(timesteps=steps, topics=topics, **numbers)
     names, batches = _read_series(score_paths)
     labels = {batch.t: batch.labels(topics) for batch in batches}
-    listed = means.listed(labels, timesteps, min_novel=min_novel, min_known=min_known)
+    listed = means.listed(labels, steps, min_novel=min_novel, min_known=min_known)
     rows, summary = [], []
     for run in names:
         pairs = {batch.t: (batch.scores[run], labels[batch.t]) for batch in batches}

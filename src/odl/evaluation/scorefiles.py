@@ -208,40 +208,11 @@ def write_baselines(
             storage.write_array(group, name, np.asarray(scores[name], dtype=np.float64))
 
 
-def _read_learner(path, names):
-    with storage.reading(path, "scores") as file:
-        score = storage.read_array(file, "score")
-        batch = Scores(
-            t=int(file.attrs["t"]),
-            initialisation=bool(file.attrs["initialisation"]),
-            **_labels(file, names),
-            scores={str(file.attrs["run"]): score},
-            uncoded=float(file.attrs["uncoded"]),
-            gap=float(file.attrs["gap"]),
-        )
-        parts = [batch.novel, batch.novel_dominant, batch.empty, score]
-        if names:
-            batch.titles = storage.read_strings(file, "titles")
-            batch.top, batch.path = _most_novel(file), os.fspath(path)
-            batch.use = storage.read_array(file, "atoms/use").tolist()
-            parts += [batch.ids, batch.titles, batch.topics]
-        if {len(part) for part in parts} != {len(batch.times)}:
-            raise ValueError("scores, labels and documents differ in number")
-        if not all(0 <= row < len(score) for row, _ in batch.top):
-            raise ValueError("the most novel documents are none of its documents")
-        return batch
-
-
 def _labels(file, names):
     """Return the fields of `Scores` that learners and baselines have alike."""
     fields = {name: storage.read_array(file, name, "iu") for name in ("times", "novel", "novel_dominant", "empty")}
     fields["ids"] = storage.read_strings(file, "ids") if names else []
     return fields | {"topics": documents.read_topics(file) if names else []}
-
-
-def _most_novel(file):
-    words = storage.read_strings(file, "top/words")
-    return list(zip(storage.read_array(file, "top/rows", "i").tolist(), words, strict=True))
 
 
 def _atoms(file):
@@ -260,22 +231,6 @@ def read_parts(path):
     with storage.reading(path, "scores") as file:
         parts = [storage.read_array(file, name) for name in ("score", "residual", "penalty")]
         return *parts, storage.read_array(file, "empty", "iu").astype(bool)
-
-
-def _read_baselines(path, names):
-    with storage.reading(path, "baselines") as file:
-        batch = Scores(
-            t=int(file.attrs["t"]),
-            initialisation=int(file.attrs["t"]) == 0,
-            **_labels(file, names),
-            scores={name: storage.read_array(file["scores"], name) for name in storage.names_in(file, "scores")},
-            window=str(file.attrs.get("window", "")),
-        )
-        parts = [batch.novel, batch.novel_dominant, batch.empty, *batch.scores.values()]
-        parts += [batch.ids, batch.topics] if names else []
-        if any(len(part) != len(batch.times) for part in parts):
-            raise ValueError("scores, labels and documents differ in number")
-        return batch
 
 
 def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
@@ -308,9 +263,27 @@ def read_scores(path: str | os.PathLike, names: bool = True) -> Scores:
     >>> stored.t, len(stored.ids), list(stored.scores)[:2]
     (1, 200, ['length', 'nearest-logtf'])
     """
-    kind = storage.kind_of(path) or "scores"  # of a file that cannot be read, `_read_learner` says what is wrong
-    if kind == "baselines":
-        return _read_baselines(path, names)
-    if kind == "scores":
-        return _read_learner(path, names)
-    raise StorageError(f"{path} is of kind '{kind}'", "kind 'scores' or 'baselines'", "give the files of one run")
+    kind = storage.kind_of(path) or "scores"  # of a file that cannot be read, `storage.reading` says what is wrong
+    if kind not in ("scores", "baselines"):
+        raise StorageError(f"{path} is of kind '{kind}'", "kind 'scores' or 'baselines'", "give the files of one run")
+    with storage.reading(path, kind) as file:
+        facts = {"t": int(file.attrs["t"]), "initialisation": int(file.attrs["t"]) == 0, **_labels(file, names)}
+        if kind == "baselines":
+            group, facts["window"] = file["scores"], str(file.attrs.get("window", ""))
+            scores = {name: storage.read_array(group, name) for name in storage.names_in(file, "scores")}
+        else:
+            scores = {str(file.attrs["run"]): storage.read_array(file, "score")}
+            facts |= {name: float(file.attrs[name]) for name in ("uncoded", "gap")}
+        batch = Scores(**facts, scores=scores)
+        parts = [batch.novel, batch.novel_dominant, batch.empty, *scores.values()]
+        parts += [batch.ids, batch.topics] if names else []
+        if names and kind == "scores":
+            batch.titles, batch.path = storage.read_strings(file, "titles"), os.fspath(path)
+            rows, words = storage.read_array(file, "top/rows", "i").tolist(), storage.read_strings(file, "top/words")
+            batch.top, batch.use = list(zip(rows, words, strict=True)), storage.read_array(file, "atoms/use").tolist()
+            parts.append(batch.titles)
+        if any(len(part) != len(batch.times) for part in parts):
+            raise ValueError("scores, labels and documents differ in number")
+        if not all(0 <= row < len(batch.times) for row, _ in batch.top):
+            raise ValueError("the most novel documents are none of its documents")
+        return batch

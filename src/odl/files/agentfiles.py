@@ -5,14 +5,12 @@ alone. ``{t}.h5`` holds what all may know: the scores, a summary of the dual var
 files, which it is written after: where it exists and its digests fit, the checkpoint is whole.
 """
 
-import json
 import os
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-import odl
 from odl.errors import CheckpointError
 from odl.files import checkpoints, digests, storage
 from odl.files.checkpoints import Checkpoint
@@ -61,13 +59,6 @@ def agent_path(state, agent):
     return os.path.join(folder(state), f"{agent}.h5")
 
 
-def _attributes(checkpoint):
-    chain = json.dumps(checkpoint.chain, sort_keys=True, default=checkpoints.plain)
-    attributes = {"t": checkpoint.t, "updates": checkpoint.updates, "chain": chain, "previous": checkpoint.previous}
-    attributes["features"] = checkpoint.features
-    return {**attributes, "odl_version": odl.__version__}
-
-
 def write_agent(state, agent, checkpoint):
     """Write one agent's file; return its digest.
 
@@ -79,7 +70,9 @@ def write_agent(state, agent, checkpoint):
     checkpoint : Checkpoint
         Its dictionary and codes are those of the agent alone.
     """
-    with storage.writing(agent_path(state, agent), "agent", agent=agent, **_attributes(checkpoint)) as file:
+    with storage.writing(
+        agent_path(state, agent), "agent", agent=agent, **checkpoints.attributes_of(checkpoint)
+    ) as file:
         checkpoints.store(file, "dictionary", checkpoint.dictionary)
         checkpoints.store(file, "codes", checkpoint.codes)
         return digests.seal(file)
@@ -107,7 +100,7 @@ def read_agent(state, agent, network):
 
 def write_network(path, network):
     """Write the file of the network; return its digest."""
-    with storage.writing(path, KIND, n_atoms=network.n_atoms, **_attributes(network)) as file:
+    with storage.writing(path, KIND, n_atoms=network.n_atoms, **checkpoints.attributes_of(network)) as file:
         storage.write_array(file, "score", network.score)
         if network.terms is not None:
             storage.write_array(file, "terms", network.terms)
@@ -124,17 +117,11 @@ def read_network(path, chain=None, t=None):
     path = os.fspath(path)
     with storage.reading(path, KIND) as file:
         network = Network(
-            t=int(file.attrs["t"]),
-            chain=json.loads(file.attrs["chain"]),
-            updates=int(file.attrs["updates"]),
+            **checkpoints.read_place(file),
             n_atoms=int(file.attrs["n_atoms"]),
             score=storage.read_array(file, "score"),
             dual={name: storage.read_array(file["dual"], name) for name in storage.names_in(file, "dual")},
             digests=[row.tobytes().hex() for row in storage.read_array(file, "digests", "u", ndim=2)],
-            previous=str(file.attrs["previous"]),
-            digest=str(file.attrs["digest"]),
-            features=str(file.attrs["features"]),
-            terms=checkpoints.read_terms(file),
         )
     checkpoints.check_chain(path, network, chain, t)
     return network
@@ -182,16 +169,11 @@ def read_whole(path, chain=None, t=None, **options):
         raise _unlike(path, "agents with other terms than it names")
     codes = scipy.sparse.csr_array(scipy.sparse.hstack([part[1] for part in parts], format="csr"))
     silent = np.diff(codes.indptr) == 0
+    place = ("t", "chain", "updates", "previous", "digest", "features", "terms")
     return Checkpoint(
-        t=network.t,
-        chain=network.chain,
+        **{name: getattr(network, name) for name in place},
         dictionary=scipy.sparse.csc_array(scipy.sparse.hstack([part[0] for part in parts], format="csc")),
         arrays={},
-        updates=network.updates,
         codes=codes,
         uncoded=float(np.mean(silent)) if len(silent) else 0.0,
-        previous=network.previous,
-        digest=network.digest,
-        features=network.features,
-        terms=network.terms,
     )

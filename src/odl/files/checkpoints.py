@@ -113,16 +113,7 @@ def write(path: str | os.PathLike, checkpoint: Checkpoint) -> str:
     >>> len(checkpoints.write(path, first))  # the digest
     64
     """
-    attributes = {
-        "t": checkpoint.t,
-        "updates": checkpoint.updates,
-        "uncoded": checkpoint.uncoded,
-        "previous": checkpoint.previous,
-        "features": checkpoint.features,
-        "chain": json.dumps(checkpoint.chain, sort_keys=True, default=plain),
-        "odl_version": odl.__version__,
-    }
-    with storage.writing(path, "checkpoint", **attributes) as file:
+    with storage.writing(path, "checkpoint", uncoded=checkpoint.uncoded, **attributes_of(checkpoint)) as file:
         store(file, "dictionary", checkpoint.dictionary, packed=False)  # most checkpoints are soon deleted
         if checkpoint.terms is not None:
             storage.write_array(file, "terms", checkpoint.terms)
@@ -183,20 +174,14 @@ def read_checkpoint(
         names, arrays = storage.names_in(file, "arrays"), file["arrays"]
         long = {name for name in by_document if name in names and arrays[name].attrs["shape"][0] > rows.PART}
         checkpoint = Checkpoint(
-            t=int(file.attrs["t"]),
-            chain=json.loads(file.attrs["chain"]),
+            **read_place(file),
             dictionary=load(file, "dictionary"),
             arrays={
                 name: rows.Matrix(storage.opened(path)["arrays"], name) if name in long else load(arrays, name)
                 for name in names
             },
-            updates=int(file.attrs["updates"]),
             codes=load(file, "codes") if codes else None,
             uncoded=float(file.attrs["uncoded"]),
-            previous=str(file.attrs["previous"]),
-            digest=str(file.attrs["digest"]),
-            features=str(file.attrs["features"]),
-            terms=read_terms(file),
         )
         if checkpoint.terms is not None and len(checkpoint.terms) != checkpoint.dictionary.shape[0]:
             raise ValueError("its dictionary is of other terms than it names")
@@ -207,12 +192,24 @@ def read_checkpoint(
     return checkpoint
 
 
+def attributes_of(checkpoint):
+    """Return the attributes that say which timestep of which chain a checkpoint is of."""
+    attributes = {name: getattr(checkpoint, name) for name in ("t", "updates", "previous", "features")}
+    chain = json.dumps(checkpoint.chain, sort_keys=True, default=plain)
+    return {**attributes, "chain": chain, "odl_version": odl.__version__}
+
+
+def read_place(file):
+    """Load what `attributes_of` gave, its digest and the ids of its terms."""
+    place = {name: int(file.attrs[name]) for name in ("t", "updates")}
+    place |= {name: str(file.attrs[name]) for name in ("previous", "digest", "features")}
+    return {**place, "chain": json.loads(file.attrs["chain"]), "terms": read_terms(file)}
+
+
 def read_terms(file):
     """Return the ids of the terms of an open checkpoint; None where its vocabulary has no bound."""
-    if "terms" not in file:
-        return None
-    terms = storage.read_array(file, "terms", "i")
-    if np.any(np.diff(terms) <= 0):
+    terms = storage.read_array(file, "terms", "i") if "terms" in file else None
+    if terms is not None and np.any(np.diff(terms) <= 0):
         raise ValueError("the ids of its terms do not rise")
     return terms
 

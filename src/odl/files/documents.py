@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,7 +17,10 @@ from odl.files.passages import Passages
 NO_TIME = np.iinfo(np.int64).min
 SHINGLES = 2**31 - 1  # that there can be
 SHARE = "share"  # kind of a file that holds the words of some documents of a corpus
-LISTED = ("ids", "topics", "titles", "files")  # of each document, in the list of a corpus that is in shares
+OF_EACH = ("ids", "times", "topics", "titles", "files", "urls", "texts", "shingles", "passages", "vectors")
+OPTIONAL = ("urls", "texts", "shingles", "passages", "vectors")  # of them, those that a corpus may lack
+STRINGS = ("vocabulary", "ids", "titles", "files", "urls", "texts")
+LISTED = ("ids", "files", "topics")  # in the list of a corpus that is in shares
 
 
 class Dropped(NamedTuple):
@@ -113,41 +117,27 @@ class Documents:
         self.counts.sum_duplicates()
         self.counts.eliminate_zeros()
         self.times = np.asarray(self.times, dtype=np.int64)
-        if not self.files:
-            self.files = [""] * len(self.ids)
-        n_documents, n_terms = self.counts.shape
-        for name in (
-            "ids",
-            "times",
-            "topics",
-            "titles",
-            "files",
-            *(name for name in ("urls", "texts") if getattr(self, name)),
-        ):
-            if len(getattr(self, name)) != n_documents:
-                raise DataError(
-                    f"{len(getattr(self, name))} {name} for {n_documents} documents",
-                    "one for each document",
-                    "correct the reader",
-                )
-        more = {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
-        more |= {} if self.shingles is None else {"sets of shingles": self.shingles.shape[0]}
-        more |= {} if self.passages is None else {"sets of passages": len(self.passages)}
+        self.files = self.files or [""] * len(self.ids)
         if self.vectors is not None:
             self.vectors = np.ascontiguousarray(self.vectors, dtype="<f4")
-            more["vectors"] = len(self.vectors)
-        for name, length in more.items():
+        n_documents, n_terms = self.counts.shape
+        lengths = {name: _length(getattr(self, name)) for name in OF_EACH if name not in OPTIONAL or self.has(name)}
+        lengths |= {f"counts of the cleaner {name}": len(taken) for name, taken in self.removed.items()}
+        for name, length in lengths.items():
             if length != n_documents:
                 fault = f"{length} {name} for {n_documents} documents"
                 raise DataError(fault, "one for each document", "correct the reader")
         if len(self.vocabulary) != n_terms:
-            raise DataError(
-                f"{len(self.vocabulary)} words for {n_terms} terms", "one for each term", "correct the reader"
-            )
+            fault = f"{len(self.vocabulary)} words for {n_terms} terms"
+            raise DataError(fault, "one for each term", "correct the reader")
         if len(set(self.ids)) != n_documents:
-            seen = set()
-            double = next(name for name in self.ids if name in seen or seen.add(name))
+            double = Counter(self.ids).most_common(1)[0][0]
             raise DataError(f"the document id {double!r} occurs twice", "unique ids", "rename or remove one")
+
+    def has(self, name: str) -> bool:
+        """Return whether there is anything of a field that may be absent."""
+        value = getattr(self, name)
+        return bool(value) if isinstance(value, list) else value is not None
 
     def __len__(self):
         return len(self.ids)
@@ -158,20 +148,13 @@ class Documents:
         used = np.unique(counts.indices)
         words = [self.vocabulary[column] for column in used]
         order = np.array(sorted(range(len(used)), key=words.__getitem__), dtype=np.int64)
+        own = {name: _taken(getattr(self, name), rows) for name in OF_EACH if name != "passages"}
         return Documents(
+            **own,
             counts=scipy.sparse.csr_array(counts[:, used[order]] if len(used) else counts[:, :0]),
             vocabulary=[words[position] for position in order],
-            ids=[self.ids[row] for row in rows],
-            times=self.times[rows],
-            topics=[self.topics[row] for row in rows],
-            titles=[self.titles[row] for row in rows],
-            files=[self.files[row] for row in rows],
             removed={name: taken[rows] for name, taken in self.removed.items()},
-            shingles=None if self.shingles is None else self.shingles[rows],
             passages=None if self.passages is None else self.passages.select(rows, used[order]),
-            urls=[self.urls[row] for row in rows] if self.urls else [],
-            vectors=None if self.vectors is None else self.vectors[rows],
-            texts=[self.texts[row] for row in rows] if self.texts else [],
         )
 
     def digests(self) -> np.ndarray:
@@ -210,25 +193,15 @@ class Documents:
         return digests
 
 
-def losses(documents: Documents) -> list[str]:
-    """Return what cleaning took out of documents, a sentence for each cleaner and one for what was left out.
+def _length(values):
+    return values.shape[0] if scipy.sparse.issparse(values) else len(values)
 
-    Examples
-    --------
-    >>> from odl import corpora
-    >>> from odl.files.documents import losses
-    >>> losses(corpora.read("simulation", options={"documents": 240, "days": 6}))  # nothing was cleaned
-    []
-    """
-    sentences = []
-    for name, taken in documents.removed.items():
-        n_touched, n_taken = int(np.count_nonzero(taken)), int(taken.sum(dtype=np.int64))
-        sentences.append(f"{name} took {n_taken} characters out of {n_touched} of {len(taken)} documents")
-    if documents.dropped is not None:
-        sentences.append(
-            f"{len(documents.dropped.ids)} documents were left out for too few words, {len(documents)} kept"
-        )
-    return sentences
+
+def _taken(values, rows):
+    """Return some of the entries of a list or the rows of an array; an absent field stays so."""
+    if values is None or (isinstance(values, list) and not values):
+        return values
+    return [values[row] for row in rows] if isinstance(values, list) else values[rows]
 
 
 def one_line(text, length=200):
@@ -239,12 +212,9 @@ def one_line(text, length=200):
 def write_fields(file, documents):
     """Store documents in an open HDF5 file or group."""
     storage.write_csr(file, "counts", documents.counts.astype(np.int32))
-    for name in ("vocabulary", "ids", "titles", "files"):
-        storage.write_strings(file, name, getattr(documents, name))
-    if documents.urls:
-        storage.write_strings(file, "urls", documents.urls)
-    if documents.texts:
-        storage.write_strings(file, "texts", documents.texts)
+    for name in STRINGS:
+        if name not in OPTIONAL or documents.has(name):
+            storage.write_strings(file, name, getattr(documents, name))
     write_topics(file, documents.topics)
     storage.write_array(file, "times", documents.times)
     if documents.removed:
@@ -267,15 +237,10 @@ def write_fields(file, documents):
 def read_fields(file):
     """Load what `write_fields` stored."""
     return Documents(
+        **_read_listed(file),
         counts=storage.read_csr(file, "counts"),
-        **{name: storage.read_strings(file, name) for name in ("vocabulary", "ids", "titles", "files")},
-        urls=storage.read_strings(file, "urls") if "urls" in file else [],
-        texts=storage.read_strings(file, "texts") if "texts" in file else [],
-        topics=read_topics(file),
-        times=storage.read_array(file, "times", "i"),
-        removed=read_removed(file),
-        dropped=read_dropped(file),
         repeats=read_repeats(file),
+        **{name: storage.read_strings(file, name) for name in STRINGS if name in file and name not in LISTED},
         shingles=storage.read_csr(file, "shingles") if "shingles" in file else None,
         passages=passages.read(file),
         vectors=storage.read_array(file, "vectors", "f", ndim=2) if "vectors" in file else None,
@@ -284,18 +249,21 @@ def read_fields(file):
 
 def read_list(file, n=None, n_dropped=None):
     """Load what `write_fields` stored, but what the words of each document are; of the first n and those left out."""
-    n, dropped = int(file["ids"].attrs["length"]) if n is None else n, read_dropped(file)
-    return Documents(
-        counts=scipy.sparse.csr_array((n, 0), dtype=np.int32),
-        vocabulary=[],
-        ids=storage.read_strings(file, "ids")[:n],
-        files=storage.read_strings(file, "files")[:n],
-        topics=read_topics(file)[:n],
-        titles=[""] * n,
-        times=storage.read_array(file, "times", "i")[:n],
-        removed={name: taken[:n] for name, taken in read_removed(file).items()},
-        dropped=dropped and Dropped(*(values[:n_dropped] for values in dropped)),
-    )
+    n = int(file["ids"].attrs["length"]) if n is None else n
+    listed = _read_listed(file, n, n_dropped)
+    return Documents(**listed, counts=scipy.sparse.csr_array((n, 0), dtype=np.int32), vocabulary=[], titles=[""] * n)
+
+
+def _read_listed(file, n=None, n_dropped=None):
+    """Load the fields that the list of a corpus has whose words are in shares."""
+    dropped = read_dropped(file)
+    return {
+        "topics": read_topics(file)[:n],
+        **{name: storage.read_strings(file, name)[:n] for name in LISTED if name != "topics"},
+        "times": storage.read_array(file, "times", "i")[:n],
+        "removed": {name: taken[:n] for name, taken in read_removed(file).items()},
+        "dropped": dropped and Dropped(*(values[:n_dropped] for values in dropped)),
+    }
 
 
 class Shares(NamedTuple):

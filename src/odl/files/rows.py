@@ -1,4 +1,4 @@
-"""Sparse matrices and strings of HDF5 files by ranges of rows, so that a large batch is never held as a whole.
+"""Sparse matrices and vectors of HDF5 files by ranges of rows, so that a large batch is never held as a whole.
 
 What is written here in pieces has the same bytes as what `odl.files.storage` writes in one.
 """
@@ -80,13 +80,9 @@ class Matrix:
 
 
 def pieces(dataset):
-    """Yield an array of a file in pieces of at most `ENTRIES` entries, along its first axis."""
-    if dataset.shape == ():
-        yield dataset[()]
-        return
-    step = max(1, ENTRIES // max(1, int(np.prod(dataset.shape[1:], dtype=np.int64))))
-    for first in range(0, dataset.shape[0], step):
-        yield dataset[first : first + step]
+    """Yield a vector of a file in pieces of at most `ENTRIES` entries."""
+    for first in range(0, len(dataset), ENTRIES):
+        yield dataset[first : first + ENTRIES]
 
 
 def write_array(group, name, length, dtype, read):
@@ -176,18 +172,3 @@ def write_csr(group, name, parts, shape, dtype, folder=None):
 
 def _reader(file, dtype):
     return lambda first, last: np.frombuffer(file.read((last - first) * dtype.itemsize), dtype=dtype)
-
-
-def lines(dataset):
-    """Yield the strings that `odl.files.storage.write_strings` stored, without a list of all of them."""
-    length = int(dataset.attrs["length"])
-    left, n_lines = b"", 0
-    for piece in pieces(dataset):
-        *whole, left = (left + piece.tobytes()).split(b"\n")
-        n_lines += len(whole)
-        yield from (line.decode("utf-8") for line in whole)
-    if length:
-        n_lines += 1
-        yield left.decode("utf-8")
-    if n_lines != length:
-        raise ValueError(f"{dataset.name}: {n_lines} entries instead of {length}")

@@ -17,7 +17,6 @@ from odl.stream import batching
 SPAN = 4 * rows.PART  # rows of a file held at a time, of which a batch may need a few only
 KEPT = 8  # files whose words and ends of lines are remembered
 STRINGS = ("ids", "titles", "files", "topics", "urls", "texts")
-LISTED = ("ids", "files", "topics")  # of them, those that stand in the list of a corpus that is in shares
 
 
 class Whole(NamedTuple):
@@ -92,7 +91,7 @@ def write(source, order, output, t):
             rows.write_csr(batch, "counts", counts, (len(order), len(words)), np.int32, folder)
             storage.write_strings(batch, "vocabulary", words)
             for name in STRINGS:
-                _write_strings(batch, name, [listed] if name in LISTED else parts)
+                _write_strings(batch, name, [listed] if name in docs.LISTED else parts)
             storage.write_array(batch, "times", times)
             if "removed" in file:
                 names = storage.names_in(file, "removed")

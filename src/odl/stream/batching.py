@@ -8,16 +8,16 @@ and a name, never from a position, so that appended documents change no earlier 
 
 import contextlib
 import hashlib
-import numbers
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from odl.errors import DataError, ParameterError, StorageError
+from odl.config.sections import Order, TopicEntry
+from odl.errors import DataError, StorageError
 from odl.files import documents as docs
 from odl.files import provenance, storage
 from odl.files.documents import NO_TIME
@@ -39,39 +39,20 @@ def draw(seed: int, *names: str) -> float:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2.0**56
 
 
-@dataclass(frozen=True)
-class Entry:
-    """Schedule of the topic-entry protocol.
-
-    Parameters
-    ----------
-    held_back : float
-        Share of the topics that is held back, each drawn on its own.
-    first, last : int
-        Range of the entry batches (uniform, both included).
+def entry_of(topic: str, entry: TopicEntry, seed: int) -> int:
+    """Return the batch from which a topic is let in; 0 for one that is not held back.
 
     Examples
     --------
-    >>> from odl.stream.batching import Entry
-    >>> entry = Entry(held_back=0.5, first=1, last=3)
-    >>> {topic: entry.batch_of(0, topic) for topic in ("oil", "space", "sport", "trade")}
+    >>> from odl.config.sections import TopicEntry
+    >>> from odl.stream.batching import entry_of
+    >>> entry = TopicEntry(held_back=0.5, first=1, last=3)
+    >>> {topic: entry_of(topic, entry, 0) for topic in ("oil", "space", "sport", "trade")}
     {'oil': 0, 'space': 3, 'sport': 1, 'trade': 0}
     """
-
-    held_back: float
-    first: int
-    last: int
-
-    def __post_init__(self):
-        numeric = all(isinstance(value, numbers.Real) for value in (self.held_back, self.first, self.last))
-        if not (numeric and 0 <= self.held_back <= 1 and 1 <= self.first <= self.last):
-            raise ParameterError(f"{self}", "0 <= held_back <= 1 and 1 <= first <= last", "correct topic_entry")
-
-    def batch_of(self, seed: int, topic: str) -> int:
-        """Return the batch from which the topic is let in; 0 for a topic that is not held back."""
-        if draw(seed, "held back", topic) >= self.held_back:
-            return 0
-        return self.first + int(draw(seed, "entry", topic) * (self.last - self.first + 1))
+    if draw(seed, "held back", topic) >= entry.held_back:
+        return 0
+    return entry.first + int(draw(seed, "entry", topic) * (entry.last - entry.first + 1))
 
 
 def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded") -> np.ndarray:
@@ -106,8 +87,6 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
             "a time for every document, or for none",
             "add the times or leave the time column out",
         )
-    if ties not in ("seeded", "source"):
-        raise ParameterError(f"ties is {ties!r}", "'seeded' or 'source'", "choose one of these")
     if ties == "source":
         return np.argsort(times, kind="stable")
     rows = np.argsort(times, kind="stable")
@@ -120,39 +99,23 @@ def order(ids: Sequence[str], times: np.ndarray, seed: int, ties: str = "seeded"
     return rows
 
 
-def split(
-    rows: np.ndarray,
-    times: np.ndarray,
-    files: Sequence[str],
-    topics: Sequence[tuple[str, ...]],
-    *,
-    by: str,
-    documents: int,
-    period: str,
-    initial: int,
-    flush: bool,
-    entry: Entry | None = None,
-    seed: int = 0,
-) -> list[np.ndarray]:
-    """Cut the ordered stream into batches; batch 0 initialises the dictionary.
+class Listed(NamedTuple):
+    """What orders documents, as in `odl.files.documents.Documents`."""
+
+    ids: Sequence[str]
+    times: np.ndarray
+    files: Sequence[str]
+    topics: Sequence[tuple[str, ...]]
+
+
+def split(documents: Any, stream: Order, seed: int = 0) -> list[np.ndarray]:
+    """Order documents and cut them into batches; batch 0 initialises the dictionary.
 
     Parameters
     ----------
-    rows : ndarray of int64
-        Documents in stream order (`order`).
-    times, files, topics
-        Of all documents, as in `odl.files.documents.Documents`.
-    by : {"documents", "period", "file"}
-        A number of documents, a calendar period (UTC), or one source file a batch.
-    documents : int
-        Batch size for ``by="documents"``.
-    period : {"day", "week", "month", "year"}
-    initial : int
-        Documents of batch 0; for periods and files, whole ones until there are at least so many.
-    flush : bool
-        Whether the last batch, which may still grow, is processed.
-    entry : Entry, optional
-        Topic-entry schedule; none for ``by-date``.
+    documents : odl.files.documents.Documents or Listed
+    stream : odl.config.sections.Order
+        Protocol, order of ties, what makes a batch.
     seed : int
 
     Returns
@@ -160,32 +123,35 @@ def split(
     list of ndarray of int64
         Rows of each batch.
 
+    Raises
+    ------
+    DataError
+        If some documents have no time, or they are too few for two batches.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from odl.stream.batching import split
-    >>> rows, times = np.arange(5), np.zeros(5, dtype=np.int64)
-    >>> split(rows, times, [], [()] * 5, by="documents", documents=2, period="day", initial=2, flush=True)
+    >>> from odl.config.sections import Batches, Order
+    >>> from odl.stream.batching import Listed, split
+    >>> documents = Listed(list("abcde"), np.arange(5), [""] * 5, [()] * 5)
+    >>> split(documents, Order(batches=Batches(documents=2, initial=2)))
     [array([0, 1]), array([2, 3]), array([4])]
     """
-    if by not in ("documents", "period", "file") or period not in PERIODS:
-        expected = f"by documents, period or file, and a period among {', '.join(PERIODS)}"
-        raise ParameterError(f"batches by {by!r} with period {period!r}", expected, "choose one of these")
-    if documents < 1 or initial < 1:
-        raise ParameterError(f"batches of {documents}, the first of {initial}", "at least 1 document", "correct it")
-    if by == "file":
-        names = np.array(files, dtype=object)[rows]
+    how, entry = stream.batches, stream.topic_entry if stream.protocol == "topic-entry" else None
+    rows = order(documents.ids, documents.times, seed, stream.ties)
+    if how.by == "file":
+        names = np.array(documents.files, dtype=object)[rows]
         rows = rows[np.argsort(names.astype(str), kind="stable")]
-    held_back = _Held(topics, entry, seed) if entry else None
-    keys = _keys(rows, times, files, by, period)
-    batches = cut(rows, keys, initial, documents if by == "documents" else None, held_back)
-    complete = by == "documents" and len(batches[-1]) >= (documents if len(batches) > 1 else initial)
-    if not (len(batches[-1]) and (flush or complete)):
+    size = how.documents if how.by == "documents" else None
+    held_back = _Held(documents.topics, entry, seed) if entry else None
+    batches = cut(rows, _keys(rows, documents, how), how.initial, size, held_back)
+    complete = size is not None and len(batches[-1]) >= (size if len(batches) > 1 else how.initial)
+    if not (len(batches[-1]) and (how.flush or complete)):
         batches.pop()
     if len(batches) < 2:
         raise DataError(
             f"{len(rows)} documents make {len(batches)} batch",
-            f"more than the {initial} that initialise the dictionary",
+            f"more than the {how.initial} that initialise the dictionary",
             "give more documents, or lower batches.initial" + (" or topic_entry.held_back" if entry else ""),
         )
     return batches
@@ -235,7 +201,7 @@ class _Held:
     def __call__(self, row, batch):
         for topic in self.topics[row]:
             if topic not in self.entries:
-                self.entries[topic] = self.entry.batch_of(self.seed, topic)
+                self.entries[topic] = entry_of(topic, self.entry, self.seed)
         return any(self.entries[topic] > batch for topic in self.topics[row])
 
 
@@ -253,13 +219,13 @@ def begin_of(time, period):
     return int(whole.astype("datetime64[ms]").astype(np.int64)) - shift
 
 
-def _keys(rows, times, files, by, period):
-    if by == "file":
-        return [files[row] for row in rows]
-    if by == "period":
-        if len(rows) and times[rows[0]] == NO_TIME:
+def _keys(rows, documents, how):
+    if how.by == "file":
+        return [documents.files[row] for row in rows]
+    if how.by == "period":
+        if len(rows) and documents.times[rows[0]] == NO_TIME:
             raise DataError("documents without times", "times", "use batches by documents or by file")
-        return periods_of(times[rows], period)
+        return periods_of(documents.times[rows], how.period)
     return [0] * len(rows)
 
 
@@ -268,7 +234,7 @@ def fingerprint(digests):
     return hashlib.sha256(np.ascontiguousarray(digests).tobytes()).hexdigest()
 
 
-def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, made=None):
+def index(source, table, output, *, seed, stream, made=None):
     """Cut the stream into batches and write one row for each, with the sha256 of its documents.
 
     Parameters
@@ -278,26 +244,17 @@ def index(source, table, output, *, seed, batches, protocol, topic_entry, ties, 
     table, output : path-like
         Written: index.tsv (t, documents, first, last, sha256) and the rows of each batch.
     seed : int
-    batches : dict
-        by, documents, period, initial, flush of `split`.
-    protocol : {"by-date", "topic-entry"}
-    topic_entry : dict
-        held_back, first, last of `Entry`.
-    ties : {"seeded", "source"}
+    stream : odl.config.sections.Order
     made : path-like, optional
         Folder of the batches made before: one that changes although it was complete is warned of.
     """
     with storage.reading(source, "documents") as file:
         ids, files = storage.read_strings(file, "ids"), storage.read_strings(file, "files")
-        topics, times = docs.read_topics(file), storage.read_array(file, "times", "i")
+        listed = Listed(ids, storage.read_array(file, "times", "i"), files, docs.read_topics(file))
         digests = storage.read_array(file, "digests", "u", ndim=2)
-        if any(len(part) != len(ids) for part in (files, topics, times, digests)):
+        if {*map(len, listed)} != {len(digests)}:
             raise ValueError("documents, times and digests differ in number")
-    if protocol not in ("by-date", "topic-entry"):
-        raise ParameterError(f"protocol is {protocol!r}", "'by-date' or 'topic-entry'", "choose one of these")
-    entry = Entry(**topic_entry) if protocol == "topic-entry" else None
-    rows = order(ids, times, seed, ties)
-    parts = split(rows, times, files, topics, entry=entry, seed=seed, **batches)
+    parts = split(listed, stream, seed)
     sums = [fingerprint(digests[part]) for part in parts]
     _warn_of_late_documents(made, table, sums)
     lines = [

@@ -144,11 +144,6 @@ class Cut:
         """Return the number of documents that something is taken out of, and of its characters."""
         return int(np.count_nonzero(self.taken)), int(self.taken.sum(dtype=np.int64))
 
-    def sentence(self):
-        """Return how much is taken out, as `odl.files.documents.losses` says it of the cleaners."""
-        n_touched, n_taken = self.sums()
-        return f"boilerplate took {n_taken} characters out of {n_touched} of {len(self.taken)} documents"
-
 
 def decide(batch, folder):
     """Return what is boilerplate in the documents of a batch.

@@ -14,11 +14,9 @@ import hashlib
 import numpy as np
 from scipy import sparse
 
-from odl.errors import DataError, ParameterError
-from odl.files import blocks, rows, storage
+from odl.files import rows, storage
 from odl.stream import terms
 
-FEWEST, MOST = 2, 1 << 24  # buckets
 OTHERS, BOTH = "+", "|"  # behind a word of a bucket that others may have as much of; between words of one document
 
 
@@ -33,19 +31,6 @@ def buckets_of(words, n_buckets):
     """
     digests = b"".join(hashlib.blake2b(word.encode(), digest_size=8).digest() for word in words)
     return (np.frombuffer(digests, dtype="<u8") % np.uint64(n_buckets)).astype(np.int32)
-
-
-def check(n_buckets, max_terms, before):
-    """Refuse a number of buckets that is none, a second bound, and another number than the timestep before has."""
-    if n_buckets and not FEWEST <= n_buckets <= MOST:
-        expected = f"a number of buckets from {FEWEST} to {MOST}, or 0 for a column a word"
-        raise ParameterError(f"hash_terms is {n_buckets}", expected, "correct it")
-    if n_buckets and max_terms:
-        problem = f"hash_terms {n_buckets} with max_terms {max_terms}"
-        raise ParameterError(problem, "one bound on the vocabulary", "set one of them to 0")
-    if before is not None and before.hash_terms != n_buckets:
-        problem = f"hash_terms {n_buckets} after {blocks.path_of(before.file)}, which was made with {before.hash_terms}"
-        raise DataError(problem, "one number of buckets along a stream", "delete the features and run again")
 
 
 def leads(columns, documents):

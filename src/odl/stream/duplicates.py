@@ -59,13 +59,6 @@ class Groups:
         first = np.array([rows.setdefault(name, row) for row, name in enumerate(self.own())], dtype=np.int64)
         return first, self.born[self.starts[-2] :, 0] < self.t
 
-    def sentence(self):
-        """Return how many documents of timestep t repeat others."""
-        born, first = self.born[self.starts[-2] :], self.starts[-1] - self.starts[-2]
-        before = int((born[:, 0] < self.t).sum())
-        inside = int(((born[:, 0] == self.t) & (born[:, 1] != np.arange(first))).sum())
-        return f"of {first} documents {inside} repeat one of their timestep and {before} one before it"
-
 
 NONE = Groups(-1, np.zeros(1, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64))
 

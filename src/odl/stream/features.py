@@ -11,11 +11,12 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from odl.errors import DataError, ParameterError, StorageError
+from odl.config import sections
+from odl.errors import DataError, StorageError
 from odl.files import blocks, digests, rows, storage
 from odl.files import documents as docs
 from odl.stream import boilerplate, buckets, dense, duplicates
@@ -89,7 +90,7 @@ class Features:
         )
         self.counts = known_terms.Counts(file, "counts")
         self.max_terms, self.hash_terms = (int(file.attrs.get(name, 0)) for name in ("max_terms", "hash_terms"))
-        self.sets: list[np.ndarray] = []  # as in `Advanced`, where it is at hand
+        self.sets: list[np.ndarray] = []  # shingles of what the next timestep is compared with, where at hand
         self.terms: Any = None
         self.last: Any = None
         self.n_numbered, self.n_left, self.base = self.counts.shape[1], 0, known_terms.Base.of(file)
@@ -207,21 +208,15 @@ class Features:
 
     def seen_after(self) -> tuple[set[str], set[str]]:
         """Return the topics, and the dominant topics, of all batches up to and including this one."""
-        return _seen_after(self.file)
+        seen, dominant = (set(self._read(storage.read_strings, name)) for name in ("seen", "seen_dominant"))
+        for names in self.topics:
+            seen.update(names)
+            dominant.update(names[:1])
+        return seen, dominant
 
     def words_of(self, row: int) -> Sequence[str] | Mapping[int, str]:
         """Return the words of a document by its terms; where words are hashed exactly those that it has."""
         return buckets.of_document(self, row) if self.hash_terms else self.vocabulary
-
-    def sentence(self) -> str:
-        """Return how many terms are known and have left, or how many buckets are used, where there is a bound."""
-        if self.hash_terms:
-            return buckets.sentence(self.lead, self.frequencies_after())
-        n_terms = self.counts.shape[1]
-        return (
-            f"{n_terms:,} terms with those of this batch, at most {self.max_terms:,} before; "
-            f"{self.n_left:,} left, {self.n_numbered - n_terms:,} so far"
-        )
 
     def weighed(self, norm: str | None = "l1", corpus: "Features | None" = None, **settings: Any) -> Weighed:
         """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
@@ -257,33 +252,6 @@ def read(path: str | os.PathLike) -> Features:
         return Features(storage.opened(path))
 
 
-class Advanced(NamedTuple):
-    """What one timestep more of the chain leaves in memory.
-
-    Attributes
-    ----------
-    cut : odl.stream.boilerplate.Cut or None
-        What boilerplate took out, where the corpus is read for it.
-    known : odl.stream.terms.Known or odl.stream.buckets.Buckets
-    sets : list of ndarray
-        Shingles of the documents that the next timestep is compared with.
-    """
-
-    cut: boilerplate.Cut | None
-    known: Any
-    sets: list
-
-    def opened(self, path):
-        """Return the features that were written, without reading again what is in memory."""
-        data = read(path)
-        if isinstance(self.known, known_terms.Known):
-            data.stored_words = self.known.vocabulary
-            if self.known.numbers is not None and not data.max_terms:
-                data.numbers = self.known.numbers
-        data.sets = self.sets
-        return data
-
-
 def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=False):
     """Continue the feature chain by one batch, a run of documents at a time.
 
@@ -304,9 +272,9 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
 
     Returns
     -------
-    Advanced
-        The features of the timesteps before have to lie beside the output where the corpus is read for boilerplate,
-        and their batches beside the batch where it is read for near-duplicates.
+    Features
+        Open. Those of the timesteps before have to lie beside the output where the corpus is read for boilerplate, and
+        their batches beside the batch where it is read for near-duplicates.
 
     Raises
     ------
@@ -346,15 +314,23 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             boilerplate.write(file, cut, before and before.file)
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
-    return Advanced(cut, known, sets)
+    data = read(output)
+    if not hash_terms:  # what is in memory is not read again
+        data.stored_words, data.numbers = known.vocabulary, known.numbers
+    data.sets = sets
+    return data
 
 
 def _known(before, output, max_terms, hash_terms):
     """Return what is known of terms before a batch."""
-    for name, number in (("max_terms", max_terms), ("hash_terms", hash_terms)):
-        if not isinstance(number, int | np.integer):
-            raise ParameterError(f"{name} is {number!r}", "a whole number", "correct it")
-    buckets.check(hash_terms, max_terms, before)
+    bounds = {"max_terms": max_terms, "hash_terms": hash_terms}
+    sections.Features(**bounds)  # refuses what is no bound
+    for name, number in bounds.items() if before else ():
+        if getattr(before, name) != number:
+            problem = (
+                f"{name} {number} after {blocks.path_of(before.file)}, which was made with {getattr(before, name)}"
+            )
+            raise DataError(problem, "one bound along a stream", "delete the features and run again")
     return buckets.Buckets(before, hash_terms) if hash_terms else known_terms.Known(before, output, max_terms)
 
 
@@ -398,8 +374,7 @@ def follow(
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
         alone = replace(documents, passages=None, shingles=None)
         docs.write(source, alone, "batch", t=previous.t + 1 if previous else 0)
-        advance(output, source, previous, max_terms, hash_terms, alone=True)
-        return read(output)
+        return advance(output, source, previous, max_terms, hash_terms, alone=True)
 
 
 def label(topics: Collection[str], seen: Collection[str]) -> int:
@@ -414,23 +389,8 @@ def label(topics: Collection[str], seen: Collection[str]) -> int:
     return UNLABELLED if not topics else KNOWN if any(name in seen for name in topics) else NOVEL
 
 
-def _topics_of(file):
-    """Yield the topics of each document of an open file, the dominant one first."""
-    for line in rows.lines(storage.dataset_of(file, "topics", "u")):
-        yield tuple(line.split("\t")) if line else ()
-
-
-def _seen_after(file):
-    """Return the topics, and the dominant topics, of all batches up to and including that of an open file."""
-    seen, dominant = (set(storage.read_strings(file, name)) for name in ("seen", "seen_dominant"))
-    for names in _topics_of(file):
-        seen.update(names)
-        dominant.update(names[:1])
-    return seen, dominant
-
-
 def _write_labels(file, batch, seen, dominant):
     """Store the labels of a batch by all topics, and by the dominant ones, of earlier batches."""
+    topics = docs.read_topics(batch)
     for name, most, past in (("novel", None, seen), ("novel_dominant", 1, dominant)):
-        labels = (label(names[:most], past) for names in _topics_of(batch))
-        storage.write_array(file, name, np.fromiter(labels, dtype=np.int8))
+        storage.write_array(file, name, np.array([label(names[:most], past) for names in topics], dtype=np.int8))

@@ -10,7 +10,7 @@ import numpy as np
 from odl.errors import StorageError
 from odl.files import documents as docs
 from odl.files import storage
-from odl.stream import boilerplate
+from odl.stream import boilerplate, buckets
 from odl.stream import features as stored
 
 
@@ -57,7 +57,8 @@ def _left(folder):
                 gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
                 return f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
             if "hash_terms" in file.attrs:
-                return stored.read(path).sentence()
+                data = stored.read(path)
+                return buckets.sentence(data.lead, data.frequencies_after())
     return ""
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.errors import DataError, ParameterError, StorageError
+from odl.errors import DataError, StorageError
 from odl.files import blocks, rows, storage
 
 NEVER = -1  # timestep at which a new term was last seen
@@ -165,15 +165,6 @@ def under(part, columns, n_terms):
     return counts
 
 
-def check_bound(most, before):
-    """Refuse a bound that is none, or another one than the timestep before was made with."""
-    if most < 0:
-        raise ParameterError(f"max_terms is {most}", "a number of terms from 1, or 0 for no bound", "correct it")
-    if before is not None and before.max_terms != most:
-        problem = f"max_terms {most} after {blocks.path_of(before.file)}, which was made with {before.max_terms}"
-        raise DataError(problem, "one bound along a stream", "delete the features and run again")
-
-
 def number_terms(words, vocabulary, ids=None):
     """Return the global ids of a batch's words; new ones are appended to the vocabulary, in their order."""
     ids = {word: number for number, word in enumerate(vocabulary)} if ids is None else ids
@@ -201,10 +192,9 @@ class Known:
     """
 
     def __init__(self, before, output, max_terms):
-        check_bound(max_terms, before)
         self.base = base_of(before, output)
         self.max_terms, self.n_left, self.n_initial = max_terms, 0, None
-        self.vocabulary, self.frequencies, self.numbers = [], np.zeros(0, dtype=np.int64), None
+        self.vocabulary, self.frequencies, self.numbers = [], np.zeros(0, dtype=np.int64), {}
         self.terms, self.last, self.n_numbered = self.frequencies, self.frequencies, 0
         if before:
             self.vocabulary, self.frequencies = list(before.vocabulary), before.frequencies_after()
@@ -212,7 +202,7 @@ class Known:
         if before and max_terms:
             self._drop(before)
         elif before:
-            self.numbers = before.numbers
+            self.numbers = dict(before.numbers)  # one past may be followed more than once
 
     def _drop(self, before):
         """Let the terms leave that are too many."""
@@ -221,6 +211,7 @@ class Known:
         self.n_left, self.n_numbered = len(last) - len(stay), before.n_numbered
         self.n_initial = int(np.searchsorted(stay, before.n_initial))
         self.vocabulary = [self.vocabulary[place] for place in stay.tolist()]
+        self.numbers = {word: column for column, word in enumerate(self.vocabulary)}
         self.terms, self.frequencies, self.last = before.terms[stay], self.frequencies[stay], last[stay]
 
     def columns(self, words):

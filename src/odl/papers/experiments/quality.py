@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 
 from odl import config
+from odl.config.sections import Order
 from odl.errors import ConfigError, DataError
 from odl.evaluation import means, metrics
 from odl.papers import experiments, qualitystudy
@@ -61,11 +62,7 @@ class Stream:
 
     def __init__(self, name, documents, setting, rule, seed, most=0):
         self.name, self.seed, self.rule, self.made_of = name, seed, rule, (documents, setting)
-        entry = batching.Entry(**setting["topic_entry"]) if setting["protocol"] == "topic-entry" else None
-        rows = batching.order(documents.ids, documents.times, seed, setting["ties"])
-        parts = batching.split(
-            rows, documents.times, documents.files, documents.topics, entry=entry, seed=seed, **setting["batches"]
-        )
+        parts = batching.split(documents, Order.of(Order.part(setting)), seed)
         self.batches = []
         for part in parts[: most or None]:
             self.batches.append(features.follow(documents.select(part), self.batches[-1] if self.batches else None))

@@ -149,6 +149,12 @@ class ParameterError(OdlError, ValueError):
     """
 
 
+def advice(name, known, otherwise="choose one of these"):
+    """Return what to do about a name that is not among the known ones: to take the nearest, where one is near."""
+    near = difflib.get_close_matches(str(name), list(map(str, known)), n=1)
+    return f"did you mean '{near[0]}'?" if near else otherwise
+
+
 def nearest(name, known):
     """Return " (nearest: ...)" for the known name most like `name`, or "" where none is."""
     known = list(known)

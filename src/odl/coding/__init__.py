@@ -1,12 +1,11 @@
 """Coders: min_{x >= 0} ||p - A x||_1 + lam ||x||_1 for every document p, one solver a file, one signature."""
 
-import difflib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from odl.coding import admm, exact
-from odl.errors import ParameterError
+from odl.errors import ParameterError, advice
 from odl.prox.projections import MatrixLike
 
 SOLVERS: dict[str, Callable[..., Any]] = {"exact": exact.codes, "admm": admm.codes}
@@ -62,9 +61,8 @@ def sparse_code(
     (array([[0.5]]), array([0.55]))
     """
     if not isinstance(solver, str) or solver not in SOLVERS:
-        near = difflib.get_close_matches(str(solver), SOLVERS, n=1)
-        todo = f"did you mean {near[0]!r}" if near else "choose one of them"
-        raise ParameterError(f"solver is {solver!r}", f"one of {', '.join(map(repr, SOLVERS))}", todo)
+        expected = f"one of {', '.join(map(repr, SOLVERS))}"
+        raise ParameterError(f"solver is {solver!r}", expected, advice(solver, SOLVERS))
     known = [name for name in inspect.signature(SOLVERS[solver]).parameters if name not in _SHARED]
     for name in options:
         if name not in known:

@@ -1,12 +1,11 @@
 """A configuration held to itself: every name it uses is defined, and what it asks for goes together."""
 
-import difflib
 import re
 
 from odl.config.chains import atoms_of, run_of
 from odl.config.schema import check_map
 from odl.config.sections import Features, FollowedAlerts, fill
-from odl.errors import ConfigError, ParameterError
+from odl.errors import ConfigError, ParameterError, advice
 
 RESERVED = ("baselines", "batches", "features")  # folders beside the runs
 
@@ -102,9 +101,8 @@ def _check_among(where, values, known, todo):
     """Refuse a value that is not among those that there are, naming the nearest one."""
     for value in values:
         if value not in known:
-            near = difflib.get_close_matches(str(value), list(map(str, known)), n=1)
             expected = f"one of {', '.join(map(str, known))}" if known else "none"
-            raise ConfigError(f"{where} names {value!r}", expected, f"did you mean '{near[0]}'?" if near else todo)
+            raise ConfigError(f"{where} names {value!r}", expected, advice(value, known, todo))
 
 
 def _check_able(config, where, names, fact, algorithms):

@@ -1,6 +1,5 @@
 """A person's own folder: the few lines of its odl.yaml, and the configuration of a study that they stand for."""
 
-import difflib
 import re
 import sys
 from dataclasses import fields
@@ -9,7 +8,7 @@ from pathlib import Path
 from odl.config.places import SNAKEFILE
 from odl.config.sections import Batches, Study
 from odl.config.setting import merge
-from odl.errors import ConfigError
+from odl.errors import ConfigError, advice
 from odl.files.atomic import replacing
 
 SNAKEFILE = str(SNAKEFILE)
@@ -170,6 +169,5 @@ def _check_keys(general):
     """Refuse a key that is neither of a person's stream nor of a configuration."""
     for key in general:
         if key not in KEYS:
-            near = difflib.get_close_matches(str(key), [*OWN, NOTIFY, *KEYS], n=1)
-            todo = f"did you mean '{near[0]}'?" if near else "remove it"
+            todo = advice(key, [*OWN, NOTIFY, *KEYS], "remove it")
             raise ConfigError(f"{FILE} has a key '{key}'", "one of " + ", ".join([*OWN, *KEYS]), todo)

@@ -1,13 +1,12 @@
 """A configuration held to a closed schema: kinds, ranges, names, with the nearest name for a typo."""
 
-import difflib
 import json
 import numbers
 import re
 import reprlib
 from pathlib import Path
 
-from odl.errors import ConfigError
+from odl.errors import ConfigError, advice
 
 MOST, DEEPEST = 100_000, 30  # values of a configuration, and how deep they may lie
 BITS = 256  # of a whole number; Python refuses to write some thousand digits
@@ -77,8 +76,7 @@ def _check(value, schema, path):
     if not any(_is(value, kind) for kind in kinds):
         raise _wrong(where, value, _describe(schema))
     if "enum" in schema and value not in schema["enum"]:
-        near = difflib.get_close_matches(str(value), [str(choice) for choice in schema["enum"]], n=1)
-        todo = f"did you mean '{near[0]}'?" if near else schema.get("todo") or "choose one of these"
+        todo = advice(value, schema["enum"], schema.get("todo") or "choose one of these")
         raise ConfigError(f"{where} is {_shown(value)}", "one of " + ", ".join(map(str, schema["enum"])), todo)
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and not _in_range(value, schema):
         raise _wrong(where, value, _describe(schema))
@@ -109,9 +107,8 @@ def _check_map(value, schema, path):
         if name in known:
             _check(item, known[name], inner)
         elif others is False:
-            near = difflib.get_close_matches(name, known, n=1)
-            todo = f"did you mean '{near[0]}'?" if near else "remove it"
-            raise ConfigError(f"'{inner}' is not a key of the configuration", "one of " + ", ".join(known), todo)
+            expected, todo = "one of " + ", ".join(known), advice(name, known, "remove it")
+            raise ConfigError(f"'{inner}' is not a key of the configuration", expected, todo)
         else:
             names = schema.get("propertyNames")
             if names:

@@ -4,11 +4,11 @@ import csv
 import os
 from pathlib import Path
 
-import numpy as np
+import pandas
 
 from odl.evaluation.averages import AUC_COLUMNS
 from odl.evaluation.averages import SUMMARY_COLUMNS as RUN_COLUMNS
-from odl.evaluation.means import STATISTICS, grouped, mean, statistics
+from odl.evaluation.means import STATISTICS, mean
 from odl.evaluation.plan import BASELINE, KEY, load_plan, parameters_text
 from odl.files.tables import read_table, write_table
 
@@ -50,10 +50,16 @@ COLUMNS = {
 }
 
 
+OF_PLAN = ("corpus", "protocol", "algorithm", "seed", "k", "parameters")  # what a plan says of each row
+
+
+def _size(entry):
+    return entry["k"] if entry["k"] is not None else ""
+
+
 def _with_entry(entry, row):
-    k = entry["k"] if entry["k"] is not None else ""
     shared = {name: entry[name] for name in ("corpus", "protocol", "algorithm", "seed")}
-    return {**row, **shared, "k": k, "parameters": parameters_text(entry["parameters"])}
+    return {**row, **shared, "k": _size(entry), "parameters": parameters_text(entry["parameters"])}
 
 
 def collect(plan, name, columns):
@@ -63,57 +69,47 @@ def collect(plan, name, columns):
     ]
 
 
+def _grouped(rows, keys, sort=False, **measures):
+    """Return a row for each combination of some columns, with what is measured over its rows: (column, how)."""
+    return rows.groupby(list(keys), sort=sort).agg(**measures).reset_index().to_dict("records") if len(rows) else []
+
+
+def _means(*names):
+    return {name: (name, "mean") for name in names}
+
+
+def _spread(column, name):
+    """Return how a column is measured over seeds: what is not defined is left out."""
+    return {
+        f"{name}_{short}": (column, how) for short, how in zip(STATISTICS, ("mean", "std", "min", "max"), strict=True)
+    }
+
+
+# First and last time of a batch over seeds (orders differ inside a day).
+SPAN = {
+    "first_time": ("first_time", lambda times: min(filter(None, times), default="")),
+    "last_time": ("last_time", lambda times: max(filter(None, times), default="")),
+}
+
+
 def _summaries(averages):
-    return [
-        {
-            **{name: rows[0][name] for name in ("corpus", "protocol", "run", "algorithm", "k", "parameters")},
-            "seeds": len(rows),
-            "timesteps": mean([row["timesteps"] for row in rows]),
-            **{key: value for name in MEASURES for key, value in statistics([r[name] for r in rows], name).items()},
-            "uncoded": mean([row["uncoded"] for row in rows]),
-            "gap": max((row["gap"] for row in rows if not np.isnan(row["gap"])), default=float("nan")),
-        }
-        for _, rows in grouped(averages, KEY)
-    ]
-
-
-def _span(rows):
-    """First and last time of a batch over seeds (orders differ inside a day)."""
-    starts, ends = [[row[name] for row in rows if row[name]] for name in ("first_time", "last_time")]
-    return {"first_time": min(starts, default=""), "last_time": max(ends, default="")}
+    spreads = {key: how for name in MEASURES for key, how in _spread(name, name).items()}
+    measured = {"seeds": ("seed", "size"), **_means("timesteps", "uncoded"), **spreads, "gap": ("gap", "max")}
+    return _grouped(averages, ("corpus", "protocol", "run", "algorithm", "k", "parameters"), **measured)
 
 
 def _timesteps(rows):
-    return [
-        {
-            **dict(zip((*KEY, "t"), key, strict=True)),
-            **_span(group),
-            "seeds": sum(not np.isnan(row["auc"]) for row in group),
-            "seeds_listed": sum(row["listed"] for row in group),
-            **statistics([row["auc"] for row in group], "auc"),
-            **{name: mean([row[name] for row in group]) for name in ("novel", "known", "uncoded")},
-        }
-        for key, group in grouped(rows, (*KEY, "t"))
-    ]
+    seeds = {"seeds": ("auc", "count"), "seeds_listed": ("listed", "sum")}
+    measured = _spread("auc", "auc") | _means("novel", "known", "uncoded")
+    return _grouped(rows, (*KEY, "t"), **SPAN, **seeds, **measured)
 
 
 def _novel(rows):
     """Novel documents per batch, from one run of each seed: the batches are the same for all runs."""
-    first = {}
-    for row in rows:
-        first.setdefault((row["corpus"], row["t"], row["seed"]), row)
-    return [
-        {
-            "corpus": corpus,
-            "t": t,
-            **_span(group),
-            "seeds": len(group),
-            **statistics([row["novel"] for row in group], "novel"),
-            **{name: mean([row[name] for row in group]) for name in ("documents", "known", "unlabelled", "empty")},
-            "seeds_listed": sum(row["listed"] for row in group),
-        }
-        for (corpus, t), group in sorted(grouped(first.values(), ("corpus", "t")))
-    ]
+    first = rows.drop_duplicates(["corpus", "t", "seed"]).astype({"novel": float})
+    seeds = {"seeds": ("seed", "size"), "seeds_listed": ("listed", "sum")}
+    measured = _spread("novel", "novel") | _means("documents", "known", "unlabelled", "empty")
+    return _grouped(first, ("corpus", "t"), sort=True, **SPAN, **seeds, **measured)
 
 
 def _benchmark(path, column):
@@ -131,56 +127,33 @@ def _benchmark(path, column):
     return numbers
 
 
-def _job(entry, t):
-    folder = Path(entry["folder"])
-    timings, benchmark = (folder / name / f"{t}.tsv" for name in ("timings", "benchmarks"))
-    rows = read_table(timings, ("cpu_s",)) if timings.exists() else []
-    phases = {row["phase"]: row["cpu_s"] for row in rows}
-    wall, memory = (_benchmark(benchmark, column) for column in ("s", "max_rss"))
-    return {
-        **{f"{phase}_cpu_s": phases.get(phase, float("nan")) for phase in ("score", "learn", "job", "start")},
-        "wall_s": mean(wall),
-        "max_rss_mb": max(memory, default=float("nan")),
-    }
-
-
-def _timing(plan):
-    """Mean over timesteps and seeds; the start (t = 0) apart, memory as the largest of all jobs."""
+def _jobs(plan):
+    """Return what each job took."""
     rows = []
-    for key, entries in grouped(plan, KEY):
-        jobs = [_job(entry, t) for entry in entries for t in entry["timesteps"] if t > 0]
-        starts = [_job(entry, t) for entry in entries for t in entry["timesteps"] if t == 0]
-        memory = [job["max_rss_mb"] for job in jobs + starts if not np.isnan(job["max_rss_mb"])]
-        rows.append(
-            {
-                **dict(zip(KEY, key, strict=True)),
-                "jobs": len(jobs),
-                **{name: mean([job[name] for job in jobs]) for name in ("score_cpu_s", "learn_cpu_s", "job_cpu_s")},
-                "start_cpu_s": mean([job["start_cpu_s"] for job in starts]),
-                "wall_s": mean([job["wall_s"] for job in jobs]),
-                "max_rss_mb": max(memory, default=float("nan")),
-            }
-        )
-    return rows
+    for entry, t in [(one, t) for one in plan for t in one["timesteps"]]:
+        folder = Path(entry["folder"])
+        timings, benchmark = (folder / name / f"{t}.tsv" for name in ("timings", "benchmarks"))
+        phases = {row["phase"]: row["cpu_s"] for row in read_table(timings, ("cpu_s",))} if timings.exists() else {}
+        wall, memory = (_benchmark(benchmark, column) for column in ("s", "max_rss"))
+        spent = {f"{phase}_cpu_s": cpu for phase, cpu in phases.items()}
+        spent |= {"wall_s": mean(wall), "max_rss_mb": max(memory, default=float("nan"))}
+        rows.append({**{name: entry[name] for name in KEY}, "k": _size(entry), "t": t, **spent})
+    return pandas.DataFrame(rows, columns=[*KEY, "t", *TIMING_COLUMNS[5:]])
 
 
-def _costs(plan):
+def _timing(jobs):
+    """Mean over timesteps and seeds; the start (t = 0) apart, memory as the largest of all jobs."""
+    later, spent = jobs["t"] > 0, ["score_cpu_s", "learn_cpu_s", "job_cpu_s", "wall_s"]
+    parted = jobs.assign(later=later, start_cpu_s=jobs["start_cpu_s"].where(~later))
+    parted[spent] = parted[spent].where(later, axis=0)
+    measured = _means(*spent, "start_cpu_s") | {"max_rss_mb": ("max_rss_mb", "max")}
+    return _grouped(parted, KEY, jobs=("later", "sum"), **measured)
+
+
+def _costs(jobs):
     """CPU seconds of every timestep, mean over seeds; the baselines keep no clock of their own."""
-    return [
-        {
-            **dict(zip((*KEY, "t"), key, strict=True)),
-            **{name: mean([job[name] for job in jobs]) for name in ("score_cpu_s", "learn_cpu_s", "job_cpu_s")},
-        }
-        for key, jobs in grouped(
-            [
-                {**{name: entry[name] for name in KEY}, "t": t, **_job(entry, t)}
-                for entry in plan
-                for t in entry["timesteps"]
-                if t and entry["algorithm"] != BASELINE
-            ],
-            (*KEY, "t"),
-        )
-    ]
+    later = jobs[(jobs["t"] > 0) & (jobs["algorithm"] != BASELINE)]
+    return _grouped(later, (*KEY, "t"), **_means("score_cpu_s", "learn_cpu_s", "job_cpu_s"))
 
 
 def published(plan):
@@ -219,15 +192,20 @@ def summarise(plan, output_folder):
     """
     plan = load_plan(plan)
     averages, rows = collect(plan, "summary.tsv", RUN_COLUMNS), collect(plan, "auc.tsv", AUC_COLUMNS)
+    by_seed, by_timestep = (
+        pandas.DataFrame(each, columns=[*names, *OF_PLAN])
+        for each, names in ((averages, RUN_COLUMNS), (rows, AUC_COLUMNS))
+    )
+    jobs = _jobs(plan)
     known = [{**row, **{f"t{t}": value for t, value in row["auc"].items()}} for row in published(plan)]
     tables = {
         "averages": averages,
-        "summary": _summaries(averages),
-        "timesteps": _timesteps(rows),
-        "novel": _novel(rows),
+        "summary": _summaries(by_seed),
+        "timesteps": _timesteps(by_timestep),
+        "novel": _novel(by_timestep),
         "published": known,
-        "timing": _timing(plan),
-        "costs": _costs(plan),
+        "timing": _timing(jobs),
+        "costs": _costs(jobs),
     }
     for name, columns in COLUMNS.items():
         write_table(os.path.join(output_folder, f"{name}.tsv"), tables[name], columns)

@@ -4,14 +4,13 @@ A file is a learner if it defines a class whose class attribute ``algorithm`` is
 names of all: only who asks for it imports every file.
 """
 
-import difflib
 import functools
 import os
 import pkgutil
 from importlib import import_module
 from typing import Any
 
-from odl.errors import CheckpointError, ParameterError
+from odl.errors import CheckpointError, ParameterError, advice
 from odl.learners import base
 from odl.learners.base import Learner, Scores, State, parameters
 from odl.learners.sparse_atoms import widen
@@ -126,9 +125,7 @@ def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: st
 
 
 def _unknown(what, given, known):
-    near = difflib.get_close_matches(str(given), known, n=1)
-    todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
-    return ParameterError(f"{what} '{given}' is not known", ", ".join(known), todo)
+    return ParameterError(f"{what} '{given}' is not known", ", ".join(known), advice(given, known))
 
 
 def schema() -> dict[str, dict]:

@@ -28,7 +28,6 @@ a part that was interrupted goes on from there. `measure` is in a file without w
 then measure nothing again. Every setting is given, checked. Equal settings and files give equal bytes.
 """
 
-import difflib
 import os
 import pkgutil
 from importlib import import_module
@@ -37,7 +36,7 @@ from jinja2 import TemplateError
 
 from odl import config
 from odl.config import sources
-from odl.errors import ConfigError, DataError, StorageError
+from odl.errors import ConfigError, DataError, StorageError, advice
 from odl.files.atomic import filling
 from odl.files.tables import read_json, read_table, write_json, write_table
 from odl.papers.journal import UNFINISHED, Journal
@@ -56,9 +55,8 @@ def module_of(name):
         If there is none of that name, naming the nearest one.
     """
     if name not in EXPERIMENTS:
-        near = difflib.get_close_matches(str(name), EXPERIMENTS, n=1)
-        todo = f"did you mean '{near[0]}'?" if near else "choose one of these"
-        raise ConfigError(f"the experiment {name!r} is unknown", "one of " + ", ".join(EXPERIMENTS), todo)
+        expected = "one of " + ", ".join(EXPERIMENTS)
+        raise ConfigError(f"the experiment {name!r} is unknown", expected, advice(name, EXPERIMENTS))
     return import_module(f"odl.papers.experiments.{name}")
 
 

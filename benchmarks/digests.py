@@ -27,7 +27,7 @@ from scipy import sparse  # noqa: E402
 
 from odl.config.sections import Batches, Order  # noqa: E402
 from odl.files import digests, documents  # noqa: E402
-from odl.jobs import shards, timestep  # noqa: E402
+from odl.jobs import runs, shards, update  # noqa: E402
 from odl.stream import batchfile, batching, features  # noqa: E402
 
 INITIAL, LENGTH = 1000, 80  # documents of the first batch, words of a document
@@ -102,8 +102,8 @@ class Place:
 
     def __init__(self, folder, hashed, options):
         self.folder, self.hashed = folder, hashed
-        self.run = {"corpus": "made", "seed": 0, "run": "da", "atoms": options.atoms, "features": WEIGHTING}
-        self.run["learner"] = {"algorithm": "dual_averaging"}
+        chain = {"corpus": "made", "seed": 0, "run": "da", "atoms": options.atoms, "features": WEIGHTING}
+        self.run = runs.parse({**chain, "learner": {"algorithm": "dual_averaging"}})
         self.documents, self.words = options.documents, options.words
 
     def path(self, name):
@@ -124,7 +124,7 @@ class Place:
         """Score and learn one timestep."""
         written = self.path(f"state{t}"), self.path(f"scores{t}"), self.folder / "timings.tsv"
         before = self.path("state0") if t else None
-        timestep.update(self.path(f"features{t}"), *written, run=self.run, previous=before)
+        update.update(self.path(f"features{t}"), *written, run=self.run, previous=before)
 
     def jobs(self):
         """Return the jobs of the large batch, in order."""

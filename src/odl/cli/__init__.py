@@ -107,7 +107,8 @@ def _fill(parser, declared):
     from odl.cli import upkeep
 
     parser.set_defaults(function=declared.function)
-    parser.description = "\n\n".join(filter(None, [_sentence(declared.help), declared.more]))
+    sentence = f"{declared.help[:1].upper()}{declared.help[1:]}."
+    parser.description = "\n\n".join(filter(None, [sentence, declared.more]))
     if declared.examples:
         parser.epilog = "examples:\n" + "\n".join(f"  {line}" for line in declared.examples)
     for flags, options in declared.arguments:
@@ -120,10 +121,6 @@ def _fill_step(parser, declared):
     _fill(parser, declared)
     parser.add_argument("--costs", metavar="FILE", help="seconds and memory of this call to write, as a table")
     parser.add_argument("--code", default="", help="stamp of the code, for the record of what is written")
-
-
-def _sentence(text):
-    return text[:1].upper() + text[1:] + "."
 
 
 def _parsed(words):

@@ -36,7 +36,11 @@ def find(sources, kind=None, only=False):
             raise DataError(f"{source} does not exist", "a file, a folder or a pattern", "correct the path")
         named.append(_pattern_of(source) if os.path.isdir(source) and not kind else source)
     named = named if only else _gathered(named)
-    paths = [path for source in named for _, path in listing.expand(source, kind or _kind_of_folder(source)) or ()]
+    paths = [
+        path
+        for source in named
+        for _, path in listing.expand(source, kind or (None if os.path.isdir(source) else "text")) or ()
+    ]
     unknown = [path for path in paths if not listing.kind_of(path)]
     if kind or not unknown:
         return named, kind
@@ -46,10 +50,6 @@ def find(sources, kind=None, only=False):
         fault = f"the name of {unknown[0]} does not tell its kind, beside others that do"
         raise DataError(fault, "files of " + listing.endings(), "name the files to take, or say --kind")
     return named, sniff(unknown[0])
-
-
-def _kind_of_folder(source):
-    return None if os.path.isdir(source) else "text"
 
 
 def _pattern_of(folder):

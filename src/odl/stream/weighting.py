@@ -13,11 +13,6 @@ from odl.text.languagemix import StopWords
 COMMON = 30  # documents of a stop word at least
 
 
-def _check_choice(name, value, choices):
-    if value not in choices:
-        raise ParameterError(f"{name} is {value!r}", f"one of {choices}", "choose one of these")
-
-
 class Weighed:
     """Documents of a timestep as weighed by one learner's settings; ``[first:last]`` reads rows, ``[:]`` all.
 
@@ -55,7 +50,8 @@ class Weighed:
     """
 
     def __init__(self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None) -> None:
-        _check_choice("norm", norm, ("l1", "l2", None))
+        if norm not in ("l1", "l2", None):
+            raise ParameterError(f"norm is {norm!r}", "'l1', 'l2' or None", "choose one of these")
         if weighting.vocabulary == "fixed" and batch.hash_terms:
             problem = (
                 f"vocabulary 'fixed' with hash_terms {batch.hash_terms}, of whose buckets none is the first batch's"

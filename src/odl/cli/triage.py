@@ -49,7 +49,7 @@ def new(args):
     from odl.alerts import read, show, slack, wordlist
 
     since = args.since or (LAST if args.seen else None)
-    mark = _mark(args) if since == LAST else NOTHING
+    mark = Mark(*_marks(args).get(_stream(args), NOTHING)) if since == LAST else NOTHING
     last = None if since else 1
     if since == LAST:
         place = read.place_of(args.folder, args.stream)
@@ -77,18 +77,12 @@ def new(args):
         sys.exit(NEWS)
 
 
-def _mark(args):
-    """Return up to where a person has seen the stream: nothing, where they never said so."""
-    return Mark(*_marks(args).get(_stream(args), NOTHING))
-
-
 def _move_mark(args, watch):
     """Note the last period as seen, with its documents: it may be one that is still filling."""
-    from odl.files import atomic
+    from odl.files import tables
 
-    path, last = _place_of_mark(args), watch.periods[-1]
-    with atomic.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        json.dump({**_marks(args), _stream(args): Mark(last.t, last.documents)}, file)
+    last = watch.periods[-1]
+    tables.write_json(_place_of_mark(args), {**_marks(args), _stream(args): Mark(last.t, last.documents)})
 
 
 def _stream(args):
@@ -98,18 +92,11 @@ def _stream(args):
 
 
 def _marks(args):
-    """Return the marks of the streams of a folder."""
+    """Return up to where a person has seen the streams of a folder; nothing, where they never said so."""
+    from odl.files import tables
+
     path = _place_of_mark(args)
-    try:
-        with open(path, encoding="utf-8") as file:
-            marks = json.load(file)
-        if all(len(mark) == len(NOTHING) and {type(part) for part in mark} == {int} for mark in marks.values()):
-            return marks
-    except FileNotFoundError:
-        return {}
-    except (ValueError, AttributeError, TypeError):
-        pass
-    raise DataError(f"{path} is no mark of a reader", "what `odl new --seen` wrote", f"delete {path}")
+    return tables.read_json(path) if os.path.exists(path) else {}
 
 
 def _place_of_mark(args):

@@ -8,7 +8,6 @@ whole archive comes from there is taken and the reader checks what is in it. `ro
 address stands for one address each) or ``mirror`` (the address only says where it comes from).
 """
 
-import csv
 import os
 import socket
 import ssl
@@ -20,6 +19,7 @@ import urllib.parse
 import urllib.request
 from http.client import HTTPException
 
+from odl.corpora import formats
 from odl.errors import DataError, DownloadError
 from odl.files.storage import replacing, sha256_of
 
@@ -45,19 +45,13 @@ def load_registry(path=REGISTRY):
     DownloadError
         If the file is missing or has other columns.
     """
+    expected = "the registry of corpora", "restore it"
     try:
-        with open(path, newline="", encoding="utf-8") as table:
-            reader = csv.DictReader(table)
-            rows, names = list(reader), reader.fieldnames or []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DownloadError(f"{path} cannot be read ({error})", "the registry of corpora", "restore it") from error
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise DownloadError(f"{path} has no column {', '.join(missing)}", "the registry of corpora", "restore it")
-    for number, row in enumerate(rows, start=2):
-        if None in row or None in row.values():
-            fault = f"line {number} of {path} has {'more' if None in row else 'fewer'} fields than the first line"
-            raise DownloadError(fault, "the registry of corpora", "restore it")
+        rows = [row for _, row in formats.rows(path, formats.Form(kind="csv"))]
+    except DataError as error:
+        raise DownloadError(error.given, *expected) from error
+    if missing := [name for name in COLUMNS if name not in rows[0]]:
+        raise DownloadError(f"{path} has no column {', '.join(missing)}", *expected)
     return rows
 
 

@@ -1,12 +1,12 @@
 """Scores of any other program beside those of a finished study, on the same documents and timesteps."""
 
-import csv
 import math
 import os
 from collections.abc import Sequence
 
 import numpy as np
 
+from odl.corpora import formats
 from odl.errors import ConfigError, DataError
 from odl.evaluation import means, metrics
 from odl.evaluation.plan import load_plan, score_path
@@ -27,28 +27,21 @@ def read(path: str | os.PathLike) -> dict[str, float]:
     DataError
         If a column is missing, a score is no number, or an id is there twice.
     """
-    scores_of = {}
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            table = csv.DictReader(file)
-            if not set(COLUMNS) <= set(table.fieldnames or ()):
-                fault = f"{path} has the columns {', '.join(table.fieldnames or ['none'])}"
-                raise DataError(fault, "id and score, separated by commas", "correct its first line")
-            for row in table:
-                ident, where = row["id"] or "", f"{path} line {table.line_num}"
-                try:
-                    score = float(row["score"] or "")
-                except ValueError:
-                    score = math.nan
-                if math.isnan(score):
-                    raise DataError(f"{where} has the score {visible(str(row['score']))!r}", "a number", "correct it")
-                if ident in scores_of:
-                    raise DataError(f"{where} has the id {visible(ident)} again", "each document once", "remove one")
-                scores_of[ident] = score
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} cannot be read ({error})", "a CSV file in UTF-8", "save it as such") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror})", "a CSV file", "name another") from error
+    scores_of: dict[str, float] = {}
+    for place, row in formats.rows(path, formats.Form(kind="csv")):
+        where = f"{os.fspath(path)} {place}"
+        if not set(COLUMNS) <= row.keys():
+            fault = f"{os.fspath(path)} has the columns {', '.join(row)}"
+            raise DataError(fault, "id and score, separated by commas", "correct its first line")
+        try:
+            score = float(row["score"])
+        except ValueError:
+            score = math.nan
+        if math.isnan(score):
+            raise DataError(f"{where} has the score {visible(row['score'])!r}", "a number", "correct it")
+        if row["id"] in scores_of:
+            raise DataError(f"{where} has the id {visible(row['id'])} again", "each document once", "remove one")
+        scores_of[row["id"]] = score
     return scores_of
 
 

@@ -12,17 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odl.errors import ParameterError
-from odl.evaluation.metrics import check_labelled
+from odl.evaluation.metrics import split
 
 C_MISS, C_FALSE_ALARM, P_TARGET = 1.0, 0.1, 0.02  # of the TDT evaluations
-
-
-def _checked(scores, labels):
-    """Return the scores and labels of the labelled documents."""
-    scores, labels = check_labelled(scores, labels)
-    if np.isnan(scores[labels != -1]).any():
-        raise ParameterError("a score that is not a number", "a number for each document", "look for the faulty score")
-    return scores[labels != -1], labels[labels != -1]
 
 
 def precision_at(scores: ArrayLike, labels: ArrayLike, budget: float) -> float:
@@ -53,14 +45,15 @@ def precision_at(scores: ArrayLike, labels: ArrayLike, budget: float) -> float:
     """
     if not 0 < budget <= 1:
         raise ParameterError(f"the budget is {budget!r}", "a share above 0 and up to 1", "pass e.g. 0.05 for 5 %")
-    scores, labels = _checked(scores, labels)
-    if not len(scores):
+    novel, known = split(scores, labels)
+    both = np.concatenate([novel, known])
+    if not len(both):
         return float("nan")
     # A share such as 0.07 of 100 is 7.000000000000001 in binary.
-    room = max(1, math.ceil(round(budget * len(scores), 9)))
-    edge = np.sort(scores)[-room]
-    above, tied = scores > edge, scores == edge
-    hits = (labels[above] == 1).sum() + (room - above.sum()) * (labels[tied] == 1).mean()
+    room = max(1, math.ceil(round(budget * len(both), 9)))
+    edge = np.sort(both)[-room]
+    tied = (novel == edge).sum() / (both == edge).sum()
+    hits = (novel > edge).sum() + (room - (both > edge).sum()) * tied
     return float(hits / room)
 
 
@@ -175,11 +168,10 @@ def detection_cost(
     >>> detection_cost([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0]), detection_cost([0.9, 0.1], [1, 0])
     (0.5, 0.0)
     """
-    scores, labels = _checked(scores, labels)
-    novel, known = np.sort(scores[labels == 1]), np.sort(scores[labels == 0])
+    novel, known = map(np.sort, split(scores, labels))
     if not len(novel) or not len(known):
         return float("nan")
-    edges = np.append(np.unique(scores), np.inf) if threshold is None else np.array([threshold])
+    edges = np.append(np.unique(np.concatenate([novel, known])), np.inf) if threshold is None else np.array([threshold])
     missed = np.searchsorted(novel, edges, side="left") / len(novel)
     alarms = 1.0 - np.searchsorted(known, edges, side="left") / len(known)
     costs = c_miss * p_target * missed + c_false_alarm * (1.0 - p_target) * alarms
@@ -229,8 +221,7 @@ def drift(batches: Sequence[tuple[ArrayLike, ArrayLike]]) -> Drift:
     """
     means, parts = [], []
     for scores, labels in batches:
-        scores, labels = _checked(scores, labels)
-        known = scores[labels == 0]
+        _, known = split(scores, labels)
         means.append(known.mean() if len(known) else np.nan)
         if len(known) > 1:
             parts.append(known - known.mean())

@@ -15,21 +15,12 @@ from odl.errors import ParameterError
 BLOCK = 2_000_000  # resampled documents held at once
 
 
-def check_labelled(scores, labels):
-    """Return scores and labels as arrays, one of each for every document, or refuse them."""
-    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
-    if scores.ndim != 1 or scores.shape != labels.shape:
-        raise ParameterError(
-            f"scores of shape {scores.shape} and labels of shape {labels.shape}",
-            "one score and one label for each document",
-            "pass two lists of one length",
-        )
-    return scores, labels
-
-
 def split(scores, labels):
     """Return the scores of the novel and of the known documents, checked."""
-    scores, labels = check_labelled(scores, labels)
+    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels)
+    if scores.ndim != 1 or scores.shape != labels.shape:
+        fault = f"scores of shape {scores.shape} and labels of shape {labels.shape}"
+        raise ParameterError(fault, "one score and one label for each document", "pass two lists of one length")
     if not np.isin(labels, (-1, 0, 1)).all():
         raise ParameterError(
             f"labels {sorted(set(labels.tolist()))[:5]}",

@@ -71,7 +71,7 @@ def test_a_mark_that_is_none(unseen):
     for text in ("{", "[]", '{"made": 5}', '{"made": [5, 40], "digest": ""}'):
         (unseen / ".seen.json").write_text(text)
         done = odl("new", unseen, "--seen")
-        assert done.returncode == 1 and "expected a" in done.stderr and "; delete " in done.stderr and not done.stdout
+        assert done.returncode == 1 and "; delete " in done.stderr and not done.stdout
     study = unseen / "results" / "mine"
     done = odl("new", study, "--seen")
     assert done.returncode == 1 and "no mark is kept in results" in done.stderr

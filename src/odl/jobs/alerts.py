@@ -254,13 +254,14 @@ def _atoms(carried, data, Q, after, memory):
         for place, name in enumerate(carried.documents)
     ][:k]
     documents += [""] * (k - len(documents))
-    best = np.zeros(k)
-    for row, pairs in enumerate(reasons.nearest(Q, A, 1)):
-        for atom, cosine in pairs:
+    best, nearest = np.zeros(k), np.full(len(memory.number), -1)
+    both = sparse.csr_array(sparse.vstack([Q, memory.sums.astype(np.float64)], format="csr"))
+    pairs = reasons.nearest(both, A, 1)
+    for row, closest in enumerate(pairs[: len(data.ids)]):
+        for atom, cosine in closest:
             if cosine > best[atom]:
                 best[atom], documents[atom] = cosine, data.ids[row]
-    nearest = np.full(len(memory.number), -1)
-    for row, pairs in enumerate(reasons.nearest(memory.sums.astype(np.float64), A, 1)):
-        if pairs and pairs[0][1] >= LINKED:
-            nearest[row] = pairs[0][0]
+    for row, closest in enumerate(pairs[len(data.ids) :]):
+        if closest and closest[0][1] >= LINKED:
+            nearest[row] = closest[0][0]
     return opened.astype(np.int64), documents, nearest

@@ -164,6 +164,7 @@ def _is_noise(word):
     size = sum(map(len, runs))
     if size < FEWEST or ADDRESS.search(word) or MARKUP.search(word):
         return False
+    if size < SHORTEST_RUN * len(runs):  # most of what is encoded
+        return True
     letters, vowels = sum(map(len, LETTERS.findall(word))), sum(map(len, VOWELS.findall(word)))
-    few = vowels < LEAST_VOWELS * letters or 2 * letters < size
-    return few or size < SHORTEST_RUN * len(runs) or HEX_INSIDE.search(word) is not None
+    return vowels < LEAST_VOWELS * letters or 2 * letters < size or HEX_INSIDE.search(word) is not None

@@ -65,9 +65,7 @@ class Shingler:
 
 
 def _words(piece):
-    """Return the words of a piece, as UTF-8; one of ASCII, where texts are cut at all else, is a word."""
-    if piece.isascii():
-        return [piece]
+    """Return the words of a piece that is not ASCII, as UTF-8."""
     return [word.encode() for word in WORD.findall(piece.decode("utf-8", "surrogatepass"))]
 
 
@@ -78,5 +76,7 @@ def _number(word):
 
 def _number_of(piece):
     """Return the number of the word in a piece, `NOT_ONE` where there is none or more than one."""
+    if piece.isascii():  # where texts are cut at all else
+        return _number(piece)
     words = _words(piece)
     return _number(words[0]) if len(words) == 1 else NOT_ONE

@@ -3,13 +3,14 @@
     ODL_MIRROR=... python benchmarks/words.py [--streams newsgroups subjects] [--seeds 0 1] [--output words.tsv]
     ODL_MIRROR=... python benchmarks/words.py --shares [--streams ...] [--seeds ...] [--output shares.tsv]
     ODL_MIRROR=... python benchmarks/words.py --alerts [--seeds 0 1 2] [--output alerts.tsv]
+    ODL_MIRROR=... python benchmarks/words.py --languages
     ODL_MIRROR=... python benchmarks/words.py --speed
     python benchmarks/words.py --sentences
 
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
 `levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
 words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
-turn. `--sentences` prints the table of docs/guides/documents.md: what a sentence of each script becomes.
+turn. `--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of docs/guides/documents.md: what a sentence of each script becomes.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import gzip
 import os
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import newsposts
@@ -27,7 +29,8 @@ from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
 from odl.papers.experiments import quality
-from odl.text.tokens import analyser, tally
+from odl.text.languagemix import StopWords
+from odl.text.tokens import analyser, count_words, tally
 
 HERE = Path(__file__).resolve().parent.parent
 STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
@@ -145,16 +148,30 @@ def seconds(texts, tokeniser):
     return time.process_time() - began
 
 
-def speed():
-    """Print characters a second by both tokenisers, for each language of SIB-200, its sentences three times."""
+def sentences_by_language():
+    """Yield each language of SIB-200 with its sentences."""
     for path in sorted(Path(os.environ["ODL_MIRROR"], "sib200").glob("*.tsv.gz")):
         lines = gzip.decompress(path.read_bytes()).decode().splitlines()[1:]
-        texts = [line.split("\t")[2] for line in lines] * 3
+        yield path.name[:8], [line.split("\t")[2] for line in lines]
+
+
+def told_languages():
+    """Print how many sentences of each language are told to be of which."""
+    for language, texts in sentences_by_language():
+        counts, vocabulary = count_words(texts, {"tokeniser": "words", "stop_words": None})
+        told = Counter(StopWords(vocabulary).told(counts)).most_common()
+        print(language, *(f"{name or 'none'} {n}" for name, n in told), sep="\t")
+
+
+def speed():
+    """Print characters a second by both tokenisers, for each language of SIB-200, its sentences three times."""
+    for language, texts in sentences_by_language():
+        texts = texts * 3
         seconds(texts, "words")
         pairs = [[seconds(texts, tokeniser) for tokeniser in TOKENISERS] for _ in range(5)]
         old, new = map(min, zip(*pairs, strict=True))
         size = sum(map(len, texts)) / 1e6
-        print(f"{path.name[:8]}\t{size / old:.2f}\t{size / new:.2f} million characters a second\t{old / new:.2f}")
+        print(f"{language}\t{size / old:.2f}\t{size / new:.2f} million characters a second\t{old / new:.2f}")
 
 
 def main():
@@ -165,6 +182,7 @@ def main():
     words.add_argument("--output", default="words.tsv")
     words.add_argument("--shares", action="store_true")
     words.add_argument("--alerts", action="store_true")
+    words.add_argument("--languages", action="store_true")
     words.add_argument("--speed", action="store_true")
     words.add_argument("--sentences", action="store_true")
     told = words.parse_args()
@@ -172,6 +190,8 @@ def main():
         sentences()
     elif told.speed:
         speed()
+    elif told.languages:
+        told_languages()
     elif told.alerts:
         compare_alerts(told.seeds, told.output)
     else:

@@ -10,7 +10,8 @@
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
 `levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
 words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
-turn. `--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of docs/guides/documents.md: what a sentence of each script becomes.
+turn. `--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of
+docs/guides/documents.md: what a sentence of each script becomes.
 """
 
 import argparse

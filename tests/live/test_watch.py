@@ -1,6 +1,7 @@
 """A folder that is watched: answers at arrival, and the bytes of `odl run` however the documents came."""
 
 import contextlib
+import gzip
 import json
 import random
 import shutil
@@ -282,6 +283,26 @@ def test_a_period_ends_by_the_clock(news, tmp_path, monkeypatch):
         assert {one["dictionary"] for one in told()[-5:]} == {3}
         watch.close()
     assert_same_at_once(news, tmp_path / "once")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_is_forgotten_leaves_the_inbox_too(news, packed):
+    with watched(news) as (watch, _):
+        watch.take(lines(posts(3)))
+        busy = odl("forget", news, "w0-1")
+        assert busy.returncode == 75
+        watch.close()
+    (path,) = (news / "inbox").glob("*.jsonl")
+    if packed:
+        subprocess.run(["gzip", path], check=True)
+        path = path.with_suffix(".jsonl.gz")
+    done = odl("forget", news, "w3-7")
+    assert done.returncode == 0 and "w3-7 is forgotten" in done.stdout and "yours to delete" not in done.stdout
+    text = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+    assert text.count(b"\n") == streams.N - 1 and b'"w3-7"' not in text
+    with watched(news) as (watch, told):
+        watch.take(lines([posts(3)[7]]))
+        assert told() == [] and "not to be read" in watch.refused[0][1]
 
 
 def test_what_comes_thousands_of_times_is_like_the_first(news):

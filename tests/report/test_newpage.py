@@ -12,12 +12,13 @@ from places import ROOT
 
 from odl import cli
 from odl.alerts import breakdown, explain, feedback, read
+from odl.alerts.alarms import Alarm
 from odl.alerts.feedback import Entry
 from odl.alerts.model import Withheld
 from odl.errors import DataError
 from odl.evaluation import scorefiles
 from odl.files import storage
-from odl.report import newhealth, newpage, newparts, newtext
+from odl.report import newfeeds, newhealth, newpage, newparts, newtext
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +201,7 @@ class TestFindings:
     def test_scores_that_drift(self, watch):
         tails = np.full(200, 0.01)
         entry = self.told(self.changed(watch, tails=tails))["Drift of the scores"]
-        assert entry.look and "In the last 4 periods 100\u00a0% of the documents" in entry.text and entry.todo
+        assert "In the last 4 periods 100\u00a0% of the documents" in entry.text
         assert "fewer than usual" in self.told(self.changed(watch, tails=tails + 0.9))["Drift of the scores"].text
 
     def test_unknown_words(self, watch):
@@ -208,10 +209,14 @@ class TestFindings:
         entry = self.told(replace(watch, periods=(*watch.periods[:-1], last)))["Unknown words"]
         assert not entry.look  # of one period: what enters brings its words
         assert entry.text.startswith("40\u00a0% of the words") and "5\u00a0% in the median" in entry.text
-        changed = (*watch.periods[:-2], *(replace(p, first_seen=0.4) for p in watch.periods[-2:]))
-        old = {number: replace(topic, birth=0) for number, topic in watch.topics.items()}
-        assert self.told(replace(watch, periods=changed, topics=old))["Unknown words"].look
-        assert not self.told(replace(watch, periods=changed))["Unknown words"].look  # a topic was born
+
+    def test_an_alarm_comes_first_on_the_page_and_is_an_entry_of_the_feed(self, watch):
+        alarm = Alarm("silence", "a<b.jsonl", "No document came from a<b.jsonl.", "Look.")
+        first = newhealth.findings(watch, sounded=[alarm])[0]
+        assert (first.what, first.look, first.text) == ("A source is silent", True, alarm.text)
+        entry = next(each for each in newfeeds.entries(watch, [alarm]) if ":watch:" in each.id)
+        assert entry.id == f"urn:odl:{watch.corpus}:watch:silence%3Aa%3Cb.jsonl" and "a&lt;b" in entry.body
+        assert "No document came from a&lt;b.jsonl." in newpage.text(watch, sounded=[alarm])
 
     def test_idle_atoms_equal_scores_and_empty_documents(self, watch):
         few = self.changed(watch, atoms=3, scores=np.ones(200), withheld=(Withheld("", "empty", 20),))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from odl.cli.declare import argument, subcommand
 from odl.errors import DataError, ParameterError
 
-NEWS = 10  # exit status of `odl new --fail` where something is new
+NEWS, ALARM = 10, 11  # exit status of `odl new --fail` where something is new, else where the watch needs somebody
 LAST, SEEN = "last", ".seen.json"  # the mark of a reader
 STREAM = argument("--stream", help="name of the stream, where the folder has several")
 FOLDER = argument("folder", help="a folder with odl.yaml, or results/STUDY")
@@ -40,7 +40,7 @@ NOTHING = Mark(-1, 0)
     argument("--format", choices=("text", "jsonl", "csv", "md", "slack"), default="text"),
     argument("--topics-only", action="store_true", help="no documents that stand alone, where alerts.gates is set"),
     argument("--words", action="store_true", help="instead: words that no document before had; not with slack"),
-    argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new"),
+    argument("--fail", action="store_true", help=f"end with status {NEWS} if something is new, {ALARM} at an alarm"),
     more="Topics keep their numbers; `odl explain` takes those, and ids.\n"
     "--seen alone shows what is new since last, and moves the mark; nothing else moves it.",
     examples=("odl new news", "odl new news --since 2026-01-01 --format md", "odl new news --since last --seen"),
@@ -73,8 +73,22 @@ def new(args):
         print(text, flush=True)
     if args.seen:
         _move_mark(args, watch)
-    if args.fail and any(period.alerts for period in periods):
-        sys.exit(NEWS)
+    if args.fail:
+        _fail(args, any(period.alerts for period in periods))
+
+
+def _fail(args, news):
+    """Say what is the matter with the watch, and end with the status of news or else of an alarm."""
+    import time
+
+    from odl.alerts import alarms, read
+
+    watch = read.alerts_of(args.folder, args.stream, last=alarms.PAST + alarms.LASTING)
+    sounded = alarms.of(watch, time.time_ns() // 1_000_000)
+    for alarm in sounded:
+        print(f"odl new: {alarm.text} {alarm.todo}", file=sys.stderr)
+    if news or sounded:
+        sys.exit(NEWS if news else ALARM)
 
 
 def _move_mark(args, watch):

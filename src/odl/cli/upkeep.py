@@ -36,7 +36,8 @@ def show(args):
     *(FOLDER, IDENT),
     argument("--dry-run", "-n", action="store_true", help="say what would be learned again; do nothing"),
     more="Its text, its words and what was learned from them go: the stream is learned again from its period on.\n"
-    "Its row in your own file stays, and is not read any more: a digest of the id in forgotten.txt keeps it out.",
+    "A line of the inbox goes, too. A row in your own file stays, and is not read any more: forgotten.txt has a\n"
+    "digest of its id.",
     examples=("odl forget news d21 --dry-run", "odl forget news d21"),
 )
 def forget(args):
@@ -44,6 +45,7 @@ def forget(args):
     from odl.cli import run
     from odl.config import project
     from odl.corpora import collection
+    from odl.live import inbox
 
     with contextlib.chdir(args.folder):
         place, row = _row_of(args.folder, args.id)
@@ -52,13 +54,16 @@ def forget(args):
     if args.dry_run:
         print(f"{args.id} ({place}): {cost}, and nothing of it stays in results.")
         return
+    with contextlib.chdir(args.folder):
+        inbox.remove(row["id"])
     project.forget(args.folder, collection.forgotten_as(row["id"]))
     feedback.remove(args.folder, args.id)
     if project.read(args.folder).get(project.DRIVER) == "snakemake":
         print(f"{args.id} is not read any more. Now run snakemake in {args.folder}: {cost}.")
         return
     print(run.run(args.folder))
-    print(f"{args.id} is forgotten, {cost}. Its row is yours to delete: {place}.")
+    left = "" if f"/{inbox.FOLDER}/" in place else f" Its row is yours to delete: {place}."
+    print(f"{args.id} is forgotten, {cost}.{left}")
 
 
 def _period_of(args):

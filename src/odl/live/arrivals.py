@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from odl.config import project
 from odl.corpora import collection, fields, formats
 from odl.files.documents import NO_TIME
 
@@ -57,6 +58,7 @@ class Arrivals:
     def __init__(self, options):
         self.columns, self.dates = collection.columns_of(options), options.get("dates")
         self.options, self.last = options, collection.Collection(options)
+        self.forgotten = {*options.get("forgotten", ())}
 
     def row(self, number, line):
         """Return a line of input as a row.
@@ -71,6 +73,8 @@ class Arrivals:
             raise ValueError("it is no JSON object, or has very many keys")
         identity, time_of = (columns.get(self.columns[role]) for role in ("id", "time"))
         identity = "" if fields.missing(identity) else fields.parse_id(identity)
+        if self.forgotten and collection.forgotten_as(identity) in self.forgotten:
+            raise ValueError(f"{project.FORGOTTEN} says that it is not to be read")
         row = Row(number, columns, identity, fields.parse_time(time_of, self.dates))
         now = clock()
         if row.time == NO_TIME:

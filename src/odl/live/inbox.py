@@ -5,6 +5,7 @@ A file is hidden while it grows, so that a run reads whole files only; it gets i
 
 import contextlib
 import glob
+import gzip
 import json
 import os
 import re
@@ -90,6 +91,27 @@ class Inbox:
             else:
                 os.unlink(file.name)
         _sync()
+
+
+def remove(name):
+    """Take a document out of the inbox of the working folder, whose files nobody else keeps.
+
+    Raises
+    ------
+    BusyError
+        If a watch has them.
+    """
+    if not os.path.isdir(FOLDER):
+        return
+    with alone():
+        for path in glob.glob(f"{FOLDER}/{SOURCE.partition('/')[2]}") + glob.glob(f"{FOLDER}/.*.jsonl"):
+            opened = gzip.open if path.endswith(".gz") else open
+            with opened(path, "rb") as file:
+                lines = file.readlines()
+            kept = [line for line in lines if json.loads(line)[SLOT]["answer"]["id"] != name]
+            if len(kept) < len(lines):
+                with replacing(path) as temporary, opened(temporary, "wb") as file:
+                    file.writelines(kept)
 
 
 def alone(wait=0.0):

@@ -41,15 +41,16 @@ class Entry(NamedTuple):
     body: Markup
 
 
-def entries(watch):
-    """Return the entries of a stream, what changed last first."""
+def entries(watch, sounded=()):
+    """Return the entries of a stream, what changed last first; alarms about the watch are entries of their own."""
     told = {}
     for period in watch.periods:
         for alert in period.alerts:
             told.setdefault(alert.topic, []).append(alert)
     alone = [_alone(watch, alert) for alert in told.pop(NONE, []) if not alert.folded]
     topics = [_topic(watch, watch.topics[number], alerts) for number, alerts in told.items()]
-    by_name = sorted([*topics, *alone], key=lambda entry: entry.id)
+    about = [_alarm(watch, alarm) for alarm in sounded]
+    by_name = sorted([*topics, *alone, *about], key=lambda entry: entry.id)
     return sorted(by_name, key=lambda entry: entry.updated, reverse=True)[:MOST]
 
 
@@ -68,6 +69,15 @@ def _topic(watch, topic, alerts):
     title = f"{', '.join(topic.name) or f'topic {topic.number}'} [{topic.state}]"
     published, updated = _moment(topic.first, topic.birth), _end(watch, last)
     return Entry(show.urn(watch, "topic", topic.number), title, published, updated, "", Markup("".join(body)))
+
+
+def _alarm(watch, alarm):
+    body = Markup("".join(element("p", part) for part in (alarm.text, alarm.todo)))
+    ident, when = (
+        show.urn(watch, "watch", ":".join(filter(None, [alarm.kind, alarm.what]))),
+        _end(watch, watch.periods[-1].t),
+    )
+    return Entry(ident, f"The watch itself: {alarm.text}", when, when, "", body)
 
 
 def _alone(watch, alert):

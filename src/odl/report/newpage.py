@@ -4,7 +4,7 @@ import base64
 import importlib.util
 import os
 
-from odl.alerts import explain, feedback, read
+from odl.alerts import alarms, explain, feedback, read
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
@@ -62,12 +62,13 @@ def write(path, folder, stream=None, *, home=None, study=None, seeds=(), atom=No
     agreed = newhealth.agreement(own, seeds, most, newhealth.RECENT) if most and seeds else None
     told = {alert.topic for alert in watch.periods[-1].alerts} - {NONE}
     members = explain.members(place, [watch.topics[number] for number in sorted(told)], watch.settings["silence"])
-    stories = newfeeds.entries(watch)
+    sounded = alarms.of(watch)
+    stories = newfeeds.entries(watch, sounded)
     for place_of_feed, form in ((atom, newfeeds.atom), (feed, newfeeds.as_json)):
         if place_of_feed:
             newfeeds.write(place_of_feed, form(watch, stories))
     with storage.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.write(provenance.page(text(watch, others, link, agreed, taken, members)))
+        file.write(provenance.page(text(watch, others, link, agreed, taken, members, sounded)))
 
 
 def other_budgets(watch):
@@ -77,7 +78,7 @@ def other_budgets(watch):
     return [each for each in budgets if each != budget and (each < 1 or each == int(each))]
 
 
-def text(watch, others=(), study=None, seeds=None, taken="", members=None):
+def text(watch, others=(), study=None, seeds=None, taken="", members=None, sounded=()):
     """Return the page as HTML.
 
     Parameters
@@ -93,10 +94,11 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None):
         What was taken out of the texts before words were counted.
     members : dict, optional
         All documents of the topics of the latest period (`odl.alerts.explain.members`).
+    sounded : sequence of odl.alerts.alarms.Alarm
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
-    parts, findings = newparts.parts(), newhealth.findings(watch, others, seeds, taken)
+    parts, findings = newparts.parts(), newhealth.findings(watch, others, seeds, taken, sounded)
     drawn = {"words": parts.unseen, "before": parts.before, "topics": parts.topics}
     drawn |= {"scores": parts.scores, "all-alerts": parts.alerts}
     bodies = {name: part(watch) for name, part in drawn.items()} | {"health": parts.health(findings)}

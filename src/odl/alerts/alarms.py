@@ -1,0 +1,137 @@
+"""Alarms about the watch itself: what a stream's own past does not explain of its sources, words, scores and times."""
+
+import os
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from odl.files import storage
+from odl.files.documents import NO_TIME
+from odl.files.escaping import visible
+
+LEVEL = 0.005  # chance of each kind to sound in a quiet period; there are four beside the budget
+LEAST, PAST = 8, 50  # periods that are compared with, at least and at most
+LASTING = 2  # periods that words or scores have to be changed
+PAUSE, ARCHIVE = 2.0, 20.0  # times the longest pause so far, from which on it is told, and is told no more
+DAY_MS = 86_400_000
+FULL = 4  # periods that the budget has to be full
+FRESH = 4  # periods that a silence is told
+
+
+class Alarm(NamedTuple):
+    """A sentence about the watch that a person should act on.
+
+    Attributes
+    ----------
+    kind : str
+        "silence", "words", "scores", "budget" or "pause".
+    what : str
+        Of which source; else empty.
+    text, todo : str
+        What is the matter; what to do.
+    """
+
+    kind: str
+    what: str
+    text: str
+    todo: str
+
+
+def of(watch, now=None):
+    """Return the alarms of a watch in its last period.
+
+    Parameters
+    ----------
+    watch : odl.alerts.model.Watch
+        With the periods that the last one is compared with.
+    now : int, optional
+        Time of the clock, ms: a pause that lasts until then is told, too.
+
+    Raises
+    ------
+    StorageError
+        If a file is damaged.
+    """
+    scored = [period for period in watch.periods if not period.warm_up and len(period.tails)]
+    level = watch.settings["level"]
+    high = [float(np.mean(period.tails <= level)) for period in scored]
+    fresh = [period.first_seen for period in watch.periods[1:]]
+    born = any(topic.birth > watch.periods[-1].t - LASTING for topic in watch.topics.values())
+    sounded = [_pause(watch.periods, now), _scores(high), None if born else _words(fresh), _budget(watch)]
+    return [alarm for alarm in sounded if alarm] + _silences(sources(watch))
+
+
+def _scores(shares):
+    if not _beyond(shares):
+        return None
+    text = f"{shares[-1]:.0%} of the documents score as high as few before; the periods before had {_usual(shares)}."
+    todo = "Compare the words of the alerts with the texts: another language, markup, a new source, or very much news?"
+    return Alarm("scores", "", text, todo)
+
+
+def _words(shares):
+    if not _beyond(shares):
+        return None
+    text = f"{shares[-1]:.0%} of the words were never seen before; the periods before had {_usual(shares)}."
+    todo = "Look for another language, for text that is none, or for new boilerplate, and clean it."
+    return Alarm("words", "", text, todo)
+
+
+def _usual(shares):
+    return f"{np.median(shares[:-LASTING]):.0%} in the median"
+
+
+def _beyond(shares):
+    """Return whether each of the last shares is above what those before predict, by a t-interval of arcsin(sqrt)."""
+    values = np.arcsin(np.sqrt(shares[-PAST - LASTING :]))
+    past, last = values[:-LASTING], values[-LASTING:]
+    if len(past) < LEAST:
+        return False
+    spread = past.std(ddof=1) * np.sqrt(1 + 1 / len(past))
+    return bool((last > past.mean() + special.stdtrit(len(past) - 1, 1 - LEVEL) * spread + 1e-9).all())
+
+
+def _budget(watch):
+    last = watch.periods[-FULL:]
+    if len(last) < FULL or not watch.settings["gates"] or any(len(each.alerts) < max(each.budget, 1) for each in last):
+        return None
+    text = f"The budget of {last[-1].budget} has been full for {FULL} periods, and more may be new."
+    return Alarm("budget", "", text, "Set alerts.budget higher, mute what is known, or make periods shorter.")
+
+
+def _pause(periods, now):
+    """Tell of a pause that is longer than any before: periods without documents have no files."""
+    begins = [period.first for period in periods]
+    ends = [*begins[1:], now or NO_TIME]
+    steps = [end - begin for begin, end in zip(begins, ends, strict=True) if NO_TIME not in (begin, end)]
+    if len(steps) <= LEAST or not PAUSE < steps[-1] / max(*steps[:-1], 1) <= ARCHIVE:
+        return None
+    pause, longest = (f"{step / DAY_MS:.1f} days" for step in (steps[-1], max(steps[:-1])))
+    text = f"No document came for {pause}; from one period to the next it was {longest} at most."
+    return Alarm("pause", "", text, "Look at what brings the documents, then at the clock of what writes them.")
+
+
+def sources(watch):
+    """Return the names of the files that each period has documents of; none where nobody keeps them."""
+    if watch.place is None:
+        return []
+    folder = os.path.join(os.path.dirname(watch.place.features), "batches")
+    names = []
+    for period in watch.periods[-PAST:]:
+        with storage.reading(os.path.join(folder, f"{period.t}.h5"), "batch") as file:
+            names.append({*storage.read_strings(file, "files")} if "files" in storage.names_in(file, "/") else set())
+    return names
+
+
+def _silences(names):
+    """Tell of sources that are silent for longer than chance leaves one that is there as often as they were."""
+    alarms = []
+    for name in sorted(set().union(*names) - {""}):
+        there = [t for t, each in enumerate(names) if name in each]
+        silent, share = len(names) - 1 - there[-1], len(there) / (there[-1] - there[0] + 2)
+        enough = np.ceil(np.log(LEVEL) / np.log1p(-share))
+        if len(there) >= LEAST and enough <= silent < enough + FRESH:
+            text = f"No document came from {visible(name)} for {silent} periods; before, {share:.0%} of them had some."
+            alarms.append(Alarm("silence", visible(name), text, "Look whether it is still written and read."))
+    return alarms

@@ -37,6 +37,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_pages",
     "equations",
+    "glossary_terms",
     "settings_tables",
     "source_links",
 ]

@@ -1,0 +1,22 @@
+"""Terms of the glossary in the index of the site, where its search looks first."""
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+
+class GlossaryTerms(SphinxTransform):
+    """An entry of the index for each term of docs/glossary.md."""
+
+    default_priority = 800  # before the index is gathered
+
+    def apply(self, **arguments):
+        for term in self.document.findall(nodes.term) if self.env.docname == "docs/glossary" else ():
+            identifier = nodes.make_id(f"term-{term.astext()}")
+            term["ids"].append(identifier)
+            term.append(addnodes.index(entries=[("single", term.astext(), identifier, "main", None)]))
+
+
+def setup(app):
+    app.add_transform(GlossaryTerms)
+    return {"parallel_read_safe": True}

@@ -14,7 +14,7 @@ COPY workflow /src/workflow
 COPY profiles /src/profiles
 COPY config/config.yaml /src/config/config.yaml
 COPY data/corpora.csv /src/data/corpora.csv
-RUN pip install --no-cache-dir --constraint /src/constraints.txt "/src[parquet]" \
+RUN pip install --no-cache-dir --constraint /src/constraints.txt "/src[http,parquet]" \
     && rm -rf /src \
     && odl step compile --cores 0
 

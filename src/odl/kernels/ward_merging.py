@@ -17,7 +17,6 @@ from odl.kernels.compiled import allocating, called, comparing, kernel
 ATOMS, TIME, START, SEARCHED = 0, 1, 2, 3
 BLOCK = 64  # prices that have a least one of their own
 PART = 32  # atoms that are compared before the cheapest are picked
-SLACK = 1.0 + 1e-9  # far above what rounding does
 CANDIDATES = 4  # partners that are kept
 NOBODY = -1  # as partner: there is no other
 UNKNOWN = -2  # as partner: to be searched for
@@ -59,21 +58,16 @@ def _next_at(value, first, atoms):
 
 
 @kernel
-def _squared_cost(inner, own, scale, other, inverse):
-    """Return the squared cost of merging atoms of `own` and `other` documents."""
-    distance = max(1.0 - inner * (scale * inverse), 0.0)
-    return distance * distance * (own * other / (own + other))
-
-
-@kernel
-def _any_below(row, own, scale, documents, inverse, size, most):
-    """Tell whether an atom may cost less than `most` to merge with one of the first of `row`: without a division."""
-    below, most = 0, most * SLACK
+def _compare(row, own, scale, documents, inverse, size, most, work):
+    """Find the squared costs of merging an atom with the first ones of `row`; return how many are below `most`."""
+    below = 0
     for i in range(size):
         distance = 1.0 - row[i] * (scale * inverse[i])
         distance = distance if distance > 0.0 else 0.0
-        below += 1 if distance * distance * (own * documents[i]) < most * (own + documents[i]) else 0
-    return below > 0
+        value = distance * distance * (own * documents[i] / (own + documents[i]))
+        work[i] = value
+        below += 1 if value < most else 0
+    return below
 
 
 @kernel
@@ -91,19 +85,17 @@ def _search(j, atoms):
     """Find the atoms that are cheapest to merge with j among those that changed before it; among equals the first."""
     documents, inverse, stamp, counters = atoms.documents, atoms.inverse, atoms.stamp, atoms.counters
     n_atoms = j if stamp[j] <= counters[START] else counters[ATOMS]  # those of the start changed in their order
-    partners, costs, own, scale = atoms.partner[j], atoms.cost[j], documents[j], inverse[j]
+    partners, costs, own, work = atoms.partner[j], atoms.cost[j], documents[j], atoms.work
     partners[:], costs[:] = NOBODY, np.inf
     for first in range(0, n_atoms if own > 0.0 else 0, PART):
         size, last = min(PART, n_atoms - first), costs[CANDIDATES - 1]
         # Parts of arrays: with a sum as the place of each number the loop is not made of vector instructions.
-        row, others, inverses, times = atoms.gram[j, first:], documents[first:], inverse[first:], stamp[first:]
-        if _any_below(row, own, scale, others, inverses, size, last):
+        others, times = documents[first:], stamp[first:]
+        if _compare(atoms.gram[j, first:], own, inverse[j], others, inverse[first:], size, last, work):
             for i in range(size):
-                if times[i] < stamp[j] and others[i] > 0.0:
-                    value = _squared_cost(row[i], own, scale, others[i], inverses[i])
-                    if value < last:
-                        _insert(first + i, value, partners, costs)
-                        last = costs[CANDIDATES - 1]
+                if work[i] < last and times[i] < stamp[j] and others[i] > 0.0:
+                    _insert(first + i, work[i], partners, costs)
+                    last = costs[CANDIDATES - 1]
     set_price(j, costs[0], atoms)
 
 

@@ -301,7 +301,11 @@ def merging(gram, documents, squares, n_atoms):
 def search(atoms, share=ALONE):
     """Search the rows of all atoms, in the order of whose numbers they changed."""
     count = atoms.counters[3] = len(atoms.documents)
-    share(lambda first, last, _: merges.search(first, last, atoms), count, rising(count, share.count))
+
+    def some(first, last, _):
+        merges.search(first, last, atoms._replace(work=np.empty(BLOCK)))
+
+    share(some, count, rising(count, share.count))
 
 
 def rising(count, parts):

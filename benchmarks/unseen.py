@@ -17,7 +17,6 @@ import quiet
 
 from odl.alerts import unseen
 from odl.config.sections import Alerts
-from odl.files import tables
 from odl.stream import features
 
 SETTINGS = Alerts(unseen=3)
@@ -53,25 +52,25 @@ def false_share(told_words, batches):
     return told_ever, false / max(len(told_ever), 1)
 
 
-def row_of(held, seed, size, n_periods, bounds):
+def row_of(name, seed, size, options):
     """Return what one shuffled stream gives."""
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(held.ids))
-    calm = [held.select(part) for part in quiet.quiet(order, size, n_periods)]
+    documents, rng = quiet.stream(name)[0], np.random.default_rng(seed)
+    order = rng.permutation(len(documents.ids))
+    calm = [documents.select(part) for part in quiet.quiet(order, size, options.periods)]
     still = [period for period in told(calm) if period is not None]
     row = {"quiet": len(still), "speak": sum(any(one.beyond for one in period) for period in still)}
     row["words told"] = sum(map(len, still)) / max(len(still), 1)
-    parts, entering = quiet.planted(held.counts, order, size, n_periods, rng)
-    periods = told([held.select(part) for part in parts])
+    parts, entering = quiet.planted(documents.counts, order, size, options.periods, rng)
+    periods = told([documents.select(part) for part in parts])
     for k in quiet.SIZES:
         plants = [
             any(one.beyond and one.items >= k for one in periods[t] or ())
             for t, rows in entering.items()
             if len(rows) == k and any(one.items >= k for one in periods[t] or ())  # else an earlier plant had its word
         ]
-        row[f"found of {k}"] = float(np.mean(plants)) if plants else float("nan")
+        row[f"found of {k}"] = quiet.share(plants)
     whole, _ = false_share(told(calm), calm)
-    for bound in bounds:
+    for bound in options.terms:
         words, share = false_share(told(calm, bound), calm)
         missed = len(whole - words) / max(len(whole), 1)
         row |= {f"told, {bound} terms": len(words), f"false, {bound} terms": share, f"missed, {bound} terms": missed}
@@ -81,21 +80,8 @@ def row_of(held, seed, size, n_periods, bounds):
 def main():
     """Measure streams and write the table."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--streams", nargs="+", default=["posts", "arxiv-cs", "reuters"])
-    words.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
-    words.add_argument("--documents", nargs="+", type=int, default=[250])
-    words.add_argument("--periods", type=int, default=60)
     words.add_argument("--terms", nargs="+", type=int, default=[20000, 5000])
-    words.add_argument("--output", default="unseen.tsv")
-    options, rows = words.parse_args(), []
-    for name in options.streams:
-        held = quiet.documents(name)
-        for seed in options.seeds:
-            for size in options.documents:
-                row = row_of(held, seed, size, options.periods, options.terms)
-                rows.append({"stream": name, "seed": seed, "documents": size} | row)
-                print(*rows[-1].values(), sep="\t", flush=True)
-                tables.write_table(options.output, rows)
+    quiet.measure(words, row_of, "unseen.tsv")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class TestGates:
         Q = np.eye(N, N_TERMS)
         Q[:4] = 0
         Q[:4, :2] = np.sqrt(0.5)
-        compared = gates.Past(births=np.full(10, 3))
+        compared = gates.Past(births=np.full(10, 2))
         told, past = decided(documents._replace(Q=sparse.csr_array(Q)), score, self.settings, compared=compared)
         assert told.opened.topics.tolist() == [0, 1, 2, 3] and past.gates.births[-1] == 4
         told, _ = decided(documents._replace(Q=sparse.csr_array(Q)), score, self.settings, compared=past.gates)

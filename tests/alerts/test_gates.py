@@ -147,15 +147,51 @@ def test_the_last_periods_count_and_no_more_are_carried():
 
 def test_a_new_topic_opens_where_none_was_as_large():
     period, scores = next(periods_of(2, 1))
-    rows = period.pool[:4]
+    rows = period.pool[:5]
     born = period.born.copy()
     born[rows] = 7
     many = np.column_stack([np.full(40, 90.0), np.full(40, SIZE)])
-    for births, opens in (([0, 3] * 20, True), ([0, 4] * 20, False), ([0] * 4, False)):
+    for births, opens in (([0, 3] * 20, True), ([0, 4] * 20, False), ([0, 3, 0, 3, 0], True), ([0] * 4, False)):
         past = gates.Past(many, many, np.array(births))
         told, after = gates.judge(past, period._replace(born=born), scores)
         assert set(told.topics.tolist()) == (set(rows.tolist()) if opens else set())
-        assert after.births[-1] == 4
+        assert after.births[-1] == 5
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_new_topic_of_three_opens_nothing(size):
+    period, scores = next(periods_of(2, 1))
+    born = period.born.copy()
+    born[period.pool[:size]] = 7
+    told, _ = gates.judge(gates.Past(births=np.zeros(40, dtype=int)), period._replace(born=born), scores)
+    assert len(told.topics) == (4 if size == 4 else 0)
+
+
+def alike(rng, scores, pool):
+    """A period whose most novel items are of one template, as log lines are."""
+    X = items_of(rng, SIZE, np.full(WORDS, 1 / WORDS)).tolil()
+    X[pool, :6] = rng.random((len(pool), 6)) < 0.9
+    frequencies = np.full(WORDS, 20)
+    frequencies[:6] = 2000 * len(pool) // SIZE  # as often as ever
+    born = np.zeros(SIZE, dtype=np.int64)
+    score = np.full(SIZE, np.median(scores))
+    return gates.Period(sparse.csr_array(X), frequencies, 2000, score, pool, born)
+
+
+def test_novel_items_that_are_always_alike_say_nothing(rng):
+    """Before five pools are known none opens the gate, and these are remembered as they are."""
+    scores = rng.gamma(4, 0.1, 500)
+    periods = [(alike(rng, scores, rng.choice(SIZE, 20 + t % 3, replace=False)), scores) for t in range(30)]
+    told, past = opened(periods)
+    assert past.pool[:5, 0].min() > gates.EARLY
+    assert sum(len(opens.rows) > 0 for opens in told) <= 1
+
+
+def test_two_novel_items_are_no_set(rng):
+    """After pools of one or two items, in which no word can be in several, a pair that shares words is no event."""
+    scores = rng.gamma(4, 0.1, 500)
+    told, past = opened((alike(rng, scores, np.arange(1 + t % 2)), scores) for t in range(12))
+    assert not len(past.pool) and not any(len(opens.rows) for opens in told)
 
 
 @pytest.mark.parametrize(("n", "most"), [(300, 0.045), (5000, 0.018)])
@@ -172,7 +208,27 @@ def test_an_item_alone_is_as_rare_as_its_level_says(n, most, rng):
     assert told.lone.tolist() == [5]
 
 
+@pytest.mark.parametrize(("highest", "opens"), [(4.9, True), (5.0, False), (5.1, False)])
+def test_an_item_as_odd_as_one_of_the_last_periods_is_not_alone(rng, highest, opens):
+    """One in some thousands is odd in many streams, so that recent scores may hold none."""
+    period = gates.Period(
+        sparse.csr_array((100, 3)), np.zeros(3), 1000, rng.gamma(4, 0.1, 100), np.array([5]), np.zeros(100, dtype=int)
+    )
+    period.score[5] = 5.0
+    past = gates.Past(highest=np.append(np.ones(30), [highest, 1.0]))
+    told, after = gates.judge(past, period, rng.gamma(4, 0.1, 2000))
+    assert told.lone.tolist() == [5] * opens and after.highest.tolist() == [*past.highest, 5.0]
+
+
+def test_what_a_file_of_before_kept_is_read():
+    pairs = np.ones((3, 2))
+    assert gates.Past.of([pairs, pairs, np.ones(3, dtype=int)]).highest.tolist() == []
+    with pytest.raises(ValueError, match="compared with is none"):
+        gates.Past.of([pairs, pairs, np.ones(3, dtype=int), pairs])
+
+
 def test_a_warm_up_is_silent_and_remembers_its_words():
     period, scores = next(periods_of(3, 1, enters=0))
     opens, past = gates.judge(gates.Past(), period._replace(pool=NONE), scores[:50], warm_up=True)
     assert not len(opens.rows) and len(past.items) == 1 and not len(past.pool) and not len(past.births)
+    assert past.highest.tolist() == [period.score.max()]

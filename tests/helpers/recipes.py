@@ -122,12 +122,12 @@ def write(folder, name, rows):
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("folder", type=Path)
-    words.add_argument("names", nargs="*", choices=[*NAMES, []], default=list(NAMES))
+    words.add_argument("names", nargs="*", choices=[*NAMES, []], metavar="NAME")
     words.add_argument("--documents", type=int, default=3000)
     words.add_argument("--seed", type=int, default=0)
     words.add_argument("--quiet", action="store_true", help="nothing enters")
     options = words.parse_args()
-    for name in options.names:
+    for name in options.names or NAMES:
         rows = (
             made(name, options.documents, options.seed, options.quiet)
             if name in MADE

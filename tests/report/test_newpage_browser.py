@@ -172,6 +172,8 @@ def test_brushing_by_key(opened):
 def test_a_topic_is_found_in_its_table(opened, watch):
     page = opened.page
     assert page.locator("#topic-table tbody tr").count() == 12
+    cells = page.locator("#topic-table tbody tr").first.locator("td").all()
+    assert len(cells) == 5 and all(cell.is_visible() for cell in cells)  # on a telephone too
     page.locator(f"{BOX} #alerts a[href^='#topic-']").first.click()
     name = page.url.rpartition("#")[2]
     page.locator(f"#{name}").wait_for()

@@ -13,8 +13,11 @@ opens the gate of words, for R the pool of novel items or all items of the perio
 known. The factor with B is that of a prediction: of B + 1 draws from a Gumbel distribution the last one passes with a
 probability of .0094 to .0104 for B of 5 to 40 (400,000 draws each), without it with .048 for 5 and .014 for 40.
 A period that speaks is remembered by the T(R) from which on it does: what enters hides nothing that enters later.
-The gate of topics opens for a new topic of at least 3 pool items where none of the periods remembered had one as large.
-The lone gate opens for an item above all recent scores where n P(s) is at most `LONE`. Of N recent scores the k largest
+Before there are 5 periods all items open the gate from `EARLY` on, the pool never: what is novel is alike in its own
+way (templates of log lines), which only other pools tell. Fewer than `SUPPORT` items are no set: two say little of it.
+The gate of topics opens for a new topic of two pool items more than any of the periods remembered had, at least 4.
+The lone gate opens for an item above all recent scores, and all scores of the periods remembered, where n P(s) is at
+most `LONE`: odd items, one in some thousands, are no tail that the recent scores tell. Of N of these the k largest
 (2 %, at least 30) exceed the next, u, by y_1 <= ... <= y_k:
 
     a_0 = mean(y),  a_1 = mean((1 - (i - 0.35) / k) y_i),  xi = (2 - a_0 / (a_0 - 2 a_1)) / 2,                  (2)
@@ -32,10 +35,11 @@ from scipy import special
 
 PERIODS, FEWEST = 40, 5  # that a period is compared with
 WORDS, LONE = 0.01, 0.015  # levels of a period
-EARLY = 6.5  # t_w from which on words open the gate before there are `FEWEST` periods
+EARLY = 6.5  # t_w from which on words of all items open the gate before there are `FEWEST` periods
 FLOOR = 1 / 2000  # share of documents that a word unseen so far is expected in
 TAIL, EXCESSES = 0.02, 30  # share of the scores that are its tail, and fewest of them
-SUPPORT = 3  # pool items of a topic that opens the gate
+SUPPORT = 3  # items of a set whose words are compared
+BIRTH, LEAD = 4, 2  # pool items of a topic that opens the gate, and how many more than the largest before
 GATES = ("words", "topic", "lone")
 NOBODY = np.zeros(0, dtype=np.int64)
 EULER = 0.5772156649
@@ -45,7 +49,7 @@ NARROWEST = 0.05  # of beta: where all periods are the same, equal ones do not s
 
 
 class Past(NamedTuple):
-    """Statistics of the last periods, oldest first: what the gates carry on, five numbers a period.
+    """Statistics of the last periods, oldest first: what the gates carry on, six numbers a period.
 
     Attributes
     ----------
@@ -53,11 +57,14 @@ class Past(NamedTuple):
         T(R) and the size of R.
     births : ndarray of int64, shape (at most `PERIODS`,)
         Pool items of the largest new topic.
+    highest : ndarray of float64, shape (at most `PERIODS`,)
+        Highest score; a file of before has none.
     """
 
     pool: np.ndarray = np.zeros((0, 2))
     items: np.ndarray = np.zeros((0, 2))
     births: np.ndarray = np.zeros(0, dtype=np.int64)
+    highest: np.ndarray = np.zeros(0)
 
     @classmethod
     def of(cls, arrays):
@@ -203,12 +210,14 @@ def judge(past, period, recent, warm_up=False):
     """
     sets = {"items": np.arange(period.X.shape[0]), "pool": period.pool}
     words, after = [NOBODY], {"pool": past.pool, "items": past.items}
+    after["highest"] = np.append(past.highest, period.score.max(initial=-np.inf))[-PERIODS:]
     for name, rows in sets.items():
-        if (warm_up and name == "pool") or not len(rows):
+        if (warm_up and name == "pool") or len(rows) < SUPPORT:
             continue
         X = period.X[rows]
         t, seen = excess(X, period.frequencies, period.n_documents), getattr(past, name)
-        limit = least_excess(seen, len(rows))
+        waits = name == "pool" and len(seen) < FEWEST
+        limit = np.inf if waits else least_excess(seen, len(rows))
         telling = t >= limit
         words.append(rows[np.unique(np.repeat(np.arange(len(rows)), np.diff(X.indptr))[telling[X.indices]])])
         after[name] = np.vstack([seen, [min(t.max(initial=0.0), limit), len(rows)]])[-PERIODS:]
@@ -217,16 +226,17 @@ def judge(past, period, recent, warm_up=False):
     sizes = np.bincount(period.born[period.pool], minlength=1)
     sizes[0] = 0
     largest = int(sizes.max())
-    usual = int(past.births.max(initial=SUPPORT - 1)) if len(past.births) >= FEWEST else max(largest, SUPPORT - 1)
-    topics = period.pool[np.isin(period.born[period.pool], np.flatnonzero(sizes > usual))]
+    known = len(past.births) >= FEWEST
+    least = max(BIRTH, int(past.births.max()) + LEAD) if known else np.inf
+    topics = period.pool[np.isin(period.born[period.pool], np.flatnonzero(sizes >= least))]
     births = np.append(past.births, largest)[-PERIODS:]
-    opened = Opened(np.unique(np.concatenate(words)), np.unique(topics), _lone(period, recent))
+    opened = Opened(np.unique(np.concatenate(words)), np.unique(topics), _lone(past, period, recent))
     return opened, Past(**after, births=births)
 
 
-def _lone(period, recent):
+def _lone(past, period, recent):
     """Return the rows of the pool that open the lone gate."""
     pool = np.sort(period.pool)
-    above = pool[period.score[pool] > recent.max(initial=-np.inf)]
+    above = pool[period.score[pool] > max(recent.max(initial=-np.inf), past.highest.max(initial=-np.inf))]
     tail = pareto_tail(period.score[above], recent)
     return above[len(period.score) * tail <= LONE]

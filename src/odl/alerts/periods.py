@@ -355,7 +355,8 @@ def _read_past(group, kind, past):
     """Return what a period is compared with; None where it is not kept."""
     if f"{kind}_{past._fields[0]}" not in group:
         return None
-    return past.of(storage.read_array(group, f"{kind}_{name}", "ifu", ndim=None) for name in past._fields)
+    kept = [f"{kind}_{name}" for name in past._fields if f"{kind}_{name}" in group]  # fewer in a file of before
+    return past.of(storage.read_array(group, name, "ifu", ndim=None) for name in kept)
 
 
 def _other(path, kind, expected):

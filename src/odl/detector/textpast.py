@@ -117,7 +117,7 @@ def read(stored, t, n_terms, options, changed):
         If they do not fit together.
     """
     repeats, register = Repeats.of(stored, t), Register(changed)
-    compared = gates.Past.of(stored[name] for name in GATES) if options.gates else None
+    compared = gates.Past.of(stored[name] for name in GATES if name in stored) if options.gates else None
     if stored["ids"] is not None:
         ids, contents = _list(stored["ids"]), stored["contents"].tobytes()
         if len(contents) != DIGEST * len(ids):

@@ -57,8 +57,8 @@ def documents_of(name, encoder, folder):
     return chosen, study["evaluate"], documents
 
 
-class Both(rivals.RIVALS["nearest5-joined"]):
-    """Cosines of a batch to the past and within it, by words and by vectors, and the weight from the past."""
+class Both(rivals.FusedRanks):
+    """Cosines of a batch to the past and within it, by words and by vectors, and the weight by length."""
 
     def cosines(self, batch):
         """Return (words, vectors) of the batch with the past, and the same within the batch."""
@@ -97,26 +97,24 @@ def methods(across, words, weight):
     words : dict of str to ndarray
         Scores of learners, by words.
     weight : float
-        That from the past.
+        That by length.
     """
     W, V = across
-    found = {f"neighbours, a = {a:g}": (five((1.0 - a) * W + a * V), a) for a in FIXED}
-    by_words, by_vectors = (found[f"neighbours, a = {a}"][0] for a in (0, 1))
-    found["neighbours, fused by rank"] = (ranked(by_words) + ranked(by_vectors), 0.5)
-    found["neighbours, a from the past"] = (five((1.0 - weight) * W + weight * V), weight)
-    recent = five(V[:, -RECENT:])
-    found[f"neighbours, vectors of the last {RECENT}"] = (recent, 1.0)
-    for window, seen in (("", by_vectors), (f" of the last {RECENT}", recent)):
-        for name, own in words.items():
-            found[f"{name}"] = (own, 0.0)
-            found[f"{name}, vectors{window}, fused by rank"] = (ranked(own) + ranked(seen), 0.5)
-            found[f"{name}, vectors{window}, a = 0.5"] = ((own + seen) / 2, 0.5)
-            found[f"{name}, vectors{window}, a from the past"] = ((1.0 - weight) * own + weight * seen, weight)
-    return found
+    scores = {f"neighbours, a = {a:g}": (five((1.0 - a) * W + a * V), a) for a in FIXED}
+    scores["neighbours, a by length"] = (five((1.0 - weight) * W + weight * V), weight)
+    by_words, by_vectors, recent = scores["neighbours, a = 0"][0], scores["neighbours, a = 1"][0], five(V[:, -RECENT:])
+    scores[f"neighbours, vectors of the last {RECENT}"] = (recent, 1.0)
+    for name, own in {"neighbours": by_words, **words}.items():
+        scores[name] = (own, 0.0)
+        for window, vectors in (("", by_vectors), (f" of the last {RECENT}", recent)):
+            for rule, a in (("a = 0.5", 0.5), ("a by length", weight)):
+                mixed = (1.0 - a) * ranked(own) + a * ranked(vectors)
+                scores[f"{name}, vectors{window}, ranks with {rule}"] = (mixed, a)
+    return scores
 
 
 def measure(held):
-    """Return (method, plain, using the batch) and the weights from the past."""
+    """Return (method, plain, using the batch) and the weights by length."""
     made = {"levels": learners.make("levels"), "adaptive": learners.make("adaptive")}
     states = {
         name: learner.start(held.P(0), 500, novelty.generator(held.seed, "start")) for name, learner in made.items()

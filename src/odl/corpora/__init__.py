@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from odl.errors import ConfigError, nearest
+from odl.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
     from odl.files.documents import Documents
@@ -59,7 +59,7 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     ConfigError
         If the reader is unknown, or an option is not one of its own.
     DataError
-        If a source is not what the reader expects.
+        If a source is not what the reader expects, or holds no document.
 
     Examples
     --------
@@ -73,7 +73,12 @@ def read(name: str, sources: Sequence[str | os.PathLike] = (), options: dict[str
     module, options = _reader(name), {} if options is None else options
     check_options(name, options, module.OPTIONS)
     paths = [str(source) for source in sources]
-    return module.read(paths if module.FILES is None else check_sources(name, paths, module.FILES), options)
+    documents = module.read(paths if module.FILES is None else check_sources(name, paths, module.FILES), options)
+    if not len(documents):
+        raise DataError(
+            f"{', '.join(paths) or name} holds no document", "at least one", "correct the source, or fetch it again"
+        )
+    return documents
 
 
 def _reader(name):

@@ -17,7 +17,7 @@ and nothing of a batch is looked at before it is scored. Imports name the rivals
 
 from odl.papers.rivals.aged import Decaying, Recent
 from odl.papers.rivals.first_story import FirstStory
-from odl.papers.rivals.meaning import FusedRanks, Joined, NearestMeaning
+from odl.papers.rivals.meaning import FusedRanks, NearestMeaning
 from odl.papers.rivals.topicmodels import FactorResidual, TopicMixture
 from odl.papers.rivals.windows import LastTenThousand, LastThousand, TemporalIdf, WholePast
 
@@ -31,8 +31,9 @@ CLASSES = (
     FirstStory,
     TopicMixture,
     FactorResidual,
+    NearestMeaning,
+    FusedRanks,
 )
-CLASSES += (NearestMeaning, FusedRanks, Joined)
 RIVALS = {one.NAME: one for one in CLASSES}
 
 

@@ -25,7 +25,7 @@ def chains(length, atoms=1024):
 
 def nanoseconds(tree, norm, rng):
     """Return the least CPU nanoseconds for each entry of the prox of vectors that a tree is for."""
-    U = rng.normal(size=(max(ENTRIES // tree.n_atoms, 1), tree.n_atoms))
+    U = rng.normal(size=(max(ENTRIES // tree.n_nodes, 1), tree.n_nodes))
     place = np.empty_like(U)
     times = [cpu(lambda: prox(place, U, tree, 1.0, norm))[0] for _ in range(REPEATS)]
     return 1e9 * min(times) / U.size

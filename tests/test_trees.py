@@ -10,15 +10,14 @@ from odl.errors import ParameterError
 
 @st.composite
 def forests(draw, most=12):
-    """Forests with shuffled node numbers and up to three atoms a node."""
+    """Forests with shuffled node numbers."""
     count = draw(st.integers(1, most))
     parents = [draw(st.integers(-1, node - 1)) for node in range(count)]
     names = draw(st.permutations(range(count)))
     shuffled = [0] * count
     for node, parent in enumerate(parents):
         shuffled[names[node]] = names[parent] if parent >= 0 else -1
-    nodes = list(range(count)) + draw(st.lists(st.integers(0, count - 1), max_size=count))
-    return trees.Tree(tuple(shuffled), tuple(draw(st.permutations(nodes))))
+    return trees.Tree(tuple(shuffled))
 
 
 def test_balanced_by_levels():
@@ -51,9 +50,9 @@ def test_other_shapes():
 @settings(max_examples=150)
 def test_groups_are_nested_or_apart_and_preorder_runs_through_subtrees(tree):
     groups = [set(group) for group in tree.groups()]
-    assert set().union(*groups) == set(range(tree.n_atoms))
+    assert set().union(*groups) == set(range(tree.n_nodes))
     for node, group in enumerate(groups):
-        assert set(tree.atoms[node]) <= group
+        assert node in group
         if tree.parents[node] >= 0:
             assert group <= groups[tree.parents[node]]
         assert all(not group & other or group <= other or other <= group for other in groups)
@@ -98,26 +97,6 @@ def test_what_is_no_tree_is_refused_in_one_sentence(parents, message):
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
 
-def test_two_roots_where_one_is_asked_for():
-    with pytest.raises(ParameterError, match="2 roots, nodes 0 and 2 among them; expected one root"):
-        trees.Tree((-1, 0, -1), one_root=True)
-    assert trees.Tree((-1, 0, -1)).roots == (0, 2)
-
-
-@pytest.mark.parametrize(
-    ("nodes", "message"),
-    [((0, 1, 2), "atom 2 lies at node 2"), ((0, -1), "atom 1 lies at node -1"), ((0, 0), "node 1 is a leaf without")],
-)
-def test_atoms_lie_at_nodes(nodes, message):
-    with pytest.raises(ParameterError, match=message):
-        trees.Tree((-1, 0), nodes)
-
-
-def test_inner_nodes_may_hold_no_atom_and_any_node_several():
-    tree = trees.Tree((-1, 0, 0), (1, 2, 2))
-    assert tree.atoms == ((), (0,), (1, 2)) and tree.groups() == [[0, 1, 2], [0], [1, 2]]
-
-
 @pytest.mark.parametrize(
     ("text", "n_atoms", "parents"),
     [
@@ -151,23 +130,6 @@ def test_settings(text, n_atoms, parents):
 def test_wrong_settings(text, n_atoms, message):
     with pytest.raises(ParameterError, match=message):
         trees.parse(text, n_atoms)
-
-
-def test_files(tmp_path):
-    file = tmp_path / "tree.txt"
-    file.write_text("# a root and two children\n-1\n0, 0  # both\n")
-    assert trees.read_tree(file).parents == (-1, 0, 0)
-    file.write_text("-1 0 x")
-    with pytest.raises(ParameterError, match="holds 'x'"):
-        trees.read_tree(file)
-    file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ParameterError, match="it is not text"):
-        trees.read_tree(file)
-    with pytest.raises(ParameterError, match="cannot be read: No such file"):
-        trees.read_tree(tmp_path / "missing.txt")
-    file.write_text("-1 -1")
-    with pytest.raises(ParameterError, match="2 roots"):
-        trees.read_tree(file, one_root=True)
 
 
 def test_a_long_path_needs_no_recursion():

@@ -3,10 +3,9 @@
 Standard library only: the check of a configuration reads trees too.
 """
 
-import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from odl.errors import ParameterError
@@ -18,25 +17,20 @@ LARGEST = 10_000_000  # nodes; a typing error in a branching factor should not f
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree, or a forest, whose nodes hold atoms.
+    """A tree, or a forest, whose nodes are atoms.
 
-    The group of a node is its own atoms and those of all its descendants (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
+    The group of a node is itself and all its descendants (Jenatton, Mairal, Obozinski, Bach, ICML 2010,
     section 2.2): any two groups are nested or apart, which is all that the prox needs (definition 1 there).
 
     Parameters
     ----------
     parents : tuple of int
         Parent of every node, -1 for a root. Nodes may come in any order.
-    nodes : tuple of int
-        Node of every atom; by default atom j is node j.
-    one_root : bool
-        Refuse a forest.
 
     Raises
     ------
     ParameterError
-        For a cycle, a parent that does not exist, no node, two roots where one is asked for, an atom at a node that
-        does not exist, or a leaf without atoms.
+        For a cycle, a parent that does not exist, or no node.
 
     Examples
     --------
@@ -44,38 +38,22 @@ class Tree:
     >>> tree = Tree((-1, 0, 0, 1))
     >>> tree.children, tree.depths
     (((1, 2), (3,), (), ()), (0, 1, 1, 2))
-    >>> tree.groups()  # a node's own atom, and those below it
+    >>> tree.groups()  # a node, and those below it
     [[0, 1, 2, 3], [1, 3], [2], [3]]
     """
 
     parents: tuple[int, ...]
-    nodes: tuple[int, ...] = None  # type: ignore[assignment]  # of every atom, once it is made
-    one_root: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self):
         parents = _whole(self.parents, "the parents of a tree")
-        nodes = tuple(range(len(parents))) if self.nodes is None else _whole(self.nodes, "the nodes of the atoms")
         object.__setattr__(self, "parents", parents)
-        object.__setattr__(self, "nodes", nodes)
-        _check_parents(parents, self.one_root)
+        _check_parents(parents)
         _check_cycles(parents)
-        for atom, node in enumerate(nodes):
-            if not 0 <= node < len(parents):
-                raise _wrong(f"atom {atom} lies at node {node}", f"one of the nodes 0 to {len(parents) - 1}")
-        nodes_before = set(nodes)
-        for node, under in enumerate(self.children):
-            if not under and node not in nodes_before:
-                raise _wrong(f"node {node} is a leaf without atoms", "at least one atom at every leaf")
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.parents)
-
-    @property
-    def n_atoms(self) -> int:
-        """Number of atoms."""
-        return len(self.nodes)
 
     @cached_property
     def roots(self) -> tuple[int, ...]:
@@ -110,17 +88,9 @@ class Tree:
                 levels[node] = levels[self.parents[node]] + 1
         return tuple(levels)
 
-    @cached_property
-    def atoms(self) -> tuple[tuple[int, ...], ...]:
-        """Own atoms of every node, ascending."""
-        of_nodes = [[] for _ in self.parents]
-        for atom, node in enumerate(self.nodes):
-            of_nodes[node].append(atom)
-        return tuple(map(tuple, of_nodes))
-
     def groups(self) -> list[list[int]]:
-        """Return the atoms of every node's group, ascending, in the order of the nodes."""
-        members = [list(own) for own in self.atoms]
+        """Return the group of every node, ascending, in the order of the nodes."""
+        members = [[node] for node in range(self.n_nodes)]
         for node in reversed(self.preorder):
             if self.parents[node] != ROOT:
                 members[self.parents[node]].extend(members[node])
@@ -144,16 +114,13 @@ def _whole(values, what):
     return whole
 
 
-def _check_parents(parents, one_root):
+def _check_parents(parents):
     if not parents:
         raise _wrong("the tree has no node", "at least one")
     for node, parent in enumerate(parents):
         if parent != ROOT and not 0 <= parent < len(parents):
             expected = f"one of the nodes 0 to {len(parents) - 1}, or {ROOT} for a root"
             raise _wrong(f"the parent of node {node} is {parent}, which does not exist", expected)
-    roots = [node for node, parent in enumerate(parents) if parent == ROOT]
-    if one_root and len(roots) > 1:
-        raise _wrong(f"the tree has {len(roots)} roots, nodes {roots[0]} and {roots[1]} among them", "one root")
 
 
 def _check_cycles(parents):
@@ -296,35 +263,3 @@ def parse(text: str, n_atoms: int) -> Tree:
 
 def _numbers(text):
     return tuple(int(word) for word in re.split(r"[\s,]+", text))
-
-
-def read_tree(file: str | os.PathLike, one_root: bool = False) -> Tree:
-    """Return the tree in a text file: the parent of node 0, 1, 2, ... in this order, -1 for a root.
-
-    Numbers are separated by spaces, commas or line ends; what follows a # is a comment.
-
-    Raises
-    ------
-    ParameterError
-        If the file cannot be read, holds something else, or the tree is not sound.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from odl import trees
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> file = pathlib.Path(folder.name, "tree.txt")
-    >>> _ = file.write_text("-1 0 0  # a root and its children")
-    >>> trees.read_tree(file).parents
-    (-1, 0, 0)
-    """
-    try:
-        with open(file, encoding="utf-8") as lines:
-            words = [word for line in lines for word in re.split(r"[\s,]+", line.split("#")[0]) if word]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise _wrong(f"the tree file {os.fspath(file)} cannot be read: {reason}", "a text file") from error
-    for word in words:
-        if not re.fullmatch(rf"-?\d{{1,{DIGITS}}}", word):
-            raise _wrong(f"the tree file {os.fspath(file)} holds {word!r:.40}", "the parents of the nodes as numbers")
-    return Tree(tuple(map(int, words)), one_root=one_root)

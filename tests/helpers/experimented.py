@@ -44,9 +44,9 @@ def smooth(rng):
 
 def planted(rng, tree, count, noise=0.01):
     """Patches of 36 pixels that use all atoms from a leaf to the root alike, and the dictionary."""
-    D = rng.normal(size=(36, tree.n_atoms))
+    D = rng.normal(size=(36, tree.n_nodes))
     D /= np.linalg.norm(D, axis=0)
-    X = np.zeros((count, tree.n_atoms))
+    X = np.zeros((count, tree.n_nodes))
     leaves = [node for node in range(tree.n_nodes) if not tree.children[node]]
     for row in range(count):
         node = rng.choice(leaves)

@@ -563,9 +563,6 @@ def texts(world):
     return found | {
         "plan.json": Target(".json", functools.partial(_plan, world), _planned),
         "edge list": Target(".tsv", functools.partial(_mostly, made=_edges, seeds=[b"0\t1\n1\t2\n2\t3\n"]), _network),
-        "tree file": Target(
-            ".txt", functools.partial(_trees, seeds=[b"-1 0 0 1\n", b"-1,0,1 # path\n"]), trees.read_tree
-        ),
         "tree setting": Target(
             ".txt", functools.partial(_trees, seeds=[b"binary", b"2", b"3 x 1", b"parents -1,0,0"]), _tree_text
         ),

@@ -27,7 +27,7 @@ def objective(v, u, tree, weights, lam, norm):
 def problems(draw):
     tree = draw(forests(most=8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    u = rng.normal(size=tree.n_atoms) * draw(st.sampled_from([0.1, 1.0, 5.0]))
+    u = rng.normal(size=tree.n_nodes) * draw(st.sampled_from([0.1, 1.0, 5.0]))
     weights = rng.choice([0.0, 0.3, 1.0, 2.5], size=tree.n_nodes)
     return tree, u, weights, draw(st.sampled_from([0.05, 0.4, 1.5]))
 
@@ -105,10 +105,10 @@ def test_one_group_an_atom_is_soft_thresholding(rng, norm):
 
 
 def test_groups_that_part_the_atoms_are_the_group_lasso(rng):
-    tree = trees.Tree((-1, -1), (0, 0, 1, 1, 1))
+    tree, weights = trees.Tree((-1, 0, -1, 2, 2)), [1.0, 0.0, 1.0, 0.0, 0.0]
     u = rng.normal(size=5)
     parts = [part * max(0.0, 1 - 0.4 / np.linalg.norm(part)) for part in (u[:2], u[2:])]
-    np.testing.assert_allclose(treeprox.prox_tree(u, tree, 0.4), np.concatenate(parts), atol=1e-15)
+    np.testing.assert_allclose(treeprox.prox_tree(u, tree, 0.4, weights=weights), np.concatenate(parts), atol=1e-15)
 
 
 def test_nested_groups_of_a_path_by_hand():
@@ -147,7 +147,7 @@ def test_scale_goes_through(rng, norm, scale):
 @pytest.mark.parametrize("norm", NORMS)
 def test_what_is_zero_takes_its_subtree_along(rng, norm):
     tree = trees.balanced((4, 3, 2))
-    v = treeprox.prox_tree(rng.normal(size=(200, tree.n_atoms)), tree, 0.9, norm=norm)
+    v = treeprox.prox_tree(rng.normal(size=(200, tree.n_nodes)), tree, 0.9, norm=norm)
     for group in tree.groups():
         off = np.abs(v[:, group]).max(axis=1) == 0
         assert not v[off][:, group].any()

@@ -170,8 +170,8 @@ def _check_shapes(P, D, tree, mask, start):
         wrong = f"P has {np.ndim(P)} dimensions", "two"
     elif np.shape(P)[1] != D.shape[0]:
         wrong = f"P has {np.shape(P)[1]} terms and D {D.shape[0]}", "the same terms"
-    elif tree.n_atoms != D.shape[1]:
-        wrong = f"the tree has {tree.n_atoms} atoms and D {D.shape[1]}", "the same atoms"
+    elif tree.n_nodes != D.shape[1]:
+        wrong = f"the tree has {tree.n_nodes} atoms and D {D.shape[1]}", "the same atoms"
     elif mask is not None and np.shape(mask) != np.shape(P):
         wrong = f"the mask is of shape {np.shape(mask)}", f"the shape {np.shape(P)} of P"
     elif start is not None and start.shape != (P.shape[0], D.shape[1]):

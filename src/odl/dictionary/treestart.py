@@ -25,7 +25,6 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
     P : sparse or dense, shape (n_documents, n_terms)
         Non-negative.
     tree : odl.trees.Tree
-        A node's atoms after its first are documents drawn from its own.
     rng : numpy.random.Generator
 
     Returns
@@ -53,7 +52,7 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
     if not len(filled):
         raise ParameterError("no document has a known term", "documents to start from", "check the corpus")
     members = {ROOT: filled, **_split(P, filled, tree.roots, rng)}
-    first, columns = {}, [None] * tree.n_atoms
+    first, columns = {}, [None] * tree.n_nodes
     for node in tree.preorder:
         rows = members[node]
         if not len(rows):
@@ -66,9 +65,7 @@ def cluster_atoms(P: MatrixLike, tree: Tree, rng: np.random.Generator) -> sparse
         for ancestor in reversed(above):
             mean = mean - np.sum(mean * first[ancestor]) * first[ancestor]
         first[node] = _unit(np.maximum(mean, 0.0), P, filled, rng)
-        for number, atom in enumerate(tree.atoms[node]):
-            dense = first[node] if number == 0 else _unit(P[[rng.choice(rows)]].toarray().ravel(), P, filled, rng)
-            columns[atom] = sparse.csc_array(dense[:, None])
+        columns[node] = sparse.csc_array(first[node][:, None])
         members |= _split(P, rows, tree.children[node], rng)
     return sparse.csc_array(sparse.hstack(columns, format="csc"))
 

@@ -100,14 +100,14 @@ class Bench:
         From a share of the training patches, but from `PATCHES` for each atom at least: fewer say nothing about lam.
         """
         tree = branched(shape)
-        count = min(max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_atoms), len(self.train))
+        count = min(max(int(np.ceil(share * len(self.train))), PATCHES * tree.n_nodes), len(self.train))
         key = penalty, shape, exponent, count
         if key not in self.learned:
             rng = np.random.default_rng([self.seed, 1000])
-            if tree.n_atoms > len(self.train):
-                defect = f"{len(self.train)} training patches for the {tree.n_atoms} atoms of the tree '{shape}'"
+            if tree.n_nodes > len(self.train):
+                defect = f"{len(self.train)} training patches for the {tree.n_nodes} atoms of the tree '{shape}'"
                 raise ConfigError(defect, "at least one patch for each atom", "raise train")
-            start = self.train[np.sort(rng.choice(len(self.train), tree.n_atoms, replace=False))].T.copy()
+            start = self.train[np.sort(rng.choice(len(self.train), tree.n_nodes, replace=False))].T.copy()
             problem = problem_of(self.settings, penalty, tree, exponent)
             self.learned[key] = learned(problem, self.train[:count], start, self.settings, rng)
         return self.learned[key]

@@ -46,15 +46,14 @@ def layout(tree, weights=None):
             "correct the weights",
         )
     place = {node: position for position, node in enumerate(tree.preorder)}
-    sizes = [len(tree.atoms[node]) for node in tree.preorder]
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    start = np.arange(tree.n_nodes + 1)
     parent = np.array([place.get(tree.parents[node], ROOT) for node in tree.preorder], dtype=np.int64)
     end = start[1:].copy()
     for position in range(tree.n_nodes - 1, -1, -1):
         if parent[position] != ROOT:
             end[parent[position]] = max(end[parent[position]], end[position])
-    order = np.array([atom for node in tree.preorder for atom in tree.atoms[node]], dtype=np.int64)
-    return order, marshalling.Layout(start, end, parent, weights[list(tree.preorder)])
+    order = np.array(tree.preorder)
+    return order, marshalling.Layout(start, end, parent, weights[order])
 
 
 def is_infinity(norm):
@@ -69,8 +68,8 @@ def _rows(U, tree):
     U = dense(U, "U", 1, 2)
     one = U.ndim == 1
     U = U[None] if one else U
-    if U.shape[1] != tree.n_atoms:
-        defect = f"U has {U.shape[1]} atoms and the tree {tree.n_atoms}"
+    if U.shape[1] != tree.n_nodes:
+        defect = f"U has {U.shape[1]} atoms and the tree {tree.n_nodes}"
         raise ParameterError(defect, "the same", "build both for one dictionary")
     return U, one
 

@@ -11,12 +11,11 @@ LINE = 1.3  # height of a line in the same units
 
 
 def _lines(tree, words, most):
-    """Return what is written at every node: one line of words for each of its atoms."""
-    if len(words) != tree.n_atoms:
-        fault = f"words of {len(words)} atoms for a tree of {tree.n_atoms}"
+    """Return what is written at every node: the words of the atom."""
+    if len(words) != tree.n_nodes:
+        fault = f"words of {len(words)} atoms for a tree of {tree.n_nodes}"
         raise ParameterError(fault, "words for each atom", "pass the tree of this dictionary")
-    lines = [", ".join(map(str, of_atom[:most])) or "no word" for of_atom in words]
-    return [[lines[atom] for atom in atoms] for atoms in tree.atoms]
+    return [", ".join(map(str, of_atom[:most])) or "no word" for of_atom in words]
 
 
 def nested_list(tree, words, *, most=8, use=None):
@@ -60,9 +59,9 @@ def svg(tree, words, *, most=5, size=12, use=None, title="Tree of topics"):
     Markup
         A whole SVG document.
     """
-    texts = [lines or ["no atom"] for lines in _lines(tree, words, most)]
+    texts = _lines(tree, words, most)
     left, widths = _columns(tree, texts, size)
-    middle, height = _rows(tree, texts, size)
+    middle, height = _rows(tree, size)
     layout = {
         "left": [left[depth] for depth in tree.depths],
         "widths": widths,
@@ -78,7 +77,7 @@ def svg(tree, words, *, most=5, size=12, use=None, title="Tree of topics"):
 
 def _columns(tree, texts, size):
     """Return the left edge of every depth and the width of every node's box."""
-    widths = [(max(map(len, lines)) * CHARACTER + 1.2) * size for lines in texts]
+    widths = [(len(text) * CHARACTER + 1.2) * size for text in texts]
     left = [size]
     for depth in range(max(tree.depths)):
         widest = max(widths[node] for node in range(tree.n_nodes) if tree.depths[node] == depth)
@@ -86,27 +85,24 @@ def _columns(tree, texts, size):
     return left, widths
 
 
-def _rows(tree, texts, size):
+def _rows(tree, size):
     """Return the middle of every node and the height of the picture: leaves below each other, parents centred."""
-    middle, bottom = [0.0] * tree.n_nodes, size
+    middle, bottom, height = [0.0] * tree.n_nodes, size, (LINE + 0.7) * size
     for node in tree.preorder:
         if not tree.children[node]:
-            height = (len(texts[node]) * LINE + 0.7) * size
             middle[node] = bottom + height / 2
             bottom += height
     for node in reversed(tree.preorder):
         if tree.children[node]:
             middle[node] = (middle[tree.children[node][0]] + middle[tree.children[node][-1]]) / 2
-    # A node of several atoms may be taller than its subtree: the picture is made high enough for it.
-    tallest = max(middle[node] + (len(texts[node]) * LINE + 0.7) * size / 2 for node in range(tree.n_nodes))
-    return middle, max(bottom, tallest) + size
+    return middle, bottom + size
 
 
 def _edge_weights(tree, use):
     """Return the width of the edge above every node."""
     if use is None or not sum(use) > 0.0:
         return [1.0] * tree.n_nodes
-    total = [sum(float(use[atom]) for atom in own) for own in tree.atoms]
+    total = list(map(float, use))
     for node in reversed(tree.preorder):
         if tree.parents[node] >= 0:
             total[tree.parents[node]] += total[node]

@@ -94,9 +94,9 @@ def _drawn(settings, images):
     tree = branched(settings["drawn_tree"])
     side, rng = settings["drawn_patch"], np.random.default_rng(0)
     least = patches.contrast(images, side, settings["min_contrast"])
-    X = patches.draw(images, side, max(settings["train"], tree.n_atoms), rng, least)
+    X = patches.draw(images, side, max(settings["train"], tree.n_nodes), rng, least)
     problem = problem_of(settings, "tree", tree, settings["drawn_lam"])
-    return tree, learned(problem, X, X[: tree.n_atoms].T.copy(), settings, rng), side
+    return tree, learned(problem, X, X[: tree.n_nodes].T.copy(), settings, rng), side
 
 
 def depths(tree, D, side):
@@ -207,14 +207,12 @@ def draw_dictionary(tree, D, side):
     for node, parent in enumerate(tree.parents):
         if parent >= 0:
             axes.plot(*spots[[parent, node]].T, color=plots.PALE, linewidth=0.8, zorder=1)
-    for node, own in enumerate(tree.atoms):
+    for node, (x, y) in enumerate(spots):
         size = 0.68 * min(np.min(np.array(nearest)[depth == depth[node]]), 0.75)
-        for atom in own[:1]:
-            x, y = spots[node]
-            top = max(np.abs(D[:, atom]).max(), 1e-300)
-            extent = (x - size / 2, x + size / 2, y - size / 2, y + size / 2)
-            image = D[:, atom].reshape(side, side)
-            axes.imshow(image, "gray", extent=extent, vmin=-top, vmax=top, interpolation="nearest", zorder=2)
+        top = max(np.abs(D[:, node]).max(), 1e-300)
+        extent = (x - size / 2, x + size / 2, y - size / 2, y + size / 2)
+        image = D[:, node].reshape(side, side)
+        axes.imshow(image, "gray", extent=extent, vmin=-top, vmax=top, interpolation="nearest", zorder=2)
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     axes.axis("off")
     return figure

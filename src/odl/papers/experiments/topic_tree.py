@@ -69,7 +69,7 @@ def fitted(words, tree, settings, start, seed):
     if start == "clusters":
         D = treestart.cluster_atoms(words, tree, rng)
     else:
-        D = sparse.csc_array(words[np.sort(rng.choice(words.shape[0], tree.n_atoms, replace=False))].T)
+        D = sparse.csc_array(words[np.sort(rng.choice(words.shape[0], tree.n_nodes, replace=False))].T)
     return structured.learn_batch(problem, words, D, rounds=settings["rounds"])
 
 

@@ -1,6 +1,7 @@
 """NoveltyDetector: the mechanism as a scikit-learn estimator, for use without the workflow."""
 
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from odl.evaluation import metrics
 from odl.prox.projections import MatrixLike
 
 
+@dataclass(eq=False, repr=False)
 class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Score documents by how badly a dictionary learned from the earlier ones explains them, and flag the rare ones.
 
@@ -96,32 +98,19 @@ class NoveltyDetector(OneByOne, Saved, ClassNamePrefixFeaturesOutMixin, Transfor
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        learner: str = LEARNER,
-        n_atoms: int = 100,
-        settings: dict[str, Any] | None = None,
-        growing: bool = False,
-        random_state: Any = 0,
-        *,
-        level: float = LEVEL,
-        window: int = Alerts.window,
-        folds: int = 3,
-        batch_size: int = 256,
-        budget: float | None = None,
-    ) -> None:
-        self.learner = learner
-        self.n_atoms = n_atoms
-        self.settings = settings
-        self.growing = growing
-        self.random_state = random_state
-        self.level = level
-        self.window = window
-        self.folds = folds
-        self.batch_size = batch_size
-        self.budget = budget
+    learner: str = LEARNER
+    n_atoms: int = 100
+    settings: dict[str, Any] | None = None
+    growing: bool = False
+    random_state: Any = 0
+    _: KW_ONLY
+    level: float = LEVEL
+    window: int = Alerts.window
+    folds: int = 3
+    batch_size: int = 256
+    budget: float | None = None
 
-    _container: str | None = None  # of an instance: what `set_output` was told
+    _container = cast("str | None", None)  # of an instance: what `set_output` was told
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

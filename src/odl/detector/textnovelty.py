@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -51,6 +52,7 @@ OF_WORDS = ("tokens", "tf", "idf", "min_df", "max_share", "languages", "pieces")
 OF_TEXT = (*OF_ALERTS, "text", "time", "id", "changed", "period", "initial", *OF_WORDS, "n_reasons")
 
 
+@dataclass(eq=False, repr=False)
 class TextNovelty(LearnerSettings, BaseEstimator):
     """Find what is new in a stream of texts: `update` scores documents by the past, then learns them.
 
@@ -144,60 +146,32 @@ class TextNovelty(LearnerSettings, BaseEstimator):
     [True, 'satellite, lifts, rocket']
     """
 
-    def __init__(
-        self,
-        learner: str = LEARNER,
-        n_atoms: int = 500,
-        settings: dict[str, Any] | None = None,
-        random_state: Any = 0,
-        *,
-        budget: float = Alerts.budget,
-        level: float | None = None,
-        window: int = Alerts.window,
-        warm_up: int = Alerts.warm_up,
-        gates: bool = True,
-        unseen: int = 3,
-        folds: int = 0,
-        text: str = "text",
-        time: str | None = None,
-        id: str | None = None,
-        changed: str = "keep",
-        period: str | None = None,
-        initial: int = 200,
-        tokens: dict[str, Any] | None = None,
-        tf: str = "log",
-        idf: bool = True,
-        min_df: int = 0,
-        max_share: float = 1.0,
-        languages: bool = False,
-        pieces: float = 0.0,
-        n_reasons: int = 5,
-    ) -> None:
-        self.learner = learner
-        self.n_atoms = n_atoms
-        self.settings = settings
-        self.random_state = random_state
-        self.budget = budget
-        self.level = level
-        self.window = window
-        self.warm_up = warm_up
-        self.gates = gates
-        self.unseen = unseen
-        self.folds = folds
-        self.text = text
-        self.time = time
-        self.id = id
-        self.changed = changed
-        self.period = period
-        self.initial = initial
-        self.tokens = tokens
-        self.tf = tf
-        self.idf = idf
-        self.min_df = min_df
-        self.max_share = max_share
-        self.languages = languages
-        self.pieces = pieces
-        self.n_reasons = n_reasons
+    learner: str = LEARNER
+    n_atoms: int = 500
+    settings: dict[str, Any] | None = None
+    random_state: Any = 0
+    _: KW_ONLY
+    budget: float = Alerts.budget
+    level: float | None = None
+    window: int = Alerts.window
+    warm_up: int = Alerts.warm_up
+    gates: bool = True
+    unseen: int = 3
+    folds: int = 0
+    text: str = "text"
+    time: str | None = None
+    id: str | None = None
+    changed: str = "keep"
+    period: str | None = None
+    initial: int = 200
+    tokens: dict[str, Any] | None = None
+    tf: str = "log"
+    idf: bool = True
+    min_df: int = 0
+    max_share: float = 1.0
+    languages: bool = False
+    pieces: float = 0.0
+    n_reasons: int = 5
 
     def update(self, frame: Any) -> "pandas.DataFrame":
         """Score documents by those before them, then learn them, batch by batch.

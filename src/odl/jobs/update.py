@@ -219,5 +219,6 @@ def _past(step, history, run):
 def warm_up(algorithm):
     """Run the kernels of a learner once, so that their code lies in the cache before jobs start in parallel."""
     learner = learners.learner_class(algorithm)
-    for solver in learner.choices.get("solver", (None,)):
+    known = learners.parameters(learner)
+    for solver in known["solver"].metadata["enum"] if "solver" in known else (None,):
         _load_kernels(learner(solver=solver, iterations=1) if solver else learner())

@@ -153,7 +153,6 @@ def _properties(learner):
             raise ParameterError(
                 defect, f"one of {', '.join(kind.__name__ for kind in KINDS)}", "change its annotation"
             )
-        entries[name] = {"type": KINDS[entry.type], "default": entry.default, **learner.bounds.get(name, {})}
-        if name in learner.choices:
-            entries[name]["enum"] = list(learner.choices[name])
+        limits = {word: [*limit] if word == "enum" else limit for word, limit in entry.metadata.items()}
+        entries[name] = {"type": KINDS[entry.type], "default": entry.default, **limits}
     return entries

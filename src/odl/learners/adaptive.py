@@ -16,7 +16,7 @@ from scipy import sparse
 
 from odl.kernels import native
 from odl.learners import likeness, recency
-from odl.learners.base import Kept, Learner, Scores, State
+from odl.learners.base import Kept, Learner, Scores, State, setting
 from odl.learners.batches import BLOCK, InMemory
 from odl.learners.sparse_atoms import check_atoms, entries, widen, with_data
 
@@ -198,36 +198,23 @@ class Adaptive(Learner):
     array([0.33, 1.  ])
     """
 
-    terms: int = 300
-    same: float = 0.6
-    full: str = "merge"
-    half_life: int = 20000
-    nearest: int = 2
-    cohesion: float = 0.5
-    flatten: float = 0.6
-    recency: float = 0.0
-    contrast: float = 0.0
-    context: float = 0.0
-    peers: int = 10
+    terms: int = setting(300, minimum=1)
+    same: float = setting(0.6, minimum=0, maximum=1)
+    full: str = setting("merge", enum=tuple(FULL))
+    half_life: int = setting(20000, minimum=0)
+    nearest: int = setting(2, minimum=1)
+    cohesion: float = setting(0.5, minimum=0)
+    flatten: float = setting(0.6, exclusiveMinimum=0)
+    recency: float = setting(0.0, minimum=0)
+    contrast: float = setting(0.0, minimum=0)
+    context: float = setting(0.0, minimum=0, maximum=1)
+    peers: int = setting(10, minimum=1)
 
     algorithm: ClassVar[str] = "adaptive"
     norm: ClassVar[str] = "l2"
     grows: ClassVar[bool] = True
     from_codes: ClassVar[bool] = False
     opens: ClassVar[bool] = True
-    choices: ClassVar[dict] = {"full": tuple(FULL)}
-    bounds: ClassVar[dict] = {
-        "terms": {"minimum": 1},
-        "same": {"minimum": 0, "maximum": 1},
-        "half_life": {"minimum": 0},
-        "nearest": {"minimum": 1},
-        "cohesion": {"minimum": 0},
-        "flatten": {"exclusiveMinimum": 0},
-        "recency": {"minimum": 0},
-        "contrast": {"minimum": 0},
-        "context": {"minimum": 0, "maximum": 1},
-        "peers": {"minimum": 1},
-    }
 
     @property
     def in_batch(self) -> bool:

@@ -6,6 +6,7 @@ changes is in the `State`, which is what a checkpoint stores, so a run continued
 continues bit for bit.
 """
 
+import abc
 import numbers
 import operator
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,6 @@ from scipy import sparse
 
 from odl.errors import CheckpointError, ParameterError
 from odl.learners import sparse_atoms
-from odl.learners.batches import Block, InMemory, blocks
 from odl.learners.sparse_atoms import moved, widen, with_terms
 
 
@@ -178,23 +178,31 @@ class Scores(NamedTuple):
     nearest: tuple = ()
 
 
-def domain(defect: str, expected: str) -> ParameterError:
-    """Return the error for a hyper-parameter outside its domain.
+def setting(default: Any, **limits: Any) -> Any:
+    """Return a hyper-parameter of a learner with its limits, in the words of JSON schema.
+
+    Parameters
+    ----------
+    default
+    **limits
+        minimum, exclusiveMinimum, maximum; enum: the values of a text.
 
     Examples
     --------
-    >>> from odl.learners.base import domain
-    >>> print(domain("Mine: rounds=-1", "a whole number of at least 0"))
-    Mine: rounds=-1; expected a whole number of at least 0; correct the learner's settings.
+    >>> from odl.learners.base import setting
+    >>> setting(0.1, minimum=0).default
+    0.1
     """
-    return ParameterError(defect, expected, "correct the learner's settings")
+    return field(default=default, metadata=limits)
 
 
 RELATIONS = {
-    "minimum": (operator.ge, "of at least"),
-    "exclusiveMinimum": (operator.gt, "above"),
-    "maximum": (operator.le, "of at most"),
+    "minimum": (operator.ge, "{kind} of at least {limit}"),
+    "exclusiveMinimum": (operator.gt, "{kind} above {limit}"),
+    "maximum": (operator.le, "{kind} of at most {limit}"),
+    "enum": (lambda value, known: value in known, "one of {limit}"),
 }
+TODO = "correct the learner's settings"
 KINDS = {float: "a finite number", int: "a whole number", bool: "True or False", str: "text"}
 
 
@@ -207,7 +215,7 @@ def _is(value, kind):
 
 
 @dataclass(frozen=True)
-class Learner:
+class Learner(abc.ABC):
     """Common part of all learners: checked hyper-parameters and the order of the steps.
 
     A subclass is a frozen dataclass. Its class attributes say what the pipeline has to know of it.
@@ -234,10 +242,6 @@ class Learner:
         Whether its regret can be measured: online, of the L1 objective, of a fixed number of atoms.
     over_ranks : bool
         Whether it has agents that can live on several MPI ranks.
-    bounds : dict of str to dict
-        Limits of numbers: "minimum", "exclusiveMinimum", "maximum".
-    choices : dict of str to tuple of str
-        Values of a text.
 
     Notes
     -----
@@ -261,22 +265,19 @@ class Learner:
     whole: ClassVar[bool] = False
     has_regret: ClassVar[bool] = False
     over_ranks: ClassVar[bool] = False
-    choices: ClassVar[dict] = {}
-    bounds: ClassVar[dict] = {}
 
     def __post_init__(self):
         name = type(self).__name__
         for key, entry in parameters(type(self)).items():
-            if not _is(getattr(self, key), entry.type):
-                raise domain(f"{name}: {key}={getattr(self, key)!r}", KINDS[entry.type])
-        for key, bound in self.bounds.items():
-            for relation, limit in bound.items():
-                if not RELATIONS[relation][0](getattr(self, key), limit):
-                    expected = f"{KINDS[parameters(type(self))[key].type]} {RELATIONS[relation][1]} {limit}"
-                    raise domain(f"{name}: {key}={getattr(self, key)!r}", expected)
-        for key, allowed in self.choices.items():
-            if getattr(self, key) not in allowed:
-                raise domain(f"{name}: {key}={getattr(self, key)!r}", f"one of {', '.join(allowed)}")
+            value = getattr(self, key)
+            if not _is(value, entry.type):
+                raise ParameterError(f"{name}: {key}={value!r}", KINDS[entry.type], TODO)
+            for word, limit in entry.metadata.items():
+                holds, expected = RELATIONS[word]
+                if not holds(value, limit):
+                    shown = ", ".join(limit) if word == "enum" else limit
+                    expected = expected.format(kind=KINDS[entry.type], limit=shown)
+                    raise ParameterError(f"{name}: {key}={value!r}", expected, TODO)
 
     @property
     def kept(self) -> dict[str, Kept]:
@@ -293,6 +294,7 @@ class Learner:
         """Whether the score of a document depends on the others of its batch."""
         return False
 
+    @abc.abstractmethod
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary.
 
@@ -312,7 +314,6 @@ class Learner:
         ParameterError
             If there are fewer non-empty documents than atoms.
         """
-        raise NotImplementedError
 
     def fresh(self, dictionary: sparse.csc_array) -> State:
         """Return the state of a learner that has the dictionary but no memory."""
@@ -346,6 +347,7 @@ class Learner:
         arrays = {name: moved(value, self.kept[name].shape, places, n_terms) for name, value in state.arrays.items()}
         return replace(state, dictionary=moved(state.dictionary, DICTIONARY.shape, places, n_terms), arrays=arrays)
 
+    @abc.abstractmethod
     def score(self, state: State, P: sparse.csr_array) -> Scores:
         """Code documents on the dictionary; the score of a document is its objective.
 
@@ -353,7 +355,6 @@ class Learner:
         -------
         Scores
         """
-        raise NotImplementedError
 
     def word_loss(self, residual: np.ndarray) -> np.ndarray:
         """Return the loss of single entries of p - A x, up to a factor of the document."""
@@ -370,6 +371,7 @@ class Learner:
         """Return the state of a dictionary that may grow to so many atoms; of one with a fixed size as it is."""
         return state
 
+    @abc.abstractmethod
     def learn(
         self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
     ) -> State:
@@ -389,7 +391,6 @@ class Learner:
         -------
         State
         """
-        return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(P, X), history)
 
     def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
         """Return the state after learning a batch that may be too large to hold, to the same bits as `learn`.
@@ -407,30 +408,8 @@ class Learner:
         State
             An array named in `by_document` may be a `RowParts`.
         """
-        if self.whole:
-            P, X = batch.together()
-            return self.learn(state, P, X, history)
-        total = None
-        for block, X in blocks(batch):
-            part = self.accumulate(state, block, X)
-            total = part if total is None else self.add(total, part)
-        return self.update(state, self.finish(total))
-
-    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> Any:
-        """Return the statistics of one block of documents at the current dictionary."""
-        raise NotImplementedError
-
-    def add(self, total: Any, part: Any) -> Any:
-        """Return the statistics of the blocks so far and the next one."""
-        raise NotImplementedError
-
-    def finish(self, total: Any) -> Any:
-        """Return what `update` takes from the statistics of all blocks."""
-        return total
-
-    def update(self, state: State, statistics: Any) -> State:
-        """Return the next state."""
-        raise NotImplementedError
+        P, X = batch.together()
+        return self.learn(state, P, X, history)
 
 
 def parameters(learner_class: type[Learner]) -> dict[str, Field]:

@@ -11,7 +11,7 @@ from odl.coding.admm import objectives
 from odl.dictionary.l1 import fit_dictionary
 from odl.errors import OdlError
 from odl.learners import sparse_atoms
-from odl.learners.base import State
+from odl.learners.base import State, setting
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
@@ -82,24 +82,16 @@ class Batch(L1Learner):
     array([0.1, 1. ])
     """
 
-    growth: int = 10
-    alternations: int = 30
-    tolerance: float = 1e-4
-    fit_iterations: int = 200
-    fit_tolerance: float = 1e-4
+    growth: int = setting(10, minimum=0)
+    alternations: int = setting(30, minimum=0)
+    tolerance: float = setting(1e-4, minimum=0)
+    fit_iterations: int = setting(200, minimum=0)
+    fit_tolerance: float = setting(1e-4, minimum=0)
 
     algorithm: ClassVar[str] = "batch"
     whole: ClassVar[bool] = True
     needs_history: ClassVar[bool] = True
     grows: ClassVar[bool] = True
-    bounds: ClassVar[dict] = {
-        **L1Learner.bounds,
-        "growth": {"minimum": 0},
-        "alternations": {"minimum": 0},
-        "tolerance": {"minimum": 0},
-        "fit_iterations": {"minimum": 0},
-        "fit_tolerance": {"minimum": 0},
-    }
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: documents as atoms, then alternations on the first batch."""

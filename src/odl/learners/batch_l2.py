@@ -13,7 +13,7 @@ from scipy import sparse
 from odl.coding import lars
 from odl.errors import ParameterError
 from odl.kernels import native
-from odl.learners.base import Learner, Scores, State
+from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, new_atoms, widen
 from odl.prox.projections import MatrixLike, parts, real_matrix, whole
 
@@ -73,30 +73,20 @@ class BatchL2(Learner):
     array([0.1, 1. ])
     """
 
-    lam: float = 0.1
-    growth: int = 10
-    rounds: int = 30
-    alternations: int = 10
-    sweeps: int = 1
-    tolerance: float = 1e-3
-    start_terms: int = 10
-    unit: str = "l2"
+    lam: float = setting(0.1, minimum=0)
+    growth: int = setting(10, minimum=0)
+    rounds: int = setting(30, minimum=0)
+    alternations: int = setting(10, minimum=0)
+    sweeps: int = setting(1, minimum=1)
+    tolerance: float = setting(0.001, minimum=0)
+    start_terms: int = setting(10, minimum=0)
+    unit: str = setting("l2", enum=("l2", "l1"))
 
     algorithm: ClassVar[str] = "batch_l2"
     whole: ClassVar[bool] = True
     norm: ClassVar[str] = "l2"
     needs_history: ClassVar[bool] = True
     grows: ClassVar[bool] = True
-    choices: ClassVar[dict] = {"unit": ("l2", "l1")}
-    bounds: ClassVar[dict] = {
-        "lam": {"minimum": 0},
-        "growth": {"minimum": 0},
-        "rounds": {"minimum": 0},
-        "alternations": {"minimum": 0},
-        "sweeps": {"minimum": 1},
-        "tolerance": {"minimum": 0},
-        "start_terms": {"minimum": 0},
-    }
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: documents as atoms, then alternations on the first batch."""

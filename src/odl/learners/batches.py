@@ -1,10 +1,13 @@
 """A batch for a learner: in memory, or gone through in runs of its documents; sums are taken over blocks of it."""
 
-from collections.abc import Callable, Iterator
+import abc
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from odl.learners.base import Learner, State
 
 BLOCK = 512  # documents summed at a time: fixed, so that sums do not depend on sharding
 
@@ -90,3 +93,45 @@ def blocks(batch: Any) -> Iterator[tuple[Block, Any]]:
         for start in range(0, P.shape[0], BLOCK):
             yield Block(P[start : start + BLOCK], first + start), X[start : start + BLOCK]
         first += P.shape[0]
+
+
+class BlockLearner(Learner):
+    """Common part of the learners that see a batch as sums over blocks of its documents.
+
+    Examples
+    --------
+    >>> from odl import learners
+    >>> from odl.learners.batches import BlockLearner
+    >>> [name for name in learners.LEARNERS if issubclass(learners.learner_class(name), BlockLearner)]
+    ['dual_averaging', 'flat', 'hierarchical', 'online_admm', 'projected_gradient']
+    """
+
+    def learn(
+        self, state: State, P: sparse.csr_array, X: sparse.csr_array, history: Sequence[sparse.csr_array] = ()
+    ) -> State:
+        """As `Learner.learn`: from the statistics of all blocks."""
+        return self.learn_parts(self.fit_terms(state, P.shape[1]), InMemory(P, X), history)
+
+    def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
+        """As `Learner.learn_parts`, a block at a time."""
+        total = None
+        for block, X in blocks(batch):
+            part = self.accumulate(state, block, X)
+            total = part if total is None else self.add(total, part)
+        return self.update(state, self.finish(total))
+
+    @abc.abstractmethod
+    def accumulate(self, state: State, block: Block, X: sparse.csr_array) -> Any:
+        """Return the statistics of one block of documents at the current dictionary."""
+
+    @abc.abstractmethod
+    def add(self, total: Any, part: Any) -> Any:
+        """Return the statistics of the blocks so far and the next one."""
+
+    def finish(self, total: Any) -> Any:
+        """Return what `update` takes from the statistics of all blocks."""
+        return total
+
+    @abc.abstractmethod
+    def update(self, state: State, statistics: Any) -> State:
+        """Return the next state."""

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from odl.distributed import coding, models, networks
 from odl.distributed.inference import average
-from odl.learners.base import Learner, Scores, State
+from odl.learners.base import Learner, Scores, State, setting
 from odl.learners.sparse_atoms import draw_atoms, widen
 
 
@@ -85,59 +85,34 @@ class Diffusion(Learner):
     array([0.18, 1.  ])
     """
 
-    task: str = "nmf"
-    gamma: float = 0.05
-    delta: float = 0.1
-    eta: float = 0.2
-    beta: float = 0.0
-    mu_w: float = 1.0
-    rounds: int = 2
-    start_terms: int = 0
+    task: str = setting("nmf", enum=models.TASKS)
+    gamma: float = setting(0.05, minimum=0)
+    delta: float = setting(0.1, exclusiveMinimum=0)
+    eta: float = setting(0.2, exclusiveMinimum=0)
+    beta: float = setting(0.0, minimum=0)
+    mu_w: float = setting(1.0, exclusiveMinimum=0)
+    rounds: int = setting(2, minimum=0)
+    start_terms: int = setting(0, minimum=0)
     relative: bool = True
-    solver: str = "auto"
-    agents: int = 0
-    network: str = "fully_connected"
-    degree: int = 4
-    probability: float = 0.1
-    radius: float = 0.2
+    solver: str = setting("auto", enum=("auto", "centralised", "diffusion", "fixed_point"))
+    agents: int = setting(0, minimum=0)
+    network: str = setting("fully_connected", enum=(*networks.GRAPHS, "edges"))
+    degree: int = setting(4, minimum=2)
+    probability: float = setting(0.1, minimum=0, maximum=1)
+    radius: float = setting(0.2, minimum=0)
     edges: str = ""
-    network_seed: int = 0
-    weights: str = "metropolis"
-    seen_by: float = 1.0
-    mu: float = 0.0
-    iterations: int = 10000
-    tolerance: float = 1e-3
-    score_iterations: int = 0
+    network_seed: int = setting(0, minimum=0)
+    weights: str = setting("metropolis", enum=networks.WEIGHTS)
+    seen_by: float = setting(1.0, minimum=0)
+    mu: float = setting(0.0, minimum=0)
+    iterations: int = setting(10000, minimum=1)
+    tolerance: float = setting(0.001, exclusiveMinimum=0)
+    score_iterations: int = setting(0, minimum=0)
 
     algorithm: ClassVar[str] = "diffusion"
     whole: ClassVar[bool] = True
     over_ranks: ClassVar[bool] = True
     norm: ClassVar[str] = "l2"
-    choices: ClassVar[dict] = {
-        "task": models.TASKS,
-        "solver": ("auto", "centralised", "diffusion", "fixed_point"),
-        "network": (*networks.GRAPHS, "edges"),
-        "weights": networks.WEIGHTS,
-    }
-    bounds: ClassVar[dict] = {
-        "gamma": {"minimum": 0},
-        "delta": {"exclusiveMinimum": 0},
-        "eta": {"exclusiveMinimum": 0},
-        "beta": {"minimum": 0},
-        "mu_w": {"exclusiveMinimum": 0},
-        "rounds": {"minimum": 0},
-        "start_terms": {"minimum": 0},
-        "agents": {"minimum": 0},
-        "degree": {"minimum": 2},
-        "probability": {"minimum": 0, "maximum": 1},
-        "radius": {"minimum": 0},
-        "network_seed": {"minimum": 0},
-        "seen_by": {"minimum": 0},
-        "mu": {"minimum": 0},
-        "iterations": {"minimum": 1},
-        "tolerance": {"exclusiveMinimum": 0},
-        "score_iterations": {"minimum": 0},
-    }
 
     @cached_property
     def model(self) -> models.Model:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from odl.learners.base import Kept, State
+from odl.learners.base import Kept, State, setting
 from odl.learners.l1_objective import SubgradientLearner
 from odl.learners.sparse_atoms import largest_per_row
 from odl.prox.projections import project_columns
@@ -45,20 +45,11 @@ class DualAveraging(SubgradientLearner):
     array([0.1, 1. ])
     """
 
-    gamma: float = 4.0
-    step: str = "gamma_over_sqrt_t"
-    gradient_terms: int = 20000
+    gamma: float = setting(4.0, exclusiveMinimum=0)
+    step: str = setting("gamma_over_sqrt_t", enum=("gamma_over_sqrt_t", "one_over_gamma_sqrt_t"))
+    gradient_terms: int = setting(20000, minimum=0)
 
     algorithm: ClassVar[str] = "dual_averaging"
-    bounds: ClassVar[dict] = {
-        **SubgradientLearner.bounds,
-        "gamma": {"exclusiveMinimum": 0},
-        "gradient_terms": {"minimum": 0},
-    }
-    choices: ClassVar[dict] = {
-        **SubgradientLearner.choices,
-        "step": ("gamma_over_sqrt_t", "one_over_gamma_sqrt_t"),
-    }
 
     @property
     def kept(self) -> dict[str, Kept]:

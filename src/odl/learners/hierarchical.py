@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from odl import trees
+from odl.learners.base import setting
 from odl.learners.squared import SquaredLearner
 
 
@@ -38,10 +39,9 @@ class Hierarchical(SquaredLearner):
     """
 
     tree: str = "binary"
-    group_norm: str = "l2"
+    group_norm: str = setting("l2", enum=("l2", "linf"))
 
     algorithm: ClassVar[str] = "hierarchical"
-    choices: ClassVar[dict] = {**SquaredLearner.choices, "group_norm": ("l2", "linf")}
 
     def toy(self) -> Self:
         """Return the learner with a tree that takes two atoms."""

@@ -7,8 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.coding import admm, exact
-from odl.learners.base import Learner, Scores, State
-from odl.learners.batches import Block
+from odl.learners.base import Learner, Scores, State, setting
+from odl.learners.batches import Block, BlockLearner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
 ROUNDING = 1e-12  # residuals of unit-norm documents below this are zero
@@ -47,24 +47,14 @@ class L1Learner(Learner):
     ['batch', 'dual_averaging', 'online_admm', 'projected_gradient']
     """
 
-    lam: float = 0.1
-    rounds: int = 30
-    start_terms: int = 10
+    lam: float = setting(0.1, minimum=0)
+    rounds: int = setting(30, minimum=0)
+    start_terms: int = setting(10, minimum=0)
     carry: bool = False
-    solver: str = "exact"
-    iterations: int = 100
-    phi: float = 5.0
-    relaxation: float = 1.89
-
-    choices: ClassVar[dict] = {"solver": ("exact", "admm")}
-    bounds: ClassVar[dict] = {
-        "lam": {"minimum": 0},
-        "rounds": {"minimum": 0},
-        "start_terms": {"minimum": 0},
-        "iterations": {"minimum": 1},
-        "phi": {"exclusiveMinimum": 0},
-        "relaxation": {"exclusiveMinimum": 0},
-    }
+    solver: str = setting("exact", enum=("exact", "admm"))
+    iterations: int = setting(100, minimum=1)
+    phi: float = setting(5.0, exclusiveMinimum=0)
+    relaxation: float = setting(1.89, exclusiveMinimum=0)
 
     def start(self, P: sparse.csr_array, n_atoms: int, rng: np.random.Generator) -> State:
         """Learn the first dictionary: documents as atoms, then alternations by the learner's own rule."""
@@ -99,7 +89,7 @@ class L1Learner(Learner):
 
 
 @dataclass(frozen=True)
-class SubgradientLearner(L1Learner):
+class SubgradientLearner(BlockLearner, L1Learner):
     """Learners that see a batch only through the subgradient sign(X A^T - P)^T X, sign(0) = 0.
 
     Parameters

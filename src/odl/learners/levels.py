@@ -17,7 +17,7 @@ from odl.errors import ParameterError
 from odl.kernels import native
 from odl.learners import likeness
 from odl.learners.adaptive import NO_ATOM, Adaptive, cut
-from odl.learners.base import Kept, Learner, Scores, State
+from odl.learners.base import Kept, Learner, Scores, State, setting
 from odl.learners.batches import InMemory
 from odl.learners.likeness import in_order, share_of_peers
 from odl.learners.sparse_atoms import check_atoms, with_data
@@ -71,18 +71,18 @@ class Levels(Learner):
     array([0.23, 1.  ])
     """
 
-    memory: int = 150000
-    terms: int = 70
-    same: float = 0.6
-    half_life: int = 20000
-    nearest: int = 3
-    cohesion: float = 0.5
-    flatten: float = 0.6
-    recency: float = 0.0
-    merged: int = 5
-    groups: float = 0.5
-    context: float = 0.0
-    peers: int = 10
+    memory: int = setting(150000, minimum=1)
+    terms: int = setting(70, minimum=1)
+    same: float = setting(0.6, minimum=0, maximum=1)
+    half_life: int = setting(20000, minimum=0)
+    nearest: int = setting(3, minimum=1)
+    cohesion: float = setting(0.5, minimum=0)
+    flatten: float = setting(0.6, exclusiveMinimum=0)
+    recency: float = setting(0.0, minimum=0)
+    merged: int = setting(5, minimum=1)
+    groups: float = setting(0.5, minimum=0, maximum=1)
+    context: float = setting(0.0, minimum=0, maximum=1)
+    peers: int = setting(10, minimum=1)
 
     algorithm: ClassVar[str] = "levels"
     norm: ClassVar[str] = "l2"
@@ -90,20 +90,6 @@ class Levels(Learner):
     from_codes: ClassVar[bool] = False
     opens: ClassVar[bool] = True
     beside: ClassVar[int] = PER_ATOM
-    bounds: ClassVar[dict] = {
-        "memory": {"minimum": 1},
-        "terms": {"minimum": 1},
-        "same": {"minimum": 0, "maximum": 1},
-        "half_life": {"minimum": 0},
-        "nearest": {"minimum": 1},
-        "cohesion": {"minimum": 0},
-        "flatten": {"exclusiveMinimum": 0},
-        "recency": {"minimum": 0},
-        "merged": {"minimum": 1},
-        "groups": {"minimum": 0, "maximum": 1},
-        "context": {"minimum": 0, "maximum": 1},
-        "peers": {"minimum": 1},
-    }
 
     @property
     def in_batch(self) -> bool:

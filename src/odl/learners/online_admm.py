@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from odl.coding.admm import largest_eigenvalue
-from odl.learners.base import Kept, State
-from odl.learners.batches import BLOCK, Block, RowParts, blocks
+from odl.learners.base import Kept, State, setting
+from odl.learners.batches import BLOCK, Block, BlockLearner, RowParts, blocks
 from odl.learners.l1_objective import L1Learner
 from odl.learners.sparse_atoms import largest_per_row, widen
 from odl.prox.projections import project_columns
@@ -24,7 +24,7 @@ class Statistics(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OnlineADMM(L1Learner):
+class OnlineADMM(BlockLearner, L1Learner):
     """Linearised ADMM on min ||Gamma||_1 such that Gamma = P_t - X_t A^T, one step a batch.
 
     With R = P_t - X_t A_t^T and C = clip(R + D_t/beta, -1/beta, 1/beta), which is
@@ -65,18 +65,12 @@ class OnlineADMM(L1Learner):
     array([0.2, 1. ])
     """
 
-    beta: float = 9.0
-    tau: float = 0.0
-    dual_terms: int = 500
+    beta: float = setting(9.0, exclusiveMinimum=0)
+    tau: float = setting(0.0, minimum=0)
+    dual_terms: int = setting(500, minimum=0)
 
     algorithm: ClassVar[str] = "online_admm"
     has_regret: ClassVar[bool] = True
-    bounds: ClassVar[dict] = {
-        **L1Learner.bounds,
-        "beta": {"exclusiveMinimum": 0},
-        "tau": {"minimum": 0},
-        "dual_terms": {"minimum": 0},
-    }
 
     @property
     def precision(self) -> type:

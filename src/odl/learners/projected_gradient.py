@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from scipy import sparse
 
-from odl.learners.base import State
+from odl.learners.base import State, setting
 from odl.learners.l1_objective import SubgradientLearner
 from odl.prox.projections import project_columns
 
@@ -33,10 +33,9 @@ class ProjectedGradient(SubgradientLearner):
     array([0.55, 1.  ])
     """
 
-    eta: float = 11.0
+    eta: float = setting(11.0, exclusiveMinimum=0)
 
     algorithm: ClassVar[str] = "projected_gradient"
-    bounds: ClassVar[dict] = {**SubgradientLearner.bounds, "eta": {"exclusiveMinimum": 0}}
 
     def update(self, state: State, statistics: sparse.csc_array) -> State:
         """Step against the subgradient and project every atom on {a >= 0, sum(a) <= 1}.

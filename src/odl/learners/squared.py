@@ -1,5 +1,6 @@
 """Base of the learners of the squared loss: start, codes and statistics; they differ in the penalty."""
 
+import abc
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -9,13 +10,13 @@ from scipy import sparse
 from odl import trees
 from odl.dictionary import structured
 from odl.dictionary.treestart import cluster_atoms
-from odl.learners.base import Kept, Learner, Scores, State
-from odl.learners.batches import Block
+from odl.learners.base import Kept, Scores, State, setting
+from odl.learners.batches import Block, BlockLearner
 from odl.learners.sparse_atoms import draw_atoms, widen
 
 
 @dataclass(frozen=True)
-class SquaredLearner(Learner):
+class SquaredLearner(BlockLearner):
     """Common part of the learners of 1/2 ||p - A x||_2^2 + lam Omega(x), A and x non-negative.
 
     Parameters
@@ -53,32 +54,21 @@ class SquaredLearner(Learner):
     ['flat', 'hierarchical']
     """
 
-    lam: float = 0.01
-    mu: float = 0.0
-    rounds: int = 10
-    sweeps: int = 5
-    forgetting: float = 0.0
-    first: str = "clusters"
-    start_terms: int = 0
-    tolerance: float = 1e-6
-    iterations: int = 2000
+    lam: float = setting(0.01, minimum=0)
+    mu: float = setting(0.0, minimum=0, maximum=1)
+    rounds: int = setting(10, minimum=0)
+    sweeps: int = setting(5, minimum=1)
+    forgetting: float = setting(0.0, minimum=0)
+    first: str = setting("clusters", enum=("clusters", "documents"))
+    start_terms: int = setting(0, minimum=0)
+    tolerance: float = setting(1e-6, exclusiveMinimum=0)
+    iterations: int = setting(2000, minimum=1)
 
     norm: ClassVar[str] = "l2"
-    choices: ClassVar[dict] = {"first": ("clusters", "documents")}
-    bounds: ClassVar[dict] = {
-        "lam": {"minimum": 0},
-        "mu": {"minimum": 0, "maximum": 1},
-        "rounds": {"minimum": 0},
-        "sweeps": {"minimum": 1},
-        "forgetting": {"minimum": 0},
-        "start_terms": {"minimum": 0},
-        "tolerance": {"exclusiveMinimum": 0},
-        "iterations": {"minimum": 1},
-    }
 
+    @abc.abstractmethod
     def penalty(self, n_atoms: int) -> tuple[trees.Tree | None, str]:
         """Return the tree of the atoms (None for the l1 norm) and the norm of its groups."""
-        raise NotImplementedError
 
     def problem(self, n_atoms: int) -> structured.Problem:
         """Return the optimisation problem of a dictionary of so many atoms."""

@@ -18,7 +18,8 @@ from odl.alerts import periods, read, reasons
 from odl.alerts.calibration import tail_probability
 from odl.cli import main
 from odl.config import project
-from odl.config.sections import Alerts
+from odl.detector import textpast
+from odl.detector.textnovelty import VERSION_0_2
 from odl.errors import OdlError, ParameterError
 from odl.files import checkpoints
 from odl.files.documents import Documents
@@ -135,20 +136,28 @@ def test_the_old_meaning_of_budget_warns(rng, tmp_path):
     assert TextNovelty.load(tmp_path / "stream.h5").get_params() == share.get_params()
 
 
-def test_a_file_of_the_version_before_is_read(rng, tmp_path):
-    stream, path = TextNovelty(level=0.2, gates=False), tmp_path / "stream.h5"
+def test_a_file_of_version_0_2_is_read(rng, tmp_path):
+    """It had a budget for the level, words by the pattern, and neither topics nor ids nor near-duplicates."""
+    stream, path = TextNovelty(level=0.2, gates=False, unseen=0), tmp_path / "stream.h5"
     stream.update(frame(rng))
     stream.save(path)
     point = checkpoints.read_checkpoint(path)
-    gone = ("budget", "level", "warm_up", "words")
-    own = {name: value for name, value in point.chain["text"].items() if name not in gone}
+    own = {name: value for name, value in point.chain["text"].items() if name not in (*VERSION_0_2, "level", "words")}
     chain = {name: value for name, value in point.chain.items() if name != "level"} | {"budget": 0.2, "text": own}
-    checkpoints.write(path, replace(point, chain=chain))
+    arrays = {name: value for name, value in point.arrays.items() if name not in textpast.NAMES}
+    checkpoints.write(path, replace(point, chain=chain, arrays=arrays))
     loaded = TextNovelty.load(path)
-    assert (loaded.level, loaded.budget, loaded.warm_up) == (0.2, Alerts.budget, Alerts.warm_up)
-    assert loaded.tokens == {"tokeniser": "pattern"}
+    assert loaded.get_params(deep=False) == stream.get_params(deep=False) | {"tokens": {"tokeniser": "pattern"}}
+    assert loaded.topics_.empty and not loaded.register_.contents
     new = frame(rng, "2026-02-05")
-    assert loaded.update(new).equals(stream.update(new))
+    for column in ("score", "tail", "reasons"):
+        assert loaded.judge(new)[column].equals(stream.judge(new)[column])
+    assert loaded.update(new)["batch"].eq(1).all()
+    for gone in ("n_documents", "tf"):
+        damaged = {"text": {name: value for name, value in own.items() if name != gone}}
+        checkpoints.write(path, replace(point, chain=chain | damaged, arrays=arrays))
+        with pytest.raises(ParameterError, match=r"stream\.h5 has no words"):
+            TextNovelty.load(path)
 
 
 @pytest.mark.parametrize("gates", [False, True])
@@ -486,18 +495,16 @@ def test_a_refused_frame_is_not_noted(rng):
     assert len(stream.update(first)) == 60
 
 
-def test_a_file_without_topics_and_ids_is_read(rng, tmp_path):
-    """A version before had neither; topics whose parts do not fit are refused."""
+def test_a_file_whose_topics_or_ids_do_not_fit_is_refused(rng, tmp_path):
     stream, path = TextNovelty(), tmp_path / "stream.h5"
     stream.update(frame(rng))
     stream.save(path)
     point = checkpoints.read_checkpoint(path)
-    gone = [name for name in point.arrays if name.startswith("topic_") or name in ("ids", "contents")]
-    own = {name: value for name, value in point.chain["text"].items() if name != "changed"}
-    before = {name: value for name, value in point.arrays.items() if name not in gone}
-    checkpoints.write(path, replace(point, chain=point.chain | {"text": own}, arrays=before))
-    loaded = TextNovelty.load(path)
-    assert loaded.changed == "keep" and loaded.topics_.empty and not loaded.register_.contents
+    for name in ("ids", "topic_numbered", "gates_births", "unseen_met"):
+        less = {array: value for array, value in point.arrays.items() if array != name}
+        checkpoints.write(path, replace(point, arrays=less))
+        with pytest.raises(ParameterError, match=r"stream\.h5 has no words"):
+            TextNovelty.load(path)
     wrong = {"topic_birth": np.zeros(3, dtype=np.int64), "topic_number": np.zeros(0), "contents": np.zeros(5, np.uint8)}
     wrong |= {"topic_sums": sparse.csr_array((0, 3), dtype=np.float32), "ids": np.frombuffer(b"[1]", dtype=np.uint8)}
     for name, value in wrong.items():

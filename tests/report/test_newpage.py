@@ -73,7 +73,7 @@ def test_the_headline_counts_what_is_there(watch):
 
 
 def test_every_alert_is_a_row_with_its_reasons(watch):
-    text = str(newparts.parts().alerts(watch))
+    text = str(newpage.parts().alerts(watch))
     rows = re.findall(r"(?m)^<tr.*</tr>$", text)
     shown = [alert for period in reversed(watch.periods) for alert in period.alerts]
     assert len(rows) == len(shown) == 80
@@ -92,7 +92,7 @@ def test_every_alert_is_a_row_with_its_reasons(watch):
 def test_a_row_is_one_line():
     """The script takes the rows for lines."""
     watch = newpages.watch(title="a\nb\r\nc\u2028d", id="x\ny")
-    rows = str(newparts.parts().alerts(watch)).split("<tbody>\n")[1].split("\n</tbody>")[0].split("\n")
+    rows = str(newpage.parts().alerts(watch)).split("<tbody>\n")[1].split("\n</tbody>")[0].split("\n")
     assert len(rows) == 80 and all(row.startswith("<tr") and row.endswith("</td></tr>") for row in rows)
 
 
@@ -170,7 +170,7 @@ def test_without_dates(watch):
 def test_many_periods_stay_short():
     """Twenty-six periods list their items, the earlier ones are a line each."""
     watch = newpages.watch(n_periods=60, per=3, documents=20)
-    text = str(newparts.parts().before(watch))
+    text = str(newpage.parts().before(watch))
     assert text.count("<details>") == 27 and "33 earlier periods" in text
     assert all(f"Period {t}, " in text for t in range(59))
 

@@ -16,9 +16,13 @@ from odl.errors import ParameterError
 from odl.files import checkpoints
 from odl.learners.base import Kept
 
-HISTORY = Kept("csr", ("positions", "terms"))  # documents learned so far
-PENDING = Kept("csr", ("positions", "columns"))  # documents that wait
+HISTORY = {"history": Kept("csr", ("positions", "terms"))}  # documents learned so far, where the learner needs them
 OWN = {"n_batches", "n_features"}  # in the chain, beside the parameters
+BESIDE = {  # the arrays of the learner: scores that calibrate, documents that wait, names of columns
+    "window": Kept("dense", ("positions",)),
+    "pending": Kept("csr", ("positions", "columns")),
+    "names": Kept("dense", ("positions",), np.uint8),
+}
 
 
 class Saved(Mechanism):
@@ -62,8 +66,6 @@ class Saved(Mechanism):
     def load(cls, path: str | os.PathLike) -> Self:
         """Read a detector written by `save`; it scores and learns on as if it had never stopped.
 
-        A file of a version that kept no scores is read as well; then nothing is novel before a further batch.
-
         Parameters
         ----------
         path : path-like
@@ -96,29 +98,29 @@ class Saved(Mechanism):
         chain, arrays = dict(point.chain), dict(point.arrays)
         if not {*OWN, "growing"} <= chain.keys():
             raise ParameterError(f"{path} is a checkpoint of a workflow", f"a file of {cls.__name__}.save", "load that")
-        if "level" not in chain and "budget" in chain:  # of a version before
+        if "level" not in chain and "budget" in chain:  # of version 0.2
             chain["level"] = chain.pop("budget")
         own = {name: chain.pop(name) for name in OWN}
         extra_setting = chain.pop(setting, None)
         extra = {name: arrays.pop(name, None) for name in more}
-        past = [arrays.pop("history")] if "history" in arrays else []
-        window, pending, names = (arrays.pop(name, None) for name in ("window", "pending", "names"))
         n_features, known = own["n_features"], cls().get_params(deep=False)
         sound = all(isinstance(number, int) for number in (*own.values(), chain.get("n_atoms")))
         sound = sound and chain.keys() <= known.keys() and point.dictionary.shape[0] == n_features
-        sound = sound and all(HISTORY.fits(P, {"terms": n_features}) for P in past)
-        sound = sound and _is_window(window) and _is_pending(pending, n_features)
+        sound = sound and BESIDE.keys() <= arrays.keys()
         if sound:
-            words, features = _names(names, n_features if pending is None else pending.shape[1])
+            beside = {name: arrays.pop(name) for name in (*BESIDE, *HISTORY) if name in arrays}
+            sizes = {"terms": n_features, "columns": max(n_features, *beside["pending"].shape[1:])}
+            sound = all((BESIDE | HISTORY)[name].fits(value, sizes) for name, value in beside.items())
+            words, features = _names(beside["names"], sizes["columns"]) if sound else (None, None)
         if not sound or words is None:
             fault = f"{path} has settings or a dictionary of another kind of detector"
             raise ParameterError(fault, f"a file of {cls.__name__}.save", "save it again with this version")
         detector = cls(**chain)
         detector.n_batches_, detector.n_features_in_ = own["n_batches"], n_features
-        detector.learner_, detector.history_, detector.most_atoms_ = detector.learner, past, detector.n_atoms
+        detector.learner_, detector.most_atoms_ = detector.learner, detector.n_atoms
+        detector.history_ = [beside["history"]] if "history" in beside else []
         detector.seed_, detector.words_ = detector.random_state, words
-        detector.window_ = np.zeros(0) if window is None else window
-        detector.pending_ = [] if pending is None else _documents(pending)
+        detector.window_, detector.pending_ = beside["window"], _documents(beside["pending"])
         if features:
             detector.feature_names_in_ = np.array(features, dtype=object)
         learned = replace(point, arrays=arrays)
@@ -130,21 +132,8 @@ def _bytes(value):
     return np.frombuffer(json.dumps(value, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
-def _is_window(window):
-    return window is None or (window.dtype == np.float64 and window.ndim == 1 and bool(np.isfinite(window).all()))
-
-
-def _is_pending(pending, n_features):
-    if pending is None:
-        return True
-    fits = pending.ndim == 2 and PENDING.fits(pending, {"columns": max(n_features, pending.shape[1])})
-    return fits and bool(np.all(np.isfinite(pending.data) & (pending.data >= 0)))
-
-
 def _names(text, n_columns):
     """Return words with their columns, and names of features, of a file; (None, None) where they are none."""
-    if text is None:
-        return {}, []
     try:
         stored = json.loads(text.tobytes())
         words, features = stored["words"], stored["features"]

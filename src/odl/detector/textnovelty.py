@@ -4,7 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -38,18 +38,16 @@ if TYPE_CHECKING:
 KEPT = 2000  # characters of a text that the names of topics are spelled by
 WORDS = 12  # of an item by which it is told that it is of the kind of another
 OF_DETECTOR = ("learner", "n_atoms", "settings", "random_state", "window", "folds")
-OF_ALERTS = ("budget", "level", "warm_up", "gates", "unseen")
-WORDS_PAST = tuple(f"unseen_{name}" for name in unseen.Past._fields)
-EARLIER = {
+VERSION_0_2 = {  # what it had no parameter for
+    "budget": Alerts.budget,
+    "warm_up": Alerts.warm_up,
     "changed": "keep",
     "gates": False,
     "unseen": 0,
     "max_share": 1.0,
     "languages": False,
     "pieces": 0.0,
-}  # what a version before had no parameter for
-OF_WORDS = ("tokens", "tf", "idf", "min_df", "max_share", "languages", "pieces")
-OF_TEXT = (*OF_ALERTS, "text", "time", "id", "changed", "period", "initial", *OF_WORDS, "n_reasons")
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -311,10 +309,15 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         ['stream.h5']
         """
         self._check_learned()
-        parameters = {name: getattr(self, name) for name in OF_TEXT} | {"n_documents": self.n_documents_, "words": True}
-        arrays = {"frequencies": self.frequencies_, **textpast.arrays(self.repeats_, self.past_, self.register_)}
-        arrays |= dict(zip(WORDS_PAST, self.unseen_past_, strict=True))
-        self.detector_._save(path, {"text": parameters}, arrays)
+        parameters = {name: getattr(self, name) for name in self._own()} | {"n_documents": self.n_documents_}
+        past = textpast.arrays(self.repeats_, self.past_, self.register_, self.unseen_past_)
+        arrays = {"frequencies": self.frequencies_, **past}
+        self.detector_._save(path, {"text": parameters | {"words": True}}, arrays)
+
+    @classmethod
+    def _own(cls):
+        """Return the names of the parameters that its detector does not have."""
+        return [entry.name for entry in fields(cls) if entry.name not in OF_DETECTOR]
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
@@ -347,50 +350,42 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         >>> TextNovelty.load(path).n_documents_
         3
         """
-        kept = ("frequencies", *textpast.NAMES, *WORDS_PAST)
-        detector, parameters, arrays = NoveltyDetector._read(path, "text", kept)
-        frequencies = arrays["frequencies"]
-        words = isinstance(parameters, dict) and parameters.pop("words", False)
-        sound = isinstance(parameters, dict) and parameters.keys() | {*OF_ALERTS, *EARLIER} == {*OF_TEXT, "n_documents"}
+        detector, parameters, arrays = NoveltyDetector._read(path, "text", ("frequencies", *textpast.NAMES))
+        frequencies = arrays.pop("frequencies")
+        parameters = parameters if isinstance(parameters, dict) else {}
+        if not parameters.pop("words", False):  # of version 0.2, whose words were those of the pattern
+            tokens = {"tokeniser": "pattern"} | (parameters.get("tokens") or {})
+            parameters = VERSION_0_2 | {"level": detector.level} | parameters | {"tokens": tokens}
+        sound = parameters.keys() == {*cls._own(), "n_documents"}
         sound = sound and isinstance(parameters["n_documents"], int) and getattr(frequencies, "dtype", None) == np.int64
-        before = BUCKETS if sound and parameters.get("pieces") else 0
+        before = BUCKETS if sound and parameters["pieces"] else 0
         sound = sound and frequencies.shape == (len(detector.words_),) == (detector.n_features_in_ - before,)
         sound = sound and 0 <= frequencies.min(initial=0) <= frequencies.max(initial=0) <= parameters["n_documents"]
         if sound:
             n_documents = parameters.pop("n_documents")
-            stream = cls(
-                **{name: getattr(detector, name) for name in OF_DETECTOR},
-                **{"level": detector.level, **EARLIER} | parameters,
-            )
+            stream = cls(**{name: getattr(detector, name) for name in OF_DETECTOR}, **parameters)
             t, n_terms = detector.n_batches_ - 1, len(frequencies)
             try:
                 past = textpast.read(arrays, t, n_terms, stream._alerts(), stream.changed)
-                words_past = unseen.Past()
-                if arrays[WORDS_PAST[0]] is not None:
-                    words_past = unseen.Past.of(arrays[name] for name in WORDS_PAST)
             except (AttributeError, TypeError, ValueError):
                 sound = False
         if not sound:
             raise ParameterError(f"{path} has no words and frequencies", "a file of TextNovelty.save", "load that")
-        if not words:  # a version before, whose words were those of the pattern
-            stream.tokens = {"tokeniser": "pattern"} | (stream.tokens or {})
-        stream.detector_, stream.frequencies_, stream.n_documents_ = detector, frequencies, n_documents
-        stream.repeats_, stream.past_, stream.register_ = past
-        stream.unseen_past_, stream.unseen_ = words_past, {}
+        stream.detector_, stream.frequencies_ = detector, frequencies
+        stream.n_documents_, stream.unseen_ = n_documents, {}
+        stream.repeats_, stream.past_, stream.register_, stream.unseen_past_ = past
         return stream
 
     def _check(self):
         """Refuse parameters that cannot be; return those of alerts, and pass on what may be changed as it goes."""
-        for name, least in {"initial": 1, "min_df": 0, "n_reasons": 0}.items():
+        for name, least in {"initial": 1, "n_reasons": 0}.items():
             check_whole(name, getattr(self, name), least)
         if self.period is not None and self.period not in PERIODS:
             expected = f"one of {', '.join(PERIODS)}, or None"
             raise ParameterError(f"period is {self.period!r}", expected, "correct period")
         if self.changed not in ("keep", "new"):
             raise ParameterError(f"changed is {self.changed!r}", "'keep' or 'new'", "correct changed")
-        if self.tf not in ("log", "raw"):
-            raise ParameterError(f"tf is {self.tf!r}", "'log' or 'raw'", "correct tf")
-        Weighting(pieces=self.pieces)
+        Weighting(tf=self.tf, min_df=self.min_df, max_share=self.max_share, pieces=self.pieces)
         if self.pieces and not self._model().opens:
             given = f"pieces is {self.pieces} with the learner {self.learner!r}"
             raise ParameterError(given, "pieces with levels or adaptive only", "set pieces to 0")

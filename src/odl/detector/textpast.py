@@ -1,4 +1,4 @@
-"""Past of a `TextNovelty` beside its detector, as arrays of a file: near-duplicates, ids, topics, gates."""
+"""Past of a `TextNovelty` beside its detector, as arrays of a file: near-duplicates, ids, topics, gates, new words."""
 
 import json
 from dataclasses import fields, replace
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from odl.alerts import decision, gates, memory
+from odl.alerts import decision, gates, memory, unseen
 from odl.corpora.collection import DIGEST, Register
 from odl.stream import duplicates
 from odl.text.shingles import Shingler
@@ -39,7 +39,7 @@ class Repeats(NamedTuple):
 
     @classmethod
     def of(cls, arrays, t):
-        """Return what `arrays` was made of after batch t; nothing, where a version before kept none.
+        """Return what `arrays` was made of after batch t.
 
         Raises
         ------
@@ -47,8 +47,6 @@ class Repeats(NamedTuple):
             If they do not fit together.
         """
         shingles, ends, born, starts = (arrays[name] for name in REPEATS)
-        if shingles is None:
-            return cls(replace(duplicates.NONE, t=t))
         n = len(ends)
         sound = [part.dtype == kind for part, kind in zip((shingles, ends, born, starts), REPEATS_TYPES, strict=True)]
         sound += [shingles.ndim == ends.ndim == starts.ndim == 1, born.shape == (n, 2), len(starts) > 1]
@@ -79,11 +77,11 @@ def _ascend(shingles, ends):
 
 GATES = tuple(f"gates_{name}" for name in gates.Past._fields)
 TOPICS = tuple(f"topic_{field.name}" for field in fields(memory.Memory))
-IDS = ("ids", "contents")
-NAMES = (*REPEATS, *GATES, *TOPICS, *IDS)
+UNSEEN = tuple(f"unseen_{name}" for name in unseen.Past._fields)
+NAMES = (*REPEATS, *GATES, *TOPICS, *UNSEEN, "ids", "contents")
 
 
-def arrays(repeats, past, register):
+def arrays(repeats, past, register, words):
     """Return what `read` makes the same from.
 
     Parameters
@@ -91,17 +89,18 @@ def arrays(repeats, past, register):
     repeats : Repeats
     past : odl.alerts.decision.Past
     register : odl.corpora.collection.Register
+    words : odl.alerts.unseen.Past
     """
     topics = {name: getattr(past.topics, name.removeprefix("topic_")) for name in TOPICS}
     topics |= {name: _bytes(value) for name, value in topics.items() if isinstance(value, list)}
     topics["topic_numbered"] = np.array([past.topics.numbered])
-    compared = dict(zip(GATES, past.gates or gates.Past(), strict=True))
+    compared = dict(zip((*GATES, *UNSEEN), (*(past.gates or gates.Past()), *words), strict=True))
     contents = np.frombuffer(b"".join(register.contents.values()), dtype=np.uint8)
     return repeats.arrays() | topics | compared | {"ids": _bytes([*register.contents]), "contents": contents}
 
 
 def read(stored, t, n_terms, options, changed):
-    """Return what `arrays` was made of after batch t; nothing of what a version before kept none of.
+    """Return what `arrays` was made of after batch t; version 0.2 had nothing of it.
 
     Parameters
     ----------
@@ -116,17 +115,16 @@ def read(stored, t, n_terms, options, changed):
     AttributeError, TypeError, ValueError
         If they do not fit together.
     """
-    repeats, register = Repeats.of(stored, t), Register(changed)
-    compared = gates.Past.of(stored[name] for name in GATES if name in stored) if options.gates else None
-    if stored["ids"] is not None:
-        ids, contents = _list(stored["ids"]), stored["contents"].tobytes()
-        if len(contents) != DIGEST * len(ids):
-            raise ValueError("ids and contents differ in number")
-        register.contents = {name: contents[DIGEST * at : DIGEST * (at + 1)] for at, name in enumerate(ids)}
-    topics = memory.nothing(options)
-    if stored["topic_numbered"] is not None:
-        topics = _topics(stored, n_terms, topics)
-    return repeats, decision.Past(topics, np.zeros(0), compared), register
+    register, blank = Register(changed), memory.nothing(options)
+    if all(value is None for value in stored.values()):
+        return Repeats(replace(duplicates.NONE, t=t)), decision.Past(blank, np.zeros(0)), register, unseen.Past()
+    ids, contents = _list(stored["ids"]), stored["contents"].tobytes()
+    if len(contents) != DIGEST * len(ids):
+        raise ValueError("ids and contents differ in number")
+    register.contents = {name: contents[DIGEST * at : DIGEST * (at + 1)] for at, name in enumerate(ids)}
+    compared = gates.Past.of(stored[name] for name in GATES)
+    past = decision.Past(_topics(stored, n_terms, blank), np.zeros(0), compared if options.gates else None)
+    return Repeats.of(stored, t), past, register, unseen.Past.of(stored[name] for name in UNSEEN)
 
 
 def _topics(stored, n_terms, blank):

@@ -4,11 +4,11 @@ import base64
 import importlib.util
 import os
 
-from odl.alerts import alarms, explain, feedback, read
+from odl.alerts import alarms, explain, feedback, read, wordlist
 from odl.alerts.model import NONE
 from odl.errors import DataError
 from odl.files import provenance, storage
-from odl.report import newfeeds, newhealth, newparts, page
+from odl.report import newfeeds, newhealth, newparts, newtext, page
 from odl.report.newtext import dates, plural
 from odl.report.page import Markup
 from odl.stream import losses
@@ -98,10 +98,10 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None, sound
     """
     last = watch.periods[-1]
     when = dates(last) or f"period {last.t}"
-    parts, findings = newparts.parts(), newhealth.findings(watch, others, seeds, taken, sounded)
-    drawn = {"words": parts.unseen, "before": parts.before, "topics": parts.topics}
-    drawn |= {"scores": parts.scores, "all-alerts": parts.alerts}
-    bodies = {name: part(watch) for name, part in drawn.items()} | {"health": parts.health(findings)}
+    macros, findings = parts(), newhealth.findings(watch, others, seeds, taken, sounded)
+    drawn = {"words": macros.unseen, "before": macros.before, "topics": macros.topics}
+    drawn |= {"scores": macros.scores, "all-alerts": macros.alerts}
+    bodies = {name: part(watch) for name, part in drawn.items()} | {"health": macros.health(findings)}
     return page.render(
         "newpage.jinja",
         title=f"What is new in {watch.corpus}, {when}",
@@ -109,13 +109,18 @@ def text(watch, others=(), study=None, seeds=None, taken="", members=None, sound
         when=when + (f" (period {last.t})" if dates(last) else ""),
         parts=PARTS,
         bodies=bodies,
-        latest=parts.latest(watch, members or {}),
+        latest=macros.latest(watch, members or {}),
         mark=f"odl {watch.corpus} {watch.run} {watch.atoms}",
         last=last.t,
         how=_how(watch),
         study=study if watch.labelled else None,
         library=Markup(library()),
     )
+
+
+def parts():
+    """Return the parts of the page as functions of a watch."""
+    return page.macros("newparts.jinja", facts=newparts, words=newtext, wordlist=wordlist)
 
 
 def _how(watch):

@@ -15,11 +15,10 @@ A class is a rival if it has
 and nothing of a batch is looked at before it is scored. Imports name the rivals, so that a study knows their code.
 """
 
-from odl.papers.rivals.aged import Decaying, Recent
 from odl.papers.rivals.first_story import FirstStory
 from odl.papers.rivals.meaning import FusedRanks, NearestMeaning
 from odl.papers.rivals.topicmodels import FactorResidual, TopicMixture
-from odl.papers.rivals.windows import LastTenThousand, LastThousand, TemporalIdf, WholePast
+from odl.papers.rivals.windows import Decaying, LastTenThousand, LastThousand, Recent, TemporalIdf, WholePast
 
 CLASSES = (
     WholePast,

@@ -15,7 +15,6 @@ reproducible bytes.
 import functools
 import os
 import pkgutil
-import sys
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -30,8 +29,10 @@ from odl.report.selection import Selection
 @functools.cache
 def modules():
     """Return the figures by name, those of the papers among them where that room is there; all are imported."""
-    folders = [sys.modules[__name__], *([rooms.papers("figures")] if rooms.has_papers() else [])]
-    files = [f"{folder.__name__}.{file.name}" for folder in folders for file in pkgutil.iter_modules(folder.__path__)]
+    folders = {__name__: __path__}
+    if rooms.has_papers():
+        folders["odl.papers.figures"] = rooms.papers("figures").__path__
+    files = [f"{folder}.{file.name}" for folder, path in folders.items() for file in pkgutil.iter_modules(path)]
     known = {name.rpartition(".")[2]: import_module(name) for name in files}
     return {name: known[name] for name in sorted(known) if hasattr(known[name], "PLACE")}
 

@@ -35,14 +35,14 @@ def tree(material):
     rng, quick = np.random.default_rng(0), material.size.rounds is not None
     shape = trees.balanced((3, 2)) if quick else trees.balanced((10, 3, 12))
     shape = trees.Tree(preorder_parents(shape))
-    U = rng.normal(size=(50 if quick else 10_000, shape.n_atoms))
+    U = rng.normal(size=(50 if quick else 10_000, shape.n_nodes))
     atoms = 7 if quick else 63
     nodes = trees.Tree(preorder_parents(trees.binary(atoms)))
     P, D = batch_and_dictionary(material, atoms, nodes)
     rows, proxes, codes = [], {}, {}
     for norm, limit in PROX.items():
         proxes[norm] = timed(partial(prox, U.copy(), U, shape, PROX_LAM, norm), material.size.repeats)
-        what = f"{norm}: prox of {len(U)} vectors of {shape.n_atoms} atoms"
+        what = f"{norm}: prox of {len(U)} vectors of {shape.n_nodes} atoms"
         rows.append(Row("tree", what, 1000 * proxes[norm][0], "CPU ms", limit))
     for norm in PROX:
         codes[norm] = timed(
@@ -59,14 +59,14 @@ def tree(material):
 
 def patch_rows(shape, count, repeats):
     """Return the rows of patches on a dictionary of patches: fewer pixels than atoms, so ADMM, and FISTA beside it."""
-    drawn = patches.draw(patches.read_images([]), 8, count + shape.n_atoms, np.random.default_rng(0))
+    drawn = patches.draw(patches.read_images([]), 8, count + shape.n_nodes, np.random.default_rng(0))
     P, D, rows = drawn[:count], drawn[count:].T.copy(), []
     for name, tree_of_atoms in (("tree, linf", shape), ("flat", None)):
         options = {"norm": "linf", "nonnegative": False, "tolerance": PATCH_GAP, "iterations": 100_000}
         code = partial(fista.codes, D=D, lam=PATCH_LAM, tree=tree_of_atoms, **options)
         dense, admm = timed(partial(code, P), repeats)
         as_documents, by_fista = timed(partial(code, sparse.csr_array(P)), repeats)
-        what = f"{name}: codes of {count} patches of 64 pixels, {shape.n_atoms} atoms, lam 2^-6"
+        what = f"{name}: codes of {count} patches of 64 pixels, {shape.n_nodes} atoms, lam 2^-6"
         apart = float(np.abs(total(admm) / total(by_fista) - 1.0).max())
         steps = f"{np.median(admm.iterations):g} steps of ADMM, {np.median(by_fista.iterations):g} of FISTA"
         rows += [

@@ -173,7 +173,7 @@ def followed():
 def test_optima_agree_with_strong_duality():
     settings = experiments.complete("convergence", {})
     model = models.task("nmf", gamma=0.1, delta=1.0)
-    held = convergence.made(model, settings)
+    held = convergence.synthetic(model, settings)
     for x, nu, score in zip(held.documents, held.optima, held.scores, strict=True):
         assert model.dual(x, held.atoms, nu) == pytest.approx(score, rel=1e-9)
 

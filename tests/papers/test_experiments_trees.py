@@ -78,7 +78,7 @@ class TestInpainting:
         for penalty in reconstruction.PENALTIES:
             bench.learned[penalty, "5,2,2", -4, 50] = D
         flat, tree = (
-            bench.error("test", 70, name, *bench.chosen(70, name, ["5,2,2"])) for name in reconstruction.PENALTIES
+            bench.error("test", 70, name, *bench.selected(70, name, ["5,2,2"])) for name in reconstruction.PENALTIES
         )
         assert tree < 0.7 * flat
 
@@ -104,7 +104,7 @@ class TestInpainting:
         for exponent in np.arange(-6, -3, 0.25):
             for count in range(7, 21):
                 bench.learned["flat", "2,2", exponent, count] = D if exponent <= -4.5 else -D[:, ::-1] + 0.3
-        shape, exponents = bench.chosen(50, "flat", ["2,2"], 1)
+        shape, exponents = bench.selected(50, "flat", ["2,2"], 1)
         errors = {key[3:5]: value for key, value in bench.errors.items()}
         assert errors[shape, exponents] == min(errors.values())
         assert exponents[0] <= -4.5 and exponents[1] in (-8.25, -8.0, -7.75)
@@ -119,7 +119,7 @@ class TestInpainting:
             bench = reconstruction.Bench(settings, 0, P[:200], P[200:330], P[330:])
             for exponent, count in product(grids["lam_train"], range(7, 201)):
                 bench.learned["flat", "2,2", exponent, count] = D + 0.1 * (exponent + 5) ** 2 * noise
-            found[screen] = bench.chosen(50, "flat", ["2,2"]), bench
+            found[screen] = bench.selected(50, "flat", ["2,2"]), bench
         (cell, whole), (raced, bench) = found.values()
         assert cell == raced and cell[1][0] == -5
         tried = {}
@@ -142,11 +142,11 @@ class TestInpainting:
         monkeypatch.setattr(structured, "learn_online", learn)
         settings = settings_of("inpainting", lam_train=[-6, -4, -2], lam_test=[-4], missing=[50], screen=4)
         monkeypatch.setattr(reconstruction, "PATCHES", 1)
-        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).chosen(50, "tree", ["2,2"])
+        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).selected(50, "tree", ["2,2"])
         assert counts == [7, 7, 7, 20, 40]  # an eighth is 5, fewer than one an atom
         counts.clear()
         monkeypatch.setattr(reconstruction, "PATCHES", 4)
-        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).chosen(50, "tree", ["2,2"])
+        reconstruction.Bench(settings, 0, P[:40], P[40:72], P[72:]).selected(50, "tree", ["2,2"])
         assert counts == [28, 28, 28, 40]  # four an atom, until a share is more
 
     def test_flat_dictionaries_of_as_many_atoms_are_one(self, rng, monkeypatch):

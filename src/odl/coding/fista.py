@@ -37,8 +37,8 @@ class Codes(NamedTuple):
     --------
     >>> import numpy as np
     >>> from odl.coding import fista
-    >>> found = fista.codes(np.array([[3.0, 0.5]]), np.eye(2), 1.0)
-    >>> found.residual, found.penalty, found.gap.round(6)
+    >>> coded = fista.codes(np.array([[3.0, 0.5]]), np.eye(2), 1.0)
+    >>> coded.residual, coded.penalty, coded.gap.round(6)
     (array([0.625]), array([2.]), array([0.]))
     """
 
@@ -113,8 +113,8 @@ def codes(
     >>> import numpy as np
     >>> from odl import trees
     >>> from odl.coding import fista
-    >>> found = fista.codes(np.array([[3.0, 0.5]]), np.eye(2), 1.0, trees.path(2))
-    >>> found.X.toarray(), found.residual + found.penalty
+    >>> coded = fista.codes(np.array([[3.0, 0.5]]), np.eye(2), 1.0, trees.path(2))
+    >>> coded.X.toarray(), coded.residual + coded.penalty
     (array([[2., 0.]]), array([2.625]))
     """
     D = real_matrix(D, "D").toarray() if sparse.issparse(D) else dense(D, "D", 2)

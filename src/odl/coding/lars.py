@@ -124,8 +124,8 @@ def codes(P: MatrixLike, A: MatrixLike, lam: float, *, loss: Literal["norm", "sq
     Examples
     --------
     >>> import numpy as np
-    >>> found = codes(np.array([[0.6, 0.8, 0.0]]), np.eye(3)[:, 1:2], lam=0.1)
-    >>> found.X.toarray().round(4), found.objective.round(4)
+    >>> coded = codes(np.array([[0.6, 0.8, 0.0]]), np.eye(3)[:, 1:2], lam=0.1)
+    >>> coded.X.toarray().round(4), coded.objective.round(4)
     (array([[0.7397]]), array([0.677]))
     """
     P, A, lam = check_arguments(P, A, lam)

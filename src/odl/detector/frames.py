@@ -1,4 +1,4 @@
-"""Data frames of documents: their texts, times and ids, the batches of a period, and the table of what was found."""
+"""Data frames of documents: their texts, times and ids, the batches of a period, and the table of results."""
 
 import numpy as np
 

@@ -387,8 +387,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             raise ParameterError(f"changed is {self.changed!r}", "'keep' or 'new'", "correct changed")
         Weighting(tf=self.tf, min_df=self.min_df, max_share=self.max_share, pieces=self.pieces)
         if self.pieces and not self._model().opens:
-            given = f"pieces is {self.pieces} with the learner {self.learner!r}"
-            raise ParameterError(given, "pieces with levels or adaptive only", "set pieces to 0")
+            fault = f"pieces is {self.pieces} with the learner {self.learner!r}"
+            raise ParameterError(fault, "pieces with levels or adaptive only", "set pieces to 0")
         options = self._alerts()
         if hasattr(self, "detector_"):
             live = ("learner", "settings", "window")  # `n_atoms` and the seed are of the first batch
@@ -445,26 +445,26 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             detector._begin(batch.P, detector._model())
             detector.n_features_in_ = batch.P.shape[1]
             self.detector_, self.n_documents_ = detector, 0
-        found = self._decided(rows, ids, texts, batch, options, first)
+        judged = self._decided(rows, ids, texts, batch, options, first)
         words_past = getattr(self, "unseen_past_", unseen.Past())
         if not first and options.unseen:
             times = np.full(len(ids), NO_TIME) if times is None else times
-            named = [str(ids[row]) for row in rows[found.items]]
+            named = [str(ids[row]) for row in rows[judged.items]]
             items = unseen.Items(
-                batch.counts[found.items], batch.before, self.n_documents_, batch.words, named, [""] * len(named),
-                times[rows[found.items]], False, lambda places: [""] * len(places),
-                lambda places: [texts[rows[found.items[place]]] for place in places],
+                batch.counts[judged.items], batch.before, self.n_documents_, batch.words, named, [""] * len(named),
+                times[rows[judged.items]], False, lambda places: [""] * len(places),
+                lambda places: [texts[rows[judged.items[place]]] for place in places],
             )  # fmt: skip
-            told, words_past = unseen.judge(words_past, items, options, found.waits)
+            told, words_past = unseen.judge(words_past, items, options, judged.waits)
             self.unseen_[self.detector_.n_batches_] = told
         if not first:
-            self.detector_._learn(batch.P, self._learner(), found.scored)
+            self.detector_._learn(batch.P, self._learner(), judged.scored)
         first = batch.P.shape[1] - len(batch.words)  # words stand behind the pieces
         self.detector_.words_ = {word: column for column, word in enumerate(batch.words, start=first)}
-        self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, found.past
+        self.frequencies_, self.repeats_, self.past_ = batch.after, batch.repeats, judged.past
         self.unseen_past_ = words_past
         self.n_documents_ += len(rows)
-        return found.part
+        return judged.part
 
     def _decided(self, rows, ids, texts, batch, options, first=False):
         """Return a batch's part of the table by what was learned before it (the first: after it), and what goes on."""
@@ -487,7 +487,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         items = decided.items[~(scored.empty | again)[decided.items]]
-        return _Found(part, scored, past, items, decided.warm_up)
+        return _Judged(part, scored, past, items, decided.warm_up)
 
 
 def _registered(register, ids, times, texts):
@@ -516,7 +516,7 @@ def _shown(decided, scored, shares, shared, options):
     return alert & ~folded, folded
 
 
-class _Found(NamedTuple):
+class _Judged(NamedTuple):
     """A batch's part of the table, its novelty, the past of the gates after it, rows of its items, whether it waits."""
 
     part: dict

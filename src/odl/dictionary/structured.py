@@ -55,8 +55,8 @@ def statistics(P: MatrixLike, X: MatrixLike) -> Statistics:
     --------
     >>> import numpy as np
     >>> from odl.dictionary.structured import statistics
-    >>> found = statistics(np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([[0.5], [1.0]]))
-    >>> found.A.toarray(), found.B.toarray().ravel()
+    >>> sums = statistics(np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([[0.5], [1.0]]))
+    >>> sums.A.toarray(), sums.B.toarray().ravel()
     (array([[1.25]]), array([1.3, 0.4]))
     """
     P, X = real_matrix(P, "P"), real_matrix(X, "X")
@@ -219,8 +219,8 @@ class Fit(NamedTuple):
     --------
     >>> import numpy as np
     >>> from odl.dictionary.structured import Problem, learn_batch
-    >>> found = learn_batch(Problem(0.1, mu=0.0), np.eye(2), np.eye(2), rounds=2)
-    >>> len(found.objective), round(found.objective[-1], 3)
+    >>> fit = learn_batch(Problem(0.1, mu=0.0), np.eye(2), np.eye(2), rounds=2)
+    >>> len(fit.objective), round(fit.objective[-1], 3)
     (2, 0.095)
     """
 
@@ -254,8 +254,8 @@ def learn_batch(problem: Problem, P: MatrixLike, D: Dictionary, *, rounds: int =
     >>> import numpy as np
     >>> from odl.dictionary.structured import Problem, learn_batch
     >>> P = np.array([[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
-    >>> found = learn_batch(Problem(0.01, mu=0.0), P, np.eye(3)[:, [0, 2]], rounds=20)
-    >>> found.D.round(2)
+    >>> fit = learn_batch(Problem(0.01, mu=0.0), P, np.eye(3)[:, [0, 2]], rounds=20)
+    >>> fit.D.round(2)
     array([[0.6, 0. ],
            [0.8, 0. ],
            [0. , 1. ]])

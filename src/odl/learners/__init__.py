@@ -92,7 +92,7 @@ def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: st
     Parameters
     ----------
     learner : Learner
-    held : odl.files.checkpoints.Checkpoint
+    checkpoint : odl.files.checkpoints.Checkpoint
     n_terms : int
         Terms of the timestep that follows.
     start : int
@@ -112,8 +112,8 @@ def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: st
     >>> from odl import learners
     >>> P = csr_array([[0.5, 0.5, 0.0, 0.0], [0.4, 0.6, 0.0, 0.0], [0.6, 0.4, 0.0, 0.0]])
     >>> learner = learners.make("dual_averaging")
-    >>> held = learner.start(P, 1, np.random.default_rng(0))  # a Checkpoint has the same names
-    >>> learners.resume(learner, held, n_terms=4, start=1, path="0.h5").dictionary.shape
+    >>> after = learner.start(P, 1, np.random.default_rng(0))  # a Checkpoint has the same names
+    >>> learners.resume(learner, after, n_terms=4, start=1, path="0.h5").dictionary.shape
     (4, 1)
     """
     base.check_arrays(learner.kept, checkpoint.dictionary, checkpoint.arrays, start, path)
@@ -124,8 +124,8 @@ def resume(learner: Learner, checkpoint: Any, n_terms: int, start: int, path: st
     return State(checkpoint.dictionary, checkpoint.arrays, checkpoint.updates)
 
 
-def _unknown(what, given, known):
-    return ParameterError(f"{what} '{given}' is not known", ", ".join(known), advice(given, known))
+def _unknown(what, name, known):
+    return ParameterError(f"{what} '{name}' is not known", ", ".join(known), advice(name, known))
 
 
 def schema() -> dict[str, dict]:

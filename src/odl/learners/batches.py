@@ -35,8 +35,8 @@ class RowParts(NamedTuple):
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> from odl.learners.batches import RowParts
-    >>> held = RowParts((4, 3), np.dtype(float), lambda: iter([csr_array((2, 3)), csr_array((2, 3))]))
-    >>> sum(part.shape[0] for part in held.parts())
+    >>> dual = RowParts((4, 3), np.dtype(float), lambda: iter([csr_array((2, 3)), csr_array((2, 3))]))
+    >>> sum(part.shape[0] for part in dual.parts())
     4
     """
 

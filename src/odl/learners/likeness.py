@@ -116,10 +116,10 @@ def n_threads():
     ParameterError
         If it is no whole number from 1 to 1024.
     """
-    given = os.environ.get("ODL_THREADS") or "1"
-    if not (given.isascii() and given.isdigit() and 1 <= int(given[:6]) <= 1024):
-        raise ParameterError(f"ODL_THREADS is {given!r}", "a whole number from 1 to 1024", "correct it or leave it out")
-    return max(1, int(given) - getattr(_beside, "taken", 0))
+    text = os.environ.get("ODL_THREADS") or "1"
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 1024):
+        raise ParameterError(f"ODL_THREADS is {text!r}", "a whole number from 1 to 1024", "correct it or leave it out")
+    return max(1, int(text) - getattr(_beside, "taken", 0))
 
 
 _beside = threading.local()

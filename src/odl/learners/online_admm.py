@@ -104,7 +104,7 @@ class OnlineADMM(BlockLearner, L1Learner):
         return State(new, {"dual": dual}, state.updates + 1)
 
     def learn_parts(self, state: State, batch: Any, history: Sequence[sparse.csr_array] = ()) -> State:
-        """Learn a batch; of one that is not held, or a dual that is not, blocks are gone through twice."""
+        """Learn a batch; of one that is not in memory, or a dual that is not, blocks are gone through twice."""
         dual = state.arrays["dual"]
         if batch.in_memory and sparse.issparse(dual):
             return super().learn_parts(state, batch, history)

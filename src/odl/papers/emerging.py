@@ -2,7 +2,7 @@
 
 After NIPS 2012, appendix D, and Kasiviswanathan, Melville, Banerjee and Sindhwani, CIKM 2011. A reconstruction: the
 clustering text of the CIKM paper was not available. The start of the small dictionary and what counts as a cluster
-are choices made here.
+are choices of ours.
 """
 
 from dataclasses import asdict
@@ -51,8 +51,8 @@ class Topics(NamedTuple):
     >>> from scipy.sparse import csr_array
     >>> from odl.papers import emerging
     >>> P = csr_array(np.repeat([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]], 4, axis=0))
-    >>> found = emerging.find(P, np.ones(8), emerging.SmallDictionary(share=1.0))
-    >>> found.atoms.toarray().T.round(2), found.representative
+    >>> clusters = emerging.find(P, np.ones(8), emerging.SmallDictionary(share=1.0))
+    >>> clusters.atoms.toarray().T.round(2), clusters.representative
     (array([[0.5, 0.5, 0. , 0. ],
            [0. , 0. , 0.5, 0.5]]), array([0, 4]))
     """
@@ -262,7 +262,7 @@ def find(P: sparse.csr_array, score: np.ndarray, settings: SmallDictionary | Non
     cluster, atoms = group(Z, settings.min_support)
     residual = objective - settings.lam * np.asarray(Z.sum(axis=1)).ravel()
     members = [np.flatnonzero(cluster == number) for number in range(len(atoms))]
-    best = np.array([held[np.argmin(residual[held])] for held in members], dtype=np.int64)
+    best = np.array([own[np.argmin(residual[own])] for own in members], dtype=np.int64)
     return Topics(rows, cluster, residual, B[:, atoms], rows[best], float(objective.sum()))
 
 

@@ -308,13 +308,13 @@ def bounds(T: int, *, phi: float, distance: float, tau: float, beta: float, upsi
     Returns
     -------
     Bounds
-        ``theorem_``: with beta = (Phi/D) sqrt(tau T); ``bound_``: with the beta given.
+        ``theorem_``: with beta = (Phi/D) sqrt(tau T); ``bound_``: with this beta.
 
     Examples
     --------
     >>> from odl.papers.hindsight import bounds
-    >>> found = bounds(100, phi=10.0, distance=2.0, tau=0.25, beta=9.0, upsilon=50.0)
-    >>> [round(float(value), 1) for value in found]
+    >>> limits = bounds(100, phi=10.0, distance=2.0, tau=0.25, beta=9.0, upsilon=50.0)
+    >>> [round(float(value), 1) for value in limits]
     [400.0, 627.6, 832.0, 2254.2]
     """
     root = np.sqrt(T / tau)

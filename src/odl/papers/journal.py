@@ -1,4 +1,4 @@
-"""What a long measurement has found so far, on disk, so that one that was interrupted goes on from there."""
+"""What a long measurement has brought so far, on disk, so that one that was interrupted goes on from there."""
 
 import hashlib
 import json
@@ -31,9 +31,9 @@ class Journal:
                     self.values = dict(filter(None, map(_read, file)))
         except FileNotFoundError:
             pass
-        held = [first, *(_line([json.loads(key), value]) for key, value in self.values.items())]
+        lines = [first, *(_line([json.loads(key), value]) for key, value in self.values.items())]
         with open(f"{path}.part", "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(held)
+            file.writelines(lines)
         os.replace(f"{path}.part", path)
 
     def once(self, key, compute):

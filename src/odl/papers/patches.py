@@ -38,8 +38,8 @@ def enlarged(image, scale):
         return image
     from PIL import Image
 
-    found = Image.fromarray(np.asarray(image, dtype=np.float32)).resize(sides[::-1], Image.Resampling.BICUBIC)
-    return np.asarray(found, dtype=np.float64)
+    resized = Image.fromarray(np.asarray(image, dtype=np.float32)).resize(sides[::-1], Image.Resampling.BICUBIC)
+    return np.asarray(resized, dtype=np.float64)
 
 
 def _read(files):
@@ -48,14 +48,14 @@ def _read(files):
 
         return [_grey(image / 255.0) for image in load_sample_images().images]
 
-    found = []
+    images = []
     for path in files:
         members = {name: data for name, data in tar_members(path) if name.lower().endswith(".png")}
         with opening(path, "an archive of PNG images"):
             if not members:
                 raise ValueError("it holds no PNG image")
-            found += [_opened(members[name]) for name in sorted(members)]
-    return found
+            images += [_opened(members[name]) for name in sorted(members)]
+    return images
 
 
 def _opened(data):
@@ -129,9 +129,9 @@ def draw(images, size, count, rng, least=0.0):
     large = [image for image in images if min(image.shape) >= size]
     windows = [np.lib.stride_tricks.sliding_window_view(image, (size, size)) for image in large]
     places = np.cumsum([0, *(window.shape[0] * window.shape[1] for window in windows)])
-    seen, found = set(), []
+    seen, drawn = set(), []
     for _ in range(ROUNDS if count <= places[-1] else 0):
-        for place in rng.integers(places[-1], size=count - len(found)):
+        for place in rng.integers(places[-1], size=count - len(drawn)):
             if place in seen:
                 continue
             seen.add(place)
@@ -141,9 +141,9 @@ def draw(images, size, count, rng, least=0.0):
             patch = patch - patch.mean()
             length = np.linalg.norm(patch)
             if length > FLAT and length >= least:
-                found.append(patch / length)
-        if len(found) == count:
-            return np.array(found)
+                drawn.append(patch / length)
+        if len(drawn) == count:
+            return np.array(drawn)
     defect = f"{count} patches of {size} x {size} pixels from {len(images)} images with {places[-1]} places for them"
     raise ParameterError(defect, "fewer or smaller patches that are not constant", "ask for fewer, or add images")
 

@@ -31,7 +31,7 @@ def learn(stream, runs, k, every=False, cost=None):
     runs : dict of str to dict
         Name to ``learner`` (algorithm and hyper-parameters) and ``features``.
     k : int
-        Atoms, of a learner whose memory is given so.
+        Atoms, of a learner whose memory is told so.
     every : bool
         Score all timesteps rather than the listed ones.
     cost : list, optional
@@ -42,14 +42,14 @@ def learn(stream, runs, k, every=False, cost=None):
     scores, entries
         Of each variant timestep -> scores, and the numbers stored at the end.
     """
-    made = {run: learners.make(**variant["learner"]) for run, variant in runs.items()}
-    first, weighting = next(iter(made.values())), next(iter(runs.values()))["features"]
+    instances = {run: learners.make(**variant["learner"]) for run, variant in runs.items()}
+    first, weighting = next(iter(instances.values())), next(iter(runs.values()))["features"]
     scores = {run: {} for run in runs}
     start = stream.P(0, weighting)
     state = first.start(start, k, novelty.generator(stream.seed, "start"))
     for t in range(1, len(stream.batches)):
         P, spent = stream.P(t, weighting), 0.0
-        for run, learner in made.items():
+        for run, learner in instances.items():
             if every or t in stream.listed or (cost is not None and learner is first):
                 begin = time.process_time()
                 scores[run][t] = novelty.score(learner, learner.fit_terms(state, P.shape[1]), P).score
@@ -66,8 +66,8 @@ def groups(learners_of, names):
     grouped = defaultdict(dict)
     for name in names:
         learner, weighting = learners_of[name]["learner"], learners_of[name]["features"]
-        made = sorted((key, value) for key, value in learner.items() if key not in SCORING)
-        grouped[repr((made, sorted(weighting.items())))][name] = learners_of[name]
+        atoms_by = sorted((key, value) for key, value in learner.items() if key not in SCORING)
+        grouped[repr((atoms_by, sorted(weighting.items())))][name] = learners_of[name]
     return list(grouped.values())
 
 
@@ -255,11 +255,11 @@ def resize(stream, learners_of, settings):
     for size in settings["sizes"]:
         if size < 100 and len(stream.made_of[0]) >= 10000:
             continue
-        made = stream.cut(size)
-        steps = range(1, len(made.batches))
-        scores, _ = _learned(made, grouped, settings["k"], every=True)
-        scores |= _five(made, steps, around)
-        labels = np.concatenate([made.labels[t] for t in steps])
+        recut = stream.cut(size)
+        steps = range(1, len(recut.batches))
+        scores, _ = _learned(recut, grouped, settings["k"], every=True)
+        scores |= _five(recut, steps, around)
+        labels = np.concatenate([recut.labels[t] for t in steps])
         novel = int((labels == 1).sum())
         for run, by_timestep in scores.items():
             pooled = metrics.auc(np.concatenate([by_timestep[t] for t in steps]), labels)
@@ -295,7 +295,7 @@ JUDGES = {"adaptive": _as_adaptive, "levels": _as_levels}
 
 
 def in_batch(learner):
-    """Tell whether the scores of a learner, given as its settings, depend on the batch."""
+    """Tell whether the scores of a learner, told by its settings, depend on the batch."""
     return learners.make(**learner).in_batch
 
 
@@ -389,7 +389,7 @@ def follow(stream, name):
     alike : dict of int to csr_array
         What documents of these are compared by, for their context; empty where it is their words.
     stored : int
-        Numbers held at the end.
+        Numbers stored at the end.
     ms : float
         CPU milliseconds a document, to score it and to learn it; the first batch, which is learned only, left out.
     """

@@ -1,4 +1,4 @@
-"""Inpainting measured: dictionaries learned from whole patches, chosen and tested on patches with missing pixels.
+"""Inpainting measured: dictionaries learned from whole patches, selected and tested on patches with missing pixels.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), section 4.1.
 """
@@ -137,7 +137,7 @@ class Bench:
             shape = self.first.setdefault(branched(shape).n_atoms, shape)
         return part, missing, penalty, shape, exponents, int(np.ceil(share * len(self.parts[part])))
 
-    def chosen(self, missing, penalty, shapes, refine=0):
+    def selected(self, missing, penalty, shapes, refine=0):
         """Return (shape, (exponent of training, exponent of coding)) with the smallest error on validation patches.
 
         `refine` steps of 2^(1/4) to every side of the best point of the grid are tried after it.
@@ -180,8 +180,8 @@ class Bench:
 def measure(settings, files, kept=None):
     """Return the tables of all seeds.
 
-    ``validation`` (what was tried), ``test`` (the chosen ones), ``structures``, and beside them ``equal`` (flat
-    dictionaries of as many atoms as the chosen tree) and ``gaussian`` (`gaussian_estimates`).
+    ``validation`` (what was tried), ``test`` (the selected ones), ``structures``, and beside them ``equal`` (flat
+    dictionaries of as many atoms as the selected tree) and ``gaussian`` (`gaussian_estimates`).
     """
     parts = np.split(drawn(settings, files), np.cumsum([settings["train"], settings["validation"]]))
     tables = {name: [] for name in ("validation", "test", "structures", "equal", "gaussian")}
@@ -208,11 +208,11 @@ def raced(bench, penalty):
     """Return rows of what was tried for one penalty, of the test patches, and of every tree where most is missing."""
     settings, hardest = bench.settings, max(bench.settings["missing"])
     tests = [
-        _tested(bench, missing, penalty, bench.chosen(missing, penalty, settings["trees"], settings["refine"]))
+        _tested(bench, missing, penalty, bench.selected(missing, penalty, settings["trees"], settings["refine"]))
         for missing in settings["missing"]
     ]
     shapes = settings["trees"] if settings["structures"] else []
-    structures = [_tested(bench, hardest, penalty, bench.chosen(hardest, penalty, [shape])) for shape in shapes]
+    structures = [_tested(bench, hardest, penalty, bench.selected(hardest, penalty, [shape])) for shape in shapes]
     tried = [
         {**_row(bench.seed, *key[1:5], error), "patches": key[5]}
         for key, error in bench.errors.items()
@@ -222,9 +222,9 @@ def raced(bench, penalty):
 
 
 def _equal(bench, row):
-    """Return the row of a flat dictionary of as many atoms as the chosen tree of a row, its lam chosen alone."""
+    """Return the row of a flat dictionary of as many atoms as the selected tree of a row, its lam selected alone."""
     missing, shape = row["missing"], row["tree"]
-    return _tested(bench, missing, "flat", bench.chosen(missing, "flat", [shape], bench.settings["refine"]))
+    return _tested(bench, missing, "flat", bench.selected(missing, "flat", [shape], bench.settings["refine"]))
 
 
 def _gaussian(bench, missing, estimate):
@@ -237,9 +237,9 @@ def _row(seed, missing, penalty, shape, exponents, error):
     return {**row, "lam_train": exponents[0], "lam_test": exponents[1], "error": error}
 
 
-def _tested(bench, missing, penalty, chosen):
-    row = _row(bench.seed, missing, penalty, *chosen, bench.error("test", missing, penalty, *chosen))
-    return {**row, "missing_pixels": bench.of_missing[bench.key("test", missing, penalty, *chosen)]}
+def _tested(bench, missing, penalty, cell):
+    row = _row(bench.seed, missing, penalty, *cell, bench.error("test", missing, penalty, *cell))
+    return {**row, "missing_pixels": bench.of_missing[bench.key("test", missing, penalty, *cell)]}
 
 
 def gaussian_moments(X):

@@ -28,7 +28,7 @@ def topics(args):
     from odl.papers import emerging, emergingfiles
 
     sections.Weighting.of(args.weighting or {}, "--weighting")
-    found, batch = emerging.of_timestep(
+    clusters, batch = emerging.of_timestep(
         args.scores,
         args.features,
         settings=sections.SmallDictionary.of(args.settings, "--settings"),
@@ -36,8 +36,8 @@ def topics(args):
         corpus_features=args.corpus_features,
     )
     if args.output:
-        emergingfiles.write(args.output, found)
-    print(emergingfiles.as_text(found, batch, args.topics))
+        emergingfiles.write(args.output, clusters)
+    print(emergingfiles.as_text(clusters, batch, args.topics))
 
 
 @subcommand(

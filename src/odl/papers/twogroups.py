@@ -88,8 +88,8 @@ def split_rows(counts, labels, settings, split):
         rows_of = judge.judged(represent(method, p, source[train], source[test], settings, split))
         rows += [{"method": method, "topics": p, **row} for row in rows_of]
     for row in rows:
-        chosen = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}, validation {row['validation']:.1f}"
-        print(f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({chosen})", flush=True)
+        preferred = f"lam 2^{row['lam']}, scaling {row['scaling']}, C 4^{row['C']}, validation {row['validation']:.1f}"
+        print(f"split {split}: {row['method']}, {row['topics']} topics: {row['accuracy']!r} ({preferred})", flush=True)
     return [{"split": split, **row} for row in rows]
 
 

@@ -77,9 +77,9 @@ def _mark_framed(lines, drop):
     begun, end = None, None
     for at, line in enumerate(lines):
         line = line[:LONGEST]
-        found = next((last for first, last in BEGINS if first.match(line)), None)
-        if found:
-            begun, end, drop[at] = at, found, True
+        closing = next((last for first, last in BEGINS if first.match(line)), None)
+        if closing:
+            begun, end, drop[at] = at, closing, True
         elif begun is not None and end.match(line):
             drop[begun : at + 1] = [True] * (at + 1 - begun)
             begun = None
@@ -143,7 +143,7 @@ def _short_end(lines, at, kind):
 
 def _drop_words(line):
     """Drop the words of a line that are no words; all of it, if what is left is minified code."""
-    rest = WORD.sub(lambda found: "" if _is_noise(found[0]) else found[0], line)
+    rest = WORD.sub(lambda word: "" if _is_noise(word[0]) else word[0], line)
     if len(rest) >= MINIFIED and _is_minified(rest):
         return ""
     return line if rest == line else rest

@@ -40,10 +40,10 @@ class Encoder:
             self.table = next(iter(load_file(os.path.join(folder, WEIGHTS)).values()))
             self.tokenizer = Tokenizer.from_file(os.path.join(folder, TOKENS))
         except (ImportError, AttributeError, OSError) as error:
-            given = f"vectors is 'wordllama', which cannot be loaded ({error})"
+            fault = f"vectors is 'wordllama', which cannot be loaded ({error})"
             todo = "pip install 'online-dictionary-learning[meaning]', or leave vectors out"
-            raise ConfigError(given, "the extra meaning", todo) from error
-        self.found, self.waiting = [], []
+            raise ConfigError(fault, "the extra meaning", todo) from error
+        self.rows, self.waiting = [], []
 
     def add(self, text):
         """Take the next text."""
@@ -60,10 +60,10 @@ class Encoder:
     def vectors(self):
         """Return the vectors of all texts so far, (n_texts, 256); zeros for a text without tokens."""
         self._encode()
-        return np.array(self.found, dtype=np.float32).reshape(len(self.found), self.table.shape[1])
+        return np.array(self.rows, dtype=np.float32).reshape(len(self.rows), self.table.shape[1])
 
     def _encode(self):
         for tokens in self.tokenizer.encode_batch(self.waiting, add_special_tokens=False):
             rows = self.table[tokens.ids].astype(np.float64)
-            self.found.append(rows.mean(axis=0) if len(rows) else np.zeros(self.table.shape[1]))
+            self.rows.append(rows.mean(axis=0) if len(rows) else np.zeros(self.table.shape[1]))
         self.waiting = []

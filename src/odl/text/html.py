@@ -46,17 +46,17 @@ def _shallow(text):
         return text
     depth = 0
 
-    def keep(found):
+    def keep(tag):
         nonlocal depth
-        if found[2].lower() in CLOSED_BY_OTHERS:
-            return found[0]
-        if found[1]:
+        if tag[2].lower() in CLOSED_BY_OTHERS:
+            return tag[0]
+        if tag[1]:
             depth = max(0, depth - 1)
         elif depth == DEEPEST:
             return " "
         else:
             depth += 1
-        return found[0]
+        return tag[0]
 
     return TAG.sub(keep, text)
 

@@ -1,4 +1,4 @@
-"""Mail and news: headers, quoted replies and signatures, found line by line. Each function may be applied again."""
+"""Mail and news: headers, quoted replies and signatures, told line by line. Each function may be applied again."""
 
 import re
 
@@ -79,15 +79,15 @@ def _header_block(lines, first, top):
     at = first + bool(top and MBOX.match(lines[first]))
     known, subject, name = set(), [], None
     while at < len(lines) and lines[at].strip():
-        found = HEADER.match(lines[at])
-        if found:
-            name = found[1].lower()
+        match = HEADER.match(lines[at])
+        if match:
+            name = match[1].lower()
             if name in HEADERS or name.startswith(("x-", "resent-")):
                 known.add(name)
         elif lines[at][0] not in " \t" or (name is None and not (top and at == first)):
             return first, ""  # the rest of a line may stand first where a file was cut
         if name in SUBJECTS:
-            subject.append(lines[at][found.end() if found else 0 :].strip())
+            subject.append(lines[at][match.end() if match else 0 :].strip())
         at += 1
     if len(known) < 2 and not (top and known & ALONE):
         return first, ""
@@ -97,11 +97,11 @@ def _header_block(lines, first, top):
 def _bare(subject):
     """Return a subject without what stands before it in a reply, and without what would be read as a header again."""
     at = 0
-    while found := HEADER.match(subject, at):
-        name = found[1].lower()
+    while match := HEADER.match(subject, at):
+        name = match[1].lower()
         if name not in HEADERS and name not in REPLIES and not name.startswith(("x-", "resent-")):
             break
-        at = found.end()
+        at = match.end()
         while at < len(subject) and subject[at].isspace():
             at += 1
     return subject[at:]

@@ -82,12 +82,12 @@ def _ranges(points):
 
 def _points(part):
     """Return the code points of a class."""
-    found, at = set(), 0
+    points, at = set(), 0
     while at < len(part):
         last = at + 2 if part[at + 1 : at + 2] == "-" else at
-        found.update(range(ord(part[at]), ord(part[last]) + 1))
+        points.update(range(ord(part[at]), ord(part[last]) + 1))
         at = last + 1
-    return found
+    return points
 
 
 @cache

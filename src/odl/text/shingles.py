@@ -54,8 +54,8 @@ class Shingler:
         for place in range(size):
             keys = keys * FACTOR + words[place : place + n_shingles]
         keys = (keys ^ (keys >> np.uint64(31))) * MIXER
-        found = np.sort((keys >> np.uint64(32)) % np.uint64(SHINGLES))
-        return found[np.append(True, found[1:] != found[:-1])].astype(np.int32)
+        shingles = np.sort((keys >> np.uint64(32)) % np.uint64(SHINGLES))
+        return shingles[np.append(True, shingles[1:] != shingles[:-1])].astype(np.int32)
 
     def matrix(self):
         """Return the sets as rows of a matrix of ones; its columns are all shingles there can be."""

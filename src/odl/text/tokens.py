@@ -1,6 +1,6 @@
 """Tokens of texts, counted: words of every script (`odl.text.words`), or what a regular expression finds.
 
-What scikit-learn's `CountVectorizer` finds by a pattern is found here too. A token by the default one lies between
+What scikit-learn's `CountVectorizer` finds by a pattern is told here too. A token by the default one lies between
 signs that are no part of words. Cut at those of them that are ASCII, a
 piece is looked at by the pattern once, and holds the tokens that the pattern finds in the whole text there; pieces
 with other signs, such as dashes and typographic quotes, may hold several. `re` alone takes twice as long.
@@ -77,8 +77,8 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         ) from error
     unused = "pattern" if merged["tokeniser"] == "words" else "hangul"
     if merged[unused] != TOKENS[unused]:
-        given = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
-        raise ConfigError(given, "one of them", "leave one out")
+        fault = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
+        raise ConfigError(fault, "one of them", "leave one out")
     if groups > 1:
         raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
     stop = merged["stop_words"]
@@ -164,7 +164,7 @@ def pieces_of(text):
 
 
 class Remembered(dict):
-    """What was found for each piece of text met last.
+    """What is known of each piece of text met last.
 
     Parameters
     ----------
@@ -210,17 +210,17 @@ class Tally:
 
     def words(self, text):
         """Return the tokens of a text, in order."""
-        found = self.find(text.lower() if self.lowercase else text)
-        return [word for word in found if word not in self.stop_words]
+        matches = self.find(text.lower() if self.lowercase else text)
+        return [word for word in matches if word not in self.stop_words]
 
     def of(self, text):
         """Return the numbers of the tokens of a text, in order; a word met first gets the next number."""
         pieces = self.cut(text.lower() if self.lowercase else text)
-        found = list(map(self.known.__getitem__, pieces))
-        if SEVERAL in found:
-            pairs = zip(pieces, found, strict=True)
-            found = [token for piece, one in pairs for token in (self._all(piece) if one == SEVERAL else (one,))]
-        return [token for token in found if token >= 0] if NONE in found else found
+        numbers = list(map(self.known.__getitem__, pieces))
+        if SEVERAL in numbers:
+            pairs = zip(pieces, numbers, strict=True)
+            numbers = [token for piece, one in pairs for token in (self._all(piece) if one == SEVERAL else (one,))]
+        return [token for token in numbers if token >= 0] if NONE in numbers else numbers
 
     def add(self, numbers):
         """Append a document of the tokens of these numbers."""
@@ -246,13 +246,13 @@ class Tally:
         if isinstance(piece, bytes) and piece.isascii():  # what the pattern says of these
             word = piece.decode() if len(piece) > 1 and piece.isalpha() else None
             return NONE if word is None or word in self.stop_words else self.number(word)
-        found = self._all(piece)
-        return SEVERAL if len(found) > 1 else found[0] if found else NONE
+        numbers = self._all(piece)
+        return SEVERAL if len(numbers) > 1 else numbers[0] if numbers else NONE
 
     def _all(self, piece):
         """Return the numbers of the tokens in a piece, in order."""
-        found = self.find(piece.decode("utf-8", "surrogatepass")) if isinstance(piece, bytes) else [piece]
-        return [self.number(word) for word in found if word not in self.stop_words]
+        matches = self.find(piece.decode("utf-8", "surrogatepass")) if isinstance(piece, bytes) else [piece]
+        return [self.number(word) for word in matches if word not in self.stop_words]
 
     def matrix(self):
         """Return the counts and the words that occur, by spelling."""
@@ -266,9 +266,9 @@ class Tally:
 
     def columns(self, words):
         """Return the column of the word of each number, where words make the columns; 0 for any other word."""
-        found = np.zeros(len(self.numbers), dtype=np.int32)
-        found[[self.numbers[word] for word in words]] = np.arange(len(words))
-        return found
+        columns = np.zeros(len(self.numbers), dtype=np.int32)
+        columns[[self.numbers[word] for word in words]] = np.arange(len(words))
+        return columns
 
 
 class WordTally(Tally):
@@ -288,8 +288,8 @@ class WordTally(Tally):
 
     def words(self, text):
         """Return the words of a text, in order."""
-        found = chain.from_iterable(map(self.split, words.pieces_of(text)))
-        return [word for word in found if word not in self.stop_words]
+        matches = chain.from_iterable(map(self.split, words.pieces_of(text)))
+        return [word for word in matches if word not in self.stop_words]
 
     def of(self, text):
         """Return the numbers of the words of a text, in order; a word met first gets the next number."""

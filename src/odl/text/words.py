@@ -122,7 +122,7 @@ class Words:
         if self.unusual(piece):
             piece = FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), piece)
             piece = unicodedata.normalize("NFC", self.leave_out("", piece))
-        return self._found(self.scan(prepare(piece)))
+        return self._words(self.scan(prepare(piece)))
 
     def _of_ascii(self, piece):
         """Return the words of a piece that is ASCII; most need no more than to be cut."""
@@ -134,27 +134,27 @@ class Words:
         if mail := ADDRESSEE.fullmatch(piece):
             return [mail[1].decode().lower()]
         piece = CONTROLS.sub("", piece.decode())
-        return self._found(self.scan_ascii(prepare(piece)))
+        return self._words(self.scan_ascii(prepare(piece)))
 
-    def _found(self, matches):
+    def _words(self, matches):
         """Return the words of the matches of a scanner."""
-        found = []
+        tokens = []
         for match in matches:
             kind = match.lastindex
             if kind == 1:
                 run = match[1]
-                found += map(add, run, run[1:]) if len(run) > 1 else [run]
+                tokens += map(add, run, run[1:]) if len(run) > 1 else [run]
             elif kind == 2:
                 word = self.fold(match[2])
                 if word.isascii() and word.isalpha():
-                    found += [word] if len(word) > 1 else []
+                    tokens += [word] if len(word) > 1 else []
                 elif not word.isdigit():
-                    found += names(word.rstrip("_"))
+                    tokens += names(word.rstrip("_"))
             elif kind == 5:
-                found.append(EMOJI_PARTS.sub("", match[5]))
+                tokens.append(EMOJI_PARTS.sub("", match[5]))
             elif kind == 4 or any(map(str.isalpha, match[3])):
-                found.append(self.fold(match[kind]))
-        return found
+                tokens.append(self.fold(match[kind]))
+        return tokens
 
 
 def names(word):

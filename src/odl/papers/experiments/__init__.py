@@ -18,14 +18,14 @@ where the work falls into parts that know nothing of each other, instead of `run
     PART : str                              name of the setting, a list of numbers, of which a part has one
     UNMEASURED : tuple of str               names of settings that only `finish` uses
     measure(settings, files) -> dict        name -> rows, those of one number after those of the one before
-    finish(settings, folder, files, found)  write and draw what was measured
+    finish(settings, folder, files, measured)  write and draw what was measured
 
 so that parts can be jobs of their own. With::
 
-    RESUMES : bool                          True: `measure` takes a third argument, a `Journal` of what it found
+    RESUMES : bool                          True: `measure` takes a third argument, a `Journal` of what it has measured
 
 a part that was interrupted goes on from there. `measure` is in a file without what only `finish` needs, whose changes
-then measure nothing again. Every setting is given, checked. Equal settings and files give equal bytes.
+then measure nothing again. Every setting is there, checked. Equal settings and files give equal bytes.
 """
 
 import os

@@ -148,7 +148,7 @@ def shown(tables):
 
 
 def recovery(points, classes, starts=20, seed=0):
-    """Return how well classes are recovered from points that were found without them.
+    """Return how well classes are recovered from points that were learned without them.
 
     Parameters
     ----------
@@ -240,11 +240,11 @@ def read_expression(sources):
         If the file is missing, damaged or another one.
     """
     (path,) = check_sources("lung", sources, [FILE])
-    found = parse_expression(path)
+    expression = parse_expression(path)
     known = {"number of genes": GENES, "classes of subjects": CLASSES}
-    counted = {name: found.classes.count(name) for name in dict.fromkeys(found.classes)}
-    check_content(path, {"number of genes": len(found.genes), "classes of subjects": counted}, known)
-    return found
+    counted = {name: expression.classes.count(name) for name in dict.fromkeys(expression.classes)}
+    check_content(path, {"number of genes": len(expression.genes), "classes of subjects": counted}, known)
+    return expression
 
 
 @styled

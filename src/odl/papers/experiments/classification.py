@@ -31,7 +31,7 @@ SCALED = {
 def finish(settings, folder, files, measured):
     """Write and draw what was measured over random splits.
 
-    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``chosen.tsv`` (how often what was chosen),
+    Writes ``accuracy.tsv`` (every split), ``summary.tsv``, ``chosen.tsv`` (how often each choice),
     ``corpus.tsv`` and the figure.
     """
     rows = measured["accuracy"]
@@ -76,7 +76,7 @@ def choices(rows):
 
 
 def shown(tables):
-    """Return the values of the page: rows by scaling and number of topics, by norm of a post, and what was chosen."""
+    """Return the values of the page: rows by scaling and number of topics, by norm of a post, and the choices."""
     summary, (corpus,) = tables["summary"], tables["corpus"]
     scalings, by_topics = scalings_of(summary), []
     values = {(row["scaling"], row["method"], row["topics"]): row for row in summary}
@@ -89,9 +89,9 @@ def shown(tables):
         ]
         rows.append(["tree - flat", *(_cell(values.get((scaling, "tree", p)), "difference") for p in sizes)])
         by_topics.append((text, [f"p = {p:g}" for p in sizes], rows))
-    chosen = {}
+    by_method = {}
     for row in tables["chosen"]:
-        texts = chosen.setdefault(NAMES.get(row["method"], row["method"]), {"lam": [], "scaling": [], "C": []})
+        texts = by_method.setdefault(NAMES.get(row["method"], row["method"]), {"lam": [], "scaling": [], "C": []})
         value = row["value"] if isinstance(row["value"], str) else f"{row['value']:g}"
         texts[row["setting"]].append(f"{value}: {row['times']:g}")
     larger = 100.0 * max(corpus["first"], corpus["documents"] - corpus["first"]) / corpus["documents"]
@@ -102,7 +102,7 @@ def shown(tables):
     ]
     names = [f"scaling {name}" if name != CHOSEN else "chosen" for name in scalings]
     return {"corpus": corpus, "larger": larger, "by_topics": by_topics, "words": words, "scalings": names,
-            "chosen": chosen}  # fmt: skip
+            "chosen": by_method}  # fmt: skip
 
 
 def _cell(row, name="mean"):

@@ -36,7 +36,7 @@ TASK = {"task": "nmf", "gamma": 0.1, "delta": 1.0}
 NETWORKS = ("fully_connected", "ring")
 INNER = (1, 5, 20)  # gradient steps of ADMM between two exchanges
 SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)  # steps of the second figure, of the safe one
-SEED = 0  # of the made problem and of the start on TDT2
+SEED = 0  # of the synthetic problem and of the start on TDT2
 PATH_COLUMNS = ("problem", "network", "method", "exchanges", "inner", "floats", "distance", "score_error")
 STEP_COLUMNS = ("problem", "network", "mu", "distance", "iterations", "moved")
 SMALL = "diffusion, mu/10"
@@ -72,7 +72,7 @@ def problem(name, X, atoms, model):
     return Problem(name, X, atoms, model.residual.gradient(rest), optimum.score)
 
 
-def made(model, settings):
+def synthetic(model, settings):
     """Return a seeded problem: atoms on the sphere, documents of three atoms each and noise, of unit length."""
     rng = np.random.default_rng(SEED)
     atoms = np.abs(rng.standard_normal((settings["terms"], settings["agents"])))
@@ -251,7 +251,7 @@ def measure(settings, files):
     if len(files) > 1:
         raise ParameterError(f"{len(files)} files", "none, or tdt2/TDT2_with_time.mat", "correct files")
     model = models.task(TASK["task"], gamma=TASK["gamma"], delta=TASK["delta"])
-    problems = [made(model, settings), *(text(path, model, settings) for path in files)]
+    problems = [synthetic(model, settings), *(text(path, model, settings) for path in files)]
     paths, steps = [], []
     for problem in problems:
         for name in NETWORKS:

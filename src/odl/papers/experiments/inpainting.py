@@ -34,10 +34,10 @@ PUBLISHED = {50: (19.3, 18.6), 60: (26.8, 25.7), 70: (36.7, 35.0), 80: (50.6, 48
 def finish(settings, folder, files, rows_by):
     """Write what was measured, learn the dictionary that is drawn, and draw.
 
-    Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the chosen ones),
+    Writes ``validation.tsv`` (what was tried on how many validation patches), ``test.tsv`` (the selected ones),
     ``structures.tsv`` (every tree at the largest share of missing pixels, if asked for), ``equal.tsv`` (flat
-    dictionaries of as many atoms as the chosen tree), ``gaussian.tsv``, ``summary.tsv``, ``beside.tsv``, ``depths.tsv``
-    (of the drawn tree) and the figures.
+    dictionaries of as many atoms as the selected tree), ``gaussian.tsv``, ``summary.tsv``, ``beside.tsv``,
+    ``depths.tsv`` (of the drawn tree) and the figures.
     """
     summary = summarise(rows_by["test"])
     drawn = _drawn(settings, patches.read_images(files, settings["scale"]))

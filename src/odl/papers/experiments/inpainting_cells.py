@@ -1,4 +1,4 @@
-"""One table over runs of the inpainting experiment that differ in their settings; quick, so it can be made again alone.
+"""One table over runs of the inpainting experiment that differ in their settings; quick, so it can be repeated alone.
 
 Source: ICML 2010 (Jenatton, Mairal, Obozinski, Bach), table 1.
 """
@@ -18,7 +18,7 @@ COLUMNS = ("missing", "seeds", *(f"{name}{end}" for name in ERRORS for end in ("
 
 
 def run(settings, folder, files):
-    """Gather what the runs found, a row for each run and share of missing pixels, into ``runs.tsv``.
+    """Gather what the runs measured, a row for each run and share of missing pixels, into ``runs.tsv``.
 
     Raises
     ------

@@ -45,25 +45,25 @@ def rows_of(stream, runs, share):
     first = next(iter(forms.values()))
     scores = {"nearest5": {t: neighbours(stream, t, first) for t in stream.listed}}
     scores |= {run: learned(stream, forms[run], learners.make(**entry["learner"])) for run, entry in runs.items()}
-    return [{"run": run, "pieces": share, "auc": stream.average(found)} for run, found in scores.items()]
+    return [{"run": run, "pieces": share, "auc": stream.average(values)} for run, values in scores.items()]
 
 
 def run(settings, folder, files, study):
     """Measure, and write ``draws.tsv`` and its means, ``languages.tsv``."""
     draws, means = [], []
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
-        documents, found = batchfile.read(file), []
+        documents, measured = batchfile.read(file), []
         share = pieces.weight(documents.counts, documents.vocabulary)
         for seed in study["seeds"]:
             stream = quality.Stream(name, documents, setting, study["evaluate"], seed)
             for way, weight in (("words", 0.0), ("pieces", share)):
                 rows = rows_of(stream, study["learners"], weight)
-                found += [{"stream": name, "seed": seed, "by": way, **row} for row in rows]
+                measured += [{"stream": name, "seed": seed, "by": way, **row} for row in rows]
             print(f"{name}, seed {seed}", flush=True)
-        draws += found
+        draws += measured
         mean = {"stream": name, "weight": share}
-        for kind in dict.fromkeys((row["run"], row["by"]) for row in found):
-            mean["_".join(kind)] = np.mean([row["auc"] for row in found if (row["run"], row["by"]) == kind])
+        for kind in dict.fromkeys((row["run"], row["by"]) for row in measured):
+            mean["_".join(kind)] = np.mean([row["auc"] for row in measured if (row["run"], row["by"]) == kind])
         means.append(mean)
     for name, rows in (("draws", draws), ("languages", means)):
         tables.write_table(os.path.join(folder, f"{name}.tsv"), rows)

@@ -78,7 +78,7 @@ class Stream:
         self.weighed, self.judged = {}, {"plain": {}, "context": {}}
 
     def cut(self, size):
-        """Return the same stream in batches of another size; held-back topics enter less than a batch later."""
+        """Return the same stream in batches of another size; withheld topics enter less than a batch later."""
         documents, setting = self.made_of
         ratio, entry = setting["batches"]["documents"] / size, setting["topic_entry"]
         first = max(1, math.ceil((entry["first"] - 1) * ratio) + 1)
@@ -123,7 +123,7 @@ class Stream:
         # Of each seed other draws: what is averaged over seeds is not of the same ones.
         seed = (self.rule["seed"], self.seed)
         drawn = metrics.mean_bootstrap(batches, replicates=self.rule["bootstrap"], seed=seed)
-        results = {run: (self.average(held), values) for (run, held), values in zip(scores.items(), drawn, strict=True)}
+        results = {run: (self.average(own), values) for (run, own), values in zip(scores.items(), drawn, strict=True)}
         self.judged[kind] |= results
         return results
 
@@ -138,7 +138,7 @@ def _variants(settings, study):
         if algorithm not in ALGORITHMS:
             defect = f"quality: the algorithm of '{run}' is {algorithm}"
             raise ConfigError(defect, " or ".join(ALGORITHMS), "take it from the experiment's runs")
-    kept = {run: chosen for run, chosen in study["learners"].items() if chosen["learner"]["algorithm"] in ALGORITHMS}
+    kept = {run: variant for run, variant in study["learners"].items() if variant["learner"]["algorithm"] in ALGORITHMS}
     return {**study, "learners": kept}
 
 
@@ -159,7 +159,7 @@ def measure(settings, study, files):
     -------
     dict of str to list of dict
     """
-    found = defaultdict(list)
+    tables = defaultdict(list)
     for (name, setting), file in zip(study["streams"].items(), files, strict=True):
         corpus = batchfile.read(file)
         # Seeds that give the same order would be counted twice.
@@ -167,17 +167,17 @@ def measure(settings, study, files):
         orders = dict.fromkeys(config.order_seed({"corpora": {name: setting}}, name, seed) for seed in seeds)
         streams = []
         for seed in orders:
-            held = Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
+            stream = Stream(name, corpus, setting, study["evaluate"], seed, settings["batches"])
             for part in settings["parts"]:
                 print(f"{name}, seed {seed}: {part}", flush=True)
-                for table, rows in qualitystudy.PARTS[part](held, study["learners"], settings).items():
-                    found[table] += [{"stream": name, "seed": seed, **row} for row in rows]
-            held.forget()
-            streams.append(held)
+                for table, rows in qualitystudy.PARTS[part](stream, study["learners"], settings).items():
+                    tables[table] += [{"stream": name, "seed": seed, **row} for row in rows]
+            stream.forget()
+            streams.append(stream)
         if "table" in settings["parts"]:
             rows = qualitystudy.pooled(streams, study["learners"], settings)
-            found["pairs"] += [{"stream": name, **row} for row in rows]
-    return found
+            tables["pairs"] += [{"stream": name, **row} for row in rows]
+    return tables
 
 
 def run(settings, folder, files, study):

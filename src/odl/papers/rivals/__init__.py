@@ -10,7 +10,7 @@ A class is a rival if it has
     score(batch) -> ndarray         one number a document, more is newer, 1 for nothing like it; changes nothing
     learn(batch) -> None            take in a batch (`odl.stream.features.Features`); the first is never scored
     rows(batch) -> csr_array        what documents of a batch are compared by, for their context; words without it
-    stored -> int                   numbers that are held: weights, counts, parameters, without their positions
+    stored -> int                   numbers that are stored: weights, counts, parameters, without their positions
 
 and nothing of a batch is looked at before it is scored. Imports name the rivals, so that a study knows their code.
 """

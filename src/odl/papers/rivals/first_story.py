@@ -52,11 +52,11 @@ class FirstStory:
             nearest = sparse.csr_array(P @ last).max(axis=1).toarray().ravel()
         word = np.zeros(P.shape[1])
         for row in range(P.shape[0]):
-            chosen = self._most(self.buckets[tables, keys[row]])
-            if len(chosen):
+            candidates = self._most(self.buckets[tables, keys[row]])
+            if len(candidates):
                 own = slice(P.indptr[row], P.indptr[row + 1])
                 word[P.indices[own]] = P.data[own]
-                nearest[row] = max(nearest[row], (vectors[chosen] @ word).max())
+                nearest[row] = max(nearest[row], (vectors[candidates] @ word).max())
                 word[P.indices[own]] = 0.0
         return 1.0 - np.minimum(nearest, 1.0)
 

@@ -49,7 +49,7 @@ class NearestMeaning:
         self.vectors: Any = None  # of all documents so far
 
     def score(self, batch: Features) -> np.ndarray:
-        """Compare with all vectors that are held."""
+        """Compare with all vectors that are stored."""
         past = dense.centred(self.vectors, batch.vector_mean)
         return 1.0 - _five(batch.vectors @ past.T)
 

@@ -41,13 +41,13 @@ class WholePast:
 
     NAME, SLOW, NEEDS = "nearest5-logtf-past", False, "counts"
     WORDS = "5 nearest documents, whole past"
-    LAST: int | None = None  # documents that are held; None: all
+    LAST: int | None = None  # documents that are remembered; None: all
 
     def __init__(self, seed: int = 0) -> None:
         self.past = []
 
     def score(self, batch: Features) -> np.ndarray:
-        """Compare with what is held, weighted by today's document frequencies."""
+        """Compare with what is remembered, weighted by today's document frequencies."""
         return baselines.nearest(batch, self.past, {"logtf": "log"})["nearest5-logtf"]
 
     def learn(self, batch: Features) -> None:
@@ -58,7 +58,7 @@ class WholePast:
 
     @property
     def stored(self) -> int:
-        """Word counts of the documents that are held."""
+        """Word counts of the documents that are remembered."""
         return sum(earlier.counts.nnz for earlier in self.past)
 
 
@@ -118,7 +118,7 @@ class Decaying(WholePast):
     WORDS = "5 nearest documents, cosines halved every 2000"
 
     def score(self, batch: Features) -> np.ndarray:
-        """Compare with what is held, weighted by today's document frequencies and by age."""
+        """Compare with what is remembered, weighted by today's document frequencies and by age."""
         best = self._largest(batch, self.factors(_ages(self.past)))[0]
         return np.where(np.diff(batch.counts[:].indptr) > 0, 1.0 - best.mean(axis=1), 1.0)
 
@@ -180,7 +180,7 @@ class Recent(Decaying):
 
     @property
     def stored(self) -> int:
-        """Word counts of the documents that are held, and counters."""
+        """Word counts of the documents that are remembered, and counters."""
         return super().stored + sum(values.size for values in self.counters.values())
 
 

@@ -288,14 +288,14 @@ def test_powers_of_ten_are_plain_text():
 
 
 def test_every_function_that_makes_a_figure_does_so_in_the_house_style():
-    made = []
+    """Those of a stream are drawn by `odl.report.figures.draw`, which sees to it."""
+    figures_of = []
     for path in sorted((ROOT / "src/odl").rglob("*.py")):
         functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
-        for function in functions:
+        for function in functions if path.parent.name != "figures" else ():
             calls = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
             if {call.rpartition(".")[2] for call in calls} & {"new_figure", "Figure"} and function.name != "new_figure":
-                styled = [ast.unparse(held).rpartition(".")[2] for held in function.decorator_list]
-                made.append((path.name, function.name, styled))
+                decorators = [ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list]
+                figures_of.append((path.name, function.name, decorators))
         assert 'set_xscale("log' not in path.read_text() and 'scale="log' not in path.read_text(), path
-    assert len(made) > 20
-    assert [(path, name) for path, name, held in made if held != ["styled"]] == [("auc.py", "_ranking")]
+    assert len(figures_of) > 12 and all(decorators == ["styled"] for _, _, decorators in figures_of), figures_of

@@ -4,7 +4,7 @@ import numpy as np
 
 from odl.papers import regrettables
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure, styled
+from odl.report.plots import GREY, INK, LINES, despine, logarithmic, look_of, new_figure
 
 PLACE = ("Regret", 0.1)
 NEEDS = "regret"
@@ -29,7 +29,6 @@ def _panels(frame):
     return names + (["violation"] if frame["violation_mean"].notna().any() else []), theorem
 
 
-@styled
 def regret(frame):
     """Regret over the stream, its mean a timestep, the bounds of the theory, the violations of online ADMM.
 

@@ -58,8 +58,9 @@ def absent(reason):
 
 
 def draw(name, selection):
-    """Draw one of `modules` for a `odl.report.selection.Selection`."""
-    return modules()[name].draw(selection)
+    """Draw one of `modules` for a `odl.report.selection.Selection`, in the house style."""
+    with plots.style():
+        return modules()[name].draw(selection)
 
 
 def write(plan, tables_folder, output_folder, settings=None, regret=None):

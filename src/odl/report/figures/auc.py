@@ -17,7 +17,6 @@ from odl.report.plots import (
     new_figure,
     ranking,
     sizes_below,
-    styled,
 )
 from odl.report.selection import references
 
@@ -54,7 +53,6 @@ def _references(selection):
     return lines + [(f"{row['run']}, published", row["average"]) for row in known]
 
 
-@styled
 def against_k(averages, references=()):
     """Average AUC against the number of atoms, mean and standard deviation over seeds (figure 1 a, c).
 

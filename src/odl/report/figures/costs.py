@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import despine, look_of, new_figure, scale_from_zero, styled
+from odl.report.plots import despine, look_of, new_figure, scale_from_zero
 
 PLACE = ("Time and memory", 0.2)
 
@@ -21,18 +21,6 @@ def draw(selection):
         seconds.append(row["score_cpu_s"] + row["learn_cpu_s"])
     caption = "CPU seconds to score and learn each timestep, without start-up: mean over seeds."
     totals = ", ".join(f"{run} {sum(seconds):.3g}" for run, (_, seconds) in lines.items())
-    return Picture(cost_by_timestep(lines), caption, f"CPU seconds of all timesteps: {totals}.")
-
-
-@styled
-def cost_by_timestep(lines):
-    """CPU seconds of every timestep, on a logarithmic scale where the runs differ much.
-
-    Parameters
-    ----------
-    lines : dict
-        Name of a run -> (timesteps, their CPU seconds).
-    """
     figure, axes = new_figure(7.2, 3.8)
     axis = axes[0, 0]
     for position, (run, points) in enumerate(lines.items()):
@@ -42,4 +30,4 @@ def cost_by_timestep(lines):
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=16, min_n_ticks=1))
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(3, len(lines)))
     despine(figure)
-    return figure
+    return Picture(figure, caption, f"CPU seconds of all timesteps: {totals}.")

@@ -5,7 +5,7 @@ from operator import itemgetter
 
 from odl.evaluation.plan import BASELINE
 from odl.report.figures import Picture, absent
-from odl.report.plots import despine, logarithmic, look_of, mean_and_spread, new_figure, styled
+from odl.report.plots import despine, logarithmic, look_of, mean_and_spread, new_figure
 
 PLACE = ("Result", 1.2)
 NONE = "No parameter was swept: no two runs differ in the value of one parameter only."
@@ -73,7 +73,6 @@ def _flat(parameters, prefix=""):
     return flat
 
 
-@styled
 def sensitivity(sweeps):
     """Average AUC against one parameter of each algorithm, mean and deviation over seeds (figure 2).
 

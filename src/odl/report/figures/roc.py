@@ -3,7 +3,7 @@
 from odl.evaluation import metrics
 from odl.evaluation.scorefiles import named
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, LINES, PALE, despine, look_of, new_figure, styled
+from odl.report.plots import GREY, LINES, PALE, despine, look_of, new_figure
 from odl.report.selection import REFERENCES, thin
 
 PLACE = ("Timesteps", 2.1)
@@ -29,7 +29,7 @@ def draw(selection):
         f"; {len(panels)} of {len(selection.listed())} timesteps." if len(listed) < len(selection.listed()) else "."
     )
     alt = "; ".join(f"{title}: " + ", ".join(f"{c[0]} {c[3]:.2f}" for c in curves) for title, curves in panels)
-    return Picture(curves_by_timestep(panels), caption, "ROC curves. " + alt)
+    return Picture(_drawn(panels), caption, "ROC curves. " + alt)
 
 
 def _different(selection, most):
@@ -49,14 +49,8 @@ def _curve(name, score, labels, reference):
     return name, false, true, metrics.auc(score, labels), reference
 
 
-@styled
-def curves_by_timestep(panels):
-    """ROC curves, one panel per timestep.
-
-    Parameters
-    ----------
-    panels : list of (title, list of (name, false positives, true positives, auc, is_reference))
-    """
+def _drawn(panels):
+    """Draw a panel for each (title, list of (name, false positives, true positives, auc, is_reference))."""
     columns = 2 if len(panels) == 4 else min(3, len(panels))
     rows = -(-len(panels) // columns)
     figure, axes = new_figure(max(3.8, 2.6 * columns), 2.7 * rows + 0.7, rows, columns, sharex=True, sharey=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from odl.evaluation import averages
 from odl.report.figures import Picture, absent
-from odl.report.plots import COLOURS, PALE, despine, new_figure, styled
+from odl.report.plots import COLOURS, PALE, despine, new_figure
 
 PLACE = ("Scores", 0.1)
 
@@ -43,7 +43,6 @@ def lower_limit(scores, labels):
     return float(low if low - scores.min() > 0.25 * np.ptp(scores) else scores.min())
 
 
-@styled
 def scores_over_time(scores, labels, starts, ticks):
     """Novelty score of every document in the order of the stream, truly novel ones marked.
 

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import GREY, despine, look_of, new_figure, styled
+from odl.report.plots import GREY, despine, look_of, new_figure
 from odl.report.selection import references
 
 PLACE = ("Timesteps", 0.2)
@@ -33,7 +33,6 @@ def draw(selection):
     return Picture(auc_by_timestep(frame, drawn), caption, alt)
 
 
-@styled
 def auc_by_timestep(steps, references=()):
     """AUC at every timestep that has one, mean and spread over seeds.
 

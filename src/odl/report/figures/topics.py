@@ -7,7 +7,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import styled
 from odl.report.selection import topic_strip
 
 PLACE = ("Topics", 0.1)
@@ -22,23 +21,6 @@ def draw(selection):
         "every timestep, and their top words as they change."
     )
     alt = "Top words of the most used atoms: " + "; ".join(row[-1] or "(empty)" for row in words)
-    return Picture(use_and_words(use, steps, words, shown_steps), caption, alt)
-
-
-@styled
-def use_and_words(use, steps, words, shown_steps):
-    """Use of the most used atoms over time, and their top words at three timesteps.
-
-    Parameters
-    ----------
-    use : ndarray of float, shape (n_atoms, n_timesteps)
-        Share of a batch's codes that an atom carries.
-    steps : sequence of int
-        Timesteps of the columns of `use`.
-    words : list of list of str, shape (n_atoms, n_shown)
-        Top words of each atom at the shown timesteps.
-    shown_steps : sequence of int
-    """
     n_atoms, n_shown = len(words), len(shown_steps)
     figure = Figure(figsize=(3.0 + 3.1 * n_shown, 0.9 + 0.46 * n_atoms), layout="constrained")
     FigureCanvasAgg(figure)
@@ -57,7 +39,7 @@ def use_and_words(use, steps, words, shown_steps):
             table.text(column + 0.03, row + 0.5, text, fontsize=8.5, va="center", linespacing=1.1)
     for row in range(n_atoms + 1):
         table.axhline(row, color="0.9", linewidth=0.6)
-    return figure
+    return Picture(figure, caption, alt)
 
 
 def _heatmap(axis, values, linewidths):

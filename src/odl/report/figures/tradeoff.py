@@ -1,7 +1,7 @@
 """Average AUC against the CPU seconds of the whole stream (NIPS 2012, appendix, figure 1)."""
 
 from odl.report.figures import Picture, absent
-from odl.report.plots import INK, despine, look_of, new_figure, scale_from_zero, styled
+from odl.report.plots import INK, despine, look_of, new_figure, scale_from_zero
 
 PLACE = ("Time and memory", 0.3)
 
@@ -25,18 +25,6 @@ def draw(selection):
     alt = "Average AUC and CPU seconds: " + "; ".join(
         f"{row.run}, k = {row.k:g}: {row.average_mean:.3f} in {row.cpu_s:.3g} s" for row in frame.itertuples()
     )
-    return Picture(auc_against_time(frame), caption, alt)
-
-
-@styled
-def auc_against_time(frame):
-    """Average AUC against CPU seconds, a line for each run, a point for each k (NIPS 2012, appendix, figure 1).
-
-    Parameters
-    ----------
-    frame : DataFrame
-        run, k, average_mean, average_sd, cpu_s.
-    """
     figure, axes = new_figure(7.2, 4.2)
     axis, runs = axes[0, 0], list(dict.fromkeys(frame["run"]))
     for position, run in enumerate(runs):
@@ -51,4 +39,4 @@ def auc_against_time(frame):
     axis.margins(y=0.1)
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(4, len(runs)))
     despine(figure)
-    return figure
+    return Picture(figure, caption, alt)

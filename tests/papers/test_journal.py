@@ -8,7 +8,7 @@ from experimented import TREES, settings_of
 
 from odl import cli
 from odl.papers import experiments, reconstruction
-from odl.papers.journal import UNFINISHED, Journal
+from odl.papers.experiments import UNFINISHED, Journal
 
 HEAD = {"settings": {"a": [1, 2]}}
 VALUES = {("x", 50): [0.1, 1 / 3], ("y", (1, 2.5)): [1e-300, 5.0], ("z", None): "ü"}
@@ -63,7 +63,6 @@ class TestJournal:
         assert os.path.exists(tmp_path / "j")
         journal.end()
         assert os.listdir(tmp_path) == []
-        Journal().end()
 
 
 def test_a_part_that_was_killed_goes_on(tmp_path, monkeypatch):

@@ -13,7 +13,6 @@ from odl.dictionary import structured
 from odl.errors import ConfigError
 from odl.kernels import native
 from odl.papers import patches
-from odl.papers.journal import Journal
 
 grams = native.Kernels("grams")
 RIDGE = 1e-8  # added to variances, as a share of their mean: centred patches have a singular covariance
@@ -79,12 +78,12 @@ class Bench:
     seed : int
         Of the starts, the order of the patches and the missing pixels. The patches are the same for every seed.
     train, validation, test : ndarray, shape (n_patches, n_pixels)
-    kept : Journal, optional
+    kept : odl.papers.experiments.Journal, optional
         Has the errors that were measured before an interruption.
     """
 
     def __init__(self, settings, seed, train, validation, test, kept=None):
-        self.settings, self.seed, self.train, self.kept = settings, seed, train, kept or Journal()
+        self.settings, self.seed, self.train, self.kept = settings, seed, train, kept
         self.parts = {"validation": validation, "test": test}
         self.known = {
             (part, missing): patches.hide(*X.shape, missing / 100, np.random.default_rng([seed, missing, number]))
@@ -119,8 +118,8 @@ class Bench:
         """
         key = self.key(part, missing, penalty, shape, exponents, share)
         if key not in self.errors:
-            errors = self.kept.once([self.seed, *key], lambda: self._measured(key, share))
-            self.errors[key], self.of_missing[key] = errors
+            known = self.kept.once([self.seed, *key], lambda: self._measured(key, share)) if self.kept else None
+            self.errors[key], self.of_missing[key] = known or self._measured(key, share)
         return self.errors[key]
 
     def _measured(self, key, share):

@@ -28,6 +28,8 @@ a part that was interrupted goes on from there. `measure` is in a file without w
 then measure nothing again. Every setting is there, checked. Equal settings and files give equal bytes.
 """
 
+import hashlib
+import json
 import os
 import pkgutil
 from importlib import import_module
@@ -39,11 +41,11 @@ from odl.config import sources
 from odl.errors import ConfigError, DataError, StorageError, advice
 from odl.files.atomic import filling
 from odl.files.tables import read_json, read_table, write_json, write_table
-from odl.papers.journal import UNFINISHED, Journal
 from odl.report import page
 
 EXPERIMENTS = tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 RECORD = "settings.json"  # in the folder of an experiment, written last
+UNFINISHED = ".unfinished"  # ends the name of a journal; what comes before is the file that is being made
 
 
 def module_of(name):
@@ -211,3 +213,61 @@ def _damaged(folder, error):
     what = error.given if isinstance(error, StorageError) else " ".join(str(error).split())
     defect = f"{folder} holds no finished experiment ({what})"
     return DataError(defect, f"{RECORD} and its results", f"delete {folder} and run it again")
+
+
+class Journal:
+    """Values that are computed once, also by a process that ended before it had all.
+
+    Each line of the file has a value and its digest, so one that was cut off or damaged is computed again.
+
+    Parameters
+    ----------
+    path : path-like
+    head : dict
+        What the values depend on: a journal with another head is begun anew.
+    """
+
+    def __init__(self, path, head):
+        self.path, self.values = path, {}
+        first = _line(head)
+        try:
+            with open(path, encoding="utf-8", errors="replace", newline="\n") as file:
+                if file.readline() == first:
+                    self.values = dict(filter(None, map(_read, file)))
+        except FileNotFoundError:
+            pass
+        lines = [first, *(_line([json.loads(key), value]) for key, value in self.values.items())]
+        with open(f"{path}.part", "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+        os.replace(f"{path}.part", path)
+
+    def once(self, key, compute):
+        """Return the value of a key, as it was written or else computed now; keys and values are plain, as JSON is."""
+        name = json.dumps(key)
+        if name not in self.values:
+            self.values[name] = compute()
+            with open(self.path, "a", encoding="utf-8", newline="\n") as file:
+                file.write(_line([key, self.values[name]]))
+        return self.values[name]
+
+    def end(self):
+        """Remove the file: what it was for is done."""
+        os.remove(self.path)
+
+
+def _line(value):
+    text = json.dumps(value)
+    return f"{_digest(text)} {text}\n"
+
+
+def _read(line):
+    """Return (key, value) of a line, None if it is not whole."""
+    text = line[17:-1]
+    if line != f"{_digest(text)} {text}\n":
+        return None
+    key, value = json.loads(text)
+    return json.dumps(key), value
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -233,3 +233,18 @@ def test_a_checkpoint_names_its_features(world):
         held = checkpoints.read_checkpoint(world / f"dual_averaging/{t}.h5")
         assert held.features == storage.digest_of(world / f"f{t}.h5", "features")
     assert agentfiles.read_network(world / "net.h5").features == checkpoints.FIRST
+
+
+@pytest.mark.parametrize(
+    "value",
+    [3, 0.5, "größe", "", ["a", "ü"], True, [True, False], np.arange(3.0), np.bytes_(b"x"), h5py.Empty("f8")],
+    ids=repr,
+)
+def test_attributes_are_read_as_h5py_reads_them(tmp_path, value):
+    """Numbers and a text are read past h5py's own way, which takes longer."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.attrs["one"] = value
+        own, expected = digests.value_of(file.id, "one"), np.asarray(file.attrs["one"])
+        assert (own.dtype, own.shape) == (expected.dtype, expected.shape) and repr(own.tolist()) == repr(
+            expected.tolist()
+        )

@@ -72,6 +72,24 @@ def test_a_rising_objective_is_refused(batches, monkeypatch):
         learner.learn(state, batches[1], learner.score(state, batches[1]).codes, batches[:1])
 
 
+@pytest.mark.parametrize(("share", "refused"), [(0.5e-9, False), (2e-9, True)])
+def test_a_billionth_of_the_norm_is_rounding(batches, monkeypatch, share, refused):
+    learner, P = Batch(), batches[0]
+    A = learner.start(P, 6, np.random.default_rng(0)).dictionary
+    X = learner.score(State(A), P).codes
+
+    def raised(P, X, A, **options):
+        fit = fit_dictionary(P, X, A, iterations=0)
+        return fit._replace(objective=fit.objective + share * P.sum())
+
+    monkeypatch.setattr(batch, "fit_dictionary", raised)
+    if refused:
+        with pytest.raises(OdlError, match="the objective rises"):
+            learner.alternate(P, A, X, 1)
+    else:
+        assert len(learner.alternate(P, A, X, 1).trace) == 3
+
+
 def test_one_batch_without_growth_is_plain_alternation(batches):
     P, learner = batches[1], Batch(growth=0, tolerance=0.0, alternations=5, fit_tolerance=1e-6, fit_iterations=500)
     first = learner.start(batches[0], 6, np.random.default_rng(0))

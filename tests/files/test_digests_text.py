@@ -153,3 +153,19 @@ class TestVerify:
         path.write_text(text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :])
         (sentence,) = verify(study)[1]
         assert sentence.startswith(f"{path} was changed after it was written") and f"delete {path}" in sentence
+
+
+def test_numbers_of_a_table_have_six_digits(tmp_path):
+    """Six behind the point, six in all below a thousandth; nothing for what is no number."""
+    row = {
+        "none": None,
+        "nan": float("nan"),
+        "whole": 3,
+        "zero": 0.0,
+        "half": 0.5,
+        "edge": 0.001,
+        "small": 0.000123456789,
+    }
+    write_table(tmp_path / "a.tsv", [row])
+    cells = (tmp_path / "a.tsv").read_text().splitlines()[1].split("\t")[:-1]
+    assert cells == ["", "", "3", "0.000000", "0.500000", "0.001000", "0.000123457"]

@@ -35,7 +35,6 @@ class TestJournal:
     def test_values_outlive_a_process_to_the_last_digit(self, tmp_path):
         filled(tmp_path / "j")
         assert missed(tmp_path / "j") == []
-        assert missed(None) == list(VALUES)
 
     def test_a_line_that_is_cut_off_or_damaged_is_measured_again(self, tmp_path):
         filled(tmp_path / "j")

@@ -40,7 +40,7 @@ options = {"mu": 0.0, "nonnegative_codes": False, "nonnegative_atoms": False, "i
 
 def learned(problem):
     rng = np.random.default_rng(0)
-    start = train[rng.choice(len(train), tree.n_atoms, replace=False)].T
+    start = train[rng.choice(len(train), tree.n_nodes, replace=False)].T
     return structured.learn_online(problem, train, start, rng, batch=200, epochs=3)[0]
 
 

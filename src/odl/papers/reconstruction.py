@@ -133,7 +133,7 @@ class Bench:
     def key(self, part, missing, penalty, shape, exponents, share=1.0):
         """Return the key of an error; of flat dictionaries the first tree stands for all with as many atoms."""
         if penalty == "flat":
-            shape = self.first.setdefault(branched(shape).n_atoms, shape)
+            shape = self.first.setdefault(branched(shape).n_nodes, shape)
         return part, missing, penalty, shape, exponents, int(np.ceil(share * len(self.parts[part])))
 
     def selected(self, missing, penalty, shapes, refine=0):
@@ -232,7 +232,7 @@ def _gaussian(bench, missing, estimate):
 
 
 def _row(seed, missing, penalty, shape, exponents, error):
-    row = {"seed": seed, "missing": missing, "penalty": penalty, "tree": shape, "atoms": branched(shape).n_atoms}
+    row = {"seed": seed, "missing": missing, "penalty": penalty, "tree": shape, "atoms": branched(shape).n_nodes}
     return {**row, "lam_train": exponents[0], "lam_test": exponents[1], "error": error}
 
 

@@ -147,8 +147,14 @@ def test_methods_are_what_they_are_called(meaning, both, rng):
         return 1.0 - np.sort(cosines, axis=1)[:, -5:].mean(axis=1)
 
     assert np.allclose(found["neighbours, a = 0.25"][0], five(0.75 * W + 0.25 * V))
-    assert np.allclose(found["neighbours, a from the past"][0], five(0.8 * W + 0.2 * V))
-    ranks = sum(np.argsort(np.argsort(five(cosines))) for cosines in (W, V))
-    assert np.allclose(found["neighbours, fused by rank"][0], (ranks + 1) / 30)
-    assert np.allclose(found["levels, vectors, a from the past"][0], 0.8 * own + 0.2 * five(V))
+    assert np.allclose(found["neighbours, a by length"][0], five(0.8 * W + 0.2 * V))
+
+    def rank(values):
+        return (np.argsort(np.argsort(values)) + 0.5) / 30
+
+    assert np.allclose(
+        found["neighbours, vectors, ranks with a by length"][0], 0.8 * rank(five(W)) + 0.2 * rank(five(V))
+    )
+    mixed, weight = found["levels, vectors, ranks with a = 0.5"]
+    assert np.allclose(mixed, (rank(own) + rank(five(V))) / 2) and weight == 0.5
     assert np.array_equal(found["levels"][0], own) and found["levels"][1] == 0.0

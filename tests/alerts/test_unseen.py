@@ -82,8 +82,8 @@ def test_a_word_that_left_a_bounded_vocabulary_is_not_told():
     before, _ = past.meeting(words)
     assert before.all()
     new, _ = past.meeting([f"other{number}" for number in range(10_000)])
-    share = (1 - np.exp(-unseen.HASHES * len(words) / unseen.FILTER)) ** unseen.HASHES
-    assert abs(new.mean() - share) < 0.001
+    share = (1 - np.exp(-3 * len(words) / 1_048_576)) ** 3  # 128 KiB in each file of a period
+    assert len(past.met) == 131_072 and abs(new.mean() - share) < 0.001
     told, _ = unseen.judge(past, items([12, 12], bounded=True, words=["word7", "newest"]), SETTINGS)
     assert [one.words for one in told] == [("newest",)]
 

@@ -117,10 +117,10 @@ def test_pruning_keeps_every_nth_and_the_last_two(tmp_path):
     (tmp_path / "scores7.h5").touch()
     checkpoints.prune(tmp_path / "7.h5", 0)
     assert len(list(tmp_path.iterdir())) == 17
-    checkpoints.prune(tmp_path / "7.h5", 3)
-    left = {"scores7.h5"} | {f"{t}.{kind}" for t in (0, 3, 6, 7) for kind in ("h5", "agents")}
+    checkpoints.prune(tmp_path / "7.h5", 4)
+    left = {"scores7.h5"} | {f"{t}.{kind}" for t in (0, 4, 6, 7) for kind in ("h5", "agents")}
     assert {path.name for path in tmp_path.iterdir()} == left
-    checkpoints.prune(tmp_path / "scores7.h5", 3)
+    checkpoints.prune(tmp_path / "scores7.h5", 4)
     assert {path.name for path in tmp_path.iterdir()} == left
 
 

@@ -104,7 +104,7 @@ def judged(watch, posts, budget, lines):
         past.append(batch)
     members.pop(0, None)
     alerts = [alert for period in watch.periods for alert in period.alerts]
-    found["repeated"] = repeated([posts[alert.id].text for alert in alerts])
+    found["repeated"] = repeated([posts[alert.id].text for alert in alerts if not alert.folded])
     found["encoded"] = sum(encoded(posts[alert.id].text, [reason.word for reason in alert.reasons]) for alert in alerts)
     found["entered"], found["named"] = len(entered), len(entered & with_topic(members.values()))
     return found

@@ -395,6 +395,14 @@ class TestKinds:
             (True, False), (True, True), (True, False), (False, False)
         ]  # fmt: skip
 
+    def test_a_topic_shows_three_of_other_subjects(self, lone):
+        """Items of a topic share words, so that only their subjects tell them apart; those of other topics do not."""
+        room = Room(9)
+        titles = ["tigers", "Re: tigers", "lions", "", "", "bears"]
+        folded = [room.take(1, lone(title, "a"), True)[1] for title in titles]
+        assert folded == [False, True, False, False, True, True] and room.spent == 3
+        assert not room.take(2, lone("tigers", "a"), True)[1] and not room.take(0, lone("tigers", "a"), True)[1]
+
 
 class TestClusters:
     """Groups against their definitions."""

@@ -41,6 +41,7 @@ def batch_of(t, launches, size=SIZE, more=()):
     counts = sparse.csr_array((np.ones(len(rows), dtype=np.int32), (rows, columns)), shape=(size, len(vocabulary)))
     times = START + 7 * DAY * t + np.arange(size) * 1000
     titles = [f"Title {t}-{row} \x1b[31m" if row == 5 else f"Title {t}-{row}" for row in range(size)]
+    titles[size - launches :] = [" ".join(text[:4]) for text in texts[size - launches :]]
     files = [f"{'wire' if row % 2 else 'desk'}.jsonl" for row in range(size)]
     ids = [f"{files[row]}:{t * size + row + 1}" for row in range(size)]
     return Documents(counts, vocabulary, ids, times, [()] * size, titles, files)

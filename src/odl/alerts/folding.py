@@ -1,7 +1,7 @@
 """Folding of items under their topic, or under an item of their kind, within the budget of a period."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from typing import NamedTuple
 
 from odl.alerts import breakdown
@@ -23,9 +23,13 @@ class Kind(NamedTuple):
 
     def resembles(self, other):
         """Tell whether two items have one subject, or one has half of the words that explain half of the other."""
-        if self.subject and self.subject == other.subject:
+        if self.is_of_thread(other):
             return True
         return 2 * len(self.words & other.words) >= max(min(len(self.words), len(other.words)), 1)
+
+    def is_of_thread(self, other):
+        """Tell whether two items have one subject."""
+        return bool(self.subject) and self.subject == other.subject
 
 
 class Room:
@@ -38,7 +42,7 @@ class Room:
     """
 
     def __init__(self, most):
-        self.most, self.spent, self.of_topic, self.alone = most, 0, Counter(), []
+        self.most, self.spent, self.shown = most, 0, defaultdict(list)
 
     def take(self, topic, kind, novel, following=False):
         """Return whether an item is an alert, and whether it is folded under its topic or under another item.
@@ -56,12 +60,12 @@ class Room:
         novel = novel and self.spent < self.most
         if not (novel or following):
             return False, False
+        shown = self.shown[topic]
         if topic:
-            folded = self.of_topic[topic] >= FOLDED
-            self.of_topic[topic] += 1
+            folded = len(shown) >= FOLDED or any(map(kind.is_of_thread, shown))
         else:
-            folded = any(kind.resembles(other) for other in self.alone)
-            self.alone += [kind] * (not folded)
+            folded = any(map(kind.resembles, shown))
+        shown += [kind] * (not folded)
         self.spent += novel and not folded
         return True, folded
 

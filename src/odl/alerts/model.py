@@ -101,8 +101,8 @@ class Alert:
     state : str
         State of the topic in this period, one of `STATES`; "new" without a topic.
     folded : bool
-        Whether three more novel items of its topic are shown already or, without a topic, one that has its subject or
-        shares its rare words: to be listed under them, not by itself.
+        Whether three more novel items of its topic are shown already, or one of them that has its subject, or, without
+        a topic, one that has its subject or shares its rare words: to be listed under them, not by itself.
     reasons : tuple of Reason
         Words that explain the score, the most important first: `led` of them that other documents have as well, then
         words that no other document had up to then.

@@ -3,6 +3,7 @@
     ODL_MIRROR=... python benchmarks/words.py [--streams newsgroups subjects] [--seeds 0 1] [--output words.tsv]
     ODL_MIRROR=... python benchmarks/words.py --shares [--streams ...] [--seeds ...] [--output shares.tsv]
     ODL_MIRROR=... python benchmarks/words.py --alerts [--seeds 0 1 2] [--output alerts.tsv]
+    ODL_MIRROR=... python benchmarks/words.py --segments [--output segments.tsv]
     ODL_MIRROR=... python benchmarks/words.py --languages
     ODL_MIRROR=... python benchmarks/words.py --speed
     python benchmarks/words.py --sentences
@@ -10,7 +11,9 @@
 Streams, orders and timesteps are those of config/quality.yaml; abstracts are those of every tenth paper. AUC is of
 `levels` with 500 atoms, by both tokenisers in the same orders; with `--shares` of all words without a list of stop
 words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
-turn. `--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of
+turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`) with pairs of characters, on
+the streams and draws of config/languages.yaml, and has the weight that the rule of pieces asks for, 0 or another.
+`--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of
 docs/guides/documents.md: what a sentence of each script becomes.
 """
 
@@ -29,13 +32,15 @@ import yaml
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
 from odl.files import tables
-from odl.papers.experiments import quality
+from odl.papers.experiments import languages, quality
+from odl.stream import pieces
 from odl.text.languagemix import StopWords
 from odl.text.tokens import analyser, count_words, tally
 
 HERE = Path(__file__).resolve().parent.parent
 STREAMS = ("newsgroups", "scipydocs", "abstracts", "subjects", "titles")
 TOKENISERS = ("pattern", "words")
+SEGMENTERS = {"chinese": "jieba", "japanese": "janome", "thai": "pythainlp"}
 SHARES = (("english", 1.0), (None, 1.0), (None, 0.5))  # list of stop words, largest share of a word that is weighed
 
 SENTENCES = {  # script to text, with the option `hangul` where it matters
@@ -116,6 +121,32 @@ def compare_shares(names, seeds, output):
     tables.write_table(output, rows)
 
 
+def compare_segments(output):
+    """Write the AUC of pairs of characters and of segments, by language, draw, method and weight of pieces."""
+    study, rows = yaml.safe_load((HERE / "config/languages.yaml").read_text(encoding="utf-8")), []
+    registry = download.files_of("sib200", download.load_registry(HERE / "data/corpora.csv"))
+    files = [f"{os.environ['ODL_MIRROR']}/{row['folder']}/{row['file']}" for row in registry]
+    runs = {"levels": {"features": study["features"], "learner": study["learners"]["levels"]}}
+    for name, package in SEGMENTERS.items():
+        setting = study["corpora"][name]
+        for segment in (None, package):
+            began = time.process_time()
+            options = setting["options"] | {"tokens": setting["options"]["tokens"] | {"segment": segment}}
+            documents = corpora.read("sib200", files, options)
+            cpu, weight = time.process_time() - began, pieces.weight(documents.counts, documents.vocabulary)
+            print(f"{name}: {segment or 'pairs'}, {len(documents.vocabulary)} words, read in {cpu:.1f} CPU s")
+            measured = []
+            for seed in study["seeds"]:
+                stream = quality.Stream(name, documents, setting, study["evaluate"], seed)
+                for share in sorted({0.0, weight}):
+                    measured += languages.rows_of(stream, runs, share)
+                    rows += [{"stream": name, "by": segment or "pairs", "seed": seed, **row} for row in measured[-2:]]
+            for run, share in dict.fromkeys((row["run"], row["pieces"]) for row in measured):
+                aucs = [row["auc"] for row in measured if (row["run"], row["pieces"]) == (run, share)]
+                print(f"{run}\tpieces {share:g}\t{sum(aucs) / len(aucs):.4f}", flush=True)
+    tables.write_table(output, rows)
+
+
 def compare_alerts(seeds, output):
     """Write the precision of the alerts on raw posts by tokeniser, seed and timestep."""
     posts, rows = newsposts.read(Path(os.environ["ODL_MIRROR"])), []
@@ -183,6 +214,7 @@ def main():
     words.add_argument("--output", default="words.tsv")
     words.add_argument("--shares", action="store_true")
     words.add_argument("--alerts", action="store_true")
+    words.add_argument("--segments", action="store_true")
     words.add_argument("--languages", action="store_true")
     words.add_argument("--speed", action="store_true")
     words.add_argument("--sentences", action="store_true")
@@ -193,6 +225,8 @@ def main():
         speed()
     elif told.languages:
         told_languages()
+    elif told.segments:
+        compare_segments(told.output)
     elif told.alerts:
         compare_alerts(told.seeds, told.output)
     else:

@@ -15,6 +15,7 @@ USUAL, WHOLE = 0.8, 24  # share of the places of a run without spaces that a cha
 SPLIT, PAIRS = Words(), Words(hangul="pairs")
 BLANKS, CHUNK = re.compile(r"[_\s]+"), re.compile(r"\S+")
 HANGUL, UNSPACED = re.compile(f"[{scripts.HANGUL}]"), re.compile(f"[{''.join((*scripts.SPACELESS, scripts.HANGUL))}]")
+RUN = re.compile(f"[{''.join(scripts.SPACELESS)}]+")
 POINT = re.compile(f"[{scripts.POINTS}]")
 
 
@@ -31,7 +32,8 @@ def places(text, words):
     Returns
     -------
     list of (int, int, str)
-        Words as `odl.text.words` cuts the text; those that it does not find so, whole between other letters.
+        Words as `odl.text.words` cuts the text; those that it does not find so, whole between other letters, but words
+        of scripts without spaces anywhere, as a segmenter finds them.
 
     Examples
     --------
@@ -100,13 +102,16 @@ def _trimmed(text, first, last):
 
 
 def _whole_words(text, words):
-    """Return where words of another tokeniser stand: between signs that are no letters; a blank is one or several."""
+    """Return where words of another tokeniser stand: between signs that are no letters; a blank is one or several.
+
+    Words of a segmenter stand inside of runs without spaces.
+    """
     forms = {r"[\W_]+".join(map(re.escape, parts)): word for word in words if (parts := BLANKS.sub(" ", word).split())}
     if not forms:
         return []
-    either = "|".join(f"({form})" for form in sorted(forms, key=lambda form: (-len(form), form)))
     ordered = sorted(forms.items(), key=lambda form: (-len(form[0]), form[0]))
-    found = re.finditer(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE)
+    either = "|".join(f"({form})" if RUN.fullmatch(word) else rf"(?<!\w)({form})(?!\w)" for form, word in ordered)
+    found = re.finditer(either, text, re.IGNORECASE)
     return [(*match.span(), ordered[match.lastindex - 1][1]) for match in found]
 
 

@@ -19,6 +19,7 @@ from scipy import sparse
 from odl.config.schema import check_map
 from odl.errors import ConfigError
 from odl.text import words
+from odl.text.segmenters import SEGMENTERS
 from odl.text.stopwords import ENGLISH, LANGUAGES
 from odl.text.words import Words, fold_case
 
@@ -29,7 +30,14 @@ KEPT, LONGEST = 1 << 19, 48  # pieces that are remembered, and the bytes of one:
 # Letters, digits and "_" stay, and all that is not ASCII; the rest is a space.
 SPACED = bytes(sign if sign > 127 or chr(sign).isalnum() or sign == 95 else 32 for sign in range(256))
 TOKENISERS, HANGUL = ("pattern", "words"), ("words", "pairs")
-TOKENS = {"lowercase": True, "pattern": PATTERN, "stop_words": "english", "tokeniser": "pattern", "hangul": "words"}
+TOKENS: dict[str, Any] = {
+    "lowercase": True,
+    "pattern": PATTERN,
+    "stop_words": "english",
+    "tokeniser": "pattern",
+    "hangul": "words",
+    "segment": None,
+}
 
 TOKENS_SCHEMA = {
     "type": "object",
@@ -40,6 +48,7 @@ TOKENS_SCHEMA = {
         "stop_words": {"type": ["string", "array", "null"], "items": {"type": "string"}},
         "tokeniser": {"type": "string", "enum": [*TOKENISERS]},
         "hangul": {"type": "string", "enum": [*HANGUL]},
+        "segment": {"type": ["string", "null"], "enum": [None, *SEGMENTERS]},
     },
 }
 
@@ -52,8 +61,9 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
     tokens : dict, optional
         ``tokeniser`` (``"pattern"``, or ``"words"``: of every script, `odl.text.words`), ``lowercase`` (bool),
         ``pattern`` (regular expression of one token), ``hangul`` (of ``words``: Korean by its spaces, ``"words"``, or
-        in ``"pairs"`` of syllables), ``stop_words`` (``"english"`` or another language of `odl.text.stopwords`, null or
-        a list of words).
+        in ``"pairs"`` of syllables), ``segment`` (of ``words``: the package that cuts text without spaces, one of
+        `odl.text.segmenters.SEGMENTERS`; null: overlapping pairs of characters), ``stop_words`` (``"english"`` or
+        another language of `odl.text.stopwords`, null or a list of words).
 
     Raises
     ------
@@ -75,10 +85,10 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         raise ConfigError(
             f"tokens.pattern {merged['pattern']!r} does not compile ({error})", "a regular expression", "correct it"
         ) from error
-    unused = "pattern" if merged["tokeniser"] == "words" else "hangul"
-    if merged[unused] != TOKENS[unused]:
-        fault = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
-        raise ConfigError(fault, "one of them", "leave one out")
+    for unused in ("pattern",) if merged["tokeniser"] == "words" else ("hangul", "segment"):
+        if merged[unused] != TOKENS[unused]:
+            fault = f"tokens.{unused} with the tokeniser {merged['tokeniser']!r}, which has no use for it"
+            raise ConfigError(fault, "one of them", "leave one out")
     if groups > 1:
         raise ConfigError(f"tokens.pattern has {groups} groups", "at most one", "write (?:...) for the others")
     stop = merged["stop_words"]
@@ -282,7 +292,7 @@ class WordTally(Tally):
 
     def __init__(self, tokens):
         super().__init__(tokens)
-        self.split = Words(tokens["lowercase"], tokens["hangul"]).of
+        self.split = Words(tokens["lowercase"], tokens["hangul"], tokens["segment"]).of
         self.stop_words = frozenset(map(fold_case, self.stop_words)) if self.lowercase else self.stop_words
         self.known = Remembered(self._all)
 

@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from functools import cached_property
-from operator import add
 
 from odl.text import scripts
+from odl.text.segmenters import segmenter
 
 # ASCII signs that stay in a piece, since words and addresses hold them; others, and white space, cut the text.
 INSIDE = "#@-._/:?=&%+~"
@@ -74,10 +74,12 @@ class Words:
         Whether words are folded to one case.
     hangul : {"words", "pairs"}
         How Korean is cut: at its spaces, or into pairs of syllables.
+    segment : str, optional
+        What cuts runs without spaces, one of `odl.text.segmenters.SEGMENTERS`; without it pairs of characters.
     """
 
-    def __init__(self, fold=True, hangul="words"):
-        self.fold, self.hangul = fold_case if fold else str, hangul
+    def __init__(self, fold=True, hangul="words", segment=None):
+        self.fold, self.hangul, self.segment = fold_case if fold else str, hangul, segmenter(segment)
 
     def _scanner(self, letters, whole):
         """Return the function that finds runs without spaces, words, tags, hosts and emoji, in groups 1 to 5."""
@@ -142,8 +144,7 @@ class Words:
         for match in matches:
             kind = match.lastindex
             if kind == 1:
-                run = match[1]
-                tokens += map(add, run, run[1:]) if len(run) > 1 else [run]
+                tokens += self.segment(match[1])
             elif kind == 2:
                 word = self.fold(match[2])
                 if word.isascii() and word.isalpha():

@@ -71,6 +71,20 @@ def test_a_topic_ends_after_its_silence(silence):
     assert [t for t, each in enumerate(found) if (1, "ended") in each.changes] == [2 + silence]
 
 
+def test_items_without_a_topic_are_bounded(monkeypatch):
+    """Of a period the most novel are compared, of those before the newest are remembered."""
+    monkeypatch.setattr(memory, "LOOSE", 4)
+    stream, settings = [(0,), (1, 1), (1, 1, 1), (0, 0, 0, 2, 3)], Alerts(silence=9, support=4)
+    held, _, _ = follow(stream[:3], settings)
+    assert held.loose_ids == ["1-1", "2-0", "2-1", "2-2"] and held.loose_t.tolist() == [1, 2, 2, 2]
+    held, _, _ = follow(stream, settings)
+    assert held.loose_ids == ["3-0", "3-1", "3-2", "3-3"] and held.loose.shape[0] == len(held.loose_t) == 4
+    _, found, _ = follow([(0,), (6,)], settings)
+    assert found[1].joined == [] and found[1].sizes == {1: 6}  # made of four; the others join it
+    _, found, _ = follow([(0,), (6,)], replace(settings, support=5))
+    assert found[1].sizes == {}
+
+
 @pytest.mark.parametrize("first", [49, 50, 51])
 def test_above_fifty_items_a_topic_forgets_as_much_as_it_learns(first):
     held, _, batches = follow([(0,), (first,), (10,)])

@@ -98,7 +98,7 @@ def advance(memory, t, items, vocabulary, settings):
     """
     memory, pool = widened(memory, items.Q.shape[1]), items.pool
     topic = nearest_topics(items, memory, settings)
-    memory, births = _births(memory, t, items, pool[topic[pool] == NONE], settings)
+    memory, births = _births(memory, t, items, pool[topic[pool] == NONE][: memories.LOOSE], settings)
     for birth in births:
         topic[birth.rows] = birth.number
     free = np.flatnonzero(topic == NONE)

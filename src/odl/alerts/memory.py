@@ -14,6 +14,7 @@ from odl.learners.sparse_atoms import largest_per_row, widen
 
 FULL = 50  # items from which on a new one counts as much as one of the last so many
 KEPT = 100  # terms of a topic, and of an item that is remembered
+LOOSE = 2500  # items without a topic, of a period and remembered: all are compared with each other, in .6 GB
 OF_TERMS = ("sums", "occurrences", "loose")
 OF_TOPICS = ("number", "birth", "last", "items", "state", "reach", "sums", "occurrences", "counts")  # and `names`
 NEW, ONGOING, GROWING, RETURNING, ENDED = range(len(STATES))
@@ -154,8 +155,10 @@ def learned(memory, Q, topic, founders):
 
 
 def remembered(memory, t, Q, rows, ids, settings):
-    """Remember the items of the pool that have no topic; forget those of long ago."""
-    memory = without_loose(memory, memory.loose_t <= t - settings.silence)
+    """Remember the items of the pool that have no topic, `LOOSE` at most; forget those of long ago."""
+    rows, kept = rows[:LOOSE], memory.loose_t > t - settings.silence
+    kept &= np.cumsum(kept[::-1])[::-1] <= LOOSE - len(rows)  # the newest
+    memory = without_loose(memory, ~kept)
     return replace(
         memory,
         loose=stacked(memory.loose, largest_per_row(Q[rows], KEPT)),

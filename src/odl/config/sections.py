@@ -46,7 +46,10 @@ class Alerts(Section):
     )
     warm_up: int = setting(300, "fewer scores than this before a period: no alerts", "documents", minimum=1)
     pool: int = setting(
-        100, "most novel items that topics are made of; twice the budget if that is more", "items", minimum=1
+        100,
+        "most novel items that topics are made of, 2,500 at most; twice the budget if that is more",
+        "items",
+        minimum=1,
     )
     same: float = setting(0.12, "mean cosine from which on two groups of items are one topic", **SHARE)
     support: int = setting(3, "fewest items of a new topic", "items", minimum=2)

@@ -97,13 +97,14 @@ def advance(memory, t, items, vocabulary, settings):
     Memory, Changes
     """
     memory, pool = widened(memory, items.Q.shape[1]), items.pool
-    topic = nearest_topics(items, memory, settings)
+    topic = nearest_topics(items.Q, profiles(memory, items.frequencies, items.n_documents), settings)
     memory, births = _births(memory, t, items, pool[topic[pool] == NONE][: memories.LOOSE], settings)
     for birth in births:
         topic[birth.rows] = birth.number
     free = np.flatnonzero(topic == NONE)
     fresh = slice(len(memory.number) - len(births), None)
-    topic[free] = nearest_topics(items._replace(Q=items.Q[free]), memory, settings, fresh)
+    newest = profiles(memory, items.frequencies, items.n_documents, fresh)
+    topic[free] = nearest_topics(items.Q[free], newest, settings)
     memory = memories.learned(memory, items.Q, topic, {birth.number: birth.rows for birth in births})
     memory, sizes, changes = _counted(memory, t, topic, settings)
     memory = _named(memory, topic, items, vocabulary, settings)
@@ -205,25 +206,56 @@ def _named(memory, topic, items, vocabulary, settings):
     return replace(memory, names=names)
 
 
-def nearest_topics(items, memory, settings, rows=slice(None)):
-    """Return the number of the topic that each item joins, of some rows of the memory; 0 for none.
+class Profiles(NamedTuple):
+    """What items are compared with topics by.
+
+    Attributes
+    ----------
+    numbers, reach : ndarray
+        Of the topics, as in `odl.alerts.memory.Memory`.
+    columns : csr_array, shape (n_terms, n_topics)
+        Sums of the topics, of unit l2 norm.
+    own, heaviest : csr_array of int64, shape (n_terms, n_topics)
+        1 where a word makes a topic, and where it is one of the heaviest of these.
+    """
+
+    numbers: np.ndarray
+    reach: np.ndarray
+    columns: sparse.csr_array
+    own: sparse.csr_array
+    heaviest: sparse.csr_array
+
+
+def profiles(memory, frequencies, n_documents, rows=slice(None)):
+    """Return the profiles of some rows of the memory; arguments as of `own_words`."""
+    words = own_words(memory, rows, frequencies, n_documents)
+    parts = [each.T.astype(bool).astype(np.int64) for each in (words, largest_per_row(words, OWN))]
+    columns = unit(memory.sums[rows].astype(np.float64)).T
+    return Profiles(memory.number[rows], memory.reach[rows], *(sparse.csr_array(each) for each in (columns, *parts)))
+
+
+def nearest_topics(Q, topics, settings):
+    """Return the number of the topic that each item joins; 0 for none.
 
     An item joins the topic of the largest ratio of cosine to reach (`joined`) of those that it has words of.
+
+    Parameters
+    ----------
+    Q : csr_array, shape (n_items, n_terms)
+        Items, rows of unit l2 norm.
+    topics : Profiles
+    settings : odl.config.sections.Alerts
     """
-    numbers, reach = memory.number[rows], memory.reach[rows]
-    topic = np.zeros(items.Q.shape[0], dtype=np.int64)
-    if not len(numbers):
+    topic = np.zeros(Q.shape[0], dtype=np.int64)
+    if not len(topics.numbers):
         return topic
-    columns = sparse.csc_array(unit(memory.sums[rows].astype(np.float64)).T)
-    words = own_words(memory, rows, items.frequencies, items.n_documents)
-    own, heaviest = (sparse.csc_array(each.T) for each in (words, largest_per_row(words, OWN)))
     for first in range(0, len(topic), BLOCK):
-        block = items.Q[first : first + BLOCK]
-        cosines, has = (block @ columns).toarray(), block.astype(bool)
-        cosines[(has @ own.astype(bool).astype(np.int64)).toarray() < NEEDED] = 0.0
-        many = (has @ heaviest.astype(bool).astype(np.int64)).toarray() >= MANY
-        near = joined(cosines, reach, np.maximum(np.where(many, CLOSE, 1.0) * reach, settings.same))
-        topic[first : first + BLOCK] = np.where(near >= 0, numbers[near], NONE)
+        block = Q[first : first + BLOCK]
+        cosines, has = (block @ topics.columns).toarray(), block.astype(bool)
+        cosines[(has @ topics.own).toarray() < NEEDED] = 0.0
+        many = (has @ topics.heaviest).toarray() >= MANY
+        near = joined(cosines, topics.reach, np.maximum(np.where(many, CLOSE, 1.0) * topics.reach, settings.same))
+        topic[first : first + BLOCK] = np.where(near >= 0, topics.numbers[near], NONE)
     return topic
 
 

@@ -170,12 +170,11 @@ def nearest(P, A, most):
     return [[pair for pair in pairs if pair[1] > 0] for pairs in leading(cosines, most)]
 
 
-def word_shares(learner, state, P, scored, counts, pieces=None):
-    """Return the words' shares of the scores (`odl.novelty.shares`) in single precision, entries as of the counts.
+def word_shares(parts, counts, pieces=None):
+    """Return shares of scores (`odl.novelty.shares`) as those of words, in single precision, entries as of the counts.
 
-    Those of pieces, which stand before the words in P (`odl.stream.weighting.Pieces`), go to their words.
+    Those of pieces, which stand before the words (`odl.stream.weighting.Pieces`), go to their words.
     """
-    parts = novelty.shares(learner, state, P, scored)[0]
     parts = pieces.folded(parts, counts) if pieces else parts
     return sparse_atoms.with_data(counts, sparse_atoms.entries(parts, counts)).astype(np.float32)
 

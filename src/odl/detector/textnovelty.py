@@ -479,7 +479,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             lambda places: [one_line(texts[row], KEPT) for row in rows[places]],
         )  # fmt: skip
         decided, past = decision.decide(documents, scored, past, options)
-        shares = reasons.word_shares(model, state, batch.P, scored, batch.counts, batch.pieces)
+        shares = reasons.word_shares(novelty.shares(model, state, batch.P, scored)[0], batch.counts, batch.pieces)
         shared = reasons.shared_terms(batch.before, batch.Q, decided.items)
         alert, folded = _shown(decided, scored, shares, shared, options)
         part = {"row": rows, "batch": t, "item": rows[item], "score": scored.score, "tail": decided.tail}

@@ -81,7 +81,7 @@ def follow(
     carried = carried or _before(previous, run, settings, data.t)
     Q = Weighed(data, replace(run.weighting, tf="log", pieces=0.0), "l2", step.whole)[:]
     counts = data.counts[:]
-    words = reasons.word_shares(learner, current, P, scored, counts, step.P.pieces)
+    words = reasons.word_shares(novelty.shares(learner, current, P, scored)[0], counts, step.P.pieces)
     first, repeats = _groups(data, Q)
     documents = decision.Arrivals(
         data.t, data.ids, first, repeats, Q, counts, data.vocabulary, data.frequencies, data.n_before,

@@ -18,7 +18,7 @@ from odl.kernels import native
 from odl.learners import likeness, recency
 from odl.learners.base import Kept, Learner, Scores, State, setting
 from odl.learners.batches import BLOCK, InMemory
-from odl.learners.sparse_atoms import check_atoms, entries, widen, with_data
+from odl.learners.sparse_atoms import check_atoms, values_at, widen, with_data
 
 kernels = native.Kernels("atom_clusters")
 MATCHES = 3  # atoms nearest to a document whose ages are counted
@@ -304,12 +304,15 @@ class Adaptive(Learner):
     def words_of(self, P: sparse.csr_array, near: tuple) -> sparse.csr_array:
         """Return the shares of words by the nearest atoms, as `explain` returns them."""
         neighbours, flattened = near
-        rows, ranks = np.nonzero(neighbours >= 0)
-        entries_of = self._weights[ranks], (rows, neighbours[rows, ranks])
-        nearest = sparse.csr_array(entries_of, shape=(P.shape[0], flattened.shape[1]))
-        nearest = sparse.csr_array(nearest @ widen(flattened, n_rows=P.shape[1]).T)
+        order = np.argsort(neighbours, axis=1)  # sums run in the order of the atoms
+        atoms = np.take_along_axis(neighbours, order, axis=1)
+        weights = np.where(atoms >= 0, self._weights[order], 0.0)
+        rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+        each = np.maximum(atoms[rows], 0).ravel(), np.repeat(P.indices, atoms.shape[1])
+        parts = weights[rows] * values_at(widen(flattened, n_rows=P.shape[1]).T, *each).reshape(atoms[rows].shape)
+        q = sum(parts.T, np.zeros(P.nnz))
         own = (1.0 - self.context) / (1.0 + self.contrast)
-        return with_data(P, own * P.data * (P.data - entries(nearest, P)))
+        return with_data(P, own * P.data * (P.data - q))
 
     def with_room(self, state: State, n_atoms: int) -> State:
         """Return the state with a higher limit of atoms."""

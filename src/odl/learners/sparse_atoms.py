@@ -258,10 +258,14 @@ def of_codes(
 
 def entries(matrix, P):
     """Return what a matrix has at the stored entries of P, in their order."""
-    if not P.nnz:
+    return values_at(matrix, np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), P.indices)
+
+
+def values_at(matrix, rows, columns):
+    """Return what a matrix has in some places."""
+    if not len(rows):
         return np.zeros(0)
-    rows = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
-    return sparse.csr_matrix(matrix)[rows, P.indices].A1  # of a csr_array that would be sparse itself
+    return sparse.csr_matrix(matrix)[rows, columns].A1  # of a csr_array that would be sparse itself
 
 
 def with_data(P, data):

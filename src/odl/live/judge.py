@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,7 @@ from odl.config.steps import STEPS
 from odl.errors import ConfigError
 from odl.files import agentfiles
 from odl.jobs import runs
+from odl.learners.sparse_atoms import with_data
 from odl.stream import duplicates, features
 from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
@@ -21,7 +23,27 @@ from odl.text.languagemix import StopWords
 
 REASONS = 5  # words of an answer at most
 SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8
+ROOM = 1 << 12  # columns for new words, so that what is learned is not widened for each group
 LIKELY = 3  # documents of the most common ones of these that are compared
+
+
+class Own(NamedTuple):
+    """Words of a few documents.
+
+    Attributes
+    ----------
+    names : list of str
+    terms : ndarray of int32
+        Their columns in the stream, rising.
+    frequencies : ndarray of int64
+        Documents of the stream that have them.
+    counts : csr_array, shape (n_documents, n_words)
+    """
+
+    names: list
+    terms: np.ndarray
+    frequencies: np.ndarray
+    counts: sparse.csr_array
 
 
 class Judge:
@@ -45,35 +67,34 @@ class Judge:
         if self.run.hash_terms or self.run.weighting.idf == "corpus":
             given = "hash_terms, or idf: corpus"
             raise ConfigError(given, "words as they come, idf: past or none", "leave these out to watch the folder")
-        data = features.read(folder.path(STEPS["features"].writes["output"], t))
-        self.words, self.numbers, self.n_initial = data.stored_words, data.numbers, data.n_initial
+        data, share = features.read(folder.path(STEPS["features"].writes["output"], t)), self.run.weighting.pieces
+        self.numbers, self.n_initial = data.numbers, data.n_initial
         self.frequencies, self.n_documents = data.frequencies_after(), data.n_before + data.counts.shape[0]
+        self.pieces = Pieces(data.stored_words, self.frequencies, self.n_documents, share) if share else None
         alone = {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}  # nobody else is there yet
         self.learner = replace(self.run.learner, **alone)
         path = folder.path(STEPS["update"].writes["state"], t)
         checkpoint = agentfiles.read_whole(path, self.run.chain, t)
-        self.n_pieces = BUCKETS if self.run.weighting.pieces else 0
-        self.state = learners.resume(self.learner, checkpoint, self.n_pieces + len(self.words), self.run.atoms, path)
+        self.n_pieces, n_words = BUCKETS if share else 0, len(self.numbers)
+        self.state = learners.resume(self.learner, checkpoint, self.n_pieces + n_words, self.run.atoms, path)
         carried = periods.read_carried(folder.path(STEPS["alerts"].writes["output"], t))
         self.recent, self.memory, self.settings = carried.recent, carried.memory, Alerts(**carried.settings)
         self.names = dict(zip(self.memory.number.tolist(), self.memory.names, strict=True))
+        self._make_room(n_words + ROOM)
 
     def __call__(self, documents):
         """Return what is known of each document on its own, a list of maps: score, tail, reasons, topic."""
-        counts, names = self._counts(documents)
-        frequencies = np.append(self.frequencies, np.zeros(len(names) - len(self.words), dtype=np.int64))
-        share = self.run.weighting.pieces
-        pieces = Pieces(names, frequencies, self.n_documents, share) if share else None
-        stop_words = StopWords(names) if self.run.weighting.languages else None
-        P = self._weighed(counts, frequencies, self.run.weighting.tf, self.learner.norm, stop_words, pieces)
-        state = self.learner.fit_terms(self.state, self.n_pieces + len(names))
-        scored = novelty.score(self.learner, state, P)
+        own = self._own(documents)
+        pieces = self.pieces.of(own.names) if self.pieces else None
+        P = self._weighed(own, self.run.weighting.tf, self.learner.norm, pieces)
+        wide = self._among_all(P, own.terms, self.n_pieces)
+        scored = novelty.score(self.learner, self.state, wide)
         tail, _ = calibration.tails(scored, self.recent, self.settings.warm_up)
-        shares = reasons.word_shares(self.learner, state, P, scored, counts, pieces)
-        Q = self._weighed(counts, frequencies, "log", "l2", stop_words)  # as in `odl.jobs.alerts`
-        items = candidates.Items(Q, [], None, None, frequencies, self.n_documents)
-        topics = candidates.nearest_topics(items, widened(self.memory, len(names)), self.settings)
-        answers, shared = [], frequencies >= 1
+        parts, _ = novelty.shares(self.learner, self.state, wide, scored)
+        shares = reasons.word_shares(with_data(P, parts.data), own.counts, pieces)
+        Q = self._among_all(self._weighed(own, "log", "l2"), own.terms)  # as in `odl.jobs.alerts`
+        topics = candidates.nearest_topics(Q, self.topics, self.settings)
+        answers, shared, names = [], own.frequencies >= 1, own.names
         for row, (score, part, topic) in enumerate(
             zip(scored.score.tolist(), tail.tolist(), topics.tolist(), strict=True)
         ):
@@ -83,23 +104,42 @@ class Judge:
             answers.append({**answer, "topic": topic or None, "topic_name": self.names.get(topic)})
         return answers
 
-    def _counts(self, documents):
-        """Return counts under the columns of the stream, and the words of these; new ones come last."""
-        names = list(self.words)
-        columns = np.empty(len(documents.vocabulary), dtype=np.int32)
-        for place, word in enumerate(documents.vocabulary):
-            columns[place] = self.numbers.get(word, len(names))
-            names += [word] * int(columns[place] == len(names))
-        parts = documents.counts.data, columns[documents.counts.indices], documents.counts.indptr
-        return sparse.csr_array(parts, shape=(len(documents), len(names))).sorted_indices(), names
+    def _make_room(self, n_words):
+        """Let there be columns of so many words, those of the stream and new ones."""
+        self.n_words, self.state = n_words, self.learner.fit_terms(self.state, self.n_pieces + n_words)
+        self.topics = candidates.profiles(widened(self.memory, n_words), self.frequencies, self.n_documents)
 
-    def _weighed(self, counts, frequencies, tf, norm, stop_words, pieces=None):
-        weighting = self.run.weighting
+    def _own(self, documents):
+        """Return what is known of the words of documents, in the order of the stream; new ones come last."""
+        names, n_known = np.array(documents.vocabulary, dtype=object), len(self.numbers)
+        terms = np.array([self.numbers.get(word, -1) for word in documents.vocabulary], dtype=np.int32)
+        new = terms < 0
+        terms[new] = np.arange(n_known, n_known + new.sum())
+        order = np.argsort(terms)
+        frequencies = np.zeros(len(terms), dtype=np.int64)
+        frequencies[~new] = self.frequencies[terms[~new]]
+        if n_known + new.sum() > self.n_words:
+            self._make_room(2 * (n_known + int(new.sum())))
+        columns = np.argsort(order).astype(np.int32)
+        parts = documents.counts.data, columns[documents.counts.indices], documents.counts.indptr
+        counts = sparse.csr_array(parts, shape=documents.counts.shape).sorted_indices()
+        return Own(names[order].tolist(), terms[order], frequencies[order], counts)
+
+    def _weighed(self, own, tf, norm, pieces=None):
+        """Return the weights of documents, and of pieces before them."""
+        weighting, counts = self.run.weighting, own.counts
         if weighting.vocabulary == "fixed":
-            counts = drop_columns(counts, np.arange(counts.shape[1]) < self.n_initial)
+            counts = drop_columns(counts, own.terms < self.n_initial)
         settings = {"min_df": weighting.min_df, "max_share": weighting.max_share, "idf": weighting.idf != "none"}
+        stop_words = StopWords(own.names) if weighting.languages else None
         settings |= {"tf": tf, "norm": norm, "stop_words": stop_words, "pieces": pieces}
-        return weigh(counts, frequencies, self.n_documents, **settings)
+        return weigh(counts, own.frequencies, self.n_documents, **settings)
+
+    def _among_all(self, P, terms, n_pieces=0):
+        """Return a matrix of a few words under the columns of the stream."""
+        columns = np.append(np.arange(n_pieces, dtype=np.int32), n_pieces + terms)
+        parts = P.data, columns[P.indices], P.indptr
+        return sparse.csr_array(parts, shape=(P.shape[0], n_pieces + self.n_words))
 
 
 class Known:

@@ -1,5 +1,6 @@
 """TF-IDF weights of term counts, computed on load, so that every learner reads the same chain in its own way."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -216,6 +217,12 @@ class Pieces:
     def __init__(self, words: Any, frequencies: np.ndarray, n_documents: int, share: float) -> None:
         self.share, self.table = share, pieces.table(words)
         self.frequencies = np.minimum(self.table.T @ frequencies, n_documents)
+
+    def of(self, words: Any) -> "Pieces":
+        """Return the pieces of other words, weighed as these are."""
+        other = copy(self)
+        other.table = pieces.table(words)
+        return other
 
     def beside(self, words: sparse.csr_array, counts: sparse.csr_array, n_documents: int, **form: Any) -> Any:
         """Return the weights of the pieces and, behind them, of the words.

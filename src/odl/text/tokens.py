@@ -196,9 +196,20 @@ class Remembered(dict):
 
 
 class Numbers(dict):
-    """Numbers of words; one that is met first gets the next."""
+    """Numbers of words; one that is met first gets the next.
+
+    Attributes
+    ----------
+    words : list of str
+        By their numbers.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.words = []
 
     def __missing__(self, word):
+        self.words.append(word)
         return self.setdefault(word, len(self))
 
 
@@ -267,9 +278,7 @@ class Tally:
     def matrix(self):
         """Return the counts and the words that occur, by spelling."""
         indices = np.array(self.indices, dtype=np.int32)
-        occurs = np.zeros(len(self.numbers), dtype=bool)
-        occurs[indices] = True
-        words = sorted(word for word, number in self.numbers.items() if occurs[number])
+        words = sorted(self.numbers.words[number] for number in np.unique(indices).tolist())
         shape = (len(self.indptr) - 1, len(words))
         parts = (np.array(self.data, dtype=np.int32), self.columns(words)[indices], np.array(self.indptr))
         return sparse.csr_array(parts, shape=shape), words

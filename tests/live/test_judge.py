@@ -16,7 +16,9 @@ from odl.live.arrivals import Arrivals
 def test_alone_or_with_others_a_document_gets_the_same_answer(tmp_path, monkeypatch, share):
     news = streams.begin(tmp_path, weeks=3)
     text = (news / "odl.yaml").read_text()
-    (news / "odl.yaml").write_text(text.replace("features: {", f"features: {{pieces: {share}, " if share else "features: {"))
+    (news / "odl.yaml").write_text(
+        text.replace("features: {", f"features: {{pieces: {share}, " if share else "features: {")
+    )
     assert odl("run", news).returncode == 0
     posts = [streams.post(3, number, ("grain", "sea")[number % 2]) for number in range(20)]
     for number, post in enumerate(posts):

@@ -89,6 +89,8 @@ class TestGates:
         )
         assert told.pool.tolist() == [*range(10), 30, 60]
         assert told.opened.words.tolist() == [*range(8), 30, 60] and told.opened.of(60) == "words"
+        assert told.opened.terms_of(60, sparse.csr_array(counts)) == [110]
+        assert told.opened.terms_of(9, sparse.csr_array(counts)) == []
         assert len(past.gates.items) == len(past.gates.births) == 1
 
     def test_what_repeats_counts_no_word(self, documents, score):

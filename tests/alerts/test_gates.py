@@ -132,6 +132,7 @@ def test_where_nothing_enters_19_of_20_periods_are_silent():
 def test_what_enters_speaks_in_its_period(seed):
     (*_, opens), past = opened(periods_of(seed, 31, enters=30))
     assert set(range(6)) <= set(opens.words.tolist()) and len(opens.rows) < 12
+    assert set(opens.terms[:3].tolist()) == set(range(WORDS - 3, WORDS))  # the rarest first
     assert len(past.items) == 31
     assert past.items[-1, 0] == gates.least_excess(past.items[:-1], SIZE)  # hides nothing that enters next
 

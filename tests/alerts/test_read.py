@@ -824,6 +824,20 @@ class TestGates:
         assert {item.gate for item in record.pool} <= {"", *gates.GATES} and set(range(74, 80)) <= by_words
         assert len(by_words) < 12
 
+    def test_the_words_that_open_the_gate_are_told(self, gated):
+        watch = read.alerts_of(gated[0])
+        alerts = [alert for alert in watch.periods[3].alerts if alert.gate == "words"]
+        assert all(alert.opening for alert in alerts) and len(alerts) > 2
+        assert {word for alert in alerts for word in alert.opening} <= {*watched.TOPICS["launch"].split()}
+        text = show.as_text(watch, watch.periods[3:4])
+        first = next(alert for alert in alerts if not alert.folded)
+        line = f"more than usual: {', '.join(first.opening)}"
+        assert line in text and line in show.as_markdown(watch, watch.periods[3:4])
+        assert "More than usual" in dict(newtext.reasons(first, 400))
+        assert json.loads(show.as_jsonl(watch, watch.periods[3:4]).splitlines()[0])["opening"]
+        lone = replace(first, gate="lone", opening=())
+        assert "more than usual" not in "".join(show._item(lone))
+
     def test_fewer_alerts_than_by_the_level_and_more_on_request(self, gated, watch):
         gated_watch = read.alerts_of(gated[0])
         by_gates, by_level = ([len(period.alerts) for period in each.periods] for each in (gated_watch, watch))

@@ -80,7 +80,7 @@ def test_a_mark_that_is_none(unseen):
 def test_a_gate_is_named_and_what_is_next_in_line(unseen):
     told = [json.loads(line) for line in odl("new", unseen, "--since", "last", "--format", "jsonl").stdout.splitlines()]
     assert told and {line["gate"] for line in told} <= {"words", "topic", "lone"}
-    assert odl("new", unseen, "--format", "csv").stdout.splitlines()[0].endswith(",gate")
+    assert odl("new", unseen, "--format", "csv").stdout.splitlines()[0].endswith(",gate,opening")
     watch = read.alerts_of(unseen)
     silent = [period for period in watch.periods if not period.alerts and not period.warm_up]
     spoken = [period for period in watch.periods if period.alerts]

@@ -187,6 +187,7 @@ def test_numbers_are_those_of_odl_run(tmp_path, monkeypatch, gates):
             assert set(part["id"][part[column]]) == shown
             n_shown[column] += len(shown)
         assert part["topic"].tolist() == record.topic.tolist()
+        assert all(part["opening"][item.row] == ", ".join(item.opening) for item in record.pool)
         assert all(part["reasons"][item.row] == ", ".join(word for word, _ in item.words) for item in record.pool)
     assert t == 4 and len(part) == 63 and (record.facts["empty"], record.facts["repeats"]) == (1, 1)
     assert n_shown["alert"] > (0 if gates else 10) and (gates or n_shown["folded"])

@@ -67,6 +67,11 @@ def phrases(alert, most=WORDS):
     return sorted(joined.items(), key=lambda phrase: -phrase[1])
 
 
+def opening(alert):
+    """Return the phrases of the words that opened the gate of words, spelled and joined as in the item's text."""
+    return [phrase for phrase, _ in excerpts.phrases([alert.text], list(alert.opening[:WORDS]))]
+
+
 def _as_in_the_name(phrase, alert):
     """Return the part of the topic's name that a phrase without spaces is cut from in the text; else the phrase."""
     if not excerpts.UNSPACED.search(phrase):

@@ -128,7 +128,7 @@ def decide(documents, scored, past, settings):
         born = np.where(np.isin(topic, [number for number, _ in changes.born]), topic, 0)
         period = _period(documents, scored.score, rows[~known[rows]], pool, born)
         opened, compared = gates.judge(compared, period, past.recent, warm_up)
-        opened = gates.Opened(*(rows[~known[rows]][part] for part in opened))
+        opened = opened.among(rows[~known[rows]])
     beyond = calibration.most_novel(np.setdiff1d(opened.rows, pool), scored.score)
     decision = Decision(tail, warm_up, rows, np.append(pool, beyond), topic, changes, opened)
     return decision, Past(topics, past.recent, compared)

@@ -122,20 +122,32 @@ class Opened(NamedTuple):
     Attributes
     ----------
     words, topics, lone : ndarray of int64
+    terms : ndarray of int64
+        Those that open the gate of words, the largest t_w first.
     """
 
     words: np.ndarray = NOBODY
     topics: np.ndarray = NOBODY
     lone: np.ndarray = NOBODY
+    terms: np.ndarray = NOBODY
 
     @property
     def rows(self):
         """All of them once, in rising order."""
-        return np.unique(np.concatenate(self))
+        return np.unique(np.concatenate([self.words, self.topics, self.lone]))
+
+    def among(self, rows):
+        """Return the same by the rows of documents, of which these are the items."""
+        return Opened(rows[self.words], rows[self.topics], rows[self.lone], self.terms)
 
     def of(self, row):
         """Return the gate that an item opens, the first of `GATES`; empty for none."""
-        return next((name for name, rows in zip(GATES, self, strict=True) if row in rows), "")
+        opened = zip(GATES, (self.words, self.topics, self.lone), strict=True)
+        return next((name for name, rows in opened if row in rows), "")
+
+    def terms_of(self, row, X):
+        """Return the terms by which a row of X opens the gate of words; none where it does not."""
+        return self.terms[np.isin(self.terms, X[[row]].indices)].tolist() if row in self.words else []
 
 
 def excess(X, frequencies, n_documents):
@@ -210,6 +222,7 @@ def judge(past, period, recent, warm_up=False):
     """
     sets = {"items": np.arange(period.X.shape[0]), "pool": period.pool}
     words, after = [NOBODY], {"pool": past.pool, "items": past.items}
+    excesses = np.zeros(period.X.shape[1])  # of the words that open the gate
     after["highest"] = np.append(past.highest, period.score.max(initial=-np.inf))[-PERIODS:]
     for name, rows in sets.items():
         if (warm_up and name == "pool") or len(rows) < SUPPORT:
@@ -219,6 +232,7 @@ def judge(past, period, recent, warm_up=False):
         waits = name == "pool" and len(seen) < FEWEST
         limit = np.inf if waits else least_excess(seen, len(rows))
         telling = t >= limit
+        excesses = np.maximum(excesses, np.where(telling, t, 0.0))
         words.append(rows[np.unique(np.repeat(np.arange(len(rows)), np.diff(X.indptr))[telling[X.indices]])])
         after[name] = np.vstack([seen, [min(t.max(initial=0.0), limit), len(rows)]])[-PERIODS:]
     if warm_up:
@@ -230,7 +244,8 @@ def judge(past, period, recent, warm_up=False):
     least = max(BIRTH, int(past.births.max()) + LEAD) if known else np.inf
     topics = period.pool[np.isin(period.born[period.pool], np.flatnonzero(sizes >= least))]
     births = np.append(past.births, largest)[-PERIODS:]
-    opened = Opened(np.unique(np.concatenate(words)), np.unique(topics), _lone(past, period, recent))
+    terms = np.argsort(-excesses, kind="stable")[: np.count_nonzero(excesses)]
+    opened = Opened(np.unique(np.concatenate(words)), np.unique(topics), _lone(past, period, recent), terms)
     return opened, Past(**after, births=births)
 
 

@@ -123,6 +123,8 @@ class Alert:
         Excerpt of the first document around its reasons, in one line; empty where texts are not kept.
     gate : str
         The gate that let it speak, one of `odl.alerts.gates.GATES`; empty without gates, or of what is next in line.
+    opening : tuple of str
+        Its words that opened the gate of words, the rarest first; none of another gate.
     """
 
     t: int
@@ -149,6 +151,7 @@ class Alert:
     rest: Rest | None = None
     text: str = ""
     gate: str = ""
+    opening: tuple = ()
 
 
 @dataclass

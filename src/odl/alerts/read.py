@@ -386,7 +386,7 @@ def alert_of(record, item, topic, of_atom, rank):
         folded=False, context=float(record.context[row]), nearest=tuple(nearest),
         reasons=tuple(Reason(visible(word), share) for word, share in item.words),
         led=item.led, own=item.own, rest=Rest(*item.rest) if item.rest else None, text=visible(item.text),
-        gate=item.gate,
+        gate=item.gate, opening=tuple(map(visible, item.opening)),
     )  # fmt: skip
 
 

@@ -22,11 +22,12 @@ from odl.files.escaping import guarded, isolated
 WIDTH = 110
 MOST = 40  # items of no topic that are shown as text where there are several periods
 BECAUSE = "      because: "
+OPENING = "more than usual"  # of the words that opened the gate
 UNSAID = {"empty": "documents without a word", "repeated": "repeat documents of earlier periods"}
 MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~<>&]|(?<!\w)-|-(?!\w))")  # no hyphen within a word or a date
 COLUMNS = (
     "period", "first", "last", "rank", "id", "members", "title", "time", "source", "line", "url", "score", "tail",
-    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate",
+    "topic", "topic_name", "state", "folded", "reasons", "own", "context", "nearest", "feedback", "gate", "opening",
 )  # fmt: skip
 
 
@@ -100,6 +101,7 @@ def as_map(alert, period, earlier=None):
         "earlier": earlier,
         "feedback": alert.feedback or None,
         "gate": alert.gate or None,
+        "opening": list(alert.opening),
     }
 
 
@@ -148,6 +150,7 @@ def as_csv(watch, periods):
             row = as_map(alert, period)
             row |= {"source": alert.source, "line": alert.line or "", "members": "\t".join(alert.members)}
             row["reasons"] = " ".join(f"{reason.word}:{reason.share:.4f}" for reason in alert.reasons)
+            row["opening"] = " ".join(alert.opening)
             row["nearest"] = " ".join(alert.nearest[0].words) if alert.nearest else ""
             writer.writerow({name: guarded(row[name]) for name in COLUMNS})
     return text.getvalue().rstrip("\n")
@@ -298,9 +301,11 @@ def _strong(text, is_word):
 
 
 def _because(alert):
-    """Return the reasons as lines of a terminal."""
+    """Return the reasons, and the words that made the period speak, as lines of a terminal."""
     lines = textwrap.wrap(breakdown.line(alert), WIDTH - len(BECAUSE), break_on_hyphens=False)
-    return [(" " * len(BECAUSE) if place else BECAUSE) + text for place, text in enumerate(lines)]
+    lines = [(" " * len(BECAUSE) if place else BECAUSE) + text for place, text in enumerate(lines)]
+    words = ", ".join(map(isolated, breakdown.opening(alert)))
+    return lines + [shortened(f"      {OPENING}: {words}", WIDTH)] * bool(words)
 
 
 def shortened(text, width):
@@ -324,6 +329,8 @@ def as_markdown(watch, periods):
                     told = excerpts.marked(text, reason_words(alert), _strong)
                     lines.append(f"   {told}  ")
                 lines.append(f"   because: {escaped(breakdown.line(alert))}  ")
+                if words := ", ".join(breakdown.opening(alert)):
+                    lines.append(f"   {OPENING}: {escaped(words)}  ")
                 lines.append(f"   {escaped(alert.id)}" + (f" ({escaped(where)})" if where else ""))
             folded = sum(alert.folded for alert in alerts)
             lines += [f"   and {folded} more"] * (folded > 0) + [""]

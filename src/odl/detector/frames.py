@@ -7,7 +7,7 @@ from odl.errors import ParameterError
 from odl.files.documents import NO_TIME
 from odl.stream import batching
 
-COLUMNS = ("row", "batch", "item", "score", "tail", "topic", "alert", "folded", "reasons")
+COLUMNS = ("row", "batch", "item", "score", "tail", "topic", "alert", "folded", "opening", "reasons")
 
 
 def read_frame(frame, text, time=None, id=None):

@@ -185,9 +185,11 @@ class TextNovelty(LearnerSettings, BaseEstimator):
             A row for each document that was not left out (`changed`), under its index; columns id, time (UTC, where
             there are times), batch, item (id of the first of its near-duplicates in the batch), score, tail (share of
             recent scores that are at least as large), topic (number, 0 for none), alert (what `odl new` shows by
-            itself), folded (what it shows under others of its topic or kind, at no cost) and reasons (words with the
-            largest shares of the score; those that no other item has come last). The first batch is scored by the
-            dictionary that it started. There, and while the stream warms up, tail is 1 and nothing is an alert.
+            itself), folded (what it shows under others of its topic or kind, at no cost), opening (words that opened
+            the gate of words, the rarest first) and reasons (words with the largest shares of the score; those that
+            no other item has come last). Both are words as they are counted, one by one, where `odl new` joins to
+            phrases those that stand together in the text. The first batch is scored by the dictionary that it started.
+            There, and while the stream warms up, tail is 1 and nothing is an alert.
 
         Examples
         --------
@@ -484,6 +486,8 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         alert, folded = _shown(decided, scored, shares, shared, options)
         part = {"row": rows, "batch": t, "item": rows[item], "score": scored.score, "tail": decided.tail}
         part |= {"topic": decided.topic, "alert": alert, "folded": folded}
+        opening = (decided.opened.terms_of(row, batch.counts) for row in range(len(rows)))
+        part["opening"] = [", ".join(batch.words[term] for term in some) for some in opening]
         terms = (reasons.lead(shares, row, shared, self.n_reasons) for row in range(len(rows)))
         part["reasons"] = [", ".join(batch.words[term] for term in some) for some in terms]
         items = decided.items[~(scored.empty | again)[decided.items]]

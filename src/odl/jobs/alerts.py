@@ -97,7 +97,8 @@ def follow(
     _find_near(record, Q, A if known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, batch)
     for item in record.pool:
-        item.gate = decided.opened.of(item.row)
+        item.gate, named = decided.opened.of(item.row), data.words_of(item.row)
+        item.opening = [named[term] for term in decided.opened.terms_of(item.row, counts)]
     record.unseen, past_words = _new_words(
         carried.unseen, settings, data, counts, rows[~(repeats | scored.empty)[rows]], batch, decided.warm_up
     )

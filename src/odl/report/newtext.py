@@ -104,6 +104,8 @@ def reasons(alert, of):
     for term, kinds in KINDS.items():
         if shown := [share_of(part) for part in parts if part.kind in kinds]:
             lines.append((term, Markup(", ".join(shown))))
+    if alert.opening:
+        lines.append((show.OPENING.capitalize(), Markup(", ".join(map(apart, breakdown.opening(alert))))))
     for near in alert.nearest[:1]:
         sample = f", as in {near.id}" if near.id else ""
         words = apart(", ".join(near.words))

@@ -55,9 +55,9 @@ def _new(make, *names, **options):
 
 def commands():
     """Return what people type: name -> `odl.cli.declare.Declared`, in the order of the help."""
-    from odl.cli import declare, folders, triage, upkeep, watching
+    from odl.cli import declare, folders, triage, upkeep
 
-    return declare.declared_in(folders, triage, watching, upkeep)
+    return declare.declared_in(folders, triage, upkeep)
 
 
 def steps():

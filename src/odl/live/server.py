@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from odl.errors import ParameterError
-from odl.live.standardinput import LONGEST, WAIT, tell
+from odl.live.lines import LONGEST, WAIT, tell
 from odl.live.watch import GROUP, follow
 
 TOKEN = "ODL_TOKEN"  # variable of the environment

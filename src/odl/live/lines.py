@@ -1,0 +1,149 @@
+"""Lines of documents for a watch, in groups of what has come: of standard input, or of files that appear and grow."""
+
+import glob
+import json
+import os
+import select
+import sys
+import time
+import zlib
+
+from odl.config import project
+from odl.errors import DataError, ParameterError
+from odl.files import listing
+from odl.files.atomic import replacing
+from odl.live import inbox
+from odl.live.watch import GROUP, follow
+
+LONGEST = 1 << 24  # bytes of a line
+PIECE = 1 << 20  # bytes that are read at once
+WAIT, LOOK = 0.2, 1.0  # seconds between two looks at the other process, and at the files
+READ = f"{inbox.FOLDER}/.followed.json"  # up to where files are read
+
+
+def run(directory=None, tolerance=0.0, by_clock=False, strict=False):
+    """Watch standard input for the working folder until it ends, or files, or a signal ends it.
+
+    Parameters
+    ----------
+    directory : str, optional
+        Of the files, ending in .jsonl; of standard input by default.
+    tolerance, by_clock
+        As of `odl.live.watch.Watch`.
+    strict : bool
+        Whether a line that cannot be read ends it.
+
+    Raises
+    ------
+    BusyError
+        If another watch has the folder.
+    DataError
+        If a line cannot be read, and `strict`.
+    ParameterError
+        If there is no such directory, or the folder reads its files already.
+    """
+    if directory is not None:
+        _check(directory)
+
+    def refuse(pairs):
+        for (name, number), fault in pairs:
+            error = DataError(f"line {number} of {name}: {fault}", "a readable document", "correct or remove it")
+            if strict:
+                raise error
+            print(f"odl watch: {error}", file=sys.stderr, flush=True)
+
+    follow(_groups if directory is None else Files(directory), tell, refuse, tolerance, by_clock)
+
+
+def tell(pairs):
+    """Print answers and records of periods."""
+    sys.stdout.write("".join(f"{text}\n" for _, text in pairs))
+    sys.stdout.flush()
+
+
+def _groups(watch, ended):
+    """Yield groups of standard input; nothing now and then, while nothing comes."""
+    rest, number, whole = b"", 0, False
+    while not whole and not ended():
+        if not select.select([sys.stdin], [], [], WAIT)[0]:
+            yield []
+            continue
+        piece = os.read(sys.stdin.fileno(), PIECE)
+        whole = not piece
+        *lines, rest = (rest + piece + b"\n" * (whole and bool(rest))).split(b"\n")
+        if len(rest) > LONGEST:
+            rest = rest[:LONGEST]  # no line of JSON any more
+        for first in range(0, len(lines), GROUP):
+            yield _numbered("the input", lines[first : first + GROUP], number + first)
+        number += len(lines)
+
+
+class Files:
+    """Files of a directory that appear and grow, each read from where it was left, also by a watch before this one.
+
+    A file is known by its number in the file system and its first line, so that it may be renamed or begun anew.
+    """
+
+    def __init__(self, directory):
+        self.directory, self.read = directory, {}
+
+    def __call__(self, watch, ended):
+        """Yield groups of what has come; nothing now and then, while nothing comes."""
+        if os.path.exists(READ):
+            with open(READ, encoding="utf-8") as file:
+                self.read = json.load(file)
+        while not ended():
+            yield []
+            before, there = dict(self.read), set()
+            for path in sorted(glob.glob(f"{glob.escape(self.directory)}/*.jsonl")):
+                try:
+                    file = open(path, "rb")  # noqa: SIM115 - closed below
+                except FileNotFoundError:  # gone since the directory was read
+                    continue
+                with file:
+                    first = file.readline()
+                    key = f"{os.fstat(file.fileno()).st_ino} {zlib.crc32(first)}"
+                    if first.endswith(b"\n"):
+                        there.add(key)
+                        yield from self._grown(file, key, ended)
+            self.read = {key: place for key, place in self.read.items() if key in there}
+            if self.read != before:
+                self._store()
+            else:
+                time.sleep(LOOK)
+
+    def _grown(self, file, key, ended):
+        """Yield the whole lines of a file that were not read before."""
+        place, number = self.read.get(key, (0, 0))
+        place, number = (place, number) if place <= os.fstat(file.fileno()).st_size else (0, 0)
+        while not ended():
+            file.seek(place)  # back to before a line that is not whole yet
+            lines = [line for line in file.readlines(PIECE) if line.endswith(b"\n")]
+            if not lines:
+                break
+            for first in range(0, len(lines), GROUP):
+                part = lines[first : first + GROUP]
+                yield _numbered(os.path.basename(file.name), part, number)
+                place, number = place + sum(map(len, part)), number + len(part)
+                self.read[key] = [place, number]  # they are stored by now
+            self._store()
+
+    def _store(self):
+        with replacing(READ) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            json.dump(self.read, file)
+
+
+def _numbered(name, lines, before):
+    """Return ((name, number), line) of lines that are not empty."""
+    return [((name, number), line) for number, line in enumerate(lines, before + 1) if line.strip()]
+
+
+def _check(directory):
+    """Refuse a directory that is none, or whose files `odl run` reads by itself."""
+    if not os.path.isdir(directory):
+        raise ParameterError(f"--follow {directory}", "a directory", "correct it")
+    own = [source for source in project.read(".")["sources"] if source != inbox.SOURCE]
+    for _, path in (pair for source in own for pair in listing.expand(source, "jsonl") or ()):
+        if os.path.samefile(os.path.dirname(path) or ".", directory):
+            given = f"--follow {directory}, of which {project.FILE} reads {os.path.basename(path)}"
+            raise ParameterError(given, "a directory of other files", "leave it out of sources, or follow another one")

@@ -1,0 +1,84 @@
+"""Files of a directory as the source of a watch: they appear, grow, move and are begun anew."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+import streams
+from called import odl
+
+
+@pytest.fixture
+def news(tmp_path):
+    folder = streams.begin(tmp_path, weeks=3)
+    assert odl("run", folder).returncode == 0
+    (tmp_path / "incoming").mkdir()
+    return folder
+
+
+def text(week, numbers):
+    """Return lines of posts."""
+    return "".join(json.dumps(streams.post(week, number, "sea")) + "\n" for number in numbers)
+
+
+def start(folder, *options):
+    command = [sys.executable, "-m", "odl", "watch", str(folder), "--follow", str(folder.parent / "incoming"), *options]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, **pipes)
+
+
+def ids(process, n):
+    """Return the ids of the next answers."""
+    return [json.loads(process.stdout.readline())["id"] for _ in range(n)]
+
+
+def end(process, number=signal.SIGTERM):
+    process.send_signal(number)
+    rest, said = process.communicate(timeout=60)
+    return [json.loads(line)["id"] for line in rest.splitlines()], said
+
+
+def test_files_that_appear_grow_and_move_are_read_once(news):
+    incoming, expected = news.parent / "incoming", [f"w3-{number}" for number in range(9)]
+    (incoming / "a.jsonl").write_text(text(3, range(3)))
+    (incoming / ".hidden.jsonl").write_text(text(3, [50]))
+    process = start(news)
+    assert ids(process, 3) == expected[:3]
+    whole = text(3, [3])
+    with open(incoming / "a.jsonl", "a") as file:
+        file.write("no json\n" + whole[:20])
+    (incoming / "b.jsonl").write_text(text(3, [4]))
+    assert ids(process, 1) == expected[4:5]  # half a line waits
+    with open(incoming / "a.jsonl", "a") as file:
+        file.write(whole[20:])
+    assert ids(process, 1) == expected[3:4]
+    rest, said = end(process)
+    assert rest == [] and process.returncode == 0 and "line 4 of a.jsonl: Expecting value" in said
+    (incoming / "a.jsonl").rename(incoming / "z.jsonl")
+    with open(incoming / "z.jsonl", "a") as file:
+        file.write(text(3, [5]))
+    process = start(news)
+    assert ids(process, 1) == expected[5:6]
+    (incoming / "b.jsonl").write_text(text(3, [6]))  # begun anew, as rotation by copying does
+    assert ids(process, 1) == expected[6:7]
+    process.kill()
+    process.wait()
+    (news / "inbox" / ".followed.json").unlink()  # at worst a kill comes before it is written
+    process = start(news)
+    assert sorted(ids(process, 6)) == sorted([*expected[:4], *expected[5:7]])
+    end(process)
+    stored = [json.loads(line)["id"] for path in (news / "inbox").glob("*.jsonl") for line in path.open()]
+    assert sorted(stored) == expected[:7]
+
+
+def test_what_cannot_be_followed_is_said(news):
+    for directory, fault in (
+        (news.parent / "posts", "of which odl.yaml reads 00.jsonl"),
+        (news / "none", "a directory"),
+    ):
+        done = odl("watch", news, "--follow", directory)
+        assert done.returncode != 0 and fault in done.stderr and "Traceback" not in done.stderr
+    done = odl("watch", news, "--follow", news, "--http", "127.0.0.1:0")
+    assert done.returncode != 0 and "one of them" in done.stderr

@@ -1,10 +1,8 @@
-"""The commands for a folder of one's own documents: ``odl init``, ``odl run``, ``odl watch`` and ``odl trust``."""
+"""The commands for a folder of one's own documents: ``odl init`` and ``odl run``."""
 
-import contextlib
 import os
 
 from odl.cli.declare import argument, subcommand
-from odl.errors import ParameterError
 from odl.files.listing import KINDS
 
 ROLES = ("id", "time", "text", "title", "url", "topics")
@@ -60,42 +58,3 @@ def run(args):
     project.check(args.folder)
     options = {"again": args.again, "check": args.check, "dry": args.dry_run, "wait": args.wait, "cores": args.cores}
     print(run.run(args.folder, **options))
-
-
-@subcommand(
-    "answer documents as they come, and learn periods as they end",
-    argument("folder", help="a folder that odl init wrote, with times and calendar periods"),
-    argument("--tolerance", type=float, default=0.0, metavar="SECONDS", help="how long a period waits for late ones"),
-    argument("--clock", action="store_true", help="a period ends by the clock too, not by documents of the next alone"),
-    argument("--http", metavar="ADDRESS", help="take documents by HTTP instead, show the page, the feeds and metrics"),
-    argument("--follow", metavar="DIRECTORY", help="take them from its .jsonl files instead, which appear and grow"),
-    argument("--strict", action="store_true", help="end at a line that cannot be read"),
-    more="Documents come as lines of JSON on standard input, answers go to standard output.\n"
-    "They are stored in FOLDER/inbox, which odl run reads: the same results, live or at once.",
-    examples=("odl watch news", "odl watch news --follow incoming", "odl watch news --http 127.0.0.1:8080"),
-)
-def watch(args):
-    from odl.config import project
-    from odl.live import lines, server
-
-    project.check(args.folder)
-    if args.http and args.follow:
-        raise ParameterError("--http and --follow", "one of them", "leave the other out")
-    directory = args.follow and os.path.abspath(args.follow)
-    with contextlib.chdir(args.folder):
-        if args.http:
-            server.run(args.http, args.tolerance, args.clock)
-        else:
-            lines.run(directory, args.tolerance, args.clock, args.strict)
-
-
-@subcommand(
-    "let odl run the command that a folder names",
-    argument("folder"),
-    more="odl run gives each alert to the command `notify` of odl.yaml. Another command has to be trusted anew.",
-    examples=("odl trust news",),
-)
-def trust(args):
-    from odl.live import notify
-
-    print(f"odl trust: on this machine odl run may start {notify.trust(args.folder)} in {args.folder}")

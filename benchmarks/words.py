@@ -4,6 +4,7 @@
     ODL_MIRROR=... python benchmarks/words.py --shares [--streams ...] [--seeds ...] [--output shares.tsv]
     ODL_MIRROR=... python benchmarks/words.py --alerts [--seeds 0 1 2] [--output alerts.tsv]
     ODL_MIRROR=... python benchmarks/words.py --segments [--output segments.tsv]
+    ODL_MIRROR=... python benchmarks/words.py --stems [--streams ...] [--seeds ...] [--output stems.tsv]
     ODL_MIRROR=... python benchmarks/words.py --languages
     ODL_MIRROR=... python benchmarks/words.py --speed
     python benchmarks/words.py --sentences
@@ -13,6 +14,8 @@ Streams, orders and timesteps are those of config/quality.yaml; abstracts are th
 words, with and without `features.max_share`, beside those of the list. Speed is of counting, the best of five, both in
 turn. `--segments` compares words of segmenters (the extras `jieba`, `janome`, `pythainlp`) with pairs of characters, on
 the streams and draws of config/languages.yaml, and has the weight that the rule of pieces asks for, 0 or another.
+`--stems` takes stems of Snowball (`snowballstemmer`) as pieces of words: in each of these languages that it knows,
+beside words with the weight of the rule and in their place, then on the English streams with the weight .5.
 `--languages` prints which languages the sentences of SIB-200 are told to be of, `--sentences` the table of
 docs/guides/documents.md: what a sentence of each script becomes.
 """
@@ -24,10 +27,14 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from unittest import mock
+from zlib import crc32
 
 import newsposts
+import numpy as np
 import whatsnew
 import yaml
+from scipy import sparse
 
 from odl import config, corpora, learners, novelty
 from odl.corpora import download
@@ -121,29 +128,75 @@ def compare_shares(names, seeds, output):
     tables.write_table(output, rows)
 
 
+def draws(study, name, documents, **forms):
+    """Return the AUC of each draw, way of reading and method, and print the means; forms are weights of pieces."""
+    runs, rows = {"levels": {"features": study["features"], "learner": study["learners"]["levels"]}}, []
+    for seed in study["seeds"]:
+        stream = quality.Stream(name, documents, study["corpora"][name], study["evaluate"], seed)
+        for way, share in forms.items():
+            measured = languages.rows_of(stream, runs, share)
+            rows += [{"stream": name, "by": way, "seed": seed, **row} for row in measured]
+    for kind in dict.fromkeys((row["by"], row["run"], row["pieces"]) for row in rows):
+        aucs = [row["auc"] for row in rows if (row["by"], row["run"], row["pieces"]) == kind]
+        print(name, *kind, f"{sum(aucs) / len(aucs):.4f}", sep="\t", flush=True)
+    return rows
+
+
+def sib200():
+    """Return the study of config/languages.yaml and the files of its corpus."""
+    rows = download.files_of("sib200", download.load_registry(HERE / "data/corpora.csv"))
+    study = yaml.safe_load((HERE / "config/languages.yaml").read_text(encoding="utf-8"))
+    return study, [f"{os.environ['ODL_MIRROR']}/{row['folder']}/{row['file']}" for row in rows]
+
+
 def compare_segments(output):
     """Write the AUC of pairs of characters and of segments, by language, draw, method and weight of pieces."""
-    study, rows = yaml.safe_load((HERE / "config/languages.yaml").read_text(encoding="utf-8")), []
-    registry = download.files_of("sib200", download.load_registry(HERE / "data/corpora.csv"))
-    files = [f"{os.environ['ODL_MIRROR']}/{row['folder']}/{row['file']}" for row in registry]
-    runs = {"levels": {"features": study["features"], "learner": study["learners"]["levels"]}}
+    (study, files), rows = sib200(), []
     for name, package in SEGMENTERS.items():
-        setting = study["corpora"][name]
         for segment in (None, package):
-            began = time.process_time()
-            options = setting["options"] | {"tokens": setting["options"]["tokens"] | {"segment": segment}}
+            began, options = time.process_time(), study["corpora"][name]["options"]
+            options = options | {"tokens": options["tokens"] | {"segment": segment}}
             documents = corpora.read("sib200", files, options)
             cpu, weight = time.process_time() - began, pieces.weight(documents.counts, documents.vocabulary)
             print(f"{name}: {segment or 'pairs'}, {len(documents.vocabulary)} words, read in {cpu:.1f} CPU s")
-            measured = []
-            for seed in study["seeds"]:
-                stream = quality.Stream(name, documents, setting, study["evaluate"], seed)
-                for share in sorted({0.0, weight}):
-                    measured += languages.rows_of(stream, runs, share)
-                    rows += [{"stream": name, "by": segment or "pairs", "seed": seed, **row} for row in measured[-2:]]
-            for run, share in dict.fromkeys((row["run"], row["pieces"]) for row in measured):
-                aucs = [row["auc"] for row in measured if (row["run"], row["pieces"]) == (run, share)]
-                print(f"{run}\tpieces {share:g}\t{sum(aucs) / len(aucs):.4f}", flush=True)
+            way = segment or "pairs"
+            rows += draws(study, name, documents, **({way: 0.0, f"{way}, pieces": weight} if weight else {way: 0.0}))
+    tables.write_table(output, rows)
+
+
+def stems_as_pieces(stemmer):
+    """Return the context in which a word has one piece, its stem, in the place of `odl.stream.pieces.table`."""
+
+    def table(words):
+        columns = np.array([crc32(stem.encode()) % pieces.BUCKETS for stem in stemmer.stemWords(words)])
+        entries = np.ones(len(words), dtype=np.int32), columns, np.arange(len(words) + 1)
+        return sparse.csr_array(entries, shape=(len(words), pieces.BUCKETS))
+
+    return mock.patch.object(pieces, "table", table)
+
+
+def compare_stems(names, seeds, output):
+    """Write the AUC of words, their pieces and their stems, in languages and on English streams."""
+    import snowballstemmer
+
+    (study, files), rows = sib200(), []
+    for name in sorted(study["corpora"].keys() & {*snowballstemmer.algorithms()}):
+        documents = corpora.read("sib200", files, study["corpora"][name]["options"])
+        weight = pieces.weight(documents.counts, documents.vocabulary)
+        rows += draws(study, name, documents, words=0.0, pieces=weight)
+        with stems_as_pieces(snowballstemmer.stemmer(name)):
+            rows += draws(study, name, documents, **{"stems beside words": weight, "stems alone": 1.0})
+    for name in names:
+        setting, rule, documents = documents_of(name, "words")
+        for seed in seeds:
+            stream = quality.Stream(
+                name, documents, setting, rule, config.order_seed({"corpora": {name: setting}}, name, seed)
+            )
+            with stems_as_pieces(snowballstemmer.stemmer("english")):
+                for way, share in (("words", 0.0), ("stems beside words", 0.5), ("stems alone", 1.0)):
+                    row = {"stream": name, "by": way, "seed": seed, "run": "levels", "pieces": share}
+                    rows.append(row | {"auc": auc(stream, pieces=share)})
+                    print(*rows[-1].values(), sep="\t", flush=True)
     tables.write_table(output, rows)
 
 
@@ -215,6 +268,7 @@ def main():
     words.add_argument("--shares", action="store_true")
     words.add_argument("--alerts", action="store_true")
     words.add_argument("--segments", action="store_true")
+    words.add_argument("--stems", action="store_true")
     words.add_argument("--languages", action="store_true")
     words.add_argument("--speed", action="store_true")
     words.add_argument("--sentences", action="store_true")
@@ -227,6 +281,8 @@ def main():
         told_languages()
     elif told.segments:
         compare_segments(told.output)
+    elif told.stems:
+        compare_stems(told.streams, told.seeds, told.output)
     elif told.alerts:
         compare_alerts(told.seeds, told.output)
     else:

@@ -25,6 +25,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # pyarrow's own, for strings of pandas, reserves as much as MEMORY
 MEMORY = 1 << 30  # bytes an example may take beside what is loaded
 SECONDS = 10  # CPU seconds of an example
 SILENCE = 300  # wall-clock seconds after which a process without a word is ended

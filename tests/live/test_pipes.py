@@ -2,6 +2,7 @@
 
 import json
 import mailbox
+import os
 import re
 import shutil
 import sqlite3
@@ -35,6 +36,30 @@ def answers(folder, name, called):
     done = subprocess.run(["bash", "-c", line], cwd=folder.parent, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     return [one for one in map(json.loads, done.stdout.splitlines()) if one["provisional"]]
+
+
+def test_ten_minutes_in_an_empty_directory(tmp_path):
+    """A log, a feed and a table, word for word: each tells of the water."""
+    if not all(map(shutil.which, ("bash", "curl", "jq", "sqlite3"))):
+        pytest.skip("bash, curl, jq or sqlite3 is not installed")
+    part = GUIDE[GUIDE.index("## Ten minutes") : GUIDE.index("## What an answer says")]
+    blocks = re.findall(r"(?ms)^```sh\n(.*?)^```", part)
+    called, place = tmp_path / "bin" / "odl", tmp_path / "empty"
+    called.parent.mkdir()
+    called.write_text(f'#!/bin/sh\nexec {sys.executable} -m odl "$@"\n')
+    called.chmod(0o755)
+    place.mkdir()
+    surroundings = {**os.environ, "PATH": f"{called.parent}:{os.environ['PATH']}"}
+    options = {"cwd": place, "env": surroundings, "capture_output": True, "text": True, "timeout": 300}
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", "".join(blocks)], **options)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    for name in ("log", "feed", "table"):
+        told = [json.loads(line) for line in (place / f"{name}-answers.jsonl").read_text().splitlines()]
+        answers = [one for one in told if one["provisional"]]
+        assert len(answers) == 60
+        words = {word for one in answers if one["within_budget"] for word, _ in one["reasons"]}
+        assert words & {"water", "cellar", "pump", "valve"}
+    assert done.stdout.count("Topic 1 [new]") == 2
 
 
 def test_sqlite(first, tmp_path):

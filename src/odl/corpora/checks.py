@@ -86,32 +86,9 @@ def opening(path: str | os.PathLike, what: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except _damage() as error:
+    except Exception as error:  # decoders raise many kinds: zlib.error, struct.error, Pillow's own
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{path} cannot be read ({reason})", what, FETCH) from error
-
-
-def _damage():
-    """Return the errors that decoders raise of what is no file of their kind."""
-    import csv
-    import lzma
-    import struct
-    import tarfile
-    import zipfile
-    import zlib
-
-    archives = csv.Error, lzma.LZMAError, struct.error, tarfile.TarError, zipfile.BadZipFile, zlib.error
-    return (
-        *archives,
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        OSError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    )
 
 
 def check_content(path, counted, known):

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from odl.alerts import excerpts
+from odl.alerts import excerpts, show
 from odl.alerts.breakdown import LEAST
 from odl.alerts.model import NONE
 from odl.report.newtext import chance, dates, day_of, leading, percent, plural, reasons, title_of, where
@@ -72,9 +72,10 @@ def headline(watch, period, groups):
 
 
 def last_day(topic, watch):
-    """Return the day of the last period with a topic."""
+    """Return the day of the last period with a topic, or the period where there are no dates."""
     last = max(topic.sizes, default=topic.birth)
-    return next((day_of(period) for period in watch.periods if period.t == last), last)
+    days = (show.date_of(period.first) for period in watch.periods if period.t == last)
+    return next(days, None) or f"period {last}"
 
 
 def among(watch, t):

@@ -49,7 +49,7 @@ def day_of(period):
 
 def since(topic):
     """Return the first day of the period in which a topic was found, or its number where there are no dates."""
-    return show.date_of(topic.first) or str(topic.birth)
+    return show.date_of(topic.first) or f"period {topic.birth}"
 
 
 def address(url):

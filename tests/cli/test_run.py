@@ -86,15 +86,15 @@ class TestRun:
         with pytest.raises(ConfigError, match=f"{results.split('/')[0]} may not be written; expected a folder for res"):
             run.run(tmp_path)
 
-    @pytest.mark.parametrize("megabytes", [200, 511])
-    def test_too_small_an_address_space_is_refused_before_anything_is_written(self, tmp_path, megabytes):
+    @pytest.mark.parametrize(("command", "megabytes"), [("run", 200), ("run", 511), ("new", 300)])
+    def test_too_small_an_address_space_is_refused_before_anything_is_written(self, tmp_path, command, megabytes):
         jsonl(tmp_path / "a.jsonl", ROWS)
         (tmp_path / "odl.yaml").write_text("sources: [a.jsonl]\n")
-        odl = [Path(sys.executable).with_name("odl"), "run", "."]
+        odl = [Path(sys.executable).with_name("odl"), command, "."]
         limited = ["bash", "-c", 'ulimit -v "$0" && exec "$@"', str(megabytes << 10), *odl]
         said = subprocess.run(limited, cwd=tmp_path, capture_output=True, text=True, timeout=60)
         assert said.returncode == 1 and not (tmp_path / "results").exists()
         assert said.stderr == (
-            f"odl run: the address space of a process is limited to {megabytes} MB (ulimit -v); "
+            f"odl {command}: the address space of a process is limited to {megabytes} MB (ulimit -v); "
             "expected at least 512 MB; type: ulimit -v 524288, or more for long streams.\n"
         )

@@ -11,6 +11,7 @@ import time
 
 # Everything else is imported where it is used: a step needs little of it.
 BEGAN = time.monotonic()
+LEAST = 512  # MB of address space: a stream of 6,000 short documents takes 430
 
 TITLE = "What is new in a stream of documents, and why."
 MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
@@ -189,6 +190,7 @@ def _run(args):
     from odl.errors import OdlError
 
     try:
+        _check_room()
         args.function(args)
         if getattr(args, "costs", None):
             _write_costs(args.costs)
@@ -215,6 +217,18 @@ def _run(args):
         _say(f"odl {args.command}: {reason}{where}; {expected}")
         return 1
     return 0
+
+
+def _check_room():
+    """Refuse too small an address space: OpenBLAS asks for its buffers for ever where there is none for them."""
+    import resource
+
+    from odl.errors import OdlError
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < LEAST << 20:
+        fault = f"the address space of a process is limited to {limit >> 20} MB (ulimit -v)"
+        raise OdlError(fault, f"at least {LEAST} MB", f"type: ulimit -v {LEAST << 10}, or more for long streams")
 
 
 def _write_costs(path):

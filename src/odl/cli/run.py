@@ -13,10 +13,8 @@ from odl.engine import folder as folders
 from odl.engine import forking, lock, stopping
 from odl.engine.ledger import Ledger
 from odl.engine.loop import Loop
-from odl.errors import ConfigError, OdlError
+from odl.errors import ConfigError
 from odl.live import inbox, notify
-
-LEAST = 512  # MB of address space: a stream of 6,000 short documents takes 430
 
 
 def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
@@ -47,7 +45,6 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
     OdlError
         If the folder, its configuration or a file is wrong; `BusyError` if another run has it.
     """
-    _check_room()
     began, named = time.monotonic(), os.fspath(folder)
     if project.read(folder).get("driver") == "snakemake":
         fault = f"{folder} is driven by Snakemake (driver in {project.FILE})"
@@ -61,16 +58,6 @@ def run(folder, *, again=False, check=False, dry=False, wait=0.0, cores=None):
             options = {"words": words, "again": again, "dry": dry, "cores": cores or forking.cores()}
             *lines, last = _run(place, Ledger(place.ledger, check), named, began, check=heed.check, **options)
     return "\n".join([*lines, *filter(None, [lastrun.unread(folder, place.stream)]), last])
-
-
-def _check_room():
-    """Refuse too small an address space: OpenBLAS asks for its buffers for ever where there is none for them."""
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < LEAST << 20:
-        fault = f"the address space of a process is limited to {limit >> 20} MB (ulimit -v)"
-        raise OdlError(fault, f"at least {LEAST} MB", f"type: ulimit -v {LEAST << 10}, or more for long streams")
 
 
 def _run(place, ledger, named, began, *, words, dry, **options):

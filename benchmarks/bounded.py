@@ -1,13 +1,11 @@
 """Does a timestep cost the same however long the stream is, with a bound on a vocabulary that grows without end?
 
     python benchmarks/bounded.py [--documents 1000000] [--batch 2000] [--max-terms 50000] [--runs adaptive levels ...]
-    python benchmarks/bounded.py --hash-terms 262144
 
 Made documents (synthetic.py: topics come and go, one word in fifty occurs once) go through features and the learners of
 config/bounded.yaml in one process: CPU seconds without the start of a job (features with the writing of the batch), and
 the files of every timestep, of which the last two are kept. Means over the second tenth of the timesteps are compared
-with those over the last; a table is printed now and then, of what was run so far. `--max-terms 0` has no bound,
-`--hash-terms` that of buckets instead.
+with those over the last; a table is printed now and then, of what was run so far. `--max-terms 0` has no bound.
 `scale.py --study bounded` runs the same stream as a study.
 """
 
@@ -29,7 +27,7 @@ from scipy import sparse
 from odl import config
 from odl.files.documents import Documents
 from odl.jobs import runs, update
-from odl.stream import buckets, features
+from odl.stream import features
 from odl.stream.terms import WHOLE
 
 TOPICS, FRESH = 200, 0.02  # as of `scale.py --study bounded`
@@ -60,19 +58,18 @@ def batches(n_documents, size):
             )  # fmt: skip
 
 
-def chains(settings, names, bound):
+def chains(settings, names):
     """Return the runs by name."""
-    settings = settings | {"features": settings["features"] | bound}
     return {
         name: runs.parse(config.run_of(settings, name, corpus="made", seed=0, run=name, atoms=settings["atoms"][0]))
         for name in names
     }
 
 
-def measured(folder, documents, before, t, bound, learners):
+def measured(folder, documents, before, t, most, learners):
     """Run a timestep; return its features, and (name, CPU seconds, kB) of it and of every learner."""
     began, path = time.process_time(), folder / f"f{t}.h5"
-    data = features.follow(documents, before, path, **bound)
+    data = features.follow(documents, before, path, most)
     rows = [("features", time.process_time() - began, path.stat().st_size / 1e3)]
     for name, run in learners.items():
         files = [folder / f"{name}{t}.h5", folder / f"{name}-scores{t}.h5", folder / "timings.tsv"]
@@ -114,24 +111,24 @@ def main(words=None):
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--batch", type=int, default=2000)
     parser.add_argument("--max-terms", type=int, default=settings["features"]["max_terms"])
-    parser.add_argument("--hash-terms", type=int, default=0, help="buckets; --max-terms does not count then")
     parser.add_argument("--runs", nargs="*", choices=settings["runs"], default=settings["runs"])
     options = parser.parse_args(words)
     if options.batch < 1 or synthetic.BLOCK % options.batch:
         raise SystemExit(f"bounded: batch is {options.batch}; expected a part of {synthetic.BLOCK}; correct it.")
-    bound = {"max_terms": 0 if options.hash_terms else options.max_terms, "hash_terms": options.hash_terms}
-    learners, rows, before = chains(settings, options.runs, bound), [], None
+    learners, rows, before = chains(settings, options.runs), [], None
     with tempfile.TemporaryDirectory() as folder:
         for t, documents in enumerate(batches(options.documents, options.batch)):
-            before, found = measured(Path(folder), documents, before, t, bound, learners)
+            before, found = measured(Path(folder), documents, before, t, options.max_terms, learners)
             rows += [(t, *row) for row in found]
             if (t + 1) % SHOWN == 0:
                 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
                 said = f"{t + 1} timesteps, {(t + 1) * options.batch} documents, {peak:.0f} MB at most"
-                known = f"{before.counts.shape[1]} terms of {before.n_numbered}"
-                if options.hash_terms:
-                    known = buckets.sentence(before.lead, before.frequencies_after())
-                print(f"{said}; {known}", *summary(rows, t + 1), sep="\n", flush=True)
+                print(
+                    f"{said}; {before.counts.shape[1]} terms of {before.n_numbered}",
+                    *summary(rows, t + 1),
+                    sep="\n",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

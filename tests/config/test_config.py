@@ -163,13 +163,7 @@ def test_what_follows_from_a_run():
     assert config.atoms_of(changed, "admm") == changed["atoms"]
     settings = config.run_of(changed, "small", seed=3)
     assert settings["learner"] == {"algorithm": "projected_gradient", "eta": 5.0} and settings["seed"] == 3
-    others = (
-        "max_terms",
-        "hash_terms",
-        "max_share",
-        "languages",
-        "pieces",
-    )  # the last three, as before they were there
+    others = ("max_terms", "max_share", "languages", "pieces")  # the last three, as before they were there
     weighting = {key: value for key, value in changed["features"].items() if key not in others}
     assert settings["features"] == {**weighting, "tf": "log"}
     changed["features"]["max_share"] = 0.3

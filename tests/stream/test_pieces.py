@@ -93,13 +93,6 @@ def test_shares_of_pieces_go_to_their_words(stream, max_share):
         assert words[row, term] == pytest.approx(expected)
 
 
-def test_pieces_need_letters():
-    corpus = corpora.read("simulation", options={"documents": 240, "days": 6})
-    hashed = features.follow(corpus, hash_terms=1024)
-    with pytest.raises(ParameterError, match="whose buckets have no letters"):
-        hashed.weighed(pieces=0.5)
-
-
 def test_forms_of_known_words_are_no_news(tmp_path):
     stems, endings = ("banka", "laiva", "metsä", "hinta", "tanko"), ("ssa", "sta", "lla", "lta", "lle", "ksi", "na")
     texts = [" ".join(stems[(row + at) % 5] + endings[(row * at) % 3] for at in range(4)) for row in range(60)]

@@ -1,7 +1,7 @@
-"""The real Snakefile with a bound on the vocabulary or with hashed words: what is appended, and what a setting reruns.
+"""The real Snakefile with a bound on the vocabulary: what is appended, and what a setting reruns.
 
-That it matters to no byte how a stream is cut or resumed: stream/test_terms.py, test_buckets.py; that a
-setting reaches its step: test_workflow.py.
+That it matters to no byte how a stream is cut or resumed: stream/test_terms.py; that a setting
+reaches its step: test_workflow.py.
 """
 
 import pytest
@@ -11,7 +11,7 @@ from odl.files import checkpoints, verify
 from odl.stream import features
 
 pytestmark = [pytest.mark.workflow, pytest.mark.long]
-MOST, BUCKETS = 60, 64
+MOST = 60
 
 
 def appended(folder, **kind):
@@ -39,11 +39,4 @@ def test_a_bounded_stream(tmp_path):
     study.run(study.target(last))
     assert last.read_bytes() == whole
     study.configure(settings(features={"max_terms": MOST + 5}, runs=["da"]))
-    assert {f"features {t}" for t in range(4)} <= study.run("-n").names("t")
-
-
-def test_a_hashed_stream(tmp_path):
-    study, data, point = appended(tmp_path / "study", hash_terms=BUCKETS)
-    assert data.counts.shape[1] == BUCKETS == point.dictionary.shape[0] and point.chain["hash_terms"] == BUCKETS
-    study.configure(settings(features={"hash_terms": 2 * BUCKETS}, runs=["da"]))
     assert {f"features {t}" for t in range(4)} <= study.run("-n").names("t")

@@ -20,6 +20,5 @@ rule features:
     params:
         code=code("features"),
         most=config["features"].get("max_terms", 0),
-        buckets=config["features"].get("hash_terms", 0),
     shell:
-        "odl step features --code {params.code:q} {output.features:q} {input.batch:q} {input.previous:q} --max-terms {params.most:q} --hash-terms {params.buckets:q} --costs {output.costs:q} > {log:q} 2>&1"
+        "odl step features --code {params.code:q} {output.features:q} {input.batch:q} {input.previous:q} --max-terms {params.most:q} --costs {output.costs:q} > {log:q} 2>&1"

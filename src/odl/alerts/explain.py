@@ -163,7 +163,7 @@ def document(place, t, row, watch):
     (item,) = reasons.items(record, rows, words, data, shared, near, _batch(place, t), counts.shape[1])
     item.members = [data.ids[other] for other in np.flatnonzero(record.item == record.item[row])]
     low = sorted((share, term) for term, share in reasons.shares_of(words, row).items() if share <= 0)
-    named = data.words_of(row)
+    named = data.vocabulary
     item.words += [(named[term], share) for share, term in reversed(low)]
     topic = watch.topics.get(int(record.topic[row]))
     rank = int((record.score > record.score[row]).sum()) + 1

@@ -212,7 +212,7 @@ def items(record, rows, words, data, shared, near, batch, most):
     spans = np.searchsorted(record.item[order], rows), np.searchsorted(record.item[order], rows, side="right")
     items = []
     for row, low, high, origin in zip(rows.tolist(), *spans, origins(batch, rows), strict=True):
-        terms, parts, named = lead(words, row, shared, most), shares_of(words, row), data.words_of(row)
+        terms, parts, named = lead(words, row, shared, most), shares_of(words, row), data.vocabulary
         items.append(
             periods.Item(
                 row=row,

@@ -103,7 +103,6 @@ features = _described(
     argument("batch", help="those before it lie beside it"),
     argument("previous", nargs="?"),
     argument("--max-terms", type=int, default=0, help="terms known after a batch; others leave (default: 0, all stay)"),
-    argument("--hash-terms", type=int, default=0, help="hash words to so many buckets (default: 0, a column a word)"),
 )
 update = _described(
     "update",

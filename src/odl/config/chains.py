@@ -29,7 +29,7 @@ def run_of(config, run, /, **names):
     -------
     dict
         The names; ``learner``: algorithm and hyper-parameters; ``features``: the study's weighting, with what the run
-        changes; ``hash_terms`` where words are hashed.
+        changes.
     """
     entry = config["learners"][run]
     learner = {key: value for key, value in entry.items() if key not in ("atoms", "features")}
@@ -38,9 +38,7 @@ def run_of(config, run, /, **names):
         for name, value in earlier.items():  # records of before do not have them
             if part.get(name) == value:
                 del part[name]
-    buckets = config["features"].get("hash_terms", 0)
-    hashed = {"hash_terms": buckets} if buckets else {}
-    return {**names, "learner": learner, "features": weighting, **hashed}
+    return {**names, "learner": learner, "features": weighting}
 
 
 def shard_of(config):

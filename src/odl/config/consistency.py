@@ -161,17 +161,12 @@ def _check_corpus(config, name):
 
 
 def _check_bound(config):
-    """Refuse a bound on the vocabulary with what needs terms that have left, or that share a bucket."""
+    """Refuse a bound on the vocabulary with what needs terms that have left."""
     most = Features.of(config["features"]).max_terms
-    wrong = {
-        "hash_terms": ("vocabulary", "fixed", "words of the first batch, which buckets do not tell"),
-        "max_terms": ("idf", "corpus", "frequencies of all terms, or idf 'past' or 'none'"),
-    }
-    for bound, (key, value, expected) in wrong.items():
-        for run in config["runs"] if config["features"].get(bound, 0) else ():
-            if run_of(config, run)["features"][key] == value:
-                defect = f"features.{bound} is {config['features'][bound]} and run '{run}' has {key} '{value}'"
-                raise ConfigError(defect, expected, "set one of them otherwise")
+    for run in config["runs"] if most else ():
+        if run_of(config, run)["features"]["idf"] == "corpus":
+            defect = f"features.max_terms is {most} and run '{run}' has idf 'corpus'"
+            raise ConfigError(defect, "frequencies of all terms, or idf 'past' or 'none'", "set one of them otherwise")
     if most and config["regret"]["enabled"]:
         defect = f"features.max_terms is {most} and regret is enabled"
         raise ConfigError(defect, "terms that never leave, for dictionaries to be compared", "set one otherwise")

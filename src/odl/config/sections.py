@@ -161,7 +161,7 @@ class Weighting(Section):
 
 @dataclass(frozen=True)
 class Features(Weighting):
-    """The features of a stream: weights, and the bounds on its words that all runs share."""
+    """The features of a stream: weights, and the bound on its words that all runs share."""
 
     max_terms: int = setting(
         0,
@@ -171,21 +171,6 @@ class Features(Weighting):
         values="terms, `0` keeps all",
         minimum=0,
     )
-    hash_terms: int = setting(
-        0,
-        "words hashed to so many columns, for all runs, so that nothing grows from the first timestep on; words that "
-        "share one count as one ([scaling](../docs/scaling.md#hashed-words)). `min_df` and idf then count documents of "
-        "buckets. Not with `max_terms`, nor with `vocabulary: fixed`",
-        values="buckets, 2 to 16777216 (2^18 is 262144), `0`: a column a word",
-        minimum=0,
-        maximum=1 << 24,
-    )
-
-    def check(self) -> None:
-        """Refuse a single bucket, and two bounds at once."""
-        if self.hash_terms == 1 or (self.hash_terms and self.max_terms):
-            fault = f"features.hash_terms is {self.hash_terms} and features.max_terms is {self.max_terms}"
-            raise ParameterError(fault, "2 buckets or more, or terms, or 0 for both", "set one of them to 0")
 
 
 @dataclass(frozen=True)
@@ -459,7 +444,6 @@ class Chain(Section):
     atoms: int = setting()
     learner: dict = setting()
     features: Weighting
-    hash_terms: int = setting(0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,7 @@ STEPS = {
     "features": Step(
         {"batch": STREAM + "/batches/{t}.h5", "previous": STREAM + "/features/{before}.h5"},
         {"output": STREAM + "/features/{t}.h5"},
-        ("max_terms", "hash_terms"),
+        ("max_terms",),
     ),
     "update": Step(
         {

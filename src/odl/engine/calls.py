@@ -61,7 +61,7 @@ def features(arguments, previous=None):
     from odl.stream import features
 
     paths = arguments["output"], arguments["batch"], previous or arguments["previous"] or None
-    return Done(left=features.advance(*paths, arguments["max_terms"], arguments["hash_terms"]))
+    return Done(left=features.advance(*paths, arguments["max_terms"]))
 
 
 def update(arguments, data=None, before=None):

@@ -130,8 +130,7 @@ class Loop:
         """Do what comes before learning in a timestep."""
         features = self.folder.config["features"]
         self.step("batch", t, sha256=row["sha256"])
-        most, buckets = features.get("max_terms", 0), features.get("hash_terms", 0)
-        self.step("features", t, max_terms=most, hash_terms=buckets)
+        self.step("features", t, max_terms=features.get("max_terms", 0))
 
     def timestep(self, t, row, counted=False):
         """Do the steps of a timestep."""

@@ -150,7 +150,7 @@ def write_scores(path, batch, novelty, *, top, missing, top_atoms, atom_use, voc
         "uncoded": novelty.uncoded,
         "gap": novelty.gap,
     }
-    said = [words(pairs, batch.words_of(row)) for row, pairs in zip(top.tolist(), missing, strict=True)]
+    said = [words(pairs, batch.vocabulary) for pairs in missing]
     with storage.writing(path, "scores", **attributes) as file:
         batch.write_names(file)
         for name in ("times", "novel", "novel_dominant"):

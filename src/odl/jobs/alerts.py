@@ -92,13 +92,13 @@ def follow(
     A, rows = run.words_of(current.dictionary), decided.items
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
-    record.languages = {} if data.hash_terms else languagemix.mix(data.counts[:], data.vocabulary)
+    record.languages = languagemix.mix(data.counts[:], data.vocabulary)
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, batch)
     for item in record.pool:
-        item.gate, named = decided.opened.of(item.row), data.words_of(item.row)
-        item.opening = [named[term] for term in decided.opened.terms_of(item.row, counts)]
+        item.gate = decided.opened.of(item.row)
+        item.opening = [data.vocabulary[term] for term in decided.opened.terms_of(item.row, counts)]
     record.unseen, past_words = _new_words(
         carried.unseen, settings, data, counts, rows[~(repeats | scored.empty)[rows]], batch, decided.warm_up
     )

@@ -28,8 +28,6 @@ class Run:
     weighting : odl.stream.weighting.Weighting
     chain : dict
         The map that all this was parsed from: checkpoints, shards and score files name it.
-    hash_terms : int
-        Buckets that the words of its features are hashed to; 0: none.
     """
 
     corpus: str
@@ -39,7 +37,6 @@ class Run:
     learner: learners.Learner
     weighting: Weighting
     chain: dict
-    hash_terms: int = 0
 
     def words_of(self, matrix, axis=0):
         """Return what a matrix has for the words, which stand behind their pieces: rows, or columns with axis 1."""
@@ -72,7 +69,7 @@ class Timestep(NamedTuple):
 
 
 def parse(chain):
-    """Return the run that a JSON map describes: corpus, seed, run, atoms, learner, features, hash_terms (if not 0).
+    """Return the run that a JSON map describes: corpus, seed, run, atoms, learner, features.
 
     Raises
     ------
@@ -92,7 +89,7 @@ def parse(chain):
             problem, "pieces for runs of levels and adaptive only", "set features.pieces of the run to 0"
         )
     named = {name: chain[name] for name in ("corpus", "seed", "run", "atoms")}
-    return Run(**named, **typed, chain=chain, hash_terms=chain.get("hash_terms", 0))
+    return Run(**named, **typed, chain=chain)
 
 
 def open_documents(source, run, corpus_features=None):
@@ -111,15 +108,8 @@ def open_documents(source, run, corpus_features=None):
     Timestep
         Without the chain before it.
 
-    Raises
-    ------
-    DataError
-        If the words of the features are hashed to another number of buckets than the run says.
     """
     data = source if isinstance(source, features.Features) else features.read(source)
-    if data.hash_terms != run.hash_terms:
-        defect = f"{source} has hash_terms {data.hash_terms}, and run '{run.run}' has {run.hash_terms}"
-        raise DataError(defect, "one hash_terms along a chain", "name features and run of one configuration")
     whole = features.read(corpus_features) if corpus_features else None
     return Timestep(data, Weighed(data, run.weighting, run.learner.norm, whole), whole)
 

@@ -59,18 +59,17 @@ class Judge:
     Raises
     ------
     ConfigError
-        If words are hashed, or weighed by the whole corpus.
+        If words are weighed by the whole corpus.
     """
 
     def __init__(self, folder, t):
         self.run, self.t = runs.parse(folder.chain), t
-        if self.run.hash_terms or self.run.weighting.idf == "corpus":
-            given = "hash_terms, or idf: corpus"
-            raise ConfigError(given, "words as they come, idf: past or none", "leave these out to watch the folder")
+        if self.run.weighting.idf == "corpus":
+            raise ConfigError("idf: corpus", "idf: past or none", "leave it out to watch the folder")
         data, share = features.read(folder.path(STEPS["features"].writes["output"], t)), self.run.weighting.pieces
         self.numbers, self.n_initial = data.numbers, data.n_initial
         self.frequencies, self.n_documents = data.frequencies_after(), data.n_before + data.counts.shape[0]
-        self.pieces = Pieces(data.stored_words, self.frequencies, self.n_documents, share) if share else None
+        self.pieces = Pieces(data.vocabulary, self.frequencies, self.n_documents, share) if share else None
         alone = {"context": 0.0} if getattr(self.run.learner, "in_batch", False) else {}  # nobody else is there yet
         self.learner = replace(self.run.learner, **alone)
         path = folder.path(STEPS["update"].writes["state"], t)

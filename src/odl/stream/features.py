@@ -3,12 +3,12 @@
 A chain of files, one per timestep, holds term counts under global term ids (by first appearance, never
 changed) with the document frequencies *before* the timestep. What is small is read when a file is opened, documents by
 ranges of rows; all rows are a slice. With a bound on the vocabulary a file holds the terms still known, and their ids
-(`odl.stream.terms`); where words are hashed, columns are buckets (`odl.stream.buckets`).
+(`odl.stream.terms`).
 """
 
 import os
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from odl.config import sections
 from odl.errors import DataError, StorageError
 from odl.files import blocks, digests, rows, storage
 from odl.files import documents as docs
-from odl.stream import boilerplate, buckets, dense, duplicates
+from odl.stream import boilerplate, dense, duplicates
 from odl.stream import terms as known_terms
 from odl.stream.weighting import Weighed, Weighting
 
@@ -54,8 +54,6 @@ class Features:
         All terms seen up to and including this batch (that have not left), one a column.
     max_terms : int
         Bound on the terms known after a batch; 0: none.
-    hash_terms : int
-        Buckets that words are hashed to, each a column; 0: a column a word. `vocabulary` is then what buckets show.
     terms, last : ndarray of int64, shape (n_terms,), or None
         Where there is a bound: ids, ascending, and the last timestep before this one that had the term.
     base : odl.stream.terms.Base, or None
@@ -89,7 +87,7 @@ class Features:
             storage.read_array(file, name, "i") for name in ("frequencies", "novel", "novel_dominant")
         )
         self.counts = known_terms.Counts(file, "counts")
-        self.max_terms, self.hash_terms = (int(file.attrs.get(name, 0)) for name in ("max_terms", "hash_terms"))
+        self.max_terms = int(file.attrs.get("max_terms", 0))
         self.sets: list[np.ndarray] = []  # shingles of what the next timestep is compared with, where at hand
         self.terms: Any = None
         self.last: Any = None
@@ -97,8 +95,6 @@ class Features:
         self._check_sizes()
         if self.max_terms:
             self._read_terms()
-        if self.hash_terms:
-            self.lead, self.others = buckets.read(file, self)
 
     def _check_sizes(self):
         """Refuse a timestep whose parts are not of one size, or whose numbers are not such as are counted."""
@@ -142,22 +138,13 @@ class Features:
 
     @cached_property
     def vocabulary(self) -> list[str]:
-        words = self.stored_words
-        return buckets.shown(words, self.lead, self.frequencies_after()) if self.hash_terms else words
-
-    @cached_property
-    def stored_words(self) -> list[str]:
         before = self.base.read(blocks.path_of(self.file)) if self.base else []
         return before + self._read(storage.read_strings, "vocabulary")
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         """Column of each word; the timestep after goes on from it."""
-        return {word: number for number, word in enumerate(self.stored_words)}
-
-    @cached_property
-    def other_words(self) -> list[str]:
-        return self._read(lambda file: storage.read_strings(file["others"], "words"))
+        return {word: number for number, word in enumerate(self.vocabulary)}
 
     @cached_property
     def ids(self) -> list[str]:
@@ -214,10 +201,6 @@ class Features:
             dominant.update(names[:1])
         return seen, dominant
 
-    def words_of(self, row: int) -> Sequence[str] | Mapping[int, str]:
-        """Return the words of a document by its terms; where words are hashed exactly those that it has."""
-        return buckets.of_document(self, row) if self.hash_terms else self.vocabulary
-
     def weighed(self, norm: str | None = "l1", corpus: "Features | None" = None, **settings: Any) -> Weighed:
         """Return the documents (`odl.stream.weighting.Weighed`) under settings of `odl.stream.weighting.Weighting`."""
         return Weighed(self, Weighting(**settings), norm, corpus)
@@ -252,7 +235,7 @@ def read(path: str | os.PathLike) -> Features:
         return Features(storage.opened(path))
 
 
-def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=False):
+def advance(output, source, previous=None, max_terms=0, alone=False):
     """Continue the feature chain by one batch, a run of documents at a time.
 
     Parameters
@@ -265,8 +248,6 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
         The timestep before; none for batch 0.
     max_terms : int
         Most terms known after a batch; 0: all. Those too many leave before the next one (`odl.stream.terms.staying`).
-    hash_terms : int
-        Buckets that words are hashed to (`odl.stream.buckets`); 0: a column a word.
     alone : bool
         Whether the batches before have no files, so that near-duplicates cannot be told.
 
@@ -288,7 +269,7 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             expected = f"timestep {wanted}, after {blocks.path_of(before.file) if before else 'nothing'}"
             problem = f"{source} is of timestep {int(batch.attrs['t'])}"
             raise DataError(problem, expected, "pass the batch that follows")
-        known = _known(before, output, max_terms, hash_terms)
+        known = _known(before, output, max_terms)
         cut = boilerplate.decide(batch, os.path.dirname(os.path.abspath(output)))
         groups, sets = (None, []) if alone else duplicates.decide(batch, before)
         counts, words = rows.Matrix(batch, "counts"), storage.read_strings(batch, "vocabulary")
@@ -315,23 +296,17 @@ def advance(output, source, previous=None, max_terms=0, hash_terms=0, alone=Fals
             duplicates.write(file, groups)
             dense.advance(file, batch, before)
     data = read(output)
-    if not hash_terms:  # what is in memory is not read again
-        data.stored_words, data.numbers = known.vocabulary, known.numbers
-    data.sets = sets
+    data.vocabulary, data.numbers, data.sets = known.vocabulary, known.numbers, sets  # which are not read again
     return data
 
 
-def _known(before, output, max_terms, hash_terms):
+def _known(before, output, max_terms):
     """Return what is known of terms before a batch."""
-    bounds = {"max_terms": max_terms, "hash_terms": hash_terms}
-    sections.Features(**bounds)  # refuses what is no bound
-    for name, number in bounds.items() if before else ():
-        if getattr(before, name) != number:
-            problem = (
-                f"{name} {number} after {blocks.path_of(before.file)}, which was made with {getattr(before, name)}"
-            )
-            raise DataError(problem, "one bound along a stream", "delete the features and run again")
-    return buckets.Buckets(before, hash_terms) if hash_terms else known_terms.Known(before, output, max_terms)
+    sections.Features(max_terms=max_terms)  # refuses what is no bound
+    if before and before.max_terms != max_terms:
+        problem = f"max_terms {max_terms} after {blocks.path_of(before.file)}, which was made with {before.max_terms}"
+        raise DataError(problem, "one bound along a stream", "delete the features and run again")
+    return known_terms.Known(before, output, max_terms)
 
 
 def follow(
@@ -339,7 +314,6 @@ def follow(
     previous: Features | None = None,
     output: str | os.PathLike | None = None,
     max_terms: int = 0,
-    hash_terms: int = 0,
 ) -> Features:
     """Continue the feature chain by documents in memory, as `advance` does by a file of them.
 
@@ -353,7 +327,7 @@ def follow(
         The timestep before; none for batch 0.
     output : path-like, optional
         Written: features of the timestep. Without one their file goes when nothing refers to it any more.
-    max_terms, hash_terms : int
+    max_terms : int
         As in `advance`.
 
     Returns
@@ -374,7 +348,7 @@ def follow(
         source, output = os.path.join(folder, "batch.h5"), output or os.path.join(folder, "features.h5")
         alone = replace(documents, passages=None, shingles=None)
         docs.write(source, alone, "batch", t=previous.t + 1 if previous else 0)
-        return advance(output, source, previous, max_terms, hash_terms, alone=True)
+        return advance(output, source, previous, max_terms, alone=True)
 
 
 def label(topics: Collection[str], seen: Collection[str]) -> int:

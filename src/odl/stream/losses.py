@@ -10,8 +10,7 @@ import numpy as np
 from odl.errors import StorageError
 from odl.files import documents as docs
 from odl.files import storage
-from odl.stream import boilerplate, buckets
-from odl.stream import features as stored
+from odl.stream import boilerplate
 
 
 def sentence(documents, features):
@@ -50,15 +49,12 @@ def _newest(folder):
 
 
 def _left(folder):
-    """Return how many terms a bounded vocabulary has let go, or how many buckets words share."""
+    """Return how many terms a bounded vocabulary has let go."""
     for path in islice(_newest(folder), 1):
         with storage.reading(path, "features") as file:
             if most := int(file.attrs.get("max_terms", 0)):
                 gone = int(file.attrs["n_numbered"]) - int(file["vocabulary"].attrs["length"])
                 return f"{gone:,} words, unseen for longest, were forgotten (max_terms {most:,})" if gone else ""
-            if "hash_terms" in file.attrs:
-                data = stored.read(path)
-                return buckets.sentence(data.lead, data.frequencies_after())
     return ""
 
 

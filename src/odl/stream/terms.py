@@ -56,7 +56,7 @@ def base_of(before, output):
     path = blocks.path_of(before.file)
     if os.path.dirname(os.path.abspath(path)) != os.path.dirname(os.path.abspath(output)):
         return None
-    return before.base or Base(os.path.basename(path), len(before.stored_words), str(before.file.attrs["digest"]))
+    return before.base or Base(os.path.basename(path), len(before.vocabulary), str(before.file.attrs["digest"]))
 
 
 def staying(terms: np.ndarray, frequencies: np.ndarray, last: np.ndarray, most: int) -> np.ndarray:

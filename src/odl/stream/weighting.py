@@ -29,8 +29,7 @@ class Weighed:
     Raises
     ------
     ParameterError
-        If the norm is none of these, the end of the stream is missing, or the fixed vocabulary, or pieces, are asked
-        of buckets.
+        If the norm is none of these, or the end of the stream is missing.
 
     Attributes
     ----------
@@ -53,33 +52,19 @@ class Weighed:
     def __init__(self, batch: Any, weighting: Weighting, norm: str | None = "l1", corpus: Any = None) -> None:
         if norm not in ("l1", "l2", None):
             raise ParameterError(f"norm is {norm!r}", "'l1', 'l2' or None", "choose one of these")
-        if weighting.vocabulary == "fixed" and batch.hash_terms:
-            problem = (
-                f"vocabulary 'fixed' with hash_terms {batch.hash_terms}, of whose buckets none is the first batch's"
-            )
-            raise ParameterError(problem, "vocabulary 'growing'", "choose it, or set hash_terms to 0")
         self.counts, n_terms = batch.counts, batch.counts.shape[1]
         self.settings: dict[str, Any] = {"tf": weighting.tf, "idf": weighting.idf != "none", "norm": norm}
         self.settings |= {"min_df": weighting.min_df, "max_share": weighting.max_share}
-        self.settings["stop_words"] = StopWords(self._words_of(batch, "languages")) if weighting.languages else None
+        self.settings["stop_words"] = StopWords(batch.vocabulary) if weighting.languages else None
         self.known = np.arange(n_terms) < batch.n_initial if weighting.vocabulary == "fixed" else None
         self.frequencies, self.n_documents = _frequencies(batch, weighting.idf, corpus)
-        self.pieces = self._pieces_of(batch, weighting.pieces) if weighting.pieces else None
+        counted, share = (self.frequencies, self.n_documents), weighting.pieces
+        self.pieces = Pieces(batch.vocabulary, *counted, share) if share else None
         self.n_pieces = pieces.BUCKETS if self.pieces else 0
         self.shape = (self.counts.shape[0], self.n_pieces + n_terms)
         self.terms = batch.terms
         if self.pieces and batch.terms is not None:  # pieces never leave
             self.terms = np.concatenate([np.arange(-self.n_pieces, 0), batch.terms])
-
-    def _pieces_of(self, batch, share):
-        return Pieces(self._words_of(batch, "pieces"), self.frequencies, self.n_documents, share)
-
-    def _words_of(self, batch, name):
-        """Return the words of a batch for a setting that looks at their letters."""
-        if batch.hash_terms:
-            problem = f"features.{name} with hash_terms {batch.hash_terms}, whose buckets have no letters"
-            raise ParameterError(problem, "one of the two", "leave one of them out")
-        return batch.vocabulary
 
     def __getitem__(self, span):
         return self.weigh(self.counts[span])

@@ -41,7 +41,7 @@ from odl.corpora import download
 from odl.files import tables
 from odl.papers.experiments import languages, quality
 from odl.stream import pieces
-from odl.text.languagemix import StopWords
+from odl.text.stopwords import StopWords
 from odl.text.tokens import analyser, count_words, tally
 
 HERE = Path(__file__).resolve().parent.parent

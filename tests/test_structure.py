@@ -15,7 +15,7 @@ from odl.cli import registry
 from odl.config import sources
 from odl.papers import experiments
 from odl.report import figures
-from odl.text.segmenters import SEGMENTERS
+from odl.text.words import SEGMENTERS
 
 PACKAGE = ROOT / "src" / "odl"
 # Room (or module beside the rooms) to the rooms it may import from, itself aside. Two stacks meet late: the mathematics
@@ -45,13 +45,12 @@ ROOMS = {
     "evaluation": BOTH,
     "alerts": BOTH | {"evaluation"},
     "detector": BOTH | {"evaluation", "alerts"},
-    "rooms": {"errors"},
-    "report": {"trees", "evaluation", "alerts", "rooms"} | FILES,
+    "report": {"trees", "evaluation", "alerts"} | FILES,
     "papers": BOTH | {"evaluation", "alerts", "report", "cli"},
     "jobs": BOTH | {"evaluation", "alerts"},
     "engine": BOTH | {"evaluation", "alerts", "report", "jobs"},
     "live": BOTH | {"evaluation", "alerts", "jobs", "engine"},
-    "cli": BOTH | {"__init__", "engine", "live", "evaluation", "alerts", "report", "jobs", "rooms"},
+    "cli": BOTH | {"__init__", "engine", "live", "evaluation", "alerts", "report", "jobs"},
     "__main__": {"cli"},
 }
 BESIDE = 10  # modules at most beside the rooms
@@ -134,7 +133,7 @@ def test_what_the_workflow_imports_needs_the_standard_library_only():
 def test_the_timestep_job_imports_light_packages_only():
     for name in sources.closure("jobs/update"):
         # A segmenter is imported where `tokens.segment` asks for it, which no timestep job does.
-        light = LIGHT | (SEGMENTERS.keys() if name == "text/segmenters" else set())
+        light = LIGHT | (SEGMENTERS.keys() if name == "text/words" else set())
         assert outside(name) <= light | set(sys.stdlib_module_names), name
     declared = [*cli.commands().values(), *cli.steps().values()]
     declaring = {getattr(one.function, "func", one.function).__module__ for one in declared}

@@ -8,7 +8,7 @@ import pytest
 
 from odl import corpora
 from odl.config import shares_of
-from odl.config.corpora import ALONE, SMALLEST
+from odl.config.chains import ALONE, SMALLEST
 from odl.corpora import portions
 from odl.errors import DataError, StorageError
 from odl.files import documents, provenance, rows, storage

@@ -18,7 +18,7 @@ from configurations import DEFAULT, SCHEMA
 from fuzz_world import ALGORITHMS, rows, run_of
 
 from odl import config, corpora, detector, learners, novelty, trees
-from odl.cli.declare import parse_map
+from odl.cli import parse_map
 from odl.config.sections import Batches, Order
 from odl.corpora import arxiv_cs, checks, download, news20, nips, reuters21578, scipydocs
 from odl.distributed import networks

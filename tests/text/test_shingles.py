@@ -1,6 +1,7 @@
-"""Shingles: those of the words of a text, whatever their case and marks."""
+"""Shingles and passages: those of the words of a text, whatever their case and marks."""
 
 import hashlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -46,3 +47,21 @@ def test_shingles_are_left_out_by_default(tmp_path):
     assert corpora.read("documents", [tmp_path]).shingles is None
     with pytest.raises(ConfigError, match="duplicates is 1; expected true or false"):
         corpora.read("documents", [tmp_path], {"duplicates": 1})
+
+
+def test_lines_and_sentences_but_not_the_title_and_what_is_short():
+    left, found = shingles.split("Re: one two three\nThanks\nHe came home. It was very late!\nsee you, then")
+    assert left == "Re: one two three\nThanks"
+    assert list(found.values()) == ["He came home.", "It was very late!", "see you, then"]
+
+
+def test_the_key_is_of_the_words_alone_and_the_same_in_every_process():
+    (one,), (other,) = (shingles.split(f"t\n{text}")[1] for text in ("Page 3 of THE list", "page 12: of the -- list"))
+    assert one == other == 10440166898563632097
+
+
+def test_the_words_are_those_of_the_text():
+    text = "Title\nso it is so. And so on and so on, so\n\nso it is so."
+    counts, found, parts = shingles.count_words(text, str.split)
+    assert counts == dict(Counter(text.split()))
+    assert sum(map(len, parts.values())) and found.keys() == parts.keys()

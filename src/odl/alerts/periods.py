@@ -101,7 +101,7 @@ class Record:
     atoms : list of (int, int)
         Topics, and the atoms that hold them now.
     languages : dict of str to int
-        Documents of each language that is told (`odl.text.languagemix.mix`).
+        Documents of each language that is told (`odl.text.stopwords.mix`).
     unseen : list of odl.alerts.model.Unseen
         Words that no document before has.
     """

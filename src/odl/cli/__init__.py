@@ -1,13 +1,17 @@
 """The ``odl`` command: its subcommands, how they are run and how they end.
 
-A subcommand is declared beside its function (`odl.cli.declare`), in the file of its subject. Each checks its arguments
-and calls one module, imported only then.
+A subcommand is declared beside its function (`subcommand`), in the file of its subject. Each checks its arguments and
+calls one module, imported only then.
 """
 
+import argparse
 import contextlib
+import json
 import os
+import reprlib
 import sys
 import time
+from typing import Any, NamedTuple
 
 # Everything else is imported where it is used: a step needs little of it.
 BEGAN = time.monotonic()
@@ -17,6 +21,99 @@ TITLE = "What is new in a stream of documents, and why."
 MORE = """`odl COMMAND --help` says more of each, `odl step --help` lists what the rules of the workflow run."""
 STEPS_TITLE = (
     "One step of the workflow, as its rules call them, in the order of a study; to run or to look into by hand."
+)
+
+
+class Declared(NamedTuple):
+    """A subcommand.
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+        Of the parsed arguments.
+    help : str
+        One line for the list of all.
+    arguments : tuple
+        What `argument` returned.
+    more : str
+        What its own help says beside that line.
+    examples : tuple of str
+        Lines to type.
+    """
+
+    name: str
+    function: Any
+    help: str
+    arguments: tuple
+    more: str = ""
+    examples: tuple = ()
+
+
+def subcommand(help, *arguments, name=None, more="", examples=()):
+    """Declare a function of the parsed arguments as the subcommand of its name, or of another."""
+
+    def declared(function):
+        function.declared = Declared(name or function.__name__, function, help, arguments, more, examples)
+        return function
+
+    return declared
+
+
+def declared_in(*modules):
+    """Return the subcommands of some modules: name -> `Declared`, in their order."""
+    functions = (one for module in modules for one in vars(module).values() if hasattr(one, "declared"))
+    return {one.declared.name: one.declared for one in functions}
+
+
+def argument(*flags, **options):
+    """Describe an argument, as for `argparse.ArgumentParser.add_argument`."""
+    return flags, options
+
+
+def begins_in(*files):
+    """Say where the code of a result begins, for a subcommand that imports more or less than makes it.
+
+    `odl.cli.registry` tells the rules, which follow the imports from there (`odl.config.sources`).
+    """
+
+    def declared(function):
+        function.begins_in = files
+        return function
+
+    return declared
+
+
+def parse_map(text):
+    """Parse an argument that is a JSON map."""
+
+    def refuse(constant):
+        raise argparse.ArgumentTypeError(f"{constant}, where a finite number is expected")
+
+    try:
+        value = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {reprlib.repr(str(error))[1:-1]}") from error
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"{reprlib.repr(text)}, where a JSON map is expected")
+    return value
+
+
+def parse_span(text):
+    """Parse a range FIRST:END of rows."""
+    first, _, end = text.partition(":")
+    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
+        raise argparse.ArgumentTypeError(f"{text!r}, where FIRST:END with FIRST before END is expected")
+    return int(first), int(end)
+
+
+STATE = argument("--state", required=True, help="checkpoint to write")
+SCORES = argument("--scores", required=True, help="score file to write")
+TIMINGS = argument("--timings", required=True, help="CPU seconds to write")
+CHAIN = (
+    argument("--run", type=parse_map, required=True, help="JSON: corpus, seed, run, atoms, learner, features"),
+    argument("--previous", help="checkpoint of the timestep before"),
+    argument("--corpus-features", help="last features of the stream, for idf: corpus"),
 )
 
 
@@ -49,30 +146,26 @@ def _watch(parent):
 
 def _new(make, *names, **options):
     """Return a parser whose texts stay as they are written."""
-    import argparse
-
     return make(*names, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
 def commands():
-    """Return what people type: name -> `odl.cli.declare.Declared`, in the order of the help."""
-    from odl.cli import declare, folders, triage, upkeep
+    """Return what people type: name -> `Declared`, in the order of the help."""
+    from odl.cli import triage, upkeep
 
-    return declare.declared_in(folders, triage, upkeep)
+    return declared_in(triage, upkeep)
 
 
 def steps():
     """Return what the rules of the workflow call by `odl step NAME`, in the order of a study."""
-    from odl import rooms
-    from odl.cli import declare, streamsteps, studysteps
+    from odl.cli import streamsteps, studysteps
+    from odl.config import places
 
-    return declare.declared_in(streamsteps, studysteps, *([rooms.papers("stages")] if rooms.has_papers() else []))
+    return declared_in(streamsteps, studysteps, *([places.papers("stages")] if places.has_papers() else []))
 
 
 def _parser(with_steps=True):
     """Return the parser of all commands, and of all steps."""
-    import argparse
-
     import odl
 
     parser = _new(argparse.ArgumentParser, prog="odl", usage="odl COMMAND ...")
@@ -93,8 +186,6 @@ def _parser(with_steps=True):
 
 
 def _add_steps(parser):
-    import argparse
-
     lines = [STEPS_TITLE, "", *(f"  {name:<12}{declared.help}" for name, declared in steps().items())]
     parser.description, parser.epilog = "\n".join(lines), "`odl step NAME --help` lists the arguments of one."
     listed = {"dest": "command", "metavar": "NAME", "required": True, "help": argparse.SUPPRESS}
@@ -105,17 +196,13 @@ def _add_steps(parser):
 
 def _fill(parser, declared):
     """Give a parser what is declared of a command or step."""
-    from odl.cli import upkeep
-
     parser.set_defaults(function=declared.function)
     sentence = f"{declared.help[:1].upper()}{declared.help[1:]}."
     parser.description = "\n\n".join(filter(None, [sentence, declared.more]))
     if declared.examples:
         parser.epilog = "examples:\n" + "\n".join(f"  {line}" for line in declared.examples)
     for flags, options in declared.arguments:
-        action = parser.add_argument(*flags, **options)
-        if action.dest == "folder":
-            action.completer = upkeep.folders
+        parser.add_argument(*flags, **options)
 
 
 def _fill_step(parser, declared):
@@ -129,10 +216,8 @@ def _parsed(words):
 
     Those of a step without the parsers of all others, which jobs would wait for.
     """
-    import argparse
-
-    from odl import rooms
     from odl.cli import upkeep
+    from odl.config import places
 
     if "_ARGCOMPLETE" in os.environ:
         upkeep.complete(_parser())
@@ -141,7 +226,7 @@ def _parsed(words):
             parser = _new(argparse.ArgumentParser, prog=f"odl step {words[1]}")
             _fill_step(parser, declared)
             return parser.parse_args(words[2:], argparse.Namespace(command=words[1]))
-        if not rooms.has_papers():
+        if not places.has_papers():
             print(f"odl: no `odl step {words[1]}` is in this copy of odl, which lacks odl.papers.", file=sys.stderr)
             return None
     if words[:1] == ["run"] and "--" in words:

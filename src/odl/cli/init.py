@@ -7,7 +7,7 @@ from pathlib import Path
 
 from odl.cli.survey import survey
 from odl.config import places, project
-from odl.config.corpora import refuse_names
+from odl.config.chains import refuse_names
 from odl.errors import ConfigError
 from odl.files import storage
 from odl.files.listing import find_files

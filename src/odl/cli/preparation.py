@@ -10,9 +10,9 @@ from odl.config.sections import Alerts
 from odl.errors import ConfigError, DataError
 from odl.files.documents import NO_TIME
 from odl.stream import batching, boilerplate, pieces
-from odl.text import languagemix, stopwords
+from odl.text import stopwords
 from odl.text.cleaning import CHAINED, CLEANERS
-from odl.text.splitter import Splitter, split
+from odl.text.shingles import Splitter, split
 from odl.text.tokens import count_words
 
 WORD = re.compile(r"[^\W\d_]{2,}")
@@ -48,7 +48,7 @@ def stop_words_of(texts, name=None):
     best = max(shares, key=lambda name: shares[name])
     known = shares[best] >= KNOWN and sum(word in words for word in lists[best]) >= DISTINCT
     counts, vocabulary = count_words((text[:LONG] for text in texts), {"tokeniser": "words", "stop_words": None})
-    mix = languagemix.mix(counts, vocabulary)
+    mix = stopwords.mix(counts, vocabulary)
     listed = sorted(mix.keys() & lists.keys(), key=lambda name: -mix[name])
     if len(listed) > 1 or (listed and not known):
         rest = {"max_share": MAX_SHARE} if 2 * sum(mix[name] for name in listed) < len(texts) else {}

@@ -11,8 +11,8 @@ import json
 import os
 import re
 
-from odl import corpora, learners, rooms
-from odl.config import setting, sources
+from odl import corpora, learners
+from odl.config import places, setting, sources
 from odl.config.sections import NAMES, SECTIONS, Stream, Study
 from odl.engine import calls
 from odl.files import storage
@@ -117,9 +117,9 @@ def _readers():
 
 def _modules():
     """Return the modules of the experiments by name; none where the room of the papers is not there."""
-    if not rooms.has_papers():
+    if not places.has_papers():
         return {}
-    experiments = rooms.papers("experiments")
+    experiments = places.papers("experiments")
     return {name: experiments.module_of(name) for name in experiments.EXPERIMENTS}
 
 
@@ -149,6 +149,6 @@ def _figure(name, module):
 
 
 def _roots(function):
-    """Return where the code of a step begins: what it declares (`cli.declare.begins_in`), or what it imports."""
+    """Return where the code of a step begins: what it declares (`cli.begins_in`), or what it imports."""
     tree = ast.parse(inspect.getsource(function))
     return list(getattr(function, "begins_in", ())) or sorted(sources.imported(tree))

@@ -3,7 +3,7 @@
 import os
 from functools import partial
 
-from odl.cli.declare import CHAIN, SCORES, STATE, TIMINGS, argument, parse_map, subcommand
+from odl.cli import CHAIN, SCORES, STATE, TIMINGS, argument, parse_map, subcommand
 from odl.config.steps import record_of
 from odl.errors import ParameterError
 

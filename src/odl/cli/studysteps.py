@@ -5,7 +5,7 @@ import os
 import sys
 from functools import partial
 
-from odl.cli.declare import CHAIN, SCORES, STATE, TIMINGS, argument, begins_in, parse_map, parse_span, subcommand
+from odl.cli import CHAIN, SCORES, STATE, TIMINGS, argument, begins_in, parse_map, parse_span, subcommand
 from odl.errors import ParameterError
 
 
@@ -166,18 +166,17 @@ def figures(args):
     argument("--config", type=parse_map, default={}),
     argument("--settings", type=parse_map, default={}),
 )
-@begins_in("report/studypage", "rooms")  # the rule names what it asks odl.papers for
+@begins_in("report/studypage", "config/places")  # the rule names what it asks odl.papers for
 def page(args):
-    from odl import rooms
-    from odl.config import sections
+    from odl.config import places, sections
     from odl.report import studypage
 
     if args.plan is not None and args.figures is None:
         raise ParameterError("a plan without tables and figures", "PLAN TABLES FIGURES", "name all three")
     sections.Shown.of(args.settings, "--settings")
-    emerging = [partial(rooms.papers("emergingfiles").section, args.emerging)] if args.emerging else []
+    emerging = [partial(places.papers("emergingfiles").section, args.emerging)] if args.emerging else []
     streams = studypage.Streams(args.plan, args.tables, args.figures, args.settings, {"Emerging topics": emerging})
-    experiments = [rooms.papers("experiments").section(folder) for folder in args.experiments]
+    experiments = [places.papers("experiments").section(folder) for folder in args.experiments]
     shown = streams if args.plan is not None else None
     studypage.write(args.output, shown, title=args.title, config=args.config, experiments=experiments)
 
@@ -189,7 +188,8 @@ def page(args):
     argument("--cores", type=int, default=1, metavar="N", help="make so many libraries at a time; 0: one on each core"),
 )
 def compile(args):
-    from odl import learners, rooms
+    from odl import learners
+    from odl.config import places
     from odl.engine import forking
     from odl.jobs import compile as ahead
     from odl.jobs import update
@@ -197,15 +197,15 @@ def compile(args):
 
     at_once = args.cores or forking.cores()
     if "topics" in args.algorithm:
-        rooms.papers("emerging")
+        places.papers("emerging")
     names = ahead.needed(args.algorithm) if args.algorithm else marshalling.names()
     for name in ahead.build_all(names, ahead.aloud, at_once=at_once):
         print(f"odl step compile: no C compiler made a library of {name}; jobs load numba instead", file=sys.stderr)
     # What has no library numba compiles when it is first called: what two algorithms share, only once.
     with ahead.alone("__init__"):
-        for algorithm in args.algorithm or [*learners.LEARNERS, *["topics"] * rooms.has_papers()]:
+        for algorithm in args.algorithm or [*learners.LEARNERS, *["topics"] * places.has_papers()]:
             if algorithm == "topics":
-                rooms.papers("emerging").warm_up()
+                places.papers("emerging").warm_up()
             else:
                 update.warm_up(algorithm)
     if args.stamp:

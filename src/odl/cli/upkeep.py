@@ -6,11 +6,10 @@ import os
 import re
 import sys
 
-from odl.cli.declare import argument, subcommand
+from odl.cli import argument, subcommand
 from odl.errors import DataError
 
 SHELLS = ("bash", "zsh", "fish")
-MARKS = ("odl.yaml", "plan.json")  # one of them is in a folder that odl init wrote, and in results/STUDY
 FOLDER = argument("folder", help="a folder with odl.yaml")
 IDENT = argument("id", help="the id of a document, as odl new and odl explain name it")
 
@@ -174,17 +173,6 @@ def complete(parser):
     import argcomplete
 
     argcomplete.autocomplete(parser, always_complete_options=False)
-
-
-def folders(prefix, **_):
-    """Return the folders to ask about that begin so; where there are none, all folders."""
-    start = glob.escape(os.path.expanduser(prefix))
-    studies = [path for path in (*glob.glob(f"{start}*"), *glob.glob(f"{start}*/*")) if _is_study(path)]
-    return sorted(studies) or sorted(glob.glob(f"{start}*/"))
-
-
-def _is_study(path):
-    return any(os.path.exists(os.path.join(path, mark)) for mark in MARKS)
 
 
 def _inputs_of(path, record):

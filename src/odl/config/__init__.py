@@ -8,19 +8,25 @@ from odl.config.chains import (
     OF_EXPERIMENTS,
     alerts_of,
     atoms_of,
+    contents_of,
+    corpora_of,
     emerging_of,
     experiment_of,
     lengths,
+    mirror_of,
+    order_seed,
     plan,
     read_index,
+    refuse_names,
     regret_of,
     run_of,
     shard_of,
+    shares_of,
+    sources_of,
     study_of,
     whole_experiment_of,
 )
 from odl.config.consistency import check_config, check_each_once
-from odl.config.corpora import contents_of, corpora_of, mirror_of, order_seed, refuse_names, shares_of, sources_of
 from odl.config.schema import check_map, load_schema
 from odl.config.sections import Alerts, BestFixed, EvaluatedStream, Order, Planned, SmallDictionary, fill
 from odl.config.setting import merge

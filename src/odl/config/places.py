@@ -1,7 +1,10 @@
-"""Where the workflow, its defaults and profiles lie: in a checkout at its top, in a wheel inside the package."""
+"""Places of the workflow, its defaults and profiles, and of `odl.papers`, a room that a copy may lack."""
 
 import os
+from importlib import import_module
 from pathlib import Path
+
+from odl.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SHARE = PACKAGE / "share"  # what setup.py puts into a wheel
@@ -27,3 +30,22 @@ def unwritable(folder):
     while not os.path.lexists(folder):  # a link that leads nowhere is there, and can be no folder
         folder = folder.parent
     return None if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK) else folder
+
+
+def has_papers():
+    """Return whether this copy of the package has the room of the papers."""
+    return (PACKAGE / "papers" / "__init__.py").exists()
+
+
+def papers(name):
+    """Return a module of the room of the papers.
+
+    Raises
+    ------
+    ConfigError
+        If this copy of the package lacks the room.
+    """
+    if not has_papers():
+        given = "this copy of odl lacks odl.papers (experiments, rivals, emerging topics, regret)"
+        raise ConfigError(given, "the whole package", "install it, or leave these out of the study")
+    return import_module(f"odl.papers.{name}")

@@ -17,8 +17,7 @@ from odl.files.documents import Documents, Dropped, Repeats, one_line
 from odl.files.escaping import clean
 from odl.files.listing import find_files
 from odl.text import cleaning, encoder
-from odl.text.shingles import Shingler
-from odl.text.splitter import Splitter, count_words
+from odl.text.shingles import Shingler, Splitter, count_words
 from odl.text.tokens import TOKENS_SCHEMA, check_words, tally, token_options
 
 READER = "documents"

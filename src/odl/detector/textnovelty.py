@@ -29,7 +29,7 @@ from odl.stream.batching import PERIODS
 from odl.stream.pieces import BUCKETS
 from odl.stream.terms import number_terms
 from odl.stream.weighting import Pieces, weigh
-from odl.text.languagemix import StopWords
+from odl.text.stopwords import StopWords
 from odl.text.tokens import count_words, with_words
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class TextNovelty(LearnerSettings, BaseEstimator):
         Words of a larger share of the earlier documents, and of 30 at least, are stop words of the stream: counted and
         not weighed. Take .5 where `tokens` has no list of stop words for the language.
     languages : bool, default=False
-        Stop words are those of each document's own language, told by its words (`odl.text.languagemix`), counted and
+        Stop words are those of each document's own language, told by its words (`odl.text.stopwords`), counted and
         not weighed. For texts in several languages, with ``tokens={"stop_words": None}``.
     pieces : float, default=0
         Weight of the pieces of words beside them (`odl.stream.pieces`), of "levels" and "adaptive";

@@ -10,7 +10,7 @@ from odl.files import storage
 
 @dataclass
 class Passages:
-    """Passages of some documents (`odl.text.splitter`).
+    """Passages of some documents (`odl.text.shingles`).
 
     Parameters
     ----------

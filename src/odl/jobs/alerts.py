@@ -18,7 +18,7 @@ from odl.jobs import runs
 from odl.jobs.update import Learned
 from odl.learners.sparse_atoms import widen
 from odl.stream.weighting import Weighed
-from odl.text import languagemix
+from odl.text import stopwords
 
 REASONS = 12  # words of an item that are kept by name
 ATOM_WORDS = 8  # words that stand for an atom
@@ -92,7 +92,7 @@ def follow(
     A, rows = run.words_of(current.dictionary), decided.items
     record = _record(data, scored, carried, decided, first, words)
     record.facts["repeats"] = int(repeats[rows].sum())
-    record.languages = languagemix.mix(data.counts[:], data.vocabulary)
+    record.languages = stopwords.mix(data.counts[:], data.vocabulary)
     _take_topics(record, data, carried.memory, past.topics, decided)
     _find_near(record, Q, A if known else None)
     record.pool = _pool_items(record, decided.pool, words, data, Q, A, carried, batch)

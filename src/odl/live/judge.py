@@ -19,7 +19,7 @@ from odl.learners.sparse_atoms import with_data
 from odl.stream import duplicates, features
 from odl.stream.pieces import BUCKETS
 from odl.stream.weighting import Pieces, drop_columns, weigh
-from odl.text.languagemix import StopWords
+from odl.text.stopwords import StopWords
 
 REASONS = 5  # words of an answer at most
 SKETCH = 8  # smallest shingles of a document, one of which a near-duplicate has but for a chance of .2^8

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from odl.cli.declare import argument, parse_map, subcommand
+from odl.cli import argument, parse_map, subcommand
 from odl.errors import ParameterError
 
 RULE = argument("--topics", choices=["all", "dominant"], default="all", help="which topics of a document count")

@@ -1,6 +1,6 @@
 """Boilerplate: passages that many documents share, taken out of the counts; decided without a look at the future.
 
-A passage (`odl.text.splitter`) goes if it occurs in many documents that have little else in common: footers,
+A passage (`odl.text.shingles`) goes if it occurs in many documents that have little else in common: footers,
 disclaimers, navigation. A copy of a text shares its passages as well, so a document counts by its own share only: that
 of its characters in passages that no document before it has. A document of nothing new counts nothing, however often
 it comes.

@@ -9,7 +9,7 @@ from scipy import sparse
 from odl.config.sections import Weighting
 from odl.errors import ParameterError
 from odl.stream import pieces
-from odl.text.languagemix import StopWords
+from odl.text.stopwords import StopWords
 
 COMMON = 30  # documents of a stop word at least
 
@@ -144,7 +144,7 @@ def weigh(
     max_share : float
         Terms in a larger share of the documents, and in `COMMON` at least, are stop words and are dropped, but from
         documents that have no other: a line of a log that came a thousand times is not unexplained.
-    stop_words : odl.text.languagemix.StopWords, optional
+    stop_words : odl.text.stopwords.StopWords, optional
         Of the language of each document, which are dropped likewise.
     pieces : Pieces, optional
         Of the words, weighed beside them.

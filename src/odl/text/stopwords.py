@@ -1,7 +1,15 @@
-"""Words that say nothing of a text's topic, by language: articles, pronouns, prepositions, auxiliary verbs, numbers.
+"""Stop words by language: articles, pronouns, prepositions, auxiliaries; and what language a document is in by them.
 
-English is scikit-learn's list, so that this one need not be imported for it.
+Where no list fits, the script of its words is told. English is scikit-learn's list, so that it need not be imported.
 """
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from odl.text import scripts
+from odl.text.words import fold_case
 
 ENGLISH = """
 a about above across after afterwards again against all almost alone along already also although always am among
@@ -110,3 +118,106 @@ LANGUAGES = {
         ("portuguese", PORTUGUESE), ("dutch", DUTCH), ("swedish", SWEDISH),
     )
 }  # fmt: skip
+
+LISTS = {
+    name: frozenset([*listed, *map(fold_case, listed)])
+    for name, listed in {"english": ENGLISH.split(), **LANGUAGES}.items()
+}
+LISTED = frozenset().union(*LISTS.values())
+KNOWN, DISTINCT = 0.12, 2  # share of a text's words that are stop words of its language, and different ones, at least
+LEAST = 0.05  # share of the documents from which on a language or a script is told of
+CJK = ("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
+
+
+class StopWords:
+    """Stop words of all lists, left out of each document by its own language.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Word of each term.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from odl.text.stopwords import StopWords
+    >>> stop_words = StopWords(["das", "ist", "wetter", "the", "is", "weather", "die"])
+    >>> counts = csr_array([[1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1]])
+    >>> stop_words.told(counts)
+    ['german', 'english']
+    >>> stop_words.without(counts).toarray()  # to die is no article
+    array([[0, 0, 1, 0, 0, 0, 0],
+           [0, 0, 0, 0, 0, 1, 1]])
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.lists = np.zeros((len(words), len(LISTS)), dtype=bool)
+        for column, word in enumerate(words):
+            if word in LISTED:
+                self.lists[column] = [word in listed for listed in LISTS.values()]
+
+    def _languages(self, counts):
+        """Return the number of the list of each document, -1 where none fits."""
+        lists = sparse.csr_array(self.lists.astype(np.int32))
+        times, different = ((matrix @ lists).toarray() for matrix in (counts, counts.astype(bool).astype(np.int32)))
+        best = np.argmax(times, axis=1)
+        rows = np.arange(counts.shape[0])
+        known = times[rows, best] >= KNOWN * np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
+        return np.where(known & (different[rows, best] >= DISTINCT), best, -1)
+
+    def told(self, counts: sparse.csr_array) -> list[str]:
+        """Return the language of each document, "" where no list fits."""
+        names = [*LISTS, ""]
+        return [names[at] for at in self._languages(counts).tolist()]
+
+    def without(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Return counts without the stop words of each document's language, but of documents that have no others."""
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        language = self._languages(counts)[rows]
+        kept = (language < 0) | ~self.lists[counts.indices, language]
+        kept |= (np.bincount(rows, kept, minlength=counts.shape[0]) == 0)[rows]
+        shape, ends = counts.shape, np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
+        return sparse.csr_array((counts.data[kept], counts.indices[kept], ends), shape=shape)
+
+
+def mix(counts: sparse.csr_array, words: Sequence[str]) -> dict[str, int]:
+    """Return how many documents are of each language, told by a list, or else of each script other than Latin.
+
+    Parameters
+    ----------
+    counts : csr_array, shape (n_documents, n_terms)
+        Without the stop words of a list that were left out when they were counted, whose language is then told of none.
+    words : sequence of str
+
+    Returns
+    -------
+    dict of str to int
+        Those of a twentieth of the documents or more; "" is any other. Empty where it is that alone, or one script.
+    """
+    terms, places = np.unique(counts.indices, return_inverse=True)
+    words = [words[term] for term in terms.tolist()]
+    counts = sparse.csr_array((counts.data, places, counts.indptr), shape=(counts.shape[0], len(words)))
+    pairs = zip(StopWords(words).told(counts), _scripts(counts, words), strict=True)
+    found = [language or script for language, script in pairs]
+    names, times = np.unique(found, return_counts=True)
+    many = {name: int(n) for name, n in zip(names.tolist(), times.tolist(), strict=True) if n >= LEAST * len(found)}
+    return many if len(many) > 1 or many.keys() & LISTS.keys() else {}
+
+
+def _scripts(counts, words):
+    """Return the script of most words of each document, "" where it is Latin or none has more than half."""
+    names, script = np.unique([*map(_script_of, words), ""], return_inverse=True)
+    one_hot = sparse.csr_array(
+        (np.ones(len(words), dtype=np.int64), script[:-1], np.arange(len(words) + 1)), shape=(len(words), len(names))
+    )
+    times = (counts @ one_hot).toarray()
+    best = np.argmax(times, axis=1)
+    most = 2 * times.max(axis=1) > times.sum(axis=1)
+    return [str(names[at]) if sure else "" for at, sure in zip(best.tolist(), most.tolist(), strict=True)]
+
+
+def _script_of(word):
+    """Return the script of a word's first letter, "" where it is Latin."""
+    letter = "" if word.isascii() else next((sign for sign in word if sign.isalpha()), "")
+    script = scripts.script_of(letter) if letter else ""
+    return "" if script == "LATIN" else "Han or kana" if script in CJK else script.capitalize()

@@ -19,9 +19,8 @@ from scipy import sparse
 from odl.config.schema import check_map
 from odl.errors import ConfigError
 from odl.text import words
-from odl.text.segmenters import SEGMENTERS
 from odl.text.stopwords import ENGLISH, LANGUAGES
-from odl.text.words import Words, fold_case
+from odl.text.words import SEGMENTERS, Words, fold_case
 
 PATTERN = r"(?u)\b[^\W\d_][^\W\d_]+\b"
 NONE, SEVERAL = -1, -2  # numbers of pieces without a token, or with more than one
@@ -62,7 +61,7 @@ def token_options(tokens: Mapping[str, Any] | None = None) -> dict[str, Any]:
         ``tokeniser`` (``"pattern"``, or ``"words"``: of every script, `odl.text.words`), ``lowercase`` (bool),
         ``pattern`` (regular expression of one token), ``hangul`` (of ``words``: Korean by its spaces, ``"words"``, or
         in ``"pairs"`` of syllables), ``segment`` (of ``words``: the package that cuts text without spaces, one of
-        `odl.text.segmenters.SEGMENTERS`; null: overlapping pairs of characters), ``stop_words`` (``"english"`` or
+        `odl.text.words.SEGMENTERS`; null: overlapping pairs of characters), ``stop_words`` (``"english"`` or
         another language of `odl.text.stopwords`, null or a list of words).
 
     Raises

@@ -1,11 +1,17 @@
-"""Words of texts in every script: letters with their marks, names with digits, pairs where no spaces are written."""
+"""Words of texts in every script: letters with their marks, names with digits, pairs where no spaces are written.
 
+Segmenters of other packages, each for a script without spaces, take the place of pairs: jieba, Janome and PyThaiNLP.
+"""
+
+import logging
 import re
+import tempfile
 import unicodedata
-from functools import cached_property
+from functools import cache, cached_property
+from operator import add
 
+from odl.errors import ConfigError
 from odl.text import scripts
-from odl.text.segmenters import segmenter
 
 # ASCII signs that stay in a piece, since words and addresses hold them; others, and white space, cut the text.
 INSIDE = "#@-._/:?=&%+~"
@@ -75,7 +81,7 @@ class Words:
     hangul : {"words", "pairs"}
         How Korean is cut: at its spaces, or into pairs of syllables.
     segment : str, optional
-        What cuts runs without spaces, one of `odl.text.segmenters.SEGMENTERS`; without it pairs of characters.
+        What cuts runs without spaces, one of `SEGMENTERS`; without it pairs of characters.
     """
 
     def __init__(self, fold=True, hangul="words", segment=None):
@@ -218,3 +224,68 @@ def several_scripts(word):
         parts[-1] += letter
         last = script
     return [part for part in parts if len(part) > 1]
+
+
+def pairs(run):
+    """Return the overlapping pairs of characters of a run; a single character is itself."""
+    return map(add, run, run[1:]) if len(run) > 1 else [run]
+
+
+def _jieba():
+    """Return the segmenter of jieba."""
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)
+    tokenizer = jieba.Tokenizer()
+    with tempfile.TemporaryDirectory() as folder:  # what it keeps in the common one may be of another version
+        tokenizer.tmp_dir = folder
+        tokenizer.initialize()
+    return tokenizer.lcut
+
+
+def _janome():
+    """Return the segmenter of Janome."""
+    from janome.tokenizer import Tokenizer
+
+    return Tokenizer(wakati=True).tokenize
+
+
+def _pythainlp():
+    """Return the segmenter of PyThaiNLP, by its dictionary."""
+    from pythainlp.tokenize import word_tokenize
+
+    return word_tokenize
+
+
+SEGMENTERS = {
+    "jieba": (_jieba, scripts.HAN),
+    "janome": (_janome, scripts.HAN + scripts.KANA),
+    "pythainlp": (_pythainlp, scripts.THAI),
+}
+
+
+@cache
+def segmenter(name):
+    """Return the function that cuts a run without spaces into words.
+
+    Parameters
+    ----------
+    name : str or None
+        One of `SEGMENTERS`, for runs that are all in its script; others, and all by None, become pairs.
+
+    Raises
+    ------
+    ConfigError
+        If the package is not installed.
+    """
+    if name is None:
+        return pairs
+    load, script = SEGMENTERS[name]
+    try:
+        segment = load()
+    except (ImportError, OSError) as error:
+        fault = f"tokens.segment is {name!r}, which cannot be loaded ({error})"
+        todo = f"pip install 'online-dictionary-learning[{name}]', or leave segment out"
+        raise ConfigError(fault, f"the extra {name}", todo) from error
+    in_script = re.compile(f"[{script}]+").fullmatch
+    return lambda run: segment(run) if in_script(run) else pairs(run)

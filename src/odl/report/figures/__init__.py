@@ -18,7 +18,7 @@ import pkgutil
 from dataclasses import dataclass
 from importlib import import_module
 
-from odl import rooms
+from odl.config import places
 from odl.evaluation import study
 from odl.evaluation.plan import load_plan
 from odl.files.tables import read_table, write_json
@@ -30,8 +30,8 @@ from odl.report.selection import Selection
 def modules():
     """Return the figures by name, those of the papers among them where that room is there; all are imported."""
     folders = {__name__: __path__}
-    if rooms.has_papers():
-        folders["odl.papers.figures"] = rooms.papers("figures").__path__
+    if places.has_papers():
+        folders["odl.papers.figures"] = places.papers("figures").__path__
     files = [f"{folder}.{file.name}" for folder, path in folders.items() for file in pkgutil.iter_modules(path)]
     known = {name.rpartition(".")[2]: import_module(name) for name in files}
     return {name: known[name] for name in sorted(known) if hasattr(known[name], "PLACE")}

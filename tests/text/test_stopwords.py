@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from odl.stream.weighting import weigh
-from odl.text import languagemix
+from odl.text import stopwords
 from odl.text.tokens import count_words
 
 TEXTS = {
@@ -28,40 +28,40 @@ def counted(texts):
 
 def test_each_document_loses_the_stop_words_of_its_own_language():
     counts, words = counted(TEXTS.values())
-    stop_words = languagemix.StopWords(words)
-    assert stop_words.told(counts) == [name if name in languagemix.LISTS else "" for name in TEXTS]
+    stop_words = stopwords.StopWords(words)
+    assert stop_words.told(counts) == [name if name in stopwords.LISTS else "" for name in TEXTS]
     P = weigh(counts, np.ones(len(words)), 10, stop_words=stop_words)
     left = [{words[term] for term in P[[row]].indices.tolist()} for row in range(len(TEXTS))]
     assert left[0] == {"tanker", "left", "harbour", "way", "refinery"}
     assert left[1] == {"tanker", "hafen", "verlassen", "raffinerie"}
-    assert all(own.isdisjoint(languagemix.LISTS[name]) for own, name in zip(left, languagemix.LISTS, strict=False))
+    assert all(own.isdisjoint(stopwords.LISTS[name]) for own, name in zip(left, stopwords.LISTS, strict=False))
     assert (P[[8]] != weigh(counts, np.ones(len(words)), 10)[[8]]).nnz == 0
 
 
 def test_a_document_of_nothing_else_keeps_them():
     counts, words = counted(["to be or not to be", "the tanker is there"])
-    P = weigh(counts, np.ones(len(words)), 2, stop_words=languagemix.StopWords(words))
+    P = weigh(counts, np.ones(len(words)), 2, stop_words=stopwords.StopWords(words))
     assert np.diff(P.indptr).tolist() == [4, 1]
 
 
 def test_the_mix_of_a_period():
     counts, words = counted(TEXTS.values())
-    assert languagemix.mix(counts, words) == dict.fromkeys(TEXTS, 1)
+    assert stopwords.mix(counts, words) == dict.fromkeys(TEXTS, 1)
     counts, words = counted([TEXTS["german"]] * 29 + [TEXTS["Cyrillic"]])  # too few
-    assert languagemix.mix(counts, words) == {"german": 29}
-    assert languagemix.mix(*counted([TEXTS["Cyrillic"]] * 3)) == {}
-    assert languagemix.mix(*counted([TEXTS["Cyrillic"], "word"])) == {"Cyrillic": 1, "": 1}
-    assert languagemix.mix(sparse.csr_array((2, 0), dtype=np.int32), []) == {}
+    assert stopwords.mix(counts, words) == {"german": 29}
+    assert stopwords.mix(*counted([TEXTS["Cyrillic"]] * 3)) == {}
+    assert stopwords.mix(*counted([TEXTS["Cyrillic"], "word"])) == {"Cyrillic": 1, "": 1}
+    assert stopwords.mix(sparse.csr_array((2, 0), dtype=np.int32), []) == {}
 
 
 def test_what_the_list_of_the_stream_took_out_is_no_other_language():
     texts = [f"She left the harbour of town{number}, and the sea was calm" for number in range(40)]
     texts[7] = "She left Los Angeles for La Jolla, and the sea was calm"
-    assert languagemix.mix(*count_words(texts, {"tokeniser": "words"})) == {}
+    assert stopwords.mix(*count_words(texts, {"tokeniser": "words"})) == {}
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_language_does_not_depend_on_the_order_of_the_words(order):
     counts, words = counted(TEXTS.values())
-    turned = languagemix.StopWords(words[::order]).told(sparse.csr_array(counts[:, ::order]))
-    assert turned == languagemix.StopWords(words).told(counts)
+    turned = stopwords.StopWords(words[::order]).told(sparse.csr_array(counts[:, ::order]))
+    assert turned == stopwords.StopWords(words).told(counts)

@@ -91,9 +91,8 @@ def test_help_needs_the_standard_library_only():
 class TestCompletion:
     @pytest.fixture
     def folder(self, tmp_path):
-        for path in ("news/odl.yaml", "results/default/plan.json", "other/file"):
-            (tmp_path / path).parent.mkdir(parents=True)
-            (tmp_path / path).touch()
+        for name in ("news", "results", "other"):
+            (tmp_path / name).mkdir()
         return tmp_path
 
     @pytest.mark.parametrize(
@@ -102,8 +101,8 @@ class TestCompletion:
             ("odl ", [*COMMANDS, "step"]),
             ("odl step ", list(STEPS)),
             ("odl step up", ["update"]),
-            ("odl explain ", ["news", "results/default"]),
-            ("odl run ", ["news", "results/default"]),
+            ("odl explain n", ["news/"]),
+            ("odl run r", ["results/"]),
             ("odl mute o", ["other/"]),
             ("odl new news --format ", ["text", "jsonl", "csv", "md", "slack"]),
             ("odl step score --r", ["--rows", "--run"]),
